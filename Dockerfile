@@ -1,30 +1,54 @@
-# The lab in an image whose default command is the demo. BASE is any Debian-like image with Python 3.11 or
-# newer (or one whose apt has it); what it lacks is installed. Build: make image BASE=...
+# The lab in an image whose default command is the demo; compose.yaml runs clusters and a broker from it.
+# BASE is any Debian-like image with Python 3.11 or newer (or one whose apt has it); what it lacks is installed.
+# Build: make image BASE=... ENGINES=... ARTEFACTS=...
 # Trials run in it too (isolate = "container"); the label below says which source it holds.
 ARG BASE=docker.io/library/python:3.12-slim
+
+# No packages, so that they come from their registries; `make image ARTEFACTS=FOLDER` puts FOLDER in its place.
+FROM scratch AS artefacts
+COPY LICENSE /
+
 FROM ${BASE}
 
-# make and Graphviz always; a compiler, venv and headers only where the base image lacks them. The man-page
-# folder is one that minimal images drop and that some packages' set-up scripts expect.
-RUN packages="make graphviz"; \
-    command -v c++ > /dev/null || packages="$packages g++"; \
+# A compiler, venv and headers only where the base image lacks them; if it lacks nothing, nothing is fetched.
+# The man-page folder is one that minimal images drop and that some packages' set-up scripts expect.
+RUN packages=""; \
+    lacks() { command -v "$1" > /dev/null || packages="$packages $2"; }; \
+    lacks make make; lacks dot graphviz; lacks c++ g++; \
     case "$(command -v python3)" in \
-        ""|/usr/bin/python3) packages="$packages python3 python3-venv python3-dev" ;; \
+        ""|/usr/bin/python3) for name in python3 python3-venv python3-dev; do \
+            dpkg -s "$name" > /dev/null 2>&1 || packages="$packages $name"; \
+        done ;; \
     esac; \
-    mkdir -p /usr/share/man/man1 \
-    && apt-get update \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages \
-    && rm -rf /var/lib/apt/lists/*
+    [ -z "$packages" ] || { mkdir -p /usr/share/man/man1 \
+        && apt-get update \
+        && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages \
+        && rm -rf /var/lib/apt/lists/*; }
 
 WORKDIR /lab
 
 # The dependencies change rarely: in a layer of their own, which a change of the code does not rebuild.
 COPY Makefile pyproject.toml constraints.txt ./
 COPY tools tools
-RUN make dependencies
+RUN --mount=type=bind,from=artefacts,target=/artefacts tools/install-from /artefacts make dependencies
+
+# Engines with packages of their own. Java's need a compiler, and those with jars Maven.
+# timely needs a base image with cargo.
+ARG ENGINES="polars duckdb csp"
+RUN packages=""; \
+    lacks() { command -v "$1" > /dev/null || packages="$packages $2"; }; \
+    for name in $ENGINES; do case "$name" in \
+        flink) lacks javac default-jdk-headless ;; \
+        kafka|kafka-streams|storm) lacks javac default-jdk-headless; lacks mvn maven ;; \
+    esac; done; \
+    [ -z "$packages" ] || { apt-get update \
+        && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages \
+        && rm -rf /var/lib/apt/lists/*; }
 
 COPY . .
-RUN make setup && make engine NAME=polars && make engine NAME=duckdb && make engine NAME=csp
+RUN make setup
+RUN --mount=type=bind,from=artefacts,target=/artefacts \
+    for name in $ENGINES; do tools/install-from /artefacts make engine NAME="$name" || exit; done
 
 # `lab run` compares this label with its own source. The build fails when it would be wrong; without the
 # argument the image runs the demo, but no trials.

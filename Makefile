@@ -8,6 +8,8 @@ PYTHON    ?= python3
 REAL_DATA ?= ../shared/data
 BASE      ?= docker.io/library/python:3.12-slim
 IMAGE     ?= stream-lab
+ENGINES   ?= polars duckdb csp
+ARTEFACTS ?=
 BUILD_ARGS ?=
 
 VENV      := .venv
@@ -36,7 +38,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Stages share two cores; run them one after the other even under -j.
 .NOTPARALLEL:
 .PHONY: help setup dependencies demo test test-all pytest format lint cpp-test stress perturbed stress-long bench wheel docs docs-serve instructions \
-        instructions-baseline targets lock image clean engine
+        instructions-baseline targets lock image artefacts clean engine
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -166,11 +168,15 @@ lock: ## refresh constraints.txt from the registry, in a throw-away environment
 	@tools/check-machine "$(PYTHON)"
 	@tools/lock "$(PYTHON)"
 
-image: ## build the container image (BASE, IMAGE, BUILD_ARGS) with podman or docker
+image: ## build the container image (BASE, ENGINES, ARTEFACTS, IMAGE, BUILD_ARGS) with podman or docker
 	@engine=$$(command -v podman || command -v docker) || { \
 	    echo "missing: a container engine; remedy: apt-get install -y podman runc" >&2; exit 1; }; \
-	"$$engine" build --build-arg BASE="$(BASE)" \
+	"$$engine" build --build-arg BASE="$(BASE)" --build-arg ENGINES="$(ENGINES)" \
+	    $(if $(ARTEFACTS),--build-context artefacts="$(ARTEFACTS)") \
 	    --build-arg SOURCE_DIGEST="$$("$(PYTHON)" -I lab/isolate/source.py)" --tag "$(IMAGE)" $(BUILD_ARGS) .
+
+artefacts: $(INSTALLED) ## download the packages of an image (ENGINES) into build/artefacts, for ARTEFACTS=build/artefacts
+	$(BIN)/python tools/artefacts.py build/artefacts $(WANTED) constraints.txt $(ENGINES)
 
 clean: ## remove the environment and everything built; results and data stay
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

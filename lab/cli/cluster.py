@@ -1,4 +1,4 @@
-"""Declares `lab cluster`: start, inspect and stop clusters on this machine."""
+"""Declares `lab cluster`: start, inspect and stop clusters on this machine, and run one node of a larger one."""
 
 import click
 
@@ -6,6 +6,16 @@ from streamlab.lab.cli.completion import ENGINES
 from streamlab.lab.cli.output import LazyCommand
 
 _engine = click.option("--engine", required=True, metavar="NAME", help="The engine.", **ENGINES)
+_cores = click.option(
+    "--cores", type=click.IntRange(min=1), default=1, show_default=True, help="Of each worker."
+)
+_memory = click.option(
+    "--memory-mb",
+    type=click.IntRange(min=512),
+    default=1536,
+    show_default=True,
+    help="Of each worker, or of the broker.",
+)
 
 
 @click.group(short_help="Start and stop a cluster of an engine on this machine.")
@@ -16,16 +26,8 @@ def cluster() -> None:
 @cluster.command("up", cls=LazyCommand)
 @_engine
 @click.option("--workers", "-w", type=click.IntRange(1, 250), default=2, show_default=True)
-@click.option(
-    "--cores", type=click.IntRange(min=1), default=1, show_default=True, help="Of each worker."
-)
-@click.option(
-    "--memory-mb",
-    type=click.IntRange(min=512),
-    default=1536,
-    show_default=True,
-    help="Of each worker.",
-)
+@_cores
+@_memory
 @click.option(
     "--network",
     type=click.Choice(("loopback", "namespaces")),
@@ -52,3 +54,30 @@ def cluster_status() -> None:
 @_engine
 def cluster_down() -> None:
     """End all processes of a cluster, and remove its folder."""
+
+
+@cluster.command("node", cls=LazyCommand)
+@_engine
+@click.option(
+    "--hosts",
+    required=True,
+    metavar="HOST,...",
+    help="The coordinating host and the host of each worker; the same on all nodes.",
+)
+@click.option("--host", help="This node's host, one of --hosts; default: the machine's host name.")
+@click.option(
+    "--ports",
+    type=(click.IntRange(1, 65535), click.IntRange(1, 65535)),
+    required=True,
+    metavar="SERVICE WEB",
+    help="Of the coordinating host: of its service, and of its web page or controller.",
+)
+@_cores
+@_memory
+def cluster_node() -> None:
+    """Run this machine's process of a cluster over several machines or containers, until it is stopped.
+
+    The first of --hosts coordinates, and each other host has a worker. --engine kafka runs a broker.
+
+    lab cluster node --engine spark --hosts master,worker-1,worker-2 --ports 7077 8080
+    """

@@ -1,9 +1,13 @@
 """Implements `lab cluster`."""
 
+import socket
+from typing import NoReturn
+
 from streamlab.engines.broker.broker import NAME as BROKER
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cluster.daemons import cluster_engine, is_alive, start_cluster, stop_cluster
+from streamlab.lab.cluster.node import run_node
 from streamlab.lab.cluster.record import read_record, recorded_engines
 from streamlab.lab.errors import ClusterError
 
@@ -54,3 +58,22 @@ def cluster_down(engine: str) -> int:
     stop_cluster(record)
     echo(f"stopped the cluster of {engine}, at {record.address}", err=True)
     return EXIT_OK
+
+
+def cluster_node(
+    engine: str,
+    hosts: str,
+    host: str | None,
+    ports: tuple[int, int],
+    cores: int,
+    memory_mb: int,
+) -> NoReturn:
+    """Become the process of a cluster's node."""
+    run_node(
+        engine,
+        host=host or socket.gethostname(),
+        hosts=tuple(hosts.split(",")),
+        ports=ports,
+        cores=cores,
+        memory_mb=memory_mb,
+    )

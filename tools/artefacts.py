@@ -1,0 +1,45 @@
+"""Downloads the packages of an image into a folder, from which `make image ARTEFACTS=FOLDER` needs no registry.
+
+Usage: tools/artefacts.py FOLDER REQUIREMENTS CONSTRAINTS ENGINE...
+
+Wheels are for the Python that runs this; the base image needs the same version.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from streamlab.engines.broker import broker
+from streamlab.engines.environment import declared_environment
+from streamlab.engines.registry import engine
+
+
+def locks(name: str) -> tuple[Path, ...]:
+    """Return the locks of an engine's environment, or of the broker's."""
+    required = broker.ENVIRONMENT if name == broker.NAME else declared_environment(engine(name))
+    if required is None:
+        return ()
+    if not required.installs:
+        sys.exit(f"engine {name} takes no packages from a folder: leave it out of ENGINES")
+    return (required.lock, *required.further)
+
+
+def download(folder: Path, requirements: Path, constraints: Path, engines: list[str]) -> None:
+    """Download the lab's wheels and those of engines, and fill a Maven repository with engines' jars."""
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", folder / "wheels"]
+    pinned = ["--constraint", constraints, "--requirement", requirements]
+    subprocess.run([*pip, "--use-pep517", *pinned], check=True)
+    for lock in (lock for name in engines for lock in locks(name)):
+        if lock.suffix == ".xml":
+            maven = ["mvn", "--batch-mode", "--quiet", f"-Dmaven.repo.local={folder / 'maven'}"]
+            with TemporaryDirectory() as jars:
+                goal = ["dependency:copy-dependencies", f"-DoutputDirectory={jars}"]
+                subprocess.run([*maven, "--file", lock, *goal], check=True)
+        else:
+            subprocess.run([*pip, "--no-deps", "--requirement", lock], check=True)
+
+
+if __name__ == "__main__":
+    folder, requirements, constraints, *engines = sys.argv[1:]
+    download(Path(folder).absolute(), Path(requirements), Path(constraints), engines)
