@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -142,6 +142,19 @@ def delete_topics(address: str, names: list[str]) -> None:
         if time.monotonic() > deadline:
             raise EngineError(f"the broker at {address} does not delete {', '.join(names)}")
         time.sleep(_LOOK_S)
+
+
+def delete_topics_of(address: str, prefix: str) -> None:
+    """Delete the topics whose names begin with a prefix, if the broker still answers."""
+    if not answers(address):
+        return
+    with suppress(client().KafkaException, EngineError, TimeoutError):
+        admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
+        names = [
+            name for name in admin.list_topics(timeout=TIMEOUT_S).topics if name.startswith(prefix)
+        ]
+        if names:
+            delete_topics(address, names)
 
 
 def extents(reader: Any, topic: Topic) -> list[int]:
