@@ -16,6 +16,7 @@ import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.Repartitioned;
 import org.apache.kafka.streams.processor.TimestampExtractor;
+import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.state.Stores;
 
 /** Builds the topology of a job: a program on the topics of a dataset, or the steps of a query. */
@@ -80,9 +81,8 @@ final class Topologies {
                         Consumed.with(Serdes.ByteArray(), Serdes.ByteArray())
                                 .withTimestampExtractor(new EventTime(run.job.topics))
                                 .withOffsetResetPolicy(AutoOffsetReset.earliest()));
-        KStream<Integer, byte[]> tuples = events.process(() -> new Stage(run, steps, 0));
-        for (int step = 1; step < steps.size(); step++) {
-            int index = step;
+        KStream<Integer, byte[]> tuples = events.process(stage(0));
+        for (int index = 1; index < steps.size(); index++) {
             builder.addStateStore(State.builder(Stage.store(index)));
             Repartitioned<Integer, byte[]> byKey =
                     Repartitioned.<Integer, byte[]>as("step-" + index)
@@ -90,9 +90,13 @@ final class Topologies {
                             .withValueSerde(Serdes.ByteArray())
                             .withNumberOfPartitions(Exchange.PARTITIONS)
                             .withStreamPartitioner((topic, key, value, count) -> Optional.of(Set.of(key)));
-            tuples = tuples.repartition(byKey).process(() -> new Stage(run, steps, index), Stage.store(index));
+            tuples = tuples.repartition(byKey).process(stage(index), Stage.store(index));
         }
         return builder.build();
+    }
+
+    private ProcessorSupplier<Object, byte[], Integer, byte[]> stage(int index) {
+        return () -> new Stage(run, steps, index);
     }
 
     /** The event time of a record's first row, so that Kafka Streams takes records of several topics in that order. */
