@@ -161,10 +161,10 @@ def query_rows(task: Task, data: Input, folder: Path, parts: int) -> Columns:
     by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
     rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
     if isinstance(program, Pipeline):
-        order = ("ts", "stream_", "row_")
+        names_in_order: tuple[str, ...] = ("ts", "stream_", "row_")
     else:
-        order, rows = names, rows[rows["ts"] <= until(data)]
-    rows = rows[np.lexsort([rows[name] for name in reversed(order)])]
+        names_in_order, rows = names, rows[rows["ts"] <= until(data)]
+    rows = rows[np.lexsort([rows[name] for name in reversed(names_in_order)])]
     return {name: rows[name].astype(program.output[name]) for name in names}
 
 

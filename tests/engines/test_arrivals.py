@@ -108,7 +108,9 @@ def test_other_variants_say_that_they_set_no_arrival_times(engine, variant, case
 def test_bids_of_nexmark_count_once_in_the_window_of_their_arrival(workers, tmp_path):
     subject = workload("nexmark_q12").bound({"size_ms": 20})
     dataset = write_dataset(generated(subject, {}, 2000, seed=1), subject.name, tmp_path)
-    offered = offer(LoadSpec(rate_eps=10_000, window_s=0.1), dataset, program=subject.program)
+    offered = offer(
+        LoadSpec(rate_eps=10_000, warm_up_s=0.02, window_s=0.1), dataset, program=subject.program
+    )
     task = task_of(
         subject, offered.dataset, tmp_path, "vsn", workers=workers, load=offered.load, batch=64
     )

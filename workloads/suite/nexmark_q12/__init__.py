@@ -8,9 +8,10 @@ from streamlab.workloads.model.workload import INVARIANTS
 from streamlab.workloads.suite.nexmark_q12.oracle import oracle
 from streamlab.workloads.suite.nexmark_q12.program import declaration, program
 
+SIZE_MS = 10_000
 QUERY = {
     "size_ms": Parameter(
-        default=10_000,
+        default=SIZE_MS,
         help="length of a window (time since the load's start)",
         minimum=1,
         maximum=2**40,
@@ -31,6 +32,4 @@ def _bind(values: Params) -> Bound:
     return replace(_WRITTEN.bind(values), declaration=declaration(int(values["size_ms"])))
 
 
-WORKLOAD = replace(
-    _WRITTEN, bind=_bind, checked_by=INVARIANTS, declaration=declaration(QUERY["size_ms"].default)
-)
+WORKLOAD = replace(_WRITTEN, bind=_bind, checked_by=INVARIANTS, declaration=declaration(SIZE_MS))
