@@ -117,7 +117,8 @@ class Session:
                 isolate=self.settings.isolation,
             ).columns
             if result.get("status") is not None:
-                raise LabError(f"{result['reason']} ({log})")
+                reason = str(result["reason"]).removeprefix("EngineError: ")
+                raise LabError(f"{reason} ({log})")
 
 
 def measure_ceiling(
