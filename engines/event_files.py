@@ -15,7 +15,7 @@ from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import IntArray, Measured, OfferedLoad, Task
 from streamlab.engines.recording import OpenRun, measured
-from streamlab.workloads.model import Columns, Input, ListColumn, Stream
+from streamlab.workloads.model import Columns, Input, ListColumn, Pipeline, Stream
 from streamlab.workloads.model.streams.total_order import merge
 
 CEILING_EVENTS = 4_000_000
@@ -159,6 +159,13 @@ def measure_ceiling(
             process.close()
 
 
+def until(data: Input) -> int:
+    """Return the last event time at which windows may end: that of the last event, or the time before the cut."""
+    if data.until_ts is not None:
+        return data.until_ts - 1
+    return max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=-1)
+
+
 def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
     """Return the rows of all parts, each in its order, merged by place.
 
@@ -176,6 +183,29 @@ def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
         np.maximum.accumulate(ranks, out=ranks)
         begin += len(part_rows)
     return rows[np.argsort(rank, kind="stable")]
+
+
+def query_rows(task: Task, data: Input, folder: Path, parts: int) -> Columns:
+    """Return the columns of a query's answer from rows of 64-bit numbers: `ts`, the event, and fields.
+
+    Those of a pipeline are in the order of events. Windows that are open when the input ends are left out.
+    """
+    program = task.workload.program
+    names = program.output.names or ()
+    fields = [
+        (name, "<f8" if program.output[name].kind == "f" else "<i8")
+        for name in names
+        if name != "ts"
+    ]
+    dtype = np.dtype([("ts", "<i8"), ("stream_", "<i8"), ("row_", "<i8"), *fields])
+    by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
+    rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
+    if isinstance(program, Pipeline):
+        names_in_order: tuple[str, ...] = ("ts", "stream_", "row_")
+    else:
+        names_in_order, rows = names, rows[rows["ts"] <= until(data)]
+    rows = rows[np.lexsort([rows[name] for name in reversed(names_in_order)])]
+    return {name: rows[name].astype(program.output[name]) for name in names}
 
 
 def answer(task: Task, shape: Shape, rows: Rows) -> Columns:

@@ -25,8 +25,6 @@ LONGEST_NAME_BYTES = 64
 _NO_URLS = "bids have no URL here, since texts are numbers"
 LEFT_OUT = {
     "nexmark_q10": "it writes bids to files for each minute, and gives no answer to compare",
-    "nexmark_q12": "its windows of processing time give each run its own answer; declare one with "
-    'lab.window(..., time="arrival"), whose totals are checked',
     "nexmark_q21": f"it takes the channel from a bid's URL, but {_NO_URLS}",
     "nexmark_q22": f"it splits a bid's URL into folders, but {_NO_URLS}",
 }

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.broker.broker import answers
 from streamlab.engines.broker.records import MOST_ROWS, NO_PROMISE, Rows, Topic, rows_of
 from streamlab.engines.broker.topics import (
     TIMEOUT_S,
@@ -25,7 +24,7 @@ from streamlab.engines.broker.topics import (
     client,
     connection,
     create_topics,
-    delete_topics,
+    delete_topics_of,
     split,
 )
 from streamlab.engines.command_process import CommandProcess
@@ -83,9 +82,9 @@ class LoadGenerator:
         """
         self._address = address
         self._load = load
-        name = f"lab.load.{uuid.uuid4().hex[:16]}"
+        self._prefix = f"lab.load.{uuid.uuid4().hex[:16]}."
         self.topics = tuple(
-            replace(topic, name=f"{name}.{index}") for index, topic in enumerate(topics)
+            replace(topic, name=f"{self._prefix}{index}") for index, topic in enumerate(topics)
         )
         check_answers(address)
         kafka = client()
@@ -177,10 +176,7 @@ class LoadGenerator:
         with suppress(BrokenPipeError):
             process.stdin.close()
         process.stdout.close()
-        if not answers(self._address):
-            return
-        with suppress(client().KafkaException, EngineError, TimeoutError):
-            delete_topics(self._address, [topic.name for topic in self.topics])
+        delete_topics_of(self._address, self._prefix)
 
     def _sent_ns(self) -> IntArray:
         files = (self._folder / f"{index}.sent_ns" for index in range(len(self.topics)))

@@ -57,6 +57,13 @@ class Topic:
     partitions: int
     row: np.dtype[np.void]
 
+    def place(self, column: str | None) -> int:
+        """Return where a column begins in a row; -1: the stream lacks it."""
+        if column is None or column not in (self.row.names or ()):
+            return -1
+        assert self.row.fields is not None
+        return int(self.row.fields[column][1])
+
     def encode(self, rows: Rows, *, promise: int = NO_PROMISE, end: bool = False) -> bytes:
         """Return a record of rows of one partition."""
         header = np.zeros((), dtype=HEADER)
@@ -162,24 +169,16 @@ def topic_settings(
             f"rows.{index}": len(stream),
             f"row_bytes.{index}": topic.row.itemsize,
             f"kind.{index}": stream.kinds[0],
-            f"tag.{index}": _place(topic, "tag"),
+            f"tag.{index}": topic.place("tag"),
         }
         for kind, name in enumerate(values):
-            place = _place(topic, name)
+            place = topic.place(name)
             if (
                 name is not None and place >= 0
             ):  # Rows.java: the lowest bit says whether it has eight bytes
                 place = 2 * place + (topic.row[name].itemsize == 8)
             lines[f"value.{index}.{kind}"] = place
     return lines
-
-
-def _place(topic: Topic, column: str | None) -> int:
-    """Return where a column begins in a row; -1: the stream lacks it."""
-    if column is None or column not in (topic.row.names or ()):
-        return -1
-    assert topic.row.fields is not None
-    return int(topic.row.fields[column][1])
 
 
 def partition_of(keys: IntArray, partitions: int) -> IntArray:

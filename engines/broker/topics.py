@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +27,8 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, Stream
 
 TIMEOUT_S = 30.0
+METADATA_S = 10.0
+"""The first request of a run; a wrong address is to end the run soon."""
 REMEDY = "delete the topic (on the lab's own broker: lab broker down, then up), and the next trial writes it again"
 CHUNK_ROWS = 1 << 17
 """Rows that are split into partitions together."""
@@ -46,6 +48,30 @@ def check_answers(address: str) -> None:
         raise EngineError(
             f"no Kafka broker answers at {address!r}; option broker is HOST:PORT, and `lab broker up` "
             "starts one here"
+        )
+
+
+def check_reachable(address: str) -> None:
+    """Check by one metadata request that a broker answers, and at the addresses that it names.
+
+    Raises:
+        EngineError: it does not, within 10 s.
+    """
+    kafka = client()
+    admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
+    try:
+        found = admin.list_topics(timeout=METADATA_S)
+    except kafka.KafkaException as error:
+        raise EngineError(
+            f"no Kafka broker answers at {address!r} within {METADATA_S:g} s ({error.args[0].str()}); option broker "
+            "is HOST:PORT, and `lab broker up` starts one here"
+        ) from error
+    named = [f"{broker.host}:{broker.port}" for broker in found.brokers.values()]
+    silent = [name for name in named if not answers(name)]
+    if silent:
+        raise EngineError(
+            f"the broker at {address!r} names {', '.join(silent)} as its address, which does not answer from here; "
+            "set its advertised.listeners to an address that does"
         )
 
 
@@ -142,6 +168,19 @@ def delete_topics(address: str, names: list[str]) -> None:
         if time.monotonic() > deadline:
             raise EngineError(f"the broker at {address} does not delete {', '.join(names)}")
         time.sleep(_LOOK_S)
+
+
+def delete_topics_of(address: str, prefix: str) -> None:
+    """Delete the topics whose names begin with a prefix, if the broker still answers."""
+    if not answers(address):
+        return
+    with suppress(client().KafkaException, EngineError, TimeoutError):
+        admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
+        names = [
+            name for name in admin.list_topics(timeout=TIMEOUT_S).topics if name.startswith(prefix)
+        ]
+        if names:
+            delete_topics(address, names)
 
 
 def extents(reader: Any, topic: Topic) -> list[int]:

@@ -15,6 +15,7 @@ from streamlab.engines.event_files import (
     Rows,
     event_columns,
     load_columns,
+    until,
     write_columns,
     write_properties,
 )
@@ -106,13 +107,6 @@ def input_bytes(data: Input) -> int:
         if isinstance(values, ListColumn)
     ]
     return data.events * (LONG.itemsize * 2 + INT.itemsize) + sum(lists) * INT.itemsize
-
-
-def until(data: Input) -> int:
-    """Return the last event time at which windows may end: that of the last event, or the time before the cut."""
-    if data.until_ts is not None:
-        return data.until_ts - 1
-    return max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=-1)
 
 
 def _time_per_event(data: Input) -> float:

@@ -12,7 +12,7 @@ from streamlab.engines.base import BaseEngine
 from streamlab.engines.broker import broker
 from streamlab.engines.broker.generator import LoadGenerator
 from streamlab.engines.broker.records import Topic, topic_settings, topics_of
-from streamlab.engines.broker.topics import write_topics
+from streamlab.engines.broker.topics import delete_topics_of, write_topics
 from streamlab.engines.conditions import BLOCK, BROKER, DECODING, READING, Conditions
 from streamlab.engines.errors import EngineError
 from streamlab.engines.event_files import Rows, Shape
@@ -26,10 +26,15 @@ from streamlab.engines.kafka_streams.build import (
 )
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Measured, Property, Task, Variant
-from streamlab.workloads.model import Columns, DGSProgram, Input
+from streamlab.workloads.inputs.nexmark import schema as nexmark
+from streamlab.workloads.model import Columns, DGSProgram, Pipeline, Query
 
 OUTPUT_BYTES = 64
 """Memory per row of the answer in Java, with room for its growth."""
+QUERY_OUTPUT_BYTES = 160
+"""The same of a query, whose rows have up to 17 numbers."""
+STATE_BYTES = 300
+"""Memory per event that a query stores: up to two entries of a tree map with keys and values of bytes."""
 
 SHAPES: Mapping[str, Shape] = {
     "event_window": Shape(values=("value", None), answer={"sum": "value"}),
@@ -40,10 +45,17 @@ SHAPES: Mapping[str, Shape] = {
     ),
 }
 
+QUERIES = frozenset(f"nexmark_q{number}" for number in (*range(10), 11, *range(13, 21)))
+"""Workloads of variant `queries` (Queries.java)."""
+QUERY = "queries"
+"""The variant of Nexmark's queries."""
+EVENT_COLUMNS = tuple(name for name in nexmark.FIELDS.names or () if name != "late_by")
+"""The columns of an event in Queries.java, in its order."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaStreamsOptions:
-    """Options of variant `processor`, which docs/brokers.md describes; `heap_mb` 0 fits the answer."""
+    """Options of both variants, which docs/brokers.md describes; `heap_mb` 0 fits the answer."""
 
     broker: str = ""
     heap_mb: Annotated[int, Meta(ge=0)] = 0
@@ -63,6 +75,15 @@ class KafkaStreamsEngine(BaseEngine):
             takes_load=True,
             conditions=Conditions(unit=BLOCK, origin=BROKER, also_timed=(READING, DECODING)),
             options=KafkaStreamsOptions,
+        ),
+        Variant(
+            name=QUERY,
+            summary="Nexmark's queries as steps with state stores and repartition topics, fed by a broker",
+            label="Kafka Streams",
+            models=(Pipeline, Query),
+            conditions=Conditions(unit=BLOCK, origin=BROKER, also_timed=(READING, DECODING)),
+            options=KafkaStreamsOptions,
+            written_for=QUERIES,
         ),
     )
     queries: ClassVar = SHAPES
@@ -107,6 +128,8 @@ class KafkaStreamsPrepared:
 
     def __init__(self, task: Task, options: KafkaStreamsOptions) -> None:
         self._task = task
+        self._broker = options.broker
+        self._application = f"lab-{uuid.uuid4().hex}"
         self._data = data = task.dataset.load()
         self._rows: Rows | None = None
         self._generator: LoadGenerator | None = None
@@ -119,10 +142,8 @@ class KafkaStreamsPrepared:
                     options.broker, topics_of(task.dataset), data.streams, task.load, task.scratch
                 )
                 topics = self._generator.topics
-            self._tasks = max(topic.partitions for topic in topics)
-            _write_job(task, data, topics, options)
-            rows = task.expected_outputs or data.events
-            heap_mb = options.heap_mb or 768 + (OUTPUT_BYTES * rows >> 20)
+            self._write_job(topics, options)
+            heap_mb = options.heap_mb or _heap_mb(task)
             load = () if task.load is None else ("load",)
             self._process = JavaProcess(
                 NAME,
@@ -134,7 +155,7 @@ class KafkaStreamsPrepared:
                     *("-cp", class_path(environment.folder(NAME)), MAIN, str(task.scratch), *load),
                 ),
             )
-            self._process.ready()
+            self._tasks = int(self._process.ready())
         except BaseException:
             self.close()
             raise
@@ -156,14 +177,21 @@ class KafkaStreamsPrepared:
 
     def answer(self) -> Columns:
         """Return all rows, merged over tasks by the events that made them."""
+        if self._task.variant == QUERY:
+            assert self._process is not None
+            (parts,) = self._process.ask("answer")
+            return event_files.query_rows(self._task, self._data, self._task.scratch, parts)
         if self._rows is None:
             self._rows = self._read(0)
         return event_files.answer(self._task, SHAPES[self._task.workload.name], self._rows)
 
     def close(self) -> None:
         """End the Java process and the load. May be called twice."""
-        if self._process is not None:
-            self._process.close()
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+            # Kafka Streams leaves the repartition topics of a query, which begin with the application's name.
+            delete_topics_of(self._broker, self._application)
         if self._generator is not None:
             self._generator.close()
 
@@ -176,18 +204,30 @@ class KafkaStreamsPrepared:
             event_files.count_from(start_ns, rows, self._task.scratch, len(self._data.streams))
         return rows
 
+    def _write_job(self, topics: Sequence[Topic], options: KafkaStreamsOptions) -> None:
+        """Write job.properties (Job.java)."""
+        task, data = self._task, self._data
+        columns = EVENT_COLUMNS if task.variant == QUERY else ()
+        values = (None,) if task.variant == QUERY else SHAPES[task.workload.name].values
+        lines: dict[str, object] = {
+            **task.workload.query_params,
+            "application": self._application,
+            "workload": task.workload.name,
+            "workers": task.workers,
+            "warm_up_rounds": options.warm_up_rounds if task.load is None else 0,
+            **topic_settings(options.broker, topics, data, values, task.load),
+            "columns": len(columns),
+        }
+        for index, topic in enumerate(topics):
+            for number, name in enumerate(columns):
+                at, size = topic.place(name), topic.row[name].itemsize
+                lines[f"column.{index}.{number}"] = 16 * at + size
+        event_files.write_properties(lines, task.scratch)
 
-def _write_job(
-    task: Task, data: Input, topics: Sequence[Topic], options: KafkaStreamsOptions
-) -> None:
-    """Write job.properties (Job.java)."""
-    lines: dict[str, object] = {
-        "application": f"lab-{uuid.uuid4().hex}",
-        "workload": task.workload.name,
-        "workers": task.workers,
-        "warm_up_rounds": options.warm_up_rounds if task.load is None else 0,
-        **topic_settings(
-            options.broker, topics, data, SHAPES[task.workload.name].values, task.load
-        ),
-    }
-    event_files.write_properties(lines, task.scratch)
+
+def _heap_mb(task: Task) -> int:
+    """Return the size of Java's heap for the answer, and for the states of a query."""
+    rows = task.expected_outputs or task.dataset.events
+    if task.variant == QUERY:
+        return 1024 + (QUERY_OUTPUT_BYTES * rows + STATE_BYTES * task.dataset.events >> 20)
+    return 768 + (OUTPUT_BYTES * rows >> 20)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from streamlab.lab.isolate.container import Mount
-from streamlab.lab.trial.spec import CeilingJob, Job
+from streamlab.lab.trial.spec import BrokerJob, CeilingJob, Job
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.datasets.oracle_cache import answers_folder
 from streamlab.workloads.references import file_of
@@ -35,7 +35,7 @@ def translate(job: Job, folder: Path) -> ContainerJob:
     Paths of the run directory become None: the judge writes these files, on this machine.
     """
     trial_mount = Mount(host=folder, target=str(FOLDER), writable=True)
-    if isinstance(job, CeilingJob):
+    if isinstance(job, CeilingJob | BrokerJob):
         return ContainerJob(job=job, mounts=(trial_mount,))
     paths: dict[str, object] = {
         field: None

@@ -30,7 +30,7 @@ from streamlab.lab.runner.container_job import FOLDER, translate
 from streamlab.lab.runner.witness import Witness
 from streamlab.lab.trial.evidence import EVIDENCE
 from streamlab.lab.trial.scratch import trial_folder
-from streamlab.lab.trial.spec import CeilingJob, EngineTrial, Job, OracleJob, write_job
+from streamlab.lab.trial.spec import BrokerJob, CeilingJob, EngineTrial, Job, OracleJob, write_job
 from streamlab.results import schema
 from streamlab.workloads.datasets.oracle_cache import answers_folder
 from streamlab.workloads.default_folders import cache_folder, start_folder
@@ -196,7 +196,7 @@ def _count_attempt(log: Path) -> int:
 
 def kept_folders(job: Job) -> tuple[Path, ...]:
     """Return the folders that a job's engine keeps between trials."""
-    if isinstance(job, OracleJob):
+    if isinstance(job, OracleJob | BrokerJob):
         return ()
     try:
         engine = find_engine(job.engine)
@@ -253,7 +253,7 @@ def own_places(folder: Path) -> dict[str, str]:
 
 def _files(job: Job) -> tuple[Path, ...]:
     """Return the files that a job reads, the lab's source, and the folder that the job starts in."""
-    if isinstance(job, CeilingJob):
+    if isinstance(job, CeilingJob | BrokerJob):
         return (SOURCE, start_folder())
     whole = job.dataset.complete()
     files = [path for stream in whole.streams for path in stream.paths]

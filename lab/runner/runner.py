@@ -105,7 +105,9 @@ class Runner:
             directory.save()
             if (advice := session.advice()) is not None:
                 self._watcher.warn(advice)
-            self._compute_answers()
+            cells = self._waiting_cells()
+            session.prepare_brokers(cells)
+            self._compute_answers(cells)
             self._measure_all(session)
             interrupted = False
             directory.meta = replace(directory.meta, complete=True)
@@ -128,15 +130,18 @@ class Runner:
             rows=self._rows(), searches=self._searches().states, interrupted=interrupted
         )
 
-    def _compute_answers(self) -> None:
-        """Compute the expected answers of the workloads with trials to run, into the cache.
+    def _waiting_cells(self) -> list[Cell]:
+        """Return the cells with trials to run."""
+        started = [cell for cell in self._cells if cell.refusal is None]
+        waiting = [trial.cell for trial in interleave(started) if trial.name not in self._done]
+        return [*waiting, *(cell for cell in started if cell.search is not None)]
+
+    def _compute_answers(self, cells: Sequence[Cell]) -> None:
+        """Compute the expected answers of the workloads of cells, into the cache.
 
         Each in a process of its own to keep this one small.
         """
-        started = [cell for cell in self._cells if cell.refusal is None]
-        waiting = [trial.cell for trial in interleave(started) if trial.name not in self._done]
-        searches = [cell for cell in started if cell.search is not None]
-        for entry in entries_of([*waiting, *searches]):
+        for entry in entries_of(cells):
             dataset = self._datasets[entry.key]
             self._watcher.oracle(entry.key, dataset)
             log = self._directory.path / "logs" / f"oracle-{entry.key}.log"

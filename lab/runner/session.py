@@ -13,6 +13,7 @@ from pathlib import Path
 
 from streamlab.engines.broker.records import row_bytes
 from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.errors import LabError
 from streamlab.lab.interrupt import pause
 from streamlab.lab.isolate.check import check, check_contains
 from streamlab.lab.isolate.isolation import CONTAINER, Isolation
@@ -23,7 +24,7 @@ from streamlab.lab.measure.energy import idle
 from streamlab.lab.measure.energy.choose import AUTO, NONE, Choice, by_name, choose
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.scratch import remove_orphaned_folders
-from streamlab.lab.trial.spec import CeilingJob
+from streamlab.lab.trial.spec import BrokerJob, CeilingJob
 from streamlab.results.meta import CeilingRecord, RunMeta
 from streamlab.results.schema import TrialRow
 from streamlab.results.store import write_trial
@@ -87,23 +88,42 @@ class Session:
         broker = str(cell.options.get("broker", ""))
         size = row_bytes(dataset) if broker else 0
         key = f"{cell.engine}/{cell.variant}/b{batch}"
+        job: CeilingJob | BrokerJob = CeilingJob(
+            engine=cell.engine, variant=cell.variant, batch=batch
+        )
         if broker:
             key = f"broker/{broker}/{size}-byte-rows"
+            job = BrokerJob(address=broker, row_bytes=size)
         if key not in self._measured_keys:
-            job = CeilingJob(
-                engine=cell.engine,
-                variant=cell.variant,
-                batch=batch,
-                broker=broker,
-                row_bytes=size,
-            )
             log = self.run_dir / "logs" / f"generator-{key.replace('/', '__')}.log"
             self.ceilings[key] = measure_ceiling(job, log, self.settings.isolation)
             self._measured_keys.add(key)
         return self.ceilings[key]
 
+    def prepare_brokers(self, cells: Iterable[Cell]) -> None:
+        """Check the brokers of cells, and warm them up: the first trial would be slower with a cold JVM.
 
-def measure_ceiling(job: CeilingJob, log: Path, isolate: Isolation | None = None) -> CeilingRecord:
+        Raises:
+            LabError: a broker cannot be used.
+        """
+        for address in dict.fromkeys(str(cell.options.get("broker", "")) for cell in cells):
+            if not address:
+                continue
+            log = self.run_dir / "logs" / f"broker-{address.replace('/', '_')}.log"
+            result = run_trial(
+                BrokerJob(address=address),
+                log=log,
+                timeout_s=CEILING_TIMEOUT_S,
+                isolate=self.settings.isolation,
+            ).columns
+            if result.get("status") is not None:
+                reason = str(result["reason"]).removeprefix("EngineError: ")
+                raise LabError(f"{reason} ({log})")
+
+
+def measure_ceiling(
+    job: CeilingJob | BrokerJob, log: Path, isolate: Isolation | None = None
+) -> CeilingRecord:
     """Measure the rate of a generator without an engine: a second, or up to a minute through a broker.
 
     The record has no rate for a virtual source, or if the measurement failed (with the reason).

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from streamlab.engines.broker.ceiling import broker_ceiling_eps
+from streamlab.engines.broker.ceiling import broker_ceiling_eps, prepare_broker
 from streamlab.engines.environment import activate
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import Engine, OfferedLoad, Task
@@ -31,6 +31,7 @@ from streamlab.lab.trial.evidence import Evidence, store_answer, write_evidence
 from streamlab.lab.trial.report import Reporter
 from streamlab.lab.trial.scratch import temporary_folder
 from streamlab.lab.trial.spec import (
+    BrokerJob,
     CeilingJob,
     EditedError,
     EngineTrial,
@@ -80,6 +81,8 @@ def gather(job: Job, folder: Path, reporter: Reporter) -> Evidence:
                     _prepare_oracle(job, reporter)
             case CeilingJob():
                 columns["generator_ceiling_eps"] = _measure_ceiling(job, reporter)
+            case BrokerJob():
+                columns["generator_ceiling_eps"] = _try_broker(job, reporter)
         return Evidence(columns=columns)
     except UnsupportedError as error:
         failed = Evidence(status="unsupported", reason=str(error), columns=columns)
@@ -177,10 +180,17 @@ def _prepare_oracle(job: OracleJob, reporter: Reporter) -> None:
 def _measure_ceiling(job: CeilingJob, reporter: Reporter) -> float | None:
     reporter.phase("ceiling")
     collect_from_now_on()
-    if job.broker:
-        return broker_ceiling_eps(job.broker, job.row_bytes)
     activate(job.engine)
     return find_engine(job.engine).generator_ceiling_eps(job.variant, job.batch)
+
+
+def _try_broker(job: BrokerJob, reporter: Reporter) -> float | None:
+    reporter.phase("broker")
+    collect_from_now_on()
+    if job.row_bytes:
+        return broker_ceiling_eps(job.address, job.row_bytes)
+    prepare_broker(job.address)
+    return None
 
 
 def _properties(engine: Engine, workload: str, variant: str) -> dict[str, dict[str, object]]:

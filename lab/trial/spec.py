@@ -1,4 +1,4 @@
-"""Defines jobs for the measured process, as JSON: a trial, an oracle's answer or a ceiling."""
+"""Defines jobs for the measured process, as JSON: a trial, an oracle's answer, a ceiling or a broker."""
 
 import json
 from collections.abc import Mapping
@@ -70,19 +70,24 @@ class OracleJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
 
 
 class CeilingJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
-    """A job that measures the highest rate of a variant's load generator, without running the engine.
-
-    With the address of a broker, that of the broker for rows of `row_bytes`: the load of every engine passes it.
-    """
+    """A job that measures the highest rate of a variant's load generator, without running the engine."""
 
     engine: str
     variant: str
     batch: int
-    broker: str = ""
+
+
+class BrokerJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
+    """A job that checks a broker and warms it up.
+
+    With `row_bytes` it measures the highest rate of rows of this size through the broker instead.
+    """
+
+    address: str
     row_bytes: int = 0
 
 
-Job = EngineTrial | OracleJob | CeilingJob
+Job = EngineTrial | OracleJob | CeilingJob | BrokerJob
 
 
 class EditedError(Exception):

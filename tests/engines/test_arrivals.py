@@ -8,9 +8,12 @@ from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.fake.adapter import FakeEngine
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.reference.adapter import PreparedReference, ReferenceEngine
+from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.judge.invariants import Arrivals, violated_invariant
+from streamlab.lab.judge.verify import verify_arrivals
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import POISSON, LoadSpec
+from streamlab.workloads.registry import workload
 from tests.engines.clock import FakeClock, load_of
 from tests.engines.tasks import assert_equal, run_task, task_of
 from tests.workloads.declarative.arrival_workloads import (
@@ -20,6 +23,7 @@ from tests.workloads.declarative.arrival_workloads import (
     dataset_of,
 )
 from tests.workloads.declarative.declared_runs import random_rides
+from tests.workloads.suite.streams import generated
 
 LOAD = LoadSpec(arrival=POISSON, rate_eps=3_000, warm_up_s=0.02, window_s=0.1)
 HOUR_NS = 3_600_000 * MS
@@ -98,3 +102,23 @@ def test_other_variants_say_that_they_set_no_arrival_times(engine, variant, case
     task = task_of(*case, tmp_path, variant, load=load_of([np.zeros(1, dtype=np.int64)]))
     with pytest.raises(UnsupportedError, match="does not run arrivals: its source cannot set"):
         engine().prepare(task)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_bids_of_nexmark_count_once_in_the_window_of_their_arrival(workers, tmp_path):
+    subject = workload("nexmark_q12").bound({"size_ms": 20})
+    dataset = write_dataset(generated(subject, {}, 2000, seed=1), subject.name, tmp_path)
+    offered = offer(
+        LoadSpec(rate_eps=10_000, warm_up_s=0.02, window_s=0.1), dataset, program=subject.program
+    )
+    task = task_of(
+        subject, offered.dataset, tmp_path, "vsn", workers=workers, load=offered.load, batch=64
+    )
+    _, answer = run_task(MulticoreEngine(), task)
+    totals = subject.oracle(offered.dataset.load())
+    due_ns = np.sort(np.concatenate(offered.load.due_ns))
+    arrivals = Arrivals(due_ns=due_ns, end_ns=HOUR_NS, tick_ns=MS)
+    assert verify_arrivals(subject, answer, totals, arrivals).difference is None
+    assert len(np.unique(answer["ts"])) >= 5
+    answer["bids"][0] += 1
+    assert "bids (count)" in verify_arrivals(subject, answer, totals, arrivals).difference

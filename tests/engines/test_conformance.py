@@ -26,9 +26,9 @@ from streamlab.engines.spark.workloads import FORMS as SPARK_FORMS
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import DGSProgram
-from streamlab.workloads.registry import names as workload_names
 from streamlab.workloads.registry import workload
 from tests.engines.separate_environment import requires_environment
+from tests.workloads.event_times import names as workload_names
 
 NATIVE = {
     "fake": Setting(variant="correct", options={"real_time": True}),

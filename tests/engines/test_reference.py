@@ -20,12 +20,13 @@ from streamlab.workloads.inputs.nexmark.schema import INPUT as NEXMARK
 from streamlab.workloads.model import Input, Query, Window
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.streams.strategies import inputs
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 from tests.engines.clock import FakeClock
 from tests.engines.inputs import input_of
 from tests.engines.tasks import assert_equal
 from tests.examples import examples
+from tests.workloads.event_times import names
 from tests.workloads.model import naive
 from tests.workloads.model.naive import Tuple
 from tests.workloads.model.queries import chain

@@ -7,13 +7,14 @@ import pytest
 from streamlab.engines.duckdb.adapter import DuckdbEngine
 from streamlab.engines.polars.adapter import PolarsEngine
 from streamlab.workloads.model import Dataflow, DGSProgram
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
 from tests.engines.separate_environment import (
     check_conformance,
     check_random_inputs,
     requires_environment,
 )
 from tests.processes import run_python
+from tests.workloads.event_times import names
 
 ROOT = Path(__file__).parents[2]
 ENGINES = (PolarsEngine, DuckdbEngine)

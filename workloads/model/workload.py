@@ -124,12 +124,13 @@ class OutputType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """Holds a workload's program, output type, oracle and limits for given query parameters."""
+    """Holds what a workload has for given query parameters: program, output type, oracle, limits and declaration."""
 
     program: Program
     output: OutputType
     oracle: Callable[[Input], Columns]
     limits: tuple[Limit, ...] = ()
+    declaration: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +233,7 @@ class Workload:
             output=bound.output,
             oracle=bound.oracle,
             limits=bound.limits,
+            declaration=bound.declaration or self.declaration,
             query_params=complete,
         )
 

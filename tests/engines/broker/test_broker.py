@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from importlib import import_module
@@ -12,9 +14,8 @@ import numpy as np
 import psutil
 import pytest
 
-from streamlab.engines import environment
-from streamlab.engines.broker.broker import ENVIRONMENT, NAME, answers
-from streamlab.engines.broker.ceiling import broker_ceiling_eps
+from streamlab.engines.broker.broker import answers
+from streamlab.engines.broker.ceiling import broker_ceiling_eps, prepare_broker
 from streamlab.engines.broker.generator import at_once
 from streamlab.engines.broker.records import (
     PARTITIONS,
@@ -24,7 +25,13 @@ from streamlab.engines.broker.records import (
     rows_of,
     topic_of,
 )
-from streamlab.engines.broker.topics import client, create_topics, delete_topics, write_topics
+from streamlab.engines.broker.topics import (
+    METADATA_S,
+    client,
+    create_topics,
+    delete_topics,
+    write_topics,
+)
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
 from streamlab.engines.conformance_load import small_load
 from streamlab.engines.errors import EngineCrashError, EngineError
@@ -37,40 +44,11 @@ from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.registry import workload
+from tests.engines.broker.broker_tasks import NEEDS_BROKER, broker_task, needs, topics_at
 from tests.engines.tasks import check_task, run_task, task_of
 from tests.lab.cluster.commands import ROOT_ONLY, run_command, run_row
 
-_LACKING = environment.unusable_reason(NAME, ENVIRONMENT)
-pytestmark = pytest.mark.skipif(
-    _LACKING is not None, reason=f"THE BROKER IS NOT TESTED: {_LACKING}"
-)
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    return tmp_path_factory.mktemp("broker")
-
-
-@pytest.fixture(scope="module")
-def broker(place):
-    """The address of a broker; nothing may be left of it at the end."""
-    up = run_command(place, "broker", "up", "--memory-mb", "256")
-    assert up.returncode == 0, up.stderr
-    yield up.stdout.strip()
-    down = run_command(place, "broker", "down")
-    assert down.returncode == 0, down.stderr
-    below = str(place / "clusters")
-    found = psutil.process_iter(["cmdline"])
-    assert [p for p in found if below in " ".join(p.info["cmdline"] or ())] == []
-    assert not (place / "clusters" / "kafka").exists()
-
-
-def broker_task(broker, tmp_path, name="event_window", data=None, **more):
-    """A task of the multicore engine whose input is on the broker."""
-    variant = more.pop("variant", "dgs")
-    data = ordinary_input(workload(name)) if data is None else data
-    options = {"broker": broker, **more.pop("options", {})}
-    return task_of(name, data, tmp_path, variant, options=options, batch=256, **more)
+pytestmark = NEEDS_BROKER
 
 
 def produce(broker, topic, value, partition=0):
@@ -102,6 +80,9 @@ def test_a_run_from_the_broker_is_verified_and_its_row_says_so(place, broker):
         ("linear_road_pos_rep", "ordered"),
         ("linear_road_pos_rep", "layers"),
         ("sensor_interpolation", "dataflow"),
+        ("nexmark_q5", "vsn"),
+        ("nexmark_q15", "ordered"),
+        ("nexmark_q20", "vsn"),
     ],
 )
 def test_programs_of_all_models_are_right_from_the_broker(name, variant, broker, tmp_path):
@@ -110,15 +91,6 @@ def test_programs_of_all_models_are_right_from_the_broker(name, variant, broker,
         measured, _answer = check_task(MulticoreEngine(), task)
         assert measured.latency is None
         assert measured.counters["broker_records"] > 0
-
-
-def needs(engine):
-    """Skip a test, loudly, where an engine's environment is not made."""
-    if engine.name == "multicore":
-        return
-    lacking = environment.unusable_reason(engine.name, engine.environment)
-    if lacking is not None:
-        pytest.skip(f"{engine.name.upper()} IS NOT TESTED FROM A BROKER: {lacking}")
 
 
 EACH_ENGINE = pytest.mark.parametrize(
@@ -185,12 +157,6 @@ def load_task(broker, tmp_path, variant, rate_eps=20_000, name="keyed_counter", 
         options=options,
         workers=2,
     )
-
-
-def topics_at(broker):
-    """The names of the topics of loads."""
-    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
-    return [name for name in admin.list_topics().topics if name.startswith("lab.load.")]
 
 
 def check_load(engine, broker, task):
@@ -275,6 +241,37 @@ def test_a_broker_may_be_silent_for_as_long_as_a_load_pauses():
 def test_the_brokers_ceiling_is_measured_with_rows_of_a_size(broker):
     assert broker_ceiling_eps(broker, 37) > 0
     assert topics_at(broker) == []
+
+
+def test_a_broker_is_warmed_up_and_nothing_of_it_stays(broker):
+    prepare_broker(broker)
+    assert topics_at(broker) == []
+
+
+def test_an_address_where_no_kafka_answers_is_named_within_the_limit():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = "127.0.0.1:{1}".format(*silent.getsockname())
+        begin = time.monotonic()
+        with pytest.raises(
+            EngineError, match=rf"answers at '{address}' within 10 s.*lab broker up"
+        ):
+            prepare_broker(address)
+        assert time.monotonic() - begin < METADATA_S + 5
+
+
+def test_a_wrong_address_ends_a_run_before_its_first_trial(place):
+    words = (
+        "--engine",
+        "multicore",
+        "--option",
+        "multicore.broker=127.0.0.1:1",
+        "--events",
+        "9000",
+    )
+    done = run_command(place, "run", "event_window", *words)
+    assert done.returncode == 2
+    assert "no Kafka broker answers at '127.0.0.1:1'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_trials_of_one_dataset_write_its_topics_once(broker, tmp_path):

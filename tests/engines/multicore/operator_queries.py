@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.model import InputType, Operator, Query, Window, join
 from streamlab.workloads.model.operators.program import SINGLE
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
+from tests.workloads.event_times import names
 
 QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 """Workloads of operators O+."""

@@ -15,8 +15,9 @@ from streamlab.engines.work_split import NoPartialsError, SplitsWork
 from streamlab.workloads.model import ListColumn
 from streamlab.workloads.model.operators.windows import flush_end
 from streamlab.workloads.model.streams.stream import since, until
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
 from tests.engines.tasks import assert_equal
+from tests.workloads.event_times import names
 
 FULL = pytest.mark.full
 SHOWN = ("keyed_counter", "wordcount", "campaign_views_tumbling", "event_window")

@@ -35,11 +35,12 @@ from streamlab.engines.spark.workloads import (
 )
 from streamlab.workloads.model import Pipeline, Query
 from streamlab.workloads.model.answers.trace import compare
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
 from tests.engines.clock import load_at_once
 from tests.engines.inputs import head, tied_input, without_events
 from tests.engines.spark.inputs import PARAMS, spark_input
 from tests.engines.spark.runs import VARIANTS, assert_right, micro_batch_options, spark_task
+from tests.workloads.event_times import names
 
 
 @pytest.mark.full

@@ -12,7 +12,7 @@ from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.workloads import GENERIC, WORKLOADS
 from streamlab.workloads.model import Dataflow, DGSProgram
 from streamlab.workloads.model.dataflow import Flow, OpStateless, of_events
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
 from tests.engines import declared_workloads
 from tests.engines.clock import load_at_once
 from tests.engines.inputs import input_of
@@ -26,6 +26,7 @@ from tests.engines.spark.runs import (
     ticks,
 )
 from tests.engines.tasks import run_task
+from tests.workloads.event_times import names
 from tests.workloads.model import rides
 from tests.workloads.model.rides import by_pandas, rows_of, some_rides
 

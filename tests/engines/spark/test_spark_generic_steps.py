@@ -18,11 +18,12 @@ from streamlab.workloads.model.dataflow import Flow, OpStateless, U
 from streamlab.workloads.model.operators.key_buckets import hash_key, hash_keys
 from streamlab.workloads.model.operators.program import MULTI, SINGLE
 from streamlab.workloads.model.streams.strategies import inputs
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
 from tests.across import OUTPUT, PLUGS
 from tests.engines.spark.programs import keys_apart, kinds_apart, two_counters
 from tests.engines.spark.runs import drawn_cuts, run, sequential
 from tests.examples import examples
+from tests.workloads.event_times import names
 from tests.workloads.model import naive, pipelines
 from tests.workloads.model.dataflow.graphs import (
     FIELDS,

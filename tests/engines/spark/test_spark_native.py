@@ -10,11 +10,12 @@ from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.small_dataset import SEED
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.workloads.datasets.builder import generate_input
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
 from tests.engines.clock import load_at_once
 from tests.engines.spark import programs
 from tests.engines.spark.runs import OWN, assert_right, of_tests, spark_task, ticks
 from tests.engines.tasks import run_task
+from tests.workloads.event_times import names
 from tests.workloads.model import rides
 from tests.workloads.model.rides import by_pandas, rows_of, some_rides
 

@@ -15,9 +15,10 @@ from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.native.streaming_query import NativeStreamingQuery
 from streamlab.engines.spark.query import columns_of
 from streamlab.workloads.datasets.builder import generate_input
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
 from tests.engines.spark.runs import assert_right, of_tests, spark_task, ticks
 from tests.engines.tasks import assert_equal, run_task
+from tests.workloads.event_times import names
 from tests.workloads.model import rides
 from tests.workloads.model.rides import by_pandas, rows_of, some_rides
 

@@ -288,7 +288,7 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
             "key variants has 'none', which engine fake has not",
         ),
         (["wordcont", "--engine", "fake"], "no workload 'wordcont'; did you mean wordcount?"),
-        (["nexmark_q12", "--engine", "fake"], "q12'; its windows of processing time give each run"),
+        (["nexmark_q10", "--engine", "fake"], "q10'; it writes bids to files"),
         (["nexmark_q22"], "bids have no URL here"),
         (["none.py", "--engine", "fake"], "none.py cannot be read: No such file"),
         (["wordcount", "--engine", "fake", "--dataset", "xyz"], "key dataset is 'xyz'"),

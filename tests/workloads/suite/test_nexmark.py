@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.model import Input, ModelError
-from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.reference import answer_of, totals_of
 from streamlab.workloads.registry import workload
+from tests.engines.tasks import assert_equal
 from tests.examples import examples
 from tests.workloads.suite.nexmark_inputs import auction, bid, nexmark_input, nexmark_inputs
 from tests.workloads.suite.streams import agreed, generated
@@ -36,6 +37,15 @@ def test_a_program_gives_what_its_oracle_gives(name: str):
 def test_generated_events_have_answers(name: str):
     found = workload(name)
     assert agreed(found, generated(found, dict(found.small), 4000, seed=1))
+
+
+@given(nexmark_inputs())
+def test_the_totals_of_arrivals_are_those_of_one_window_with_all_bids(data: Input):
+    found = workload("nexmark_q12")
+    totals, one_window = found.oracle(data), totals_of(found.program, data)
+    for columns in (totals, one_window):
+        columns["ts"] = columns["ts"] * 0
+    assert_equal(one_window, totals, found.output)
 
 
 @pytest.mark.parametrize(("name", "most"), [("nexmark_q5", 256), ("nexmark_q7", 64)])

@@ -33,13 +33,26 @@ final class Collect {
     }
 
     void add(int kind, int key, long value, long other) {
-        if (block.remaining() < ROW_BYTES) {
-            block = ByteBuffer.allocate(BLOCK_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-            blocks.add(block);
-        }
+        reserve(ROW_BYTES);
         block.putLong(ts).putInt(stream).putInt(row).putInt(kind).putInt(key).putLong(value).putLong(other);
         if (timed) {
             block.putLong(System.nanoTime());
+        }
+    }
+
+    /** Adds a row of longs: time, stream and row of the event that made it, and fields. */
+    void addTuple(long ts, long stream, long row, long[] fields) {
+        reserve(8 * (3 + fields.length));
+        block.putLong(ts).putLong(stream).putLong(row);
+        for (long field : fields) {
+            block.putLong(field);
+        }
+    }
+
+    private void reserve(int bytes) {
+        if (block.remaining() < bytes) {
+            block = ByteBuffer.allocate(BLOCK_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            blocks.add(block);
         }
     }
 

@@ -14,10 +14,12 @@ final class Job {
     final int workers;
     final int warmUpRounds;
     final Topics topics;
+    /** Where the columns that a query reads begin in a row, by stream: 16 x place + bytes. */
+    final int[][] columns;
+    private final Properties settings = new Properties();
 
     Job(Path folder) throws IOException {
         this.folder = folder;
-        Properties settings = new Properties();
         try (Reader text = Files.newBufferedReader(folder.resolve("job.properties"))) {
             settings.load(text);
         }
@@ -26,5 +28,16 @@ final class Job {
         workers = Integer.parseInt(settings.getProperty("workers"));
         warmUpRounds = Integer.parseInt(settings.getProperty("warm_up_rounds"));
         topics = new Topics(settings);
+        columns = new int[topics.topics.length][(int) parameter("columns")];
+        for (int stream = 0; stream < columns.length; stream++) {
+            for (int column = 0; column < columns[stream].length; column++) {
+                columns[stream][column] = (int) parameter("column." + stream + "." + column);
+            }
+        }
+    }
+
+    /** Returns a number, such as a query parameter. */
+    long parameter(String name) {
+        return Long.parseLong(settings.getProperty(name));
     }
 }

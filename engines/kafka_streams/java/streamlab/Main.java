@@ -42,7 +42,7 @@ public final class Main {
         System.gc();
         try (Run run = new Run(job, job.warmUpRounds, load)) {
             run.awaitTasks();
-            replies.println("ready");
+            replies.println("ready " + run.tasks);
             replies.flush();
             for (String line = commands.readLine(); line != null; line = commands.readLine()) {
                 switch (line) {

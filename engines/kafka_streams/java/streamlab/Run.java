@@ -14,25 +14,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.Serdes;
-import org.apache.kafka.streams.AutoOffsetReset;
+import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.ThreadMetadata;
-import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
-import org.apache.kafka.streams.processor.TimestampExtractor;
-import org.apache.kafka.streams.state.Stores;
 
-/** One run of a topology: it is paused until `run`, and ends when each partition has given its last record. */
+/** One run of a topology: it is paused until `run`, and ends after its last record. */
 final class Run implements AutoCloseable {
     private static final long START_S = 60;
 
     final Job job;
     private final boolean timed;
     private final KafkaStreams streams;
+    final int tasks;
     private final CountDownLatch running = new CountDownLatch(1);
     private final CountDownLatch left;
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
@@ -45,14 +40,14 @@ final class Run implements AutoCloseable {
     Run(Job job, int round, boolean timed) {
         this.job = job;
         this.timed = timed;
-        int partitions = 0;
         doneNs = new long[job.topics.topics.length][];
         for (Topics.Topic topic : job.topics.topics) {
-            partitions += topic.partitions();
             doneNs[topic.stream()] = new long[timed ? topic.rows() : 0];
         }
-        left = new CountDownLatch(partitions);
-        streams = new KafkaStreams(topology(), settings(round));
+        Topologies topologies = new Topologies(this);
+        tasks = topologies.tasks();
+        left = new CountDownLatch(topologies.ends());
+        streams = new KafkaStreams(topologies.topology(), settings(round));
         streams.setUncaughtExceptionHandler(
                 error -> {
                     failure.compareAndSet(null, root(error));
@@ -89,17 +84,13 @@ final class Run implements AutoCloseable {
     }
 
     private boolean isAssigned() {
-        int tasks = 0;
+        int active = 0;
         int least = Integer.MAX_VALUE;
         for (ThreadMetadata thread : streams.metadataForLocalThreads()) {
-            tasks += thread.activeTasks().size();
+            active += thread.activeTasks().size();
             least = Math.min(least, thread.activeTasks().size());
         }
-        int expected = 0;
-        for (Topics.Topic topic : job.topics.topics) {
-            expected = Math.max(expected, topic.partitions());
-        }
-        return tasks == expected && least == expected / job.workers;
+        return active == tasks && least == tasks / job.workers;
     }
 
     /** Processes everything, and returns how long it took in ns. */
@@ -168,29 +159,6 @@ final class Run implements AutoCloseable {
         streams.close(Duration.ofSeconds(10));
     }
 
-    private Topology topology() {
-        Topology topology = new Topology();
-        String[] sources = new String[job.topics.topics.length];
-        for (Topics.Topic topic : job.topics.topics) {
-            sources[topic.stream()] = "source-" + topic.stream();
-            topology.addSource(
-                    AutoOffsetReset.earliest(),
-                    sources[topic.stream()],
-                    new EventTime(job.topics),
-                    new ByteArrayDeserializer(),
-                    new ByteArrayDeserializer(),
-                    topic.name());
-        }
-        topology.addProcessor("program", () -> new InOrder(this), sources);
-        topology.addStateStore(
-                Stores.keyValueStoreBuilder(
-                                Stores.inMemoryKeyValueStore(InOrder.STORE), Serdes.Integer(), Serdes.Long())
-                        .withLoggingDisabled()
-                        .withCachingDisabled(),
-                "program");
-        return topology;
-    }
-
     private Properties settings(int round) {
         Properties settings = new Properties();
         settings.put(StreamsConfig.APPLICATION_ID_CONFIG, job.application + "-" + round);
@@ -199,19 +167,9 @@ final class Run implements AutoCloseable {
         settings.put(StreamsConfig.STATE_DIR_CONFIG, job.folder.resolve("state").toString());
         // A record has up to 1,000 rows; what is fetched before the clock starts stays little.
         settings.put(StreamsConfig.BUFFERED_RECORDS_PER_PARTITION_CONFIG, 16);
+        // Of repartition topics. The default of 100 ms would become a part of each latency.
+        settings.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 5);
+        settings.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 1 << 18);
         return settings;
-    }
-
-    /** The event time of a record's first row, so that Kafka Streams takes records of several topics in that order. */
-    private record EventTime(Topics topics) implements TimestampExtractor {
-        @Override
-        public long extract(ConsumerRecord<Object, Object> record, long partitionTime) {
-            byte[] value = (byte[]) record.value();
-            if (value == null || value.length < Rows.HEADER_BYTES + 24) {
-                return Math.max(0, partitionTime);
-            }
-            long ts = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN).getLong(Rows.HEADER_BYTES + 16);
-            return Math.max(0, ts - topics.first);
-        }
     }
 }

@@ -1,0 +1,109 @@
+package streamlab;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.kafka.streams.processor.api.ContextualProcessor;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.processor.api.RecordMetadata;
+
+/** Applies a step of a query to the tuples of one task: the first step to rows of the dataset's topics. */
+final class Stage extends ContextualProcessor<Object, byte[], Integer, byte[]> {
+    private final Run run;
+    private final int index;
+    private final Step step;
+    private final boolean isLast;
+    private Merge merge;
+    private State state;
+    private Output out;
+    private int[] lastRows;
+
+    Stage(Run run, List<Step> steps, int index) {
+        this.run = run;
+        this.index = index;
+        step = steps.get(index);
+        isLast = index == steps.size() - 1;
+    }
+
+    static String store(int index) {
+        return "state-" + index;
+    }
+
+    @Override
+    public void init(ProcessorContext<Integer, byte[]> context) {
+        super.init(context);
+        int streams = run.job.topics.topics.length;
+        merge = new Merge(index == 0 ? streams : index == 1 ? 1 : Exchange.PARTITIONS);
+        state = index == 0 ? null : new State(context.getStateStore(store(index)));
+        out = isLast ? new AnswerRows(run, context.taskId().partition()) : new Exchange(context);
+        lastRows = new int[streams];
+        Arrays.fill(lastRows, -1);
+    }
+
+    @Override
+    public void process(Record<Object, byte[]> record) {
+        run.record();
+        if (index == 0) {
+            readRows(record.value());
+        } else {
+            Exchange.read(record.value(), merge);
+        }
+        for (long[] tuple = merge.next(); tuple != null; tuple = merge.next()) {
+            advance(tuple[0]);
+            out.at(tuple[0], tuple[1], tuple[2]);
+            step.take(tuple, state, out);
+        }
+        long bound = merge.bound();
+        advance(bound);
+        out.flush(bound, bound == Long.MAX_VALUE);
+    }
+
+    private void advance(long until) {
+        if (state != null) {
+            state.advance(until, step, out);
+        }
+    }
+
+    private void readRows(byte[] record) {
+        RecordMetadata from = context().recordMetadata().orElseThrow();
+        Topics topics = run.job.topics;
+        Topics.Topic topic = topics.of(from.topic());
+        String place =
+                "record " + from.offset() + " in partition " + from.partition() + " of topic " + from.topic();
+        int stream = topic.stream();
+        Rows rows = new Rows(topics, topic, record, place);
+        if (!rows.isEmpty()) {
+            lastRows[stream] = rows.after(lastRows[stream], place);
+            merge.promise(stream, rows.lastTs());
+        }
+        if (rows.promise != Long.MIN_VALUE) {
+            merge.promise(stream, rows.promise + 1);
+        }
+        if (rows.end) {
+            merge.promise(stream, Long.MAX_VALUE);
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(record).order(ByteOrder.LITTLE_ENDIAN);
+        int[] columns = run.job.columns[stream];
+        for (int at = Rows.HEADER_BYTES; !rows.isEmpty(); rows.next(), at += topic.rowBytes()) {
+            long[] tuple = new long[3 + columns.length];
+            tuple[0] = rows.ts();
+            tuple[1] = stream;
+            tuple[2] = rows.row();
+            for (int column = 0; column < columns.length; column++) {
+                tuple[3 + column] = number(bytes, at + (columns[column] >> 4), columns[column] & 15);
+            }
+            merge.add(stream, tuple);
+            run.done(stream, rows.row());
+        }
+    }
+
+    private static long number(ByteBuffer row, int at, int size) {
+        return switch (size) {
+            case 1 -> row.get(at);
+            case 4 -> row.getInt(at);
+            default -> row.getLong(at);
+        };
+    }
+}
