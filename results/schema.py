@@ -35,7 +35,8 @@ STATUSES = {
     OOM: "ran out of memory, or the system killed it for lack of memory",
     INVALID: "not a valid measurement: events are unaccounted for, the lab's own clock or CPU "
     "account contradicts the trial's, outputs left before their inputs were due, the generator "
-    "could not keep the offered rate, or the input is too short for the load",
+    "could not keep the offered rate, the input is too short for the load, or the expected answer "
+    "is empty",
     UNSTEADY: "offered load, right answer, but no steady state was reached; its numbers are shown "
     "with this verdict",
     UNSUSTAINED: "offered load, right answer, but the engine did not keep up with the rate; its "

@@ -32,9 +32,9 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     monkeypatch.chdir(tmp_path)
 
-    def execute(*commands, more=()):
+    def execute(*commands, more=(), period=100):
         options = [word for command in commands for word in ("--command", command)]
-        size = ["--events", "5000", "--param", "values_per_barrier=100"]
+        size = ["--events", "5000", "--param", f"values_per_barrier={period}"]
         code = call(["run", "event_window", *size, "--quiet", *options, *more])
         runs = list_runs(tmp_path / "runs")
         return code, read_run(runs[-1]).rows if runs else ()
@@ -83,6 +83,19 @@ with open(source) as events:
             total += int(event["value"])
 open(target, "w").write("\\n".join(lines) + "\\n")
 """
+
+
+def test_a_program_that_prints_nothing_has_no_rate_where_nothing_is_expected(run, tmp_path, capsys):
+    silent = python(tmp_path, "silent.py", ECHO)
+    code, rows = run(silent, more=["--engine", "reference"], period=10_000)
+    assert code == EXIT_ENGINE_FAILURE
+    assert {row.engine for row in rows} == {"command", "reference"}
+    for row in rows:
+        assert (row.status, row.throughput_eps) == ("invalid", None)
+        assert "the expected answer is empty" in row.reason and "more than 5,000 events" in row.reason
+    warning = "lab: the expected answer of event_window is empty, so nothing will be compared"
+    told = capsys.readouterr().err
+    assert 0 <= told.index(warning) < told.index("invalid: ")
 
 
 def test_input_output_and_workers_are_filled_in(run, tmp_path):
