@@ -247,6 +247,25 @@ def test_a_run_without_any_number_is_still_a_page(page_of, trial):
     assert "No cell of this workload has a number." in text
 
 
+def test_a_chart_names_the_workers_of_each_dot_and_shows_rows_without_a_rate(page_of, trial):
+    page = page_of(
+        [
+            trial(workers=1, eps=1e8),
+            trial(workers=2, eps=2e8),
+            trial(workers=4, status="timeout", reason="stopped after 60 s"),
+            trial("spark", variant="batch", batch=None, status="timeout", reason="stopped"),
+            trial("reference", variant="sequential", batch=None, eps=1e5),
+        ]
+    )
+    chart = page[page.index('<div class="panels rates">') : page.index('<details class="every"')]
+    shown = words(parse(chart[: chart.rindex("</div>") + len("</div>")]))
+    assert "1, 2 workers ; fastest: 2 4 \u2020 workers: timeout" in shown
+    assert "1 worker: timeout" in shown
+    assert re.findall(r"<b>([\d,]+)</b>", chart) == ["1", "2", "1"]
+    close = page_of([trial(workers=1, eps=1e8), trial(workers=2, eps=1.01e8)])
+    assert "<b>1,2</b>" in close
+
+
 def test_a_run_without_trials_is_still_a_page(page_of):
     assert "No trial was recorded." in words(parse(page_of([])))
 
