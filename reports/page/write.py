@@ -96,17 +96,17 @@ class Download:
 
 
 def write_report(run_dir: Path, out: Path | None = None) -> Path:
-    """Write a run's report as one HTML file, and its figures as SVG and PNG into `<run>/figures`.
+    """Write a run's report as one HTML file and return its path; equal runs give equal bytes.
 
-    Writes `<run_dir>/report.html` unless `out` is set, and returns its path.
-    Equal runs give equal bytes.
+    Writes `<run_dir>/report.html`, and the figures as SVG and PNG into `<run_dir>/figures`.
+    With `out` writes only this file, since the run's directory may be read-only.
 
     Raises:
         ResultsError: the run is missing or damaged.
     """
     run = read_run(run_dir)
     cells = summarise(run.rows)
-    page = render(run, cells, run_dir / "figures")
+    page = render(run, cells, run_dir / "figures" if out is None else None)
     return write_whole(run_dir / "report.html" if out is None else out, page)
 
 
