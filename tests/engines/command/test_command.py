@@ -92,7 +92,9 @@ def test_a_program_that_prints_nothing_has_no_rate_where_nothing_is_expected(run
     assert {row.engine for row in rows} == {"command", "reference"}
     for row in rows:
         assert (row.status, row.throughput_eps) == ("invalid", None)
-        assert "the expected answer is empty" in row.reason and "more than 5,000 events" in row.reason
+        assert (
+            "the expected answer is empty" in row.reason and "more than 5,000 events" in row.reason
+        )
     warning = "lab: the expected answer of event_window is empty, so nothing will be compared"
     told = capsys.readouterr().err
     assert 0 <= told.index(warning) < told.index("invalid: ")

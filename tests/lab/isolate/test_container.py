@@ -122,7 +122,7 @@ def test_killed_process_is_a_crash_that_names_signal_and_phase(trial):
 def test_hanging_engine_is_stopped_with_its_container(trial):
     row = trial("hang", timeout_s=8)
     assert row["status"] == "timeout"
-    assert row["reason"] == "stopped after 8 s in phase run; raise timeout_s"
+    assert row["reason"] == "stopped after 8 s in phase run; raise timeout_s (--timeout)"
 
 
 def test_trial_that_exceeds_its_memory_is_oom(trial):

@@ -43,6 +43,18 @@ def test_the_matrix_says_how_long_trials_of_an_engine_take_until_one_was_measure
     assert left.after(trials[2]) == 9
 
 
+def test_the_time_left_falls_while_a_trial_runs_and_then_the_trial_is_over_by_the_rest():
+    trials, left = time_left()
+    assert left.during(trials[0], 1) is None
+    left.measured(trials[0], 10)
+    assert left.after(trials[0]) == 10 + 2 * 10
+    assert left.during(trials[1], 4) == (6 + 2 * 10, 0)
+    assert left.during(trials[1], 10) == (2 * 10, 0)
+    assert left.during(trials[1], 70) == (2 * 10, 60)
+    left.measured(trials[1], 90)
+    assert left.after(trials[1]) == 2 * 50
+
+
 def test_nothing_is_left_after_votes_of_searches():
     trials, left = time_left()
     vote = replace(trials[-1], order_index=len(trials) + 5)

@@ -221,7 +221,7 @@ def test_hanging_engine_is_stopped_with_all_its_processes(trial):
         row = trial("hang", timeout_s=timeout_s)
         assert row["status"] == "timeout"
         reason = row["reason"]
-    assert reason == f"stopped after {timeout_s} s in phase run; raise timeout_s"
+    assert reason == f"stopped after {timeout_s} s in phase run; raise timeout_s (--timeout)"
     assert sleepers() == []
 
 
