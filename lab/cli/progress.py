@@ -27,7 +27,7 @@ from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.cells import Trial
 from streamlab.lab.runner.execution import Audience
 from streamlab.lab.runner.time_left import TimeLeft
-from streamlab.reports.numbers import duration, memory, rate
+from streamlab.reports.numbers import duration, latency, memory, rate
 from streamlab.results.schema import UNSUPPORTED, VERIFIED, TrialRow
 from streamlab.workloads.datasets import progress as datasets
 from streamlab.workloads.datasets.dataset import Dataset
@@ -239,7 +239,7 @@ def outcome_of(row: TrialRow) -> str:
         for name in ("p50", "p99"):
             value = getattr(row, f"latency_{name}_ns")
             if value is not None:
-                numbers.append(f"{name} {duration(value).text}")
+                numbers.append(f"{name} {latency(value).text}")
     remark = f"  ({row.reason})" if row.reason else ""
     return f"{row.status}  {', '.join(numbers)}{remark}"
 

@@ -16,6 +16,7 @@ from streamlab.reports.numbers import (
     duration,
     growth,
     joules,
+    latency,
     low_end,
     memory,
     plain,
@@ -68,7 +69,8 @@ from streamlab.results.table import csv_of, parquet_of
 Colours = Mapping[str, Colour]
 
 _WRITERS = (
-    *(rate, count, duration, growth, joules, low_end, memory, plain, seconds, share, watts),
+    *(rate, count, duration, growth, joules, latency, low_end, memory, plain, seconds, share),
+    watts,
     unit_words,
 )
 _LEAST_COUNTS = 3
@@ -257,7 +259,7 @@ def _results(
         "definitions": _definitions(free),
         "remarked": [cell for cell in free if cell.status == OK and cell.notes],
         "throughput": draw(THROUGHPUT, free) if curves else [],
-        "latency": draw(LATENCY, [cell for cell in free if has_latency(cell)]),
+        "latency_figures": draw(LATENCY, [cell for cell in free if has_latency(cell)]),
         # Cells under an offered load.
         "offered_groups": [(title(group), members) for group, members in in_groups(loaded)],
         "offered_definitions": _definitions(loaded),

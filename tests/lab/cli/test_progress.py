@@ -13,7 +13,6 @@ from streamlab.workloads.model.check import check
 from streamlab.workloads.registry import workload
 from tests.results.records import trial_row
 
-
 FINISHED = trial_row(
     {"cell": "c", "workload": "wordcount", "engine": "fake", "variant": "correct", "workers": 1}
     | {"repetition": 1, "order_index": 0, "status": "ok"}
