@@ -129,7 +129,8 @@ class Terminal(Audience):
         self._task = self._bar.add_task("trials", total=None)
         self._total: int | None = None
         self._time_left = TimeLeft(())
-        self._trial: Trial | None = None
+        # Written by this thread before each trial, read by the one that draws the bar.
+        self._ahead: tuple[float, float] | None = None
         self._began = time.monotonic()
 
     def step(self, what: str) -> AbstractContextManager[datasets.Progress]:
@@ -155,12 +156,12 @@ class Terminal(Audience):
 
     def started(self, trial: Trial) -> None:
         """Show the trial as the current one."""
-        self._trial, self._began = trial, time.monotonic()
+        self._ahead, self._began = self._time_left.ahead(trial), time.monotonic()
         self._bar.update(self._task, completed=trial.order_index, description=escape(_title(trial)))
 
     def finished(self, trial: Trial, row: TrialRow) -> None:
         """Print a line for the trial, with the difference if the answer is wrong."""
-        self._trial = None
+        self._ahead = None
         self._time_left.measured(trial, time.monotonic() - self._began)
         left = _left_text(self._time_left.after(trial))
         self._bar.update(self._task, completed=trial.order_index + 1)
@@ -191,14 +192,13 @@ class Terminal(Audience):
 
     def time_left_text(self) -> str:
         """Return the time left at this moment; after the expected end of a trial, by how much it is over."""
-        if self._trial is None:
+        ahead = self._ahead
+        if ahead is None:
             return ""
-        times = self._time_left.during(self._trial, time.monotonic() - self._began)
-        if times is None:
-            return ""
-        left_s, over_s = times
-        over = f", this trial is over by {time_text(over_s)}" if over_s >= LINE_EVERY_S else ""
-        return (_left_text(left_s) + over).removeprefix(", ")
+        expected_s, later_s = ahead
+        left_s = expected_s - (time.monotonic() - self._began)
+        over = f", this trial is over by {time_text(-left_s)}" if left_s <= -LINE_EVERY_S else ""
+        return (_left_text(max(left_s, 0.0) + later_s) + over).removeprefix(", ")
 
     def _print(self, text: str) -> None:
         self._console.print(escape(text), highlight=False, soft_wrap=True)

@@ -55,15 +55,9 @@ class TimeLeft:
             count * self._expected(self._cells[cell]) for cell, count in self._remaining.items()
         )
 
-    def during(self, trial: Trial, elapsed_s: float) -> tuple[float, float] | None:
-        """Return the seconds left while a trial runs, and by how many it is over its expected time.
-
-        None before the first trial was measured.
-        """
-        if not self._measured:
-            return None
-        ahead_s = self._expected(trial.cell) - elapsed_s
-        return max(ahead_s, 0.0) + self.after(trial), max(-ahead_s, 0.0)
+    def ahead(self, trial: Trial) -> tuple[float, float] | None:
+        """Return the seconds for a trial that starts, and for those that follow; None before any was measured."""
+        return (self._expected(trial.cell), self.after(trial)) if self._measured else None
 
     def _expected(self, cell: Cell) -> float:
         own, variant, all_trials = _keys(cell)

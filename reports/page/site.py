@@ -257,7 +257,10 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
             part.machine,
             part.tracks,
             [(run.commit, run.start_time) for run in part.runs],
-            [(run.name, *rest) for run, *rest in _table(cell, part)[1]],
+            [
+                (run.name, failure, texts, before and before.name)
+                for run, failure, texts, before in _table(cell, part)[1]
+            ],
         )
         for part in parts
     ]

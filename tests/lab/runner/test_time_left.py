@@ -43,14 +43,12 @@ def test_the_matrix_says_how_long_trials_of_an_engine_take_until_one_was_measure
     assert left.after(trials[2]) == 9
 
 
-def test_the_time_left_falls_while_a_trial_runs_and_then_the_trial_is_over_by_the_rest():
+def test_a_trial_that_starts_and_those_that_follow_are_estimated_apart():
     trials, left = time_left()
-    assert left.during(trials[0], 1) is None
+    assert left.ahead(trials[0]) is None
     left.measured(trials[0], 10)
     assert left.after(trials[0]) == 10 + 2 * 10
-    assert left.during(trials[1], 4) == (6 + 2 * 10, 0)
-    assert left.during(trials[1], 10) == (2 * 10, 0)
-    assert left.during(trials[1], 70) == (2 * 10, 60)
+    assert left.ahead(trials[1]) == (10, 2 * 10)
     left.measured(trials[1], 90)
     assert left.after(trials[1]) == 2 * 50
 
