@@ -121,6 +121,8 @@ def _dots(cells: Sequence[Cell], scale: RateScale) -> tuple[Dot, ...]:
         if at - first_at >= _LEAST_APART:
             first, first_at = cell.name, at
         labels.setdefault(first, []).append(cell.workers)
+    if len(rated) == 1:  # the name of the line has the only number of workers
+        labels = {}
     return tuple(_dot(cell, eps, scale, sorted(labels.get(cell.name, ()))) for cell, eps in rated)
 
 
