@@ -15,8 +15,8 @@ from streamlab.results.query import Spread, group_by
 _MOST_STEPS = 2
 _ROOM = 0.1
 _LEAST_WIDTH = 0.4
-_LEAST_APART = 5.0
-"""Least distance of two labels, in per cent of the width: 10 of the 200 pixels on a phone."""
+_LEAST_APART = 12.0
+"""Least distance of two labels, in per cent of the width, which is 100 pixels on a phone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
