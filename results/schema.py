@@ -35,8 +35,7 @@ STATUSES = {
     OOM: "ran out of memory, or the system killed it for lack of memory",
     INVALID: "not a valid measurement: events are unaccounted for, the lab's own clock or CPU "
     "account contradicts the trial's, outputs left before their inputs were due, the generator "
-    "could not keep the offered rate, the input is too short for the load, or the expected answer "
-    "is empty",
+    "could not keep the offered rate, or the input is too short for the load",
     UNSTEADY: "offered load, right answer, but no steady state was reached; its numbers are shown "
     "with this verdict",
     UNSUSTAINED: "offered load, right answer, but the engine did not keep up with the rate; its "
@@ -120,7 +119,8 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
         float | None, "length of the timed part, by the lab's monotonic clock"
     ] = None
     throughput_eps: Annotated[
-        float | None, "catch-up rate: events / duration_s; null unless ok, and under a load"
+        float | None,
+        "catch-up rate: events / duration_s; null unless ok, under a load, and for an empty answer",
     ] = None
     outputs_eps: Annotated[float | None, "outputs / duration_s; null unless verified"] = None
     latency_p50_ns: Annotated[int | None, "null without stamps or below 20 samples"] = None

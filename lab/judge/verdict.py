@@ -161,15 +161,13 @@ def conclude(
     elif contradicted:
         result["status"] = schema.INVALID
         warnings = [*contradicted, *warnings]
-    elif result["expected_outputs"] == 0 and case.load is None:
-        # A program that prints nothing gives this answer, too: its rate would say nothing.
-        result["status"] = schema.INVALID
-        warnings.insert(0, _nothing_compared(case))
     else:
         result["status"] = schema.OK
         if result["expected_outputs"] == 0:
+            # A program that prints nothing gives this answer, too: its rate would say nothing.
             warnings.append(_nothing_compared(case))
-        warnings += rates(result, offered=case.load is not None)
+        else:
+            warnings += rates(result, offered=case.load is not None)
         if case.load is None or case.spec is None:
             duration_ns = case.timed.end_ns - case.timed.start_ns
             result |= steadiness(measured.progress, duration_ns)

@@ -15,8 +15,8 @@ from streamlab.results.query import Spread, group_by
 _MOST_STEPS = 2
 _ROOM = 0.1
 _LEAST_WIDTH = 0.4
-_LEAST_APART = 12.0
-"""Least distance of two labels, in per cent of the width, which is 100 pixels on a phone."""
+_LABEL_WIDTH = 6.0
+"""Width of a number in a label, in per cent of the width, which is 100 pixels on a phone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,12 +115,13 @@ def _dots(cells: Sequence[Cell], scale: RateScale) -> tuple[Dot, ...]:
     """Return a dot for each cell; the first of dots that would cover each other has the label of all."""
     rated = [(cell, eps) for cell in cells if (eps := cell.throughput_eps) and eps.low > 0]
     labels: dict[str, list[int]] = {}
-    first, first_at = "", -_LEAST_APART
+    first, free = "", 0.0
     for cell, eps in sorted(rated, key=lambda pair: pair[1].median):
         at = scale.place(eps.median)
-        if at - first_at >= _LEAST_APART:
-            first, first_at = cell.name, at
+        if at >= free:
+            first, free = cell.name, at
         labels.setdefault(first, []).append(cell.workers)
+        free += _LABEL_WIDTH
     if len(rated) == 1:  # the name of the line has the only number of workers
         labels = {}
     return tuple(_dot(cell, eps, scale, sorted(labels.get(cell.name, ()))) for cell, eps in rated)
