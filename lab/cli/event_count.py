@@ -9,7 +9,7 @@ MOST_EVENTS = 2**63 - 1
 """The largest whole number that results can store."""
 
 
-class EventCount(click.ParamType):
+class EventCount(click.ParamType[int]):
     """A whole number of at least 1, also written `1_000_000` or `1e6`."""
 
     name = "number"

@@ -74,7 +74,7 @@ def _grid(low: float, high: float, y: Callable[[float], float], metric: str) -> 
     unit, write = axis_of(metric, high)
     locator = MaxNLocator(nbins=4, steps=(1, 2, 5, 10))
     round_numbers = locator.tick_values(low / unit, high / unit)
-    ticks = [tick for tick in round_numbers * unit if low <= tick <= high]
+    ticks = [number * unit for number in round_numbers if low <= number * unit <= high]
     labelled = {short(write(tick).text): tick for tick in ticks}  # close ticks may have one text
     return "".join(
         f'<path d="M{_LEFT},{y(tick):.1f}H{WIDTH - _RIGHT}" stroke="var(--grid)"/>'
