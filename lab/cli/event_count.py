@@ -9,10 +9,8 @@ MOST_EVENTS = 2**63 - 1
 """The largest whole number that results can store."""
 
 
-class EventCount(click.ParamType[int]):
+class EventCount(click.types.IntParamType):
     """A whole number of at least 1, also written `1_000_000` or `1e6`."""
-
-    name = "number"
 
     def __init__(self, most: int = MOST_EVENTS) -> None:
         """Take the largest number."""
