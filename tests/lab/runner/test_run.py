@@ -382,6 +382,7 @@ def test_the_lines_of_a_list_of_runs_are_as_many_as_the_runs(capsys, stored_run,
     assert (said.out, "no runs in" in said.err) == ("", True)
     stored_run(["correct"], called="20260101T000000Z-a")
     stored_run(["correct"], called="20260101T000000Z-b")
+    capsys.readouterr()  # of the run that is copied
     assert call(["list", "runs"]) == EXIT_OK
     assert len(capsys.readouterr().out.splitlines()) == 2
 
