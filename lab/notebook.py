@@ -191,6 +191,7 @@ def run(
     workers: Sequence[int] = (),
     batch: Sequence[int] = (),
     repetitions: int | None = None,
+    timeout_s: float | None = None,
     events: int | None = None,
     params: Mapping[str, object] | None = None,
     seed: int | None = None,
@@ -217,6 +218,7 @@ def run(
         workers: numbers of workers; sequential engines use one.
         batch: batch sizes, in events, for variants that use them.
         repetitions: fresh processes per cell; None: 1.
+        timeout_s: time limit of a trial, in addition to the length of its load; None: 600.
         events: approximate number of generated events; None: 1M.
         params: parameters of the generator.
         seed: seed of the generator; None: 1.
@@ -237,6 +239,7 @@ def run(
         "workers": workers,
         "batch": batch,
         "repetitions": repetitions,
+        "timeout_s": timeout_s,
         "events": events,
         "params": params,
         "seed": seed,

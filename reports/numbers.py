@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+_BINARY = {2.0**40: "TiB", 2.0**30: "GiB", 2.0**20: "MiB", 2.0**10: "KiB", 1.0: "B"}
 SHORTEST_NS = 100.0
 """A shorter latency is the cost of reading the clock rather than a delay."""
 LEAST_RATIO = 0.01
@@ -54,7 +54,9 @@ def duration(ns: float) -> Quantity:
 def latency(ns: float) -> Quantity:
     """Format a latency in nanoseconds; below SHORTEST_NS as a bound, since reading the clock costs 30."""
     quantity = duration(ns)
-    return quantity if ns >= SHORTEST_NS else Quantity(text="< 0.1 µs", exact=quantity.exact)
+    if ns >= SHORTEST_NS:
+        return quantity
+    return Quantity(text=f"< {duration(SHORTEST_NS).text}", exact=quantity.exact)
 
 
 def seconds(value: float) -> Quantity:
@@ -62,13 +64,17 @@ def seconds(value: float) -> Quantity:
     return duration(value * 1e9)
 
 
-def memory(size_bytes: float) -> Quantity:
-    """Format a size in bytes with binary units, for example `1.2 GiB`."""
-    exact = f"{size_bytes:,.0f} bytes"
-    for factor, unit in _BINARY:
-        if size_bytes >= factor:
-            return Quantity(text=f"{digits(size_bytes / factor)} {unit}", exact=exact)
-    return Quantity(text=f"{size_bytes:.0f} B", exact=exact)
+def memory(size_bytes: float, unit: float | None = None) -> Quantity:
+    """Format a size in bytes, for example `1.2 GiB`; by default in the unit of `memory_unit`."""
+    factor = memory_unit(size_bytes) if unit is None else unit
+    return Quantity(
+        text=f"{digits(size_bytes / factor)} {_BINARY[factor]}", exact=f"{size_bytes:,.0f} bytes"
+    )
+
+
+def memory_unit(size_bytes: float) -> float:
+    """Return the largest binary unit of which a size has one, in bytes."""
+    return next((factor for factor in _BINARY if size_bytes >= factor), 1.0)
 
 
 def joules(value: float) -> Quantity:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -14,7 +14,7 @@ from streamlab.results.schema import OK, TrialRow
 
 MOST_NAMED = 6
 """Most engine variants that a warning names; it counts the others."""
-_NUMBER = re.compile(r"\d[\d.,]*")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 FEWEST_TRIALS = 3
 LEAST_DIFFERENCE = 0.3
@@ -30,15 +30,13 @@ class RunWarning:
     """A warning of one or more trials.
 
     Attributes:
-        text: the first text.
-        alike: further texts that differ only in numbers.
+        text: the text; a number that differs between trials is a range.
         trials: number of affected trials.
         where: engine variants with their numbers of affected trials, larger shares first; empty if
             all trials are affected or the run has one variant.
     """
 
     text: str
-    alike: tuple[str, ...]
     trials: int
     where: str
 
@@ -55,7 +53,7 @@ class Ceiling:
 def warnings_of(rows: Iterable[TrialRow]) -> tuple[RunWarning, ...]:
     """Return warnings of cells with unequal trials, then the trials' own warnings by frequency.
 
-    Texts that differ only in numbers count as one: load averages differ every time.
+    Texts that differ only in numbers become one with ranges: load averages differ every time.
     """
     rows = tuple(rows)
     texts: dict[str, dict[str, None]] = {}
@@ -71,15 +69,14 @@ def warnings_of(rows: Iterable[TrialRow]) -> tuple[RunWarning, ...]:
             texts.setdefault(_kind(text), {})[str(text)] = None
     ordered = sorted(texts, key=lambda kind: -trials[kind].total())
     unequal = (
-        RunWarning(text=text, alike=(), trials=count, where="")
+        RunWarning(text=text, trials=count, where="")
         for text, count in unequal_trials(rows).items()
     )
     return (
         *unequal,
         *(
             RunWarning(
-                text=next(iter(texts[kind])),
-                alike=tuple(texts[kind])[1:],
+                text=_with_ranges(tuple(texts[kind])),
                 trials=trials[kind].total(),
                 where=_where(trials[kind], every),
             )
@@ -134,4 +131,22 @@ def _where(affected: Counter[str], every: Counter[str]) -> str:
 
 
 def _kind(text: object) -> str:
-    return _NUMBER.sub("#", str(text))
+    return _NUMBER.sub("\0", str(text))
+
+
+def _with_ranges(texts: Sequence[str]) -> str:
+    """Return texts that differ only in numbers as one, with `1.2 to 3.4` for a number that differs."""
+    ranges = (_range_of(column) for column in zip(*map(_NUMBER.findall, texts), strict=True))
+    return _NUMBER.sub(lambda _: next(ranges), texts[0])
+
+
+def _range_of(numbers: Sequence[str]) -> str:
+    ordered = sorted(numbers, key=_value)
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+
+
+def _value(number: str) -> float:
+    try:
+        return float(number.replace(",", ""))
+    except ValueError:  # a version, such as 3.13.1
+        return 0.0

@@ -5,8 +5,9 @@ in what must be equal for a fair comparison, they have values but no ratios.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -19,7 +20,9 @@ from streamlab.reports.numbers import (
     digits,
     duration,
     joules,
+    latency,
     memory,
+    memory_unit,
     rate,
 )
 from streamlab.results.compare import (
@@ -126,10 +129,17 @@ def write_value(metric: str, value: float) -> Quantity:
     if metric in ("throughput", SUSTAINABLE):
         return rate(value)
     if metric in ("p50", "p99"):
-        return duration(value)
+        return latency(value)
     if metric == "rss":
         return memory(value)
     return duration(value * 1e9) if metric == "cpu" else joules(value)
+
+
+def axis_of(metric: str, most: float) -> tuple[float, Callable[[float], Quantity]]:
+    """Return the unit whose round numbers are ticks of an axis up to a value, and what writes them in it."""
+    if metric != "rss":
+        return 1.0, partial(write_value, metric)
+    return memory_unit(most), partial(memory, unit=memory_unit(most))
 
 
 def write_ratio(ratio: Ratio) -> tuple[str, str]:

@@ -7,7 +7,7 @@ A step needs a change by this rule, and intervals that do not overlap. So slow d
 processes show no step: the rule errs towards silence.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -87,6 +87,13 @@ class Track:
     points: tuple[Point, ...]
     failed: tuple[tuple[int, str], ...]
     steps: tuple[Step, ...]
+
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """The indices of its runs."""
+        return tuple(
+            sorted([*(point.run for point in self.points), *(run for run, _ in self.failed)])
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +197,18 @@ def refuse_other_machines(runs: Sequence[Run]) -> None:
             f"{run.path.name} was made on another machine than {runs[-1].path.name}: {difference}; "
             "a history is of one machine, so leave one of them out"
         )
+
+
+def runs_in_words(indices: Iterable[int]) -> str:
+    """Return runs by number, from 1: `run 4`, or `runs 1 to 3, 5`."""
+    spans: list[list[int]] = []
+    for index in sorted(indices):
+        if spans and index == spans[-1][-1] + 1:
+            spans[-1].append(index)
+        else:
+            spans.append([index])
+    words = (f"{s[0] + 1} to {s[-1] + 1}" if len(s) > 1 else f"{s[0] + 1}" for s in spans)
+    return f"run{'s' * (sum(map(len, spans)) > 1)} {', '.join(words)}"
 
 
 def _point(index: int, values: Sequence[float]) -> Point:

@@ -9,9 +9,13 @@ from streamlab.reports.numbers import Quantity, count, latency, memory, rate, se
 from streamlab.reports.run_warnings import LEAST_DIFFERENCE
 from streamlab.reports.summary import Cell, Conditions
 from streamlab.results.query import Spread, group_by
+from streamlab.results.schema import OK
 
 LEAST_UNTIMED = 0.1
 """Share of the timed part above which the table shows work outside the clock."""
+
+NOTHING_COMPARED = "nothing compared"
+"""Shown as the status of a cell whose expected answer is empty: a program that prints nothing gives it."""
 
 Group = tuple[str, str]
 """A workload, and its input's label (or empty); rows must share both to be comparable."""
@@ -28,7 +32,8 @@ class HeadlineRow:
             counts as 30 % either way.
         no_ratio: why a cell with a rate has no ratio: `alone` in its class, `undeclared` or `short`.
         is_baseline: whether this cell is that baseline.
-        status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
+        status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree; NOTHING_COMPARED
+            for an empty answer.
         reason: why there is no number, or why it is doubtful; may be long.
         untimed: the engine's work outside the clock, if above a tenth of the timed part.
     """
@@ -126,10 +131,14 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         p99=median(cell.latency_p99_ns, latency),
         cpu_per_million=median(cell.cpu_s_per_million, seconds),
         peak_rss=median(cell.peak_rss_bytes, memory),
-        status=status_text(cell.statuses),
+        status=NOTHING_COMPARED if _is_empty(cell) else status_text(cell.statuses),
         reason="\n".join(cell.reasons or cell.notes),
         untimed=_untimed_time(cell),
     )
+
+
+def _is_empty(cell: Cell) -> bool:
+    return cell.status == OK and cell.expected_outputs == 0
 
 
 def _is_apart(one: Spread, other: Spread) -> bool:

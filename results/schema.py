@@ -119,7 +119,8 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
         float | None, "length of the timed part, by the lab's monotonic clock"
     ] = None
     throughput_eps: Annotated[
-        float | None, "catch-up rate: events / duration_s; null unless ok, and under a load"
+        float | None,
+        "catch-up rate: events / duration_s; null unless ok, under a load, and for an empty answer",
     ] = None
     outputs_eps: Annotated[float | None, "outputs / duration_s; null unless verified"] = None
     latency_p50_ns: Annotated[int | None, "null without stamps or below 20 samples"] = None

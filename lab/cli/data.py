@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from streamlab.lab.cli.completion import DATASETS, WORKLOADS
+from streamlab.lab.cli.event_count import EventCount
 from streamlab.lab.cli.output import LazyCommand, SingleOptionCommand
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.workloads.default_folders import ROOT_VARIABLE
@@ -73,7 +74,7 @@ def data() -> None:
     "--events",
     default=1_000_000,
     show_default=True,
-    type=click.IntRange(min=0),
+    type=EventCount(),
     help="Approximate number of events in all streams.",
 )
 @way_option

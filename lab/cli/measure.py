@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from streamlab.lab.cli.completion import DATASETS, ENGINES, FIGURES, RUNS, WORKLOADS
+from streamlab.lab.cli.event_count import EventCount
 from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath, runs_option
 
@@ -48,9 +49,16 @@ _master_option = click.option(
     help="Fresh processes per cell; default 1.",
 )
 @click.option(
+    "--timeout",
+    "timeout_s",
+    type=float,
+    metavar="SECONDS",
+    help="Time limit of a trial, in addition to the length of its load; default 600.",
+)
+@click.option(
     "--events",
-    type=click.IntRange(min=0),
-    help="Approximate number of generated events; default 1M.",
+    type=EventCount(),
+    help="Approximate number of generated events, such as 20000 or 1e6; default 1M.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the generator; default 1.")
 @click.option(
@@ -117,8 +125,8 @@ def run() -> None:
     './sums {input}'. It starts in the current folder; `lab new program` writes one to begin with.
 
     Each answer is compared with the oracle's after the timed part. The last line printed is the run
-    directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine failed,
-    4 an answer was wrong, 130 interrupted.
+    directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine failed
+    or no cell of an --engine ran, 4 an answer was wrong, 130 interrupted.
     """
 
 

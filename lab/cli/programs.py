@@ -5,10 +5,11 @@ from pathlib import Path
 import click
 
 from streamlab.lab.cli.completion import DATASETS, ENGINES, WORKLOADS
+from streamlab.lab.cli.event_count import EventCount
 from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath
 
-MOST_EVENTS = 10**15
+MOST_PLANNED_EVENTS = 10**15
 """Limit for `lab plan --events`: sums of stream frequencies must fit in 64 bits."""
 
 _in = click.option(
@@ -37,7 +38,7 @@ def _workers(
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(
     "--events",
-    type=click.IntRange(0, MOST_EVENTS),
+    type=EventCount(MOST_PLANNED_EVENTS),
     default=1_000_000,
     show_default=True,
     help="Size of the input to plan for; all keys count as equally frequent.",

@@ -13,18 +13,21 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from streamlab.lab.cli.table import print_results
 from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.cells import Trial
 from streamlab.lab.runner.execution import Audience
 from streamlab.lab.runner.time_left import TimeLeft
-from streamlab.reports.numbers import duration, memory, rate
+from streamlab.reports.numbers import duration, latency, memory, rate
 from streamlab.results.schema import UNSUPPORTED, VERIFIED, TrialRow
 from streamlab.workloads.datasets import progress as datasets
 from streamlab.workloads.datasets.dataset import Dataset
@@ -106,25 +109,28 @@ class Terminal(Audience):
         self,
         verbosity: Verbosity = Verbosity.USUAL,
         write_page: Callable[[Path], Path] | None = None,
+        console: Console | None = None,
     ) -> None:
-        """Prepare to show a run; `write_page` writes the page of a run after each part."""
+        """Prepare to show a run on standard error or a console; `write_page` writes its page after each part."""
         self._verbosity = verbosity
         self._write_page = write_page
-        self._console = Console(stderr=True)
+        self._console = console or Console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
+            _Computed(self.time_left_text),
             console=self._console,
             refresh_per_second=REFRESHES_PER_S,
             transient=True,
             disable=verbosity is Verbosity.QUIET or not self._console.is_terminal,
         )
-        self._task = self._bar.add_task("trials", total=None, left="")
+        self._task = self._bar.add_task("trials", total=None)
         self._total: int | None = None
         self._time_left = TimeLeft(())
+        # Written by this thread before each trial, read by the one that draws the bar.
+        self._ahead: tuple[float, float] | None = None
         self._began = time.monotonic()
 
     def step(self, what: str) -> AbstractContextManager[datasets.Progress]:
@@ -150,14 +156,15 @@ class Terminal(Audience):
 
     def started(self, trial: Trial) -> None:
         """Show the trial as the current one."""
-        self._began = time.monotonic()
+        self._ahead, self._began = self._time_left.ahead(trial), time.monotonic()
         self._bar.update(self._task, completed=trial.order_index, description=escape(_title(trial)))
 
     def finished(self, trial: Trial, row: TrialRow) -> None:
         """Print a line for the trial, with the difference if the answer is wrong."""
+        self._ahead = None
         self._time_left.measured(trial, time.monotonic() - self._began)
         left = _left_text(self._time_left.after(trial))
-        self._bar.update(self._task, completed=trial.order_index + 1, left=left.removeprefix(", "))
+        self._bar.update(self._task, completed=trial.order_index + 1)
         if self._verbosity is Verbosity.QUIET and row.status in (*VERIFIED, UNSUPPORTED):
             return
         number = trial.order_index + 1
@@ -183,8 +190,30 @@ class Terminal(Audience):
             ) as error:  # the run goes on, and its end writes the page again
                 self._print(f"no report so far: {error}")
 
+    def time_left_text(self) -> str:
+        """Return the time left at this moment; after the expected end of a trial, by how much it is over."""
+        ahead = self._ahead
+        if ahead is None:
+            return ""
+        expected_s, later_s = ahead
+        left_s = expected_s - (time.monotonic() - self._began)
+        over = f", this trial is over by {time_text(-left_s)}" if left_s <= -LINE_EVERY_S else ""
+        return (_left_text(max(left_s, 0.0) + later_s) + over).removeprefix(", ")
+
     def _print(self, text: str) -> None:
         self._console.print(escape(text), highlight=False, soft_wrap=True)
+
+
+class _Computed(ProgressColumn):
+    """Shows a text that is computed each time the bar is drawn."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        super().__init__()
+        self._text = text
+
+    def render(self, task: Task) -> Text:
+        """Return the text of this moment."""
+        return Text(self._text())
 
 
 def _title(trial: Trial) -> str:
@@ -210,7 +239,7 @@ def outcome_of(row: TrialRow) -> str:
         for name in ("p50", "p99"):
             value = getattr(row, f"latency_{name}_ns")
             if value is not None:
-                numbers.append(f"{name} {duration(value).text}")
+                numbers.append(f"{name} {latency(value).text}")
     remark = f"  ({row.reason})" if row.reason else ""
     return f"{row.status}  {', '.join(numbers)}{remark}"
 

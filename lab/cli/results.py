@@ -27,8 +27,8 @@ def report() -> None:
     """Write the report of RUN as one HTML file and print its path.
 
     RUN is a run's directory, the name of a stored run or a part of it (`lab list runs`), or
-    `latest`. For one run, the figures are also written as SVG and PNG into `figures` in its
-    directory. Several runs are shown side by side and compared with the first: ratios with
+    `latest`. For one run and without --out, the figures are also written as SVG and PNG into
+    `figures` in its directory. Several runs are shown side by side and compared with the first: ratios with
     intervals as in `lab compare`, and the differences between the runs.
     """
 

@@ -16,7 +16,7 @@ from streamlab.reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
 from streamlab.reports.numbers import (
     UNCLEAR,
     Quantity,
-    duration,
+    latency,
     low_end,
     number_of,
     rate,
@@ -187,7 +187,7 @@ def _cells(row: HeadlineRow) -> Line:
 
 def _load(cell: Cell, spread: Callable[[str], Spread | None]) -> Line:
     percentiles = {
-        name: _duration(spread(f"latency_{column}_ns"))
+        name: _latency(spread(f"latency_{column}_ns"))
         for name, column in (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999"))
     }
     return {
@@ -197,7 +197,7 @@ def _load(cell: Cell, spread: Callable[[str], Spread | None]) -> Line:
         "offered": _rate(spread("offered_eps")),
         "emitted": _rate(spread("emitted_eps")),
         **percentiles,
-        "service p99": _duration(spread("service_p99_ns")),
+        "service p99": _latency(spread("service_p99_ns")),
         "n": str(sum(cell.statuses.values())),
         "status": cell.status,
     }
@@ -250,8 +250,8 @@ def _rate(spread: Spread | None) -> str:
     return "" if spread is None else rate(spread.median).text
 
 
-def _duration(spread: Spread | None) -> str:
-    return "" if spread is None else duration(spread.median).text
+def _latency(spread: Spread | None) -> str:
+    return "" if spread is None else latency(spread.median).text
 
 
 def _print_groups(console: Console, groups: Groups, dropped: Sequence[str]) -> None:

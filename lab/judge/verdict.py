@@ -164,8 +164,10 @@ def conclude(
     else:
         result["status"] = schema.OK
         if result["expected_outputs"] == 0:
+            # A program that prints nothing gives this answer, too: its rate would say nothing.
             warnings.append(_nothing_compared(case))
-        warnings += rates(result, offered=case.load is not None)
+        else:
+            warnings += rates(result, offered=case.load is not None)
         if case.load is None or case.spec is None:
             duration_ns = case.timed.end_ns - case.timed.start_ns
             result |= steadiness(measured.progress, duration_ns)
@@ -197,14 +199,12 @@ def _arrivals(case: Case) -> Arrivals | None:
 
 
 def _nothing_compared(case: Case) -> str:
-    cause = (
-        f"{case.dataset.events} events are too few, or the query's parameters exclude all outputs"
-    )
+    remedy = f"use more than {case.dataset.events:,} events, or parameters that give outputs"
     if isinstance(case.workload.program, Dataflow):
         period = case.workload.program.markers
-        cause += f", or no event is after the first marker (every {period:,}): sorted or "
-        cause += "aggregated items of the last block do not leave"
-    return f"the expected answer is empty, so nothing was compared: {cause}"
+        remedy += f"; no event may be after the first marker (every {period:,}): sorted or "
+        remedy += "aggregated items of the last block do not leave"
+    return f"the expected answer is empty, so nothing was compared: {remedy}"
 
 
 def _judge_load(case: Case, load: OfferedLoad, spec: LoadSpec, result: Result) -> tuple[str, ...]:

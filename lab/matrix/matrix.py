@@ -255,7 +255,7 @@ def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry
     else:
         entry = partial(
             WorkloadEntry,
-            events=table.integer("events", DEFAULT_EVENTS, minimum=0),
+            events=table.integer("events", DEFAULT_EVENTS),
             params=table.free_table("params"),
             seed=table.seed(seed),
             label=table.label("label"),

@@ -46,6 +46,7 @@ class RunArguments:
     workers: Sequence[int] = ()
     batch: Sequence[int] = ()
     repetitions: int | None = None
+    timeout_s: float | None = None
     options: Mapping[str, object] = field(default_factory=dict)
     events: int | None = None
     params: Mapping[str, object] = field(default_factory=dict)
@@ -83,7 +84,11 @@ class RunArguments:
         }
         return write_toml(
             {
-                "run": {"name": name, "repetitions": self.repetitions},
+                "run": {
+                    "name": name,
+                    "repetitions": self.repetitions,
+                    "timeout_s": self.timeout_s,
+                },
                 "workload": [{"name": reference, **keys} for reference in workloads],
                 "engine": [
                     *(self._engine(engine) for engine in dict.fromkeys(self.engines)),

@@ -309,7 +309,9 @@ def classify(
     phase = phase or "start"
     if outcome.timed_out:
         row["status"] = schema.TIMEOUT
-        row["reason"] = f"stopped after {timeout_s:g} s in phase {phase}; raise timeout_s"
+        row["reason"] = (
+            f"stopped after {timeout_s:g} s in phase {phase}; raise timeout_s (--timeout)"
+        )
     elif result is None:
         row["status"] = schema.CRASH
         row["reason"] = f"the process {_how(outcome.returncode)} in phase {phase}: {_last(log)}"

@@ -30,6 +30,7 @@ from streamlab.results import schema
 from streamlab.results.schema import TrialRow
 from streamlab.results.store import read_trials
 from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.oracle_cache import expected_rows
 
 # The oracle is slow on purpose; it runs once for each dataset.
 ORACLE_TIMEOUT_S = 3600.0
@@ -151,6 +152,11 @@ class Runner:
                 raise LabError(
                     f"the {entry.bound().checked_by} of {entry.key} failed, so no answer can be "
                     f"verified: {result['reason']} ({log})"
+                )
+            if expected_rows(entry.bound(), dataset) == 0:
+                self._watcher.warn(
+                    f"the expected answer of {entry.key} is empty, so nothing will be compared; use more "
+                    f"than {dataset.events:,} events, or parameters that give outputs"
                 )
 
     def _measure_all(self, session: Session) -> None:

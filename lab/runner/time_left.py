@@ -39,6 +39,10 @@ class TimeLeft:
             count * self._expected(self._cells[cell]) for cell, count in self._remaining.items()
         )
 
+    def ahead(self, trial: Trial) -> tuple[float, float] | None:
+        """Return the seconds for a trial that starts, and for those that follow; None before any was measured."""
+        return (self._expected(trial.cell), self.after(trial)) if self._measured else None
+
     def _expected(self, cell: Cell) -> float:
         own, variant, all_trials = _keys(cell)
         for key in (own, variant):

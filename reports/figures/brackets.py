@@ -14,7 +14,8 @@ from streamlab.reports.searches import Search
 
 _ROW_IN = 0.5
 _MARGIN_IN = 0.98
-_AT, _CATCH_UP_AT = 0.53, 0.83  # below the top of a row, in rows
+_LABEL_AT, _AT, _CATCH_UP_AT = 0.17, 0.53, 0.83  # below the top of a row, in rows
+_CEILING = (0.38, 0.94)  # from below the row's label to above the next row's
 _NARROW = 1.12  # below this ratio the ends of a bracket would overlap
 
 
@@ -79,12 +80,12 @@ def bracket_panel(
 def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: Range) -> None:
     label = name if search.pass_eps else f"{name}: no rate was found"
     for words, x, side in ((label, 0.0, "left"), (_value(search), 1.0, "right")):
-        row_label(axes, row + 0.17, words, x=x, ha=side, zorder=5)
+        row_label(axes, row + _LABEL_AT, words, x=x, ha=side, zorder=5)
     at = row + _AT
     if search.broker_ceiling_eps:
         axes.plot(
             [search.broker_ceiling_eps.median] * 2,
-            [row + 0.3, row + 1],
+            [row + end for end in _CEILING],
             color=MUTED.light,
             linestyle=":",
         )

@@ -10,6 +10,7 @@ from html import escape
 from matplotlib.ticker import MaxNLocator
 
 from streamlab.reports.numbers import Quantity, short
+from streamlab.reports.side_by_side import axis_of, write_value
 from streamlab.reports.steps import Point, Step, Track
 
 WIDTH, HEIGHT = 340, 150
@@ -19,15 +20,13 @@ _LABEL = 30  # width of a step's label
 _DOT, _SPOT = 3.0, 7.0  # radii of a point, and of its reach for a pointer
 
 
-def draw_history(
-    track: Track, runs: Sequence[str], *, write: Callable[[float], Quantity], alt: str
-) -> str:
+def draw_history(track: Track, runs: Sequence[str], *, metric: str, alt: str) -> str:
     """Return the SVG element.
 
     Args:
         track: a track with at least one point.
         runs: names of all runs, in order of time; all drawings of a page share this axis.
-        write: formats a value with its unit.
+        metric: a name of `streamlab.results.compare.METRICS`, for the units.
         alt: text alternative of the drawing.
     """
     low = min(point.low for point in track.points)
@@ -44,7 +43,7 @@ def draw_history(
 
     bottom = HEIGHT - _BOTTOM
     scale = min(1.0, max((WIDTH - _LEFT - _RIGHT) / len(runs) / (2 * _DOT), 0.25))
-    parts = [_grid(low, high, y, write), *_steps(track.steps, x)]
+    parts = [_grid(low, high, y, metric), *_steps(track.steps, x)]
     line = " ".join(f"{x(point.run):.1f},{y(point.median):.1f}" for point in track.points)
     parts.append(f'<polyline points="{line}" stroke="var(--muted)" fill="none"/>')
     parts += [_bar(point, x(point.run), y, scale) for point in track.points]
@@ -62,7 +61,7 @@ def draw_history(
     ]
     parts += [
         f'<circle class="spot" cx="{x(point.run):.1f}" cy="{y(point.median):.1f}" r="{_SPOT * scale:.1f}">'
-        f"<title>{escape(_words(point, runs, write, track.steps))}</title></circle>"
+        f"<title>{escape(_words(point, runs, metric, track.steps))}</title></circle>"
         for point in track.points
     ]
     return (
@@ -71,10 +70,11 @@ def draw_history(
     )
 
 
-def _grid(
-    low: float, high: float, y: Callable[[float], float], write: Callable[[float], Quantity]
-) -> str:
-    ticks = [t for t in MaxNLocator(nbins=4).tick_values(low, high) if low <= t <= high]
+def _grid(low: float, high: float, y: Callable[[float], float], metric: str) -> str:
+    unit, write = axis_of(metric, high)
+    locator = MaxNLocator(nbins=4, steps=(1, 2, 5, 10))
+    round_numbers = locator.tick_values(low / unit, high / unit)
+    ticks = [number * unit for number in round_numbers if low <= number * unit <= high]
     labelled = {short(write(tick).text): tick for tick in ticks}  # close ticks may have one text
     return "".join(
         f'<path d="M{_LEFT},{y(tick):.1f}H{WIDTH - _RIGHT}" stroke="var(--grid)"/>'
@@ -117,12 +117,10 @@ def _steps(steps: Sequence[Step], x: Callable[[int], float]) -> list[str]:
     return parts
 
 
-def _words(
-    point: Point,
-    runs: Sequence[str],
-    write: Callable[[float], Quantity],
-    steps: Sequence[Step],
-) -> str:
+def _words(point: Point, runs: Sequence[str], metric: str, steps: Sequence[Step]) -> str:
+    def write(value: float) -> Quantity:
+        return write_value(metric, value)
+
     kind = "95 % interval" if point.is_interval else "range"
     text = (
         f"{point.run + 1}. {runs[point.run]}: {write(point.median).exact} (median of {point.n}; "

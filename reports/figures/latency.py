@@ -14,7 +14,7 @@ from streamlab.reports.figures.panel import (
     row_label,
     with_spots,
 )
-from streamlab.reports.figures.time_axis import Range, annotate_time, range_of, time_ticks
+from streamlab.reports.figures.time_axis import Range, annotate_latency, range_of, time_ticks
 from streamlab.reports.numbers import counted_workers, duration
 from streamlab.reports.palette import MUTED, PAPER, Colour
 from streamlab.reports.summary import Cell
@@ -162,6 +162,6 @@ def _pair(
             zorder=4,
         )
     if p50:
-        annotate_time(axes, (p50.median, at), p50.median, shift_pt=-6, side="right")
+        annotate_latency(axes, (p50.median, at), p50.median, shift_pt=-6, side="right")
     if p99:
-        annotate_time(axes, (p99.median, at), p99.median, shift_pt=6, side="left")
+        annotate_latency(axes, (p99.median, at), p99.median, shift_pt=6, side="left")

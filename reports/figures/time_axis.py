@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from streamlab.reports.numbers import duration
+from streamlab.reports.numbers import duration, latency
 from streamlab.reports.palette import MUTED
 
 Range = tuple[float, float]
@@ -48,12 +48,12 @@ def time_ticks(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(_tick))
 
 
-def annotate_time(
+def annotate_latency(
     axes: Axes, at: tuple[float, float], ns: float, *, shift_pt: float, side: str
 ) -> None:
-    """Write a time next to the mark at `at`."""
+    """Write a latency next to the mark at `at`."""
     axes.annotate(
-        duration(ns).text,
+        latency(ns).text,
         at,
         xytext=(shift_pt, 0),
         textcoords="offset points",

@@ -7,11 +7,12 @@ slow. Colours are the page's CSS variables.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 
 from matplotlib.ticker import MaxNLocator
 
-from streamlab.reports.numbers import Quantity, count, digits, duration, memory, short
+from streamlab.reports.numbers import Quantity, count, digits, duration, memory, memory_unit, short
 from streamlab.reports.trial_series import Span, TrialTimeline, Values
 
 WIDTH = 460
@@ -90,8 +91,8 @@ def _panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
         Panel(
             title="memory",
             lines={"memory": timeline.memory_bytes},
-            write=memory,
-            unit=2.0**30 if most >= 2.0**31 else 2.0**20,
+            write=partial(memory, unit=memory_unit(most)),
+            unit=memory_unit(most),
         ),
         Panel(title="power, W", lines=timeline.power_w, write=_plain),
     ]

@@ -24,7 +24,7 @@ from streamlab.reports.figures.latency import (
 from streamlab.reports.figures.level_latency import level_panel, level_range
 from streamlab.reports.figures.panel import Panel
 from streamlab.reports.figures.throughput import shared_scale, throughput_panel
-from streamlab.reports.numbers import Quantity, duration, joules, latency, rate
+from streamlab.reports.numbers import joules, latency, rate
 from streamlab.reports.page.inline_svg import save_inline
 from streamlab.reports.palette import Colour
 from streamlab.reports.searches import Search
@@ -149,11 +149,9 @@ def _bar(use: EnergyUse) -> Bar | None:
     )
 
 
-def _percentile_words(
-    pair: Pair, write: Callable[[float], Quantity], prefix: str = ""
-) -> list[str]:
+def _percentile_words(pair: Pair, prefix: str = "") -> list[str]:
     """Return the medians of p50 and p99 that have a value, as texts."""
-    return [f"{prefix}{name} {write(s.median).text}" for name, s in percentiles(pair)]
+    return [f"{prefix}{name} {latency(s.median).text}" for name, s in percentiles(pair)]
 
 
 def _rate_words(cell: Cell) -> str:
@@ -162,12 +160,12 @@ def _rate_words(cell: Cell) -> str:
 
 
 def _latency_words(cell: Cell) -> str:
-    return f"{label(cell)}: {' and '.join(_percentile_words(due(cell), latency))}"
+    return f"{label(cell)}: {' and '.join(_percentile_words(due(cell)))}"
 
 
 def _offered_words(cell: Cell) -> str:
-    parts = _percentile_words(due(cell), duration)
-    parts += _percentile_words(service(cell), duration, "service ")
+    parts = _percentile_words(due(cell))
+    parts += _percentile_words(service(cell), "service ")
     load = cell.load.label if cell.load else ""
     return f"{label(cell)}, {load}, {cell.status}: {', '.join(parts)}"
 
@@ -183,7 +181,7 @@ def _bracket_words(search: Search) -> str:
 
 def _level_words(search: Search) -> str:
     parts = [
-        f"{level.share:.0%} " + " ".join(_percentile_words(due(level.cell), duration))
+        f"{level.share:.0%} " + " ".join(_percentile_words(due(level.cell)))
         for level in search.levels
     ]
     return f"{label(search.place)}: {', '.join(parts)}"

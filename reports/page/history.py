@@ -9,7 +9,7 @@ from streamlab.reports.figures.history import draw_history
 from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import named_facts
 from streamlab.reports.side_by_side import recorded_facts, what_differs, write_times, write_value
-from streamlab.reports.steps import History, Track, history
+from streamlab.reports.steps import History, Track, history, runs_in_words
 from streamlab.reports.summary import cells_without_oracle, code_of, start_time
 from streamlab.results.compare import METRICS
 from streamlab.results.stats.decision import ONE_STAGE
@@ -55,7 +55,7 @@ def write_history(
         without_oracle=cells_without_oracle(row for run in runs for row in run.rows),
         rule=ONE_STAGE,
         drawn=[
-            (track, draw_history(track, names, write=lambda v: write_value(metric, v), alt=alt))
+            (track, draw_history(track, names, metric=metric, alt=alt))
             for track in tracked.tracks
             if track.points
             for alt in (_alt(track, metric, len(runs)),)
@@ -64,6 +64,7 @@ def write_history(
         write_times=lambda ratio: write_times(metric, ratio),
         by_run=lambda track: {point.run: point for point in track.points},
         several=_several(tracked),
+        runs_in_words=runs_in_words,
         left_out=left_out,
     )
     return write_whole(target, page)

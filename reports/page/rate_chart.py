@@ -10,17 +10,23 @@ from dataclasses import dataclass
 from streamlab.reports.numbers import Quantity, count, counted_workers, rate
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import HeadlineRow, classes_of
-from streamlab.results.query import group_by
+from streamlab.results.query import Spread, group_by
 
 _MOST_STEPS = 2
 _ROOM = 0.1
 _LEAST_WIDTH = 0.4
+_LABEL_WIDTH = 6.0
+"""Width of a number in a label, in per cent of the width, which is 100 pixels on a phone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dot:
-    """A cell of a line: its median, and the range of its repetitions as per cent of the width."""
+    """A cell of a line: its median, and the range of its repetitions as per cent of the width.
 
+    `label` has its number of workers, and those of the dots that would cover it; empty for these.
+    """
+
+    label: str
     at: float
     low: float
     width: float
@@ -30,10 +36,18 @@ class Dot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartLine:
-    """An engine with one unit of hand-over; `best` is the number of workers with the highest rate."""
+    """A variant of an engine with one unit of hand-over.
+
+    Attributes:
+        best: the row with the highest rate; without any rate, the first row.
+        rated: the rows with a rate.
+        failed: (status, its rows) for the rows without a rate.
+    """
 
     best: HeadlineRow
     dots: tuple[Dot, ...]
+    rated: tuple[HeadlineRow, ...]
+    failed: tuple[tuple[str, tuple[HeadlineRow, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,31 +90,48 @@ def rate_scale(cells: Sequence[Cell]) -> RateScale | None:
 
 
 def rate_chart(members: Sequence[Cell], scale: RateScale) -> list[ChartClass]:
-    """Return the classes of one workload and input; cells without a rate are only in the table."""
+    """Return the classes of one workload and input; lines without a rate have their status, and are last."""
     classes = []
     for words, rows in classes_of(members):
-        rated = [row for row in rows if row.throughput]
-        lines = group_by(rated, lambda row: row.cell.series).values()
+        lines = group_by(rows, lambda row: row.cell.series).values()
         drawn = [_line(line, scale) for line in lines]
         drawn.sort(key=lambda line: -_median(line.best))
-        if drawn:
-            classes.append(ChartClass(words=words or "conditions not declared", lines=tuple(drawn)))
+        classes.append(ChartClass(words=words or "conditions not declared", lines=tuple(drawn)))
     return classes
 
 
 def _line(rows: Sequence[HeadlineRow], scale: RateScale) -> ChartLine:
-    best = max(rows, key=_median)
-    dots = (_dot(row.cell, scale) for row in rows)
-    return ChartLine(best=best, dots=tuple(dot for dot in dots if dot))
+    rated = tuple(row for row in rows if row.throughput)
+    failed = group_by((row for row in rows if not row.throughput), lambda row: row.status)
+    return ChartLine(
+        best=max(rows, key=_median),
+        dots=_dots([row.cell for row in rated], scale),
+        rated=rated,
+        failed=tuple((status, tuple(part)) for status, part in failed.items()),
+    )
 
 
-def _dot(cell: Cell, scale: RateScale) -> Dot | None:
-    eps = cell.throughput_eps
-    if eps is None or eps.low <= 0:
-        return None
+def _dots(cells: Sequence[Cell], scale: RateScale) -> tuple[Dot, ...]:
+    """Return a dot for each cell; the first of dots that would cover each other has the label of all."""
+    rated = [(cell, eps) for cell in cells if (eps := cell.throughput_eps) and eps.low > 0]
+    labels: dict[str, list[int]] = {}
+    first, free = "", 0.0
+    for cell, eps in sorted(rated, key=lambda pair: pair[1].median):
+        at = scale.place(eps.median)
+        if at >= free:
+            first, free = cell.name, at
+        labels.setdefault(first, []).append(cell.workers)
+        free += _LABEL_WIDTH
+    if len(rated) == 1:  # the name of the line has the only number of workers
+        labels = {}
+    return tuple(_dot(cell, eps, scale, sorted(labels.get(cell.name, ()))) for cell, eps in rated)
+
+
+def _dot(cell: Cell, eps: Spread, scale: RateScale, label: Sequence[int]) -> Dot:
     low = scale.place(eps.low)
     spread = f", {_span(rate(eps.low), rate(eps.high))}, n = {eps.n}" if eps.n > 1 else ""
     return Dot(
+        label=",".join(map(str, label)),
         at=scale.place(eps.median),
         low=low,
         width=round(max(scale.place(eps.high) - low, _LEAST_WIDTH), 2),
@@ -114,5 +145,4 @@ def _span(low: Quantity, high: Quantity) -> str:
 
 
 def _median(row: HeadlineRow) -> float:
-    assert row.cell.throughput_eps is not None
-    return row.cell.throughput_eps.median
+    return row.cell.throughput_eps.median if row.cell.throughput_eps else 0.0

@@ -14,7 +14,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,14 @@ from typing import Any
 import msgspec
 
 from streamlab.reports.figures.history import draw_history
+from streamlab.reports.numbers import number_of
 from streamlab.reports.page.frame import fill, is_current, write_whole
 from streamlab.reports.page.site_run import SiteRun, as_script, extract, read_script
 from streamlab.reports.page.statement import not_run, statement
 from streamlab.reports.page.write import render
 from streamlab.reports.searches import read_searches
-from streamlab.reports.side_by_side import write_times, write_value
-from streamlab.reports.steps import Measured, Track, follow
+from streamlab.reports.side_by_side import write_times
+from streamlab.reports.steps import Measured, Track, follow, runs_in_words
 from streamlab.reports.summary import summarise
 from streamlab.results.compare import HIGHER_IS_BETTER, LEVEL, METRICS, SUSTAINABLE
 from streamlab.results.errors import ResultsError
@@ -192,9 +193,10 @@ def _by_machine(runs: Sequence[SiteRun]) -> list[list[SiteRun]]:
 
 
 def _last_alike(run: SiteRun, earlier: Sequence[SiteRun]) -> SiteRun | None:
-    """Return the last of the earlier runs that has a cell of this run."""
-    names = {cell.cell for cell in run.cells}
-    return next((r for r in reversed(earlier) if any(c.cell in names for c in r.cells)), None)
+    """Return the last of the earlier runs that has a cell of this run with the same input and settings."""
+    keys = {(cell.cell, cell.fingerprint) for cell in run.cells}
+    alike = (r for r in reversed(earlier) if any((c.cell, c.fingerprint) in keys for c in r.cells))
+    return next(alike, None)
 
 
 def _parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_Part]]:
@@ -255,7 +257,10 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
             part.machine,
             part.tracks,
             [(run.commit, run.start_time) for run in part.runs],
-            [(run.name, failure, texts) for run, failure, texts in _table(cell, part)[1]],
+            [
+                (run.name, failure, texts, before and before.name)
+                for run, failure, texts, before in _table(cell, part)[1]
+            ],
         )
         for part in parts
     ]
@@ -278,35 +283,35 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
     return True
 
 
-def _drawn(part: _Part) -> list[tuple[str, str, str]]:
-    """Return (metric, fingerprint if there are several, drawing) of each track with a number."""
+def _drawn(part: _Part) -> dict[str, list[tuple[str, str]]]:
+    """Return (metric, drawing) of each track with a number, by the runs with one input and settings."""
     names = [run.name for run in part.runs]
-    shown = [(metric, track) for metric, track in part.tracks if track.points]
-    several = len({track.fingerprint for _, track in shown}) > 1
-    return [
-        (
-            metric,
-            track.fingerprint if several else "",
-            draw_history(
-                track,
-                names,
-                write=partial(write_value, metric),
-                alt=f"{metric} of {track.cell} over {len(names)} runs, "
-                f"{len(track.steps) or 'no'} steps",
-            ),
-        )
-        for metric, track in shown
-    ]
+    runs: dict[str, set[int]] = {}
+    for _, track in part.tracks:
+        runs.setdefault(track.fingerprint, set()).update(track.runs)
+    drawn: dict[str, list[tuple[str, str]]] = {}
+    for metric, track in part.tracks:
+        if track.points:
+            steps = number_of(len(track.steps), "step") if track.steps else "no steps"
+            alt = f"{metric} of {track.cell} over {len(names)} runs, {steps}"
+            svg = draw_history(track, names, metric=metric, alt=alt)
+            drawn.setdefault(runs_in_words(runs[track.fingerprint]), []).append((metric, svg))
+    return drawn
 
 
-def _table(cell: str, part: _Part) -> tuple[list[str], list[tuple[SiteRun, str, list[Any]]]]:
-    """Return the metrics of a cell, and (run, failure, medians as texts) of each run."""
+def _table(
+    cell: str, part: _Part
+) -> tuple[list[str], list[tuple[SiteRun, str, list[Any], SiteRun | None]]]:
+    """Return the metrics of a cell, and of each run: failure, medians as texts, last comparable run."""
     own = [next(each for each in run.cells if each.cell == cell) for run in part.runs]
     metrics = [name for name in METRICS if any(name in each.texts for each in own)]
-    return metrics, [
-        (run, each.failure or "", [each.texts.get(metric) for metric in metrics])
-        for run, each in zip(part.runs, own, strict=True)
-    ]
+    latest: dict[str, SiteRun] = {}
+    rows = []
+    for run, each in zip(part.runs, own, strict=True):
+        texts = [each.texts.get(metric) for metric in metrics]
+        rows.append((run, each.failure or "", texts, latest.get(each.fingerprint)))
+        latest[each.fingerprint] = run
+    return metrics, rows
 
 
 def _listed(cell: str, parts: Sequence[_Part], page: str) -> _ListedCell:

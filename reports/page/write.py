@@ -16,6 +16,7 @@ from streamlab.reports.numbers import (
     duration,
     growth,
     joules,
+    latency,
     low_end,
     memory,
     plain,
@@ -68,7 +69,8 @@ from streamlab.results.table import csv_of, parquet_of
 Colours = Mapping[str, Colour]
 
 _WRITERS = (
-    *(rate, count, duration, growth, joules, low_end, memory, plain, seconds, share, watts),
+    *(rate, count, duration, growth, joules, latency, low_end, memory, plain, seconds, share),
+    watts,
     unit_words,
 )
 _LEAST_COUNTS = 3
@@ -96,17 +98,17 @@ class Download:
 
 
 def write_report(run_dir: Path, out: Path | None = None) -> Path:
-    """Write a run's report as one HTML file, and its figures as SVG and PNG into `<run>/figures`.
+    """Write a run's report as one HTML file and return its path; equal runs give equal bytes.
 
-    Writes `<run_dir>/report.html` unless `out` is set, and returns its path.
-    Equal runs give equal bytes.
+    Writes `<run_dir>/report.html`, and the figures as SVG and PNG into `<run_dir>/figures`.
+    With `out` writes only this file, since the run's directory may be read-only.
 
     Raises:
         ResultsError: the run is missing or damaged.
     """
     run = read_run(run_dir)
     cells = summarise(run.rows)
-    page = render(run, cells, run_dir / "figures")
+    page = render(run, cells, run_dir / "figures" if out is None else None)
     return write_whole(run_dir / "report.html" if out is None else out, page)
 
 
@@ -257,7 +259,7 @@ def _results(
         "definitions": _definitions(free),
         "remarked": [cell for cell in free if cell.status == OK and cell.notes],
         "throughput": draw(THROUGHPUT, free) if curves else [],
-        "latency": draw(LATENCY, [cell for cell in free if has_latency(cell)]),
+        "latency_figures": draw(LATENCY, [cell for cell in free if has_latency(cell)]),
         # Cells under an offered load.
         "offered_groups": [(title(group), members) for group, members in in_groups(loaded)],
         "offered_definitions": _definitions(loaded),

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from streamlab.lab.cli import call
 from streamlab.lab.cli.results import history as command
 from streamlab.reports.figures.history import draw_history
-from streamlab.reports.numbers import rate
-from streamlab.reports.steps import history
+from streamlab.reports.steps import history, runs_in_words
 from streamlab.results.compare import METRICS
 from streamlab.results.stats.decision import ONE_STAGE, Arms, GateVerdict, decide_once
 from streamlab.results.store import Run
@@ -112,7 +111,7 @@ def test_labels_of_steps_and_marks_of_many_runs_do_not_cover_each_other():
     runs = [made(str(n), {"c": around(100.0 if n // 3 % 2 else 150.0)}) for n in range(200)]
     (track,) = history(runs, METRICS["throughput"], seed=SEED).tracks
     assert len(track.steps) == 66
-    svg = draw_history(track, [str(n) for n in range(200)], write=rate, alt="")
+    svg = draw_history(track, [str(n) for n in range(200)], metric="throughput", alt="")
     labels = re.findall(r'<text x="([\d.]+)" y="(\d+)"[^>]*font-weight="bold"[^>]*>(.)', svg)
     for sign in "+\N{MINUS SIGN}":
         places = [(float(x), int(y)) for x, y, first in labels if first == sign]
@@ -120,6 +119,24 @@ def test_labels_of_steps_and_marks_of_many_runs_do_not_cover_each_other():
         assert all(b - a >= 30 for (a, _), (b, _) in itertools.pairwise(places))
     dots = re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="([\d.]+)" fill', svg)
     assert all(float(r) < 1 for _, r in dots) and len(dots) == 200
+
+
+def test_ticks_of_memory_are_round_numbers_of_one_unit():
+    sizes = [1.31e9, 1.52e9, 1.71e9]
+    rows = [
+        made(str(n), {"c": around(1.0)}, peak_rss_bytes=int(size)) for n, size in enumerate(sizes)
+    ]
+    (track,) = history(rows, METRICS["rss"], seed=SEED).tracks
+    svg = draw_history(track, list("abc"), metric="rss", alt="")
+    ticks = re.findall(r'text-anchor="end" fill="var\(--muted\)">([^<]+)', svg)
+    assert ticks[:-1] == ["1.2 GiB", "1.4 GiB", "1.6 GiB"]
+
+
+@pytest.mark.parametrize(
+    ("indices", "text"), [([3], "run 4"), ([0, 1, 2, 4], "runs 1 to 3, 5"), ([1, 0], "runs 1 to 2")]
+)
+def test_runs_are_named_by_their_numbers(indices, text):
+    assert runs_in_words(indices) == text
 
 
 @pytest.fixture

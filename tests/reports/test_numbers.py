@@ -51,8 +51,20 @@ def test_durations_go_from_nanoseconds_to_seconds(ns, text):
     assert duration(ns).text == text
 
 
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(999, "999 B"), (1_500, "1.46 KiB"), (3 << 30, "3.00 GiB"), (5 << 40, "5.00 TiB")],
+)
+def test_sizes_have_the_largest_binary_unit(size, text):
+    assert memory(size).text == text
+
+
+def test_sizes_of_one_axis_have_one_unit():
+    assert [memory(n << 29, 2.0**30).text for n in (0, 1, 3)] == ["0 GiB", "0.5 GiB", "1.50 GiB"]
+
+
 def test_latencies_below_the_price_of_a_clock_have_no_digits():
-    assert latency(32.0) == Quantity(text="< 0.1 µs", exact="32 ns")
+    assert latency(32.0) == Quantity(text="< 100 ns", exact="32 ns")
     assert latency(100.0) == duration(100.0)
 
 

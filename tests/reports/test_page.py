@@ -116,7 +116,7 @@ def test_a_chart_groups_engines_by_what_may_be_compared_fastest_first(page_of, t
     assert text.index("whole input") < text.index("NumPy") < text.index("Spark SQL, cached")
     assert "2 workers: 1.00 M/s 1.00 M/s 200 \u00d7 slower than NumPy" in text
     assert "1 worker: 200 M/s, 100 M/s to 300 M/s, n = 3" in text
-    assert "1 worker: 1.50 G/s; 2 workers: 3.00 G/s 3.00 G/s 2.00 \u00d7 1 worker" in text
+    assert "1 worker: 1.50 G/s; 2 workers: 3.00 G/s 1 2 3.00 G/s 2.00 \u00d7 1 worker" in text
     spans = [
         float(at) for at in re.findall(r'class="span" style="left:[\d.]+%;width:([\d.]+)%', chart)
     ]
@@ -245,6 +245,25 @@ def test_a_run_without_any_number_is_still_a_page(page_of, trial):
     assert "No cell has a verified number: 1 crash." in text
     assert "x" * 5_000 in text
     assert "No cell of this workload has a number." in text
+
+
+def test_a_chart_names_the_workers_of_each_dot_and_shows_rows_without_a_rate(page_of, trial):
+    page = page_of(
+        [
+            trial(workers=1, eps=1e8),
+            trial(workers=2, eps=2e8),
+            trial(workers=4, status="timeout", reason="stopped after 60 s"),
+            trial("spark", variant="batch", batch=None, status="timeout", reason="stopped"),
+            trial("reference", variant="sequential", batch=None, eps=1e5),
+        ]
+    )
+    chart = page[page.index('<div class="panels rates">') : page.index('<details class="every"')]
+    shown = words(parse(chart[: chart.rindex("</div>") + len("</div>")]))
+    assert "1, 2 workers; fastest: 2 4 \u2020 workers: timeout" in shown
+    assert "1 worker: timeout" in shown
+    assert re.findall(r"<span>([\d,]+)</span></span>", chart) == ["1", "2"]
+    close = page_of([trial(workers=1, eps=1e8), trial(workers=2, eps=1.01e8)])
+    assert "<span>1,2</span>" in close
 
 
 def test_a_run_without_trials_is_still_a_page(page_of):

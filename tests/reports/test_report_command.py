@@ -32,9 +32,11 @@ def test_latest_is_the_run_that_was_written_last(runs):
 
 def test_the_output_file_can_be_chosen(runs, tmp_path):
     out = tmp_path / "chosen.html"
+    before = sorted(runs[0].rglob("*"))
     done = CliRunner().invoke(report, ["a-run", "--out", str(out)])
     assert done.output.strip() == str(out)
     assert out.is_file()
+    assert sorted(runs[0].rglob("*")) == before, "the run's directory may be read-only"
 
 
 def test_an_unknown_run_is_a_user_error_that_names_those_close_to_it(runs):

@@ -4,8 +4,11 @@ import json
 import re
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from streamlab.reports.figures.brackets import bracket_panel, bracket_range
 from streamlab.reports.page import write_report
+from streamlab.reports.palette import engine_colours
 from streamlab.reports.searches import read_searches
 from streamlab.reports.summary import summarise
 from streamlab.results.errors import ResultsError
@@ -46,6 +49,28 @@ def test_the_ceiling_of_a_broker_is_drawn_beside_the_brackets_of_its_loads(make_
     assert "the broker alone 1.50 M/s" in part
     rows, meta = a_search()
     assert read_searches(read_run(make_run(rows, meta=meta)), ())[0].broker_ceiling_eps is None
+
+
+def test_no_label_touches_the_line_of_a_ceiling(make_run, a_search):
+    rows, meta = [], {}
+    for engine in ("multicore", "kafka_streams", "flink"):
+        own, about = a_search(engine)
+        rows += [row | {"origin": "broker", "generator_ceiling_eps": 6e4} for row in own]
+        for key in ("cells", "searches"):
+            meta[key] = meta.get(key, {}) | about[key]
+    searches = read_searches(read_run(make_run(rows, meta=meta)), ())
+    colours = engine_colours(search.place.engine for search in searches)
+    limits = bracket_range(searches)
+    assert limits is not None and len(searches) == 3
+    axes = bracket_panel("event_window", searches, colours, limits).axes
+    canvas = FigureCanvasAgg(axes.figure)
+    labels = [text for text in axes.texts if text.get_text() not in ("[", "]")]
+    lines = [line for line in axes.lines if line.get_linestyle() == ":"]
+    assert (len(labels), len(lines)) == (6, 3)
+    canvas.draw()
+    boxes = [label.get_bbox_patch().get_window_extent() for label in labels]
+    ends = [y for line in lines for y in axes.transData.transform(line.get_xydata())[:, 1]]
+    assert not any(box.y0 <= y <= box.y1 for box in boxes for y in ends)
 
 
 def test_confirmations_of_another_rate_are_not_those_of_the_bracket(make_run, searched, a_search):

@@ -100,6 +100,19 @@ def test_an_update_writes_only_what_has_changed(runs, tmp_path, trial):
     assert made(runs, site).pages == 1
 
 
+def test_runs_with_other_settings_are_apart_and_offer_no_comparison(runs, tmp_path, trial):
+    rows = [trial(variant="fast", fingerprint="new", repetition=n) for n in range(1, 8)]
+    write_run(runs, rows, name="zz", meta=META | {"started_at": "2026-11-24T08:00:00+00:00"})
+    site = tmp_path / "site"
+    index = made(runs, site).index.read_text(encoding="utf-8")
+    assert '&amp;b=z"' in index and '&amp;b=zz"' not in index
+    page = page_of(FAST, site).read_text(encoding="utf-8")
+    text = words(parse(page))
+    assert "Runs 1 to 3 throughput : catch-up rate" in text and "Run 4 throughput" in text
+    assert ">new<" not in page and "cannot be compared with others" in text
+    assert "#a=y&amp;b=z&amp;" in page and "b=zz&amp;" not in page
+
+
 def test_runs_of_two_machines_have_a_section_each_and_no_common_steps(runs, tmp_path):
     change_meta(runs / "z", host=META["host"] | {"cpu_model": "Another"})
     site = tmp_path / "site"

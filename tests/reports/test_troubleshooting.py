@@ -179,4 +179,7 @@ def test_the_page_links_badges_and_warnings_to_its_entries(page_of_run, trial):
     ids = set(re.findall(r'id="(help-[^"]+)"', page))
     assert ids == {"help-timeout", "help-not-run", "help-load-average"}
     assert ids == set(re.findall(r'href="#(help-[^"]+)"', page))
-    assert "Use fewer events, or raise <code>timeout_s</code> in the matrix." in page
+    assert (
+        "Use fewer events, or raise <code>timeout_s</code> (<code>--timeout</code> without a matrix)."
+        in page
+    )

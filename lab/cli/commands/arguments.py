@@ -26,6 +26,7 @@ class WorkloadOptions:
     workers: str | None
     batch: str | None
     repetitions: int | None
+    timeout_s: float | None
     options: tuple[str, ...]
     events: int | None
     params: tuple[str, ...]
@@ -69,6 +70,7 @@ def run_arguments(
         workers=_numbers("--workers", options.workers),
         batch=_numbers("--batch", options.batch),
         repetitions=options.repetitions,
+        timeout_s=options.timeout_s,
         options=_toml_values("--option", options.options),
         events=options.events,
         params=_toml_values("--param", options.params),

@@ -37,6 +37,7 @@ from streamlab.lab.runner.run_plan import RunPlan, plan_run, read_plan
 from streamlab.lab.runner.runner import RunResult
 from streamlab.reports.numbers import number_of
 from streamlab.results import schema
+from streamlab.results.schema import TrialRow
 from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import LEFT_OUT, names
 
@@ -100,7 +101,13 @@ def run(
         return EXIT_OK
     verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.USUAL
     outcome = measure(
-        plan, resume=resumed, out=out, master=master, verbosity=verbosity, report=report
+        plan,
+        resume=resumed,
+        out=out,
+        master=master,
+        verbosity=verbosity,
+        report=report,
+        requested=options.engines,
     )
     echo(str(outcome.run_dir))
     return outcome.exit_code
@@ -143,10 +150,12 @@ def measure(
     master: str = "local[*]",
     verbosity: Verbosity = Verbosity.USUAL,
     report: bool = False,
+    requested: Sequence[str] = (),
 ) -> RunOutcome:
     """Find or make the datasets, run all cells, and print the results.
 
     With `report`, also write the page, after each part of the run and at its end.
+    `requested` are engines, or `engine/variant`, of which a cell must run.
     Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
     """
     check_folder(resume or out, "the run")
@@ -165,7 +174,24 @@ def measure(
         echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
     if report and not result.interrupted:
         echo(_write_page(run_dir))
-    return RunOutcome(run_dir=run_dir, exit_code=_exit_code(result))
+    refused = {} if result.interrupted else refused_engines(requested, result.rows)
+    for name, reason in refused.items():
+        echo(f"lab: no cell of engine {name} ran: {reason}", err=True)
+    code = _exit_code(result)
+    return RunOutcome(
+        run_dir=run_dir, exit_code=EXIT_ENGINE_FAILURE if refused and code == EXIT_OK else code
+    )
+
+
+def refused_engines(requested: Sequence[str], rows: Sequence[TrialRow]) -> dict[str, str]:
+    """Return the requested engines of which all cells are unsupported, with the first reason."""
+    refused = {}
+    for name in requested:
+        engine, _, variant = name.partition("/")
+        own = [row for row in rows if row.engine == engine and variant in ("", row.variant)]
+        if own and all(row.status == schema.UNSUPPORTED for row in own):
+            refused[name] = own[0].reason or "no reason"
+    return refused
 
 
 def _write_page(run_dir: Path) -> Path:

@@ -17,6 +17,7 @@ from streamlab.lab.cli import (
     EXIT_WRONG_OUTPUT,
     call,
 )
+from streamlab.lab.cli.table import print_results
 from streamlab.lab.matrix.run_arguments import label_of
 from streamlab.lab.new.package import LANGUAGES
 from streamlab.results.store import list_runs, read_run
@@ -32,9 +33,9 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     monkeypatch.chdir(tmp_path)
 
-    def execute(*commands, more=()):
+    def execute(*commands, more=(), period=100):
         options = [word for command in commands for word in ("--command", command)]
-        size = ["--events", "5000", "--param", "values_per_barrier=100"]
+        size = ["--events", "5000", "--param", f"values_per_barrier={period}"]
         code = call(["run", "event_window", *size, "--quiet", *options, *more])
         runs = list_runs(tmp_path / "runs")
         return code, read_run(runs[-1]).rows if runs else ()
@@ -83,6 +84,23 @@ with open(source) as events:
             total += int(event["value"])
 open(target, "w").write("\\n".join(lines) + "\\n")
 """
+
+
+def test_a_program_that_prints_nothing_has_no_rate_where_nothing_is_expected(run, tmp_path, capsys):
+    silent = python(tmp_path, "silent.py", ECHO)
+    code, rows = run(silent, more=["--engine", "reference"], period=10_000)
+    assert code == EXIT_OK
+    warning = "lab: the expected answer of event_window is empty, so nothing will be compared"
+    assert warning in capsys.readouterr().err
+    assert {row.engine for row in rows} == {"command", "reference"}
+    for row in rows:
+        assert (row.throughput_eps, row.outputs_eps) == (None, None)
+        assert (
+            "the expected answer is empty" in row.reason and "more than 5,000 events" in row.reason
+        )
+    print_results(rows, {})
+    shown = capsys.readouterr().out
+    assert shown.count("nothing compared: the expected answer is empty") == len(rows)
 
 
 def test_input_output_and_workers_are_filled_in(run, tmp_path):

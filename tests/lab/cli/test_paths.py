@@ -31,7 +31,7 @@ def begun(tmp_path, monkeypatch):
 @pytest.mark.some(1)
 @pytest.mark.parametrize("reference", ["mine.py", "mine:WORKLOAD"])
 def test_a_run_is_stored_where_the_command_began(begun, capsys, monkeypatch, reference):
-    asked = ["--events", "100", "--engine", "reference", "-q"]
+    asked = ["--events", "20000", "--engine", "reference", "-q"]
     assert call(["run", reference, *asked]) == EXIT_OK, capsys.readouterr()
     run_dir = Path(capsys.readouterr().out.splitlines()[-1])
     assert run_dir.parent == begun / "lab_runs" and (run_dir / "run.json").exists()

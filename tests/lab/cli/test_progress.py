@@ -1,11 +1,22 @@
 """What long commands print on standard error that is no terminal: lines with the time that is left."""
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 
 from streamlab.lab.cli import EXIT_OK, call, progress
-from streamlab.lab.cli.progress import announce, time_text
+from streamlab.lab.cli.progress import Terminal, announce, time_text
+from streamlab.lab.matrix.cells import expand, interleave
+from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.workloads.model.check import check
 from streamlab.workloads.registry import workload
+from tests.results.records import trial_row
+
+FINISHED = trial_row(
+    {"cell": "c", "workload": "wordcount", "engine": "fake", "variant": "correct", "workers": 1}
+    | {"repetition": 1, "order_index": 0, "status": "ok"}
+)
 
 
 @pytest.fixture
@@ -33,6 +44,28 @@ def test_a_quiet_step_prints_nothing(clock, capfd):
         clock[0] = 20
         show("C1", 10, 100)
     assert capfd.readouterr().err == ""
+
+
+def test_the_bar_says_by_how_much_a_trial_is_over_its_expected_time(clock):
+    matrix = '[[workload]]\nname = "wordcount"\n[[engine]]\nname = "fake"\nrepetitions = 3\n'
+    first, second, _ = trials = interleave(expand(parse_matrix(matrix, "m.toml")))
+    screen = StringIO()
+    terminal = Terminal(console=Console(file=screen, width=200, force_terminal=True))
+    shown = []
+    with terminal.trials(trials):
+        terminal.started(first)
+        clock[0] = 20
+        terminal.finished(first, FINISHED)
+        terminal.started(second)
+        for clock[0] in (20, 30, 40, 100):
+            shown.append(terminal.time_left_text())
+    assert shown == [
+        "about 40 s left",
+        "about 30 s left",
+        "about 20 s left",
+        "about 20 s left, this trial is over by 60 s",
+    ]
+    assert shown[-1] in screen.getvalue()
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(119, "119 s"), (600, "10 min"), (9000, "2.5 h")])

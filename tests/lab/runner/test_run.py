@@ -369,12 +369,22 @@ def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
         ("engines", "pipelines, takes a batch size, default for ordered pipelines\n"),
         ("engines", "answer, default for DGS programs, queries of operators O+, ordered pipe"),
         ("figures", "stretch:6"),
-        ("runs", "no runs in"),
     ],
 )
 def test_list_names_what_there_is(capsys, dataset, what, expected):
     assert call(["list", what]) == EXIT_OK
     assert expected in capsys.readouterr().out
+
+
+def test_the_lines_of_a_list_of_runs_are_as_many_as_the_runs(capsys, stored_run, tmp_path):
+    assert call(["list", "runs", "--out", str(tmp_path / "none")]) == EXIT_OK
+    said = capsys.readouterr()
+    assert (said.out, "no runs in" in said.err) == ("", True)
+    stored_run(["correct"], called="20260101T000000Z-a")
+    stored_run(["correct"], called="20260101T000000Z-b")
+    capsys.readouterr()  # of the run that is copied
+    assert call(["list", "runs"]) == EXIT_OK
+    assert len(capsys.readouterr().out.splitlines()) == 2
 
 
 def test_a_run_records_how_an_elastic_operator_was_scaled(capsys, matrix):

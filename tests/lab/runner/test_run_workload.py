@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
+from streamlab.lab.cli import (
+    EXIT_ENGINE_FAILURE,
+    EXIT_OK,
+    EXIT_USER_ERROR,
+    EXIT_WRONG_OUTPUT,
+    call,
+)
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.reports.troubleshooting import advice_on_text
 from streamlab.results.store import read_run
@@ -289,6 +295,13 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         ),
         (["wordcont", "--engine", "fake"], "no workload 'wordcont'; did you mean wordcount?"),
         (["nexmark_q10", "--engine", "fake"], "q10'; it writes bids to files"),
+        *(
+            (["wordcount", "--events", events], "is not a whole number from 1 to 9,223,372,0")
+            for events in ("0", "-5", "1.5", "many", "nan", "1e99999999999")
+        ),
+        (["wordcount", "--timeout", "0"], "key timeout_s is 0.0; expected a finite number above 0"),
+        (["wordcount", "--timeout", "nan"], "key timeout_s is nan; expected a finite number"),
+        (["m.toml", "--timeout", "5"], "--timeout requires a WORKLOAD; with a matrix, set it in"),
         (["nexmark_q22"], "bids have no URL here"),
         (["none.py", "--engine", "fake"], "none.py cannot be read: No such file"),
         (["wordcount", "--engine", "fake", "--dataset", "xyz"], "key dataset is 'xyz'"),
@@ -298,6 +311,32 @@ def test_what_cannot_be_run_is_said_with_the_remedy(capsys, arguments, expected)
     assert call(["run", *arguments]) == EXIT_USER_ERROR
     said = " ".join(capsys.readouterr().err.split())
     assert expected in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize("events", ["2e4", "20_000", "20000"])
+def test_a_number_of_events_may_be_written_as_a_power_of_ten(capsys, events):
+    asked = ["--engine", "fake", "--events", events, "--timeout", "7.5", "-q"]
+    code, out, err = run_lab(capsys, "keyed_counter", *asked)
+    assert code == EXIT_OK, err
+    run = read_run(Path(out[-1]))
+    assert run.rows[0].events == pytest.approx(20_000, rel=0.01)
+    (cell,) = run.meta.cells.values()
+    assert cell["timeout_s"] == 7.5
+
+
+def test_a_requested_engine_of_which_no_cell_runs_is_a_failure(capsys, monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("LAB_ENGINES", str(tmp_path / "engines"))
+    asked = ["event_window", "--events", "2e4", "--engine"]
+    code, _, err = run_lab(capsys, *asked, "duckdb", "--engine", "reference")
+    assert code == EXIT_ENGINE_FAILURE
+    missing = "lab: no cell of engine duckdb ran: the environment of engine duckdb is not made; "
+    assert f"{missing}`lab environment duckdb`" in err and "no cell of engine reference" not in err
+    matrix = tmp_path / "m.toml"
+    matrix.write_text(
+        '[[workload]]\nname = "event_window"\nevents = 20_000\n[[engine]]\nname = "duckdb"\n'
+    )
+    code, _, err = run_lab(capsys, matrix)
+    assert (code, "no cell of engine" in err) == (EXIT_OK, False)
 
 
 def test_a_table_is_taken_whole(capsys, path: Path):

@@ -43,6 +43,16 @@ def test_the_matrix_says_how_long_trials_of_an_engine_take_until_one_was_measure
     assert left.after(trials[2]) == 9
 
 
+def test_a_trial_that_starts_and_those_that_follow_are_estimated_apart():
+    trials, left = time_left()
+    assert left.ahead(trials[0]) is None
+    left.measured(trials[0], 10)
+    assert left.after(trials[0]) == 10 + 2 * 10
+    assert left.ahead(trials[1]) == (10, 2 * 10)
+    left.measured(trials[1], 90)
+    assert left.after(trials[1]) == 2 * 50
+
+
 def test_nothing_is_left_after_votes_of_searches():
     trials, left = time_left()
     vote = replace(trials[-1], order_index=len(trials) + 5)
