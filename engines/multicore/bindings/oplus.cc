@@ -80,8 +80,9 @@ void bind_oplus(nb::module_& m) {
           "__init__",
           [](OperatorSpec* self, std::string name, std::int64_t advance, std::int64_t size, bool single,
              std::int32_t inputs, std::int64_t entry_bytes, std::int32_t buckets, Address expire,
-             std::int64_t max_outputs, bool emits_on_update, bool keeps_time, bool bag, std::int64_t stored_bytes,
-             bool matches_stored, Address match_by_left, Address match_by_right, Address emit_pairs) {
+             std::int64_t max_outputs, bool emits_on_update, bool keeps_time, bool bag,
+             std::vector<std::int32_t> stored_fields, bool matches_stored, Address match_by_left,
+             Address match_by_right, Address emit_pairs) {
             OperatorSpec spec;
             spec.name = std::move(name);
             spec.window = {advance, size, single};
@@ -93,7 +94,7 @@ void bind_oplus(nb::module_& m) {
             spec.emits_on_update = emits_on_update;
             spec.keeps_time = keeps_time;
             spec.bag = bag;
-            spec.stored_bytes = stored_bytes;
+            spec.stored_fields = std::move(stored_fields);
             spec.matches_stored = matches_stored;
             spec.match_by_left = at<MatchKernel>(match_by_left);
             spec.match_by_right = at<MatchKernel>(match_by_right);
@@ -102,8 +103,8 @@ void bind_oplus(nb::module_& m) {
           },
           nb::kw_only(), "name"_a, "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a, "buckets"_a,
           "expire"_a, "max_outputs"_a, "emits_on_update"_a, "keeps_time"_a = false, "bag"_a = false,
-          "stored_bytes"_a = 0, "matches_stored"_a = false, "match_by_left"_a = 0, "match_by_right"_a = 0,
-          "emit_pairs"_a = 0);
+          "stored_fields"_a = std::vector<std::int32_t>{}, "matches_stored"_a = false, "match_by_left"_a = 0,
+          "match_by_right"_a = 0, "emit_pairs"_a = 0);
   nb::class_<OplusRun, Run>(m, "OplusRun")
       .def(
           "__init__",

@@ -449,9 +449,9 @@ def spec_of(
         emits_on_update=operator.emits_on_update,
         keeps_time=operator.keeps_time,
         bag=bag,
-        stored_bytes=stored_tuples.stored_dtype(operator).itemsize
+        stored_fields=stored_tuples.stored_fields(operator)
         if operator.stores and not fused
-        else 0,
+        else [],
         matches_stored=operator.join is not None and not fused,
         **join,
     )

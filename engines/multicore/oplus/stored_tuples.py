@@ -1,16 +1,18 @@
 """Implements stored tuples in compiled code: `w[i].tuples`, the deque of a window instance.
 
-The C++ struct behind it is in core/oplus/stored_tuples.h.
-A stored tuple is a record of its time, the operator's scalar fields and its input. Reading returns the named tuple
-that kernels build from a stream's row.
+The C++ struct behind it is in core/oplus/stored_tuples.h: a column for the time, each scalar field of the operator and
+the input. Reading returns the named tuple that kernels build from a stream's row.
 The core makes room for one more tuple before it calls f_U. An f_U that appends more to one deque raises if there is no
 room, and never writes out of bounds.
 """
 
 import operator as python
+from dataclasses import dataclass
 from typing import Any
 
+import llvmlite.binding
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils as _cgutils
 from numba.core import imputils as _imputils
@@ -23,6 +25,7 @@ from streamlab.engines.multicore.kernels.inline_functions import implement
 from streamlab.engines.multicore.kernels.intrinsics import (
     BYTE,
     BYTES,
+    HALF,
     WORD,
     Code,
     intrinsic,
@@ -30,6 +33,7 @@ from streamlab.engines.multicore.kernels.intrinsics import (
 )
 from streamlab.engines.multicore.kernels.memory import STORED
 from streamlab.workloads.model import Operator
+from streamlab.workloads.model.operators.program import any_matches
 
 # Numba does not type these parts of its extension interface.
 cgutils: Any = _cgutils
@@ -38,20 +42,31 @@ _kinds: Any = types
 _SimpleIterator: Any = _kinds.SimpleIteratorType
 
 TUPLES_WORDS = _core.STORED_TUPLES_BYTES // 8
+_LANES = 16
+"""Stored tuples that are compared at once: a vector of 512 bits holds as many fields of 32 bits."""
 
 
 def stored_dtype(operator: Operator) -> np.dtype[np.void]:
-    """Return the dtype of a stored tuple: time, scalar fields, input."""
-    fields: list[tuple[str, Any]] = [("ts", np.int64)]
-    fields += [(name, operator.fields[name]) for name in operator.fields.names or ()]
-    return np.dtype([*fields, ("input", np.int8)], align=True)
+    """Return the dtype of a stored tuple: time, scalar fields, input. Its offsets are those of the columns.
+
+    Wide fields come first, so that each column is aligned, whatever the room of the deque.
+    """
+    fields = [(name, operator.fields[name]) for name in operator.fields.names or ()]
+    fields.sort(key=lambda field: -field[1].itemsize)
+    return np.dtype([("ts", np.dtype(np.int64)), *fields, ("input", np.dtype(np.int8))])
+
+
+def stored_fields(operator: Operator) -> list[int]:
+    """Return the bytes of each field of a stored tuple, in the order of its columns."""
+    dtype = stored_dtype(operator)
+    return [dtype[name].itemsize for name in dtype.names or ()]
 
 
 class DequeType(types.IterableType):
     """Numba type of the stored tuples of one window instance.
 
     Args:
-        record: dtype of a stored tuple.
+        record: dtype of a stored tuple, see `stored_dtype`.
         named_tuple: class of the named tuple, with the fields `ts`, `input` and those of the record.
     """
 
@@ -113,7 +128,12 @@ class _DequeModel(models.PrimitiveModel):
 @register_model(_DequeIterator)
 class _DequeIteratorModel(models.StructModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        members = [("at", _kinds.CPointer(types.voidptr)), ("end", types.voidptr)]
+        members = [
+            ("memory", types.voidptr),
+            ("room", types.int64),
+            ("at", _kinds.CPointer(types.int64)),
+            ("end", types.int64),
+        ]
         super().__init__(dmm, fe_type, members)  # type: ignore[no-untyped-call]  # Numba's gap
 
 
@@ -142,78 +162,145 @@ def deque_at(code: Code, address: Any, like: Any) -> Any:
     return _deque_in(code.builder, address)
 
 
-def _size(code: Code, deque: Any) -> Any:
-    """Return the size of the stored tuples in bytes."""
-    return code.builder.sub(code.word(deque, STORED.last), code.word(deque, STORED.first))
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Builds code that reads and writes the columns of a deque."""
+
+    context: Any
+    builder: Any
+    kind: DequeType
+    memory: Any
+    room: Any  # number of items of a column
+
+    def place(self, name: str, field: Any, index: Any) -> Any:
+        """Return the address of item `index` of the column of a field of Numba type `field`."""
+        before = self.kind.record.fields[name][1]  # type: ignore[index]
+        column = self.builder.gep(self.memory, [self.builder.mul(self.room, WORD(before))])
+        items = self.builder.bitcast(column, self.context.get_data_type(field).as_pointer())
+        return self.builder.gep(items, [index])
+
+    def read(self, index: Any) -> Any:
+        """Return the named tuple of the stored tuple at `index`."""
+        managers = self.context.data_model_manager
+
+        def load(name: str, field: Any) -> Any:
+            value = self.builder.load(self.place(name, field, index))
+            return managers[field].from_data(self.builder, value)
+
+        values = [load(name, field) for name, field in self.kind.order]
+        origin = self.builder.sext(load("input", types.int8), WORD)
+        fields = [values[0], origin, *values[1:]]
+        return self.context.make_tuple(self.builder, self.kind.tuple_type, fields)
 
 
-def _field(context: Any, builder: Any, kind: DequeType, at: Any, name: str, field: Any) -> Any:
-    """Return the address of a field of Numba type `field` in the record at `at`."""
-    place = builder.gep(at, [WORD(kind.record.fields[name][1])])  # type: ignore[index]
-    return builder.bitcast(place, context.get_data_type(field).as_pointer())
+def _times(code: Code, deque: Any, last: int, first: int) -> Any:
+    """Return the distance of two of the deque's pointers into the column of times, in tuples."""
+    away = code.builder.sub(code.word(deque, last), code.word(deque, first))
+    return code.builder.ashr(away, WORD(3), flags=["exact"])
 
 
-def _read(context: Any, builder: Any, kind: DequeType, at: Any) -> Any:
-    """Return the named tuple of a stored record."""
-    managers = context.data_model_manager
-
-    def load(name: str, field: Any) -> Any:
-        return managers[field].from_data(
-            builder, builder.load(_field(context, builder, kind, at, name, field))
-        )
-
-    values = [load(name, field) for name, field in kind.order]
-    origin = builder.sext(load("input", types.int8), WORD)
-    return context.make_tuple(builder, kind.tuple_type, [values[0], origin, *values[1:]])
+def _columns(code: Code, kind: DequeType, deque: Any) -> _Columns:
+    memory = code.pointer(deque, STORED.memory)
+    room = _times(code, deque, STORED.limit, STORED.memory)
+    return _Columns(code.context, code.builder, kind, memory, room)
 
 
 @intrinsic(lambda deque: types.int64(deque))
 def _count(code: Code, deque: Any) -> Any:
-    size = WORD(code.kinds[0].record.itemsize)
-    return code.builder.sdiv(_size(code, deque), size, flags=["exact"])
+    return _times(code, deque, STORED.last, STORED.first)
 
 
 @intrinsic(lambda deque: types.boolean(deque))
 def _some(code: Code, deque: Any) -> Any:
-    return code.builder.icmp_signed("!=", _size(code, deque), WORD(0))
+    first, last = code.word(deque, STORED.first), code.word(deque, STORED.last)
+    return code.builder.icmp_signed("!=", first, last)
 
 
 @intrinsic(lambda deque, index: deque.tuple_type(deque, types.int64))
 def _item(code: Code, deque: Any, index: Any) -> Any:
-    kind = code.kinds[0]
-    away = code.builder.mul(index, WORD(kind.record.itemsize))
-    first = code.pointer(deque, STORED.first)
-    return _read(code.context, code.builder, kind, code.builder.gep(first, [away]))
+    first = _times(code, deque, STORED.first, STORED.memory)
+    return _columns(code, code.kinds[0], deque).read(code.builder.add(first, index))
 
 
 @intrinsic(lambda deque: types.boolean(deque))
 def has_room(code: Code, deque: Any) -> Any:
     """`has_room(deque)`: whether there is room for one more tuple."""
-    free = code.builder.sub(code.word(deque, STORED.limit), code.word(deque, STORED.last))
-    return code.builder.icmp_signed(">=", free, WORD(code.kinds[0].record.itemsize))
+    last, limit = code.word(deque, STORED.last), code.word(deque, STORED.limit)
+    return code.builder.icmp_signed("!=", last, limit)
 
 
 @intrinsic(lambda deque, item: types.void(deque, deque.tuple_type))
 def _append(code: Code, deque: Any, item: Any) -> None:
-    context, builder, kind = code.context, code.builder, code.kinds[0]
-    place = code.element(deque, STORED.last, BYTES)
-    at = builder.load(place)
+    builder, kind = code.builder, code.kinds[0]
+    columns = _columns(code, kind, deque)
+    index = _times(code, deque, STORED.last, STORED.memory)
     values = dict(zip(("ts", "input"), (0, 1), strict=True))
     values |= {name: i for i, (name, _) in enumerate(kind.order[1:], start=2)}
     for name, field in (*kind.order, ("input", types.int8)):
         value = builder.extract_value(item, values[name])
         if name == "input":
             value = builder.trunc(value, BYTE)
-        data = context.data_model_manager[field].as_data(builder, value)
-        builder.store(data, _field(context, builder, kind, at, name, field))
-    builder.store(builder.gep(at, [WORD(kind.record.itemsize)]), place)
+        data = code.context.data_model_manager[field].as_data(builder, value)
+        builder.store(data, columns.place(name, field, index))
+    _step(code, deque, STORED.last)
 
 
 @intrinsic(lambda deque: types.void(deque))
 def _drop_first(code: Code, deque: Any) -> None:
-    place = code.element(deque, STORED.first, BYTES)
-    size = WORD(code.kinds[0].record.itemsize)
-    code.builder.store(code.builder.gep(code.builder.load(place), [size]), place)
+    _step(code, deque, STORED.first)
+
+
+def _step(code: Code, deque: Any, pointer: int) -> None:
+    """Move one of the deque's pointers to the next tuple."""
+    code.add(code.element(deque, pointer, WORD), WORD(8))
+
+
+@intrinsic(lambda deque, matches, t: types.boolean(deque, matches, t))
+def _any_matches(code: Code, deque: Any, matches: Any, t: Any) -> Any:
+    """Compare a tuple with each stored one in a loop that LLVM turns into vectors, the last one masked."""
+    context, builder = code.context, code.builder
+    kind, function, _ = code.kinds
+    pair = kind.tuple_type, kind.tuple_type
+    signature = function.get_call_type(context.typing_context, pair, {})
+    compare = context.get_function(function, signature)
+    context.add_linking_libs(compare.libs)
+    probe = context.cast(builder, t, code.kinds[2], kind.tuple_type)
+    columns = _columns(code, kind, deque)
+    first = _times(code, deque, STORED.first, STORED.memory)
+    count = _times(code, deque, STORED.last, STORED.first)
+    some = cgutils.alloca_once_value(builder, cgutils.false_bit)
+    with cgutils.for_range(builder, count) as loop:
+        other = columns.read(builder.add(first, loop.index))
+        matched = compare(builder, (probe, other))
+        matched = context.cast(builder, matched, signature.return_type, types.boolean)
+        builder.store(builder.or_(builder.load(some), matched), some)
+    _, latch = loop.index.incomings[-1]
+    latch.terminator.set_metadata("llvm.loop", _vector_hints(builder.module))
+    return builder.load(some)
+
+
+def _vector_hints(module: Any) -> Any:
+    """Return the metadata of a loop over a few dozen items, whose remainder would take longer than its vectors.
+
+    Without masked loads, before AVX2, LLVM would test each lane of the last vector, so it gets no hints.
+    """
+    hints = []
+    if llvmlite.binding.get_host_cpu_features().get("avx2", False):
+        hints = [
+            ["llvm.loop.vectorize.width", HALF(_LANES)],
+            ["llvm.loop.interleave.count", HALF(1)],
+            ["llvm.loop.vectorize.predicate.enable", cgutils.true_bit],
+        ]
+    operands = tuple(module.add_metadata(hint) for hint in hints)
+    # The first operand of a loop's metadata is the metadata itself.
+    node = ir.values.MDValue(module, (), name=str(len(module.metadata)))
+    node.operands = (node, *operands)
+    return node
+
+
+@implement(any_matches, DequeType)
+def _any_matches_of(tuples: Any, matches: Any, t: Any) -> Any:
+    return _any_matches(tuples, matches, t)
 
 
 @implement(len, DequeType)
@@ -257,10 +344,10 @@ def _popleft(deque: Any) -> Any:
 def _getiter(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     code = Code(context, builder, signature.args, signature.return_type)
     iterator = context.make_helper(builder, signature.return_type)
-    slot = cgutils.alloca_once(builder, BYTES)
-    builder.store(code.pointer(args[0], STORED.first), slot)
-    iterator.at = slot
-    iterator.end = code.pointer(args[0], STORED.last)
+    columns = _columns(code, signature.args[0], args[0])
+    iterator.memory, iterator.room = columns.memory, columns.room
+    iterator.at = code.local(_times(code, args[0], STORED.first, STORED.memory))
+    iterator.end = _times(code, args[0], STORED.last, STORED.memory)
     value = iterator._getvalue()
     return imputils.impl_ret_untracked(context, builder, signature.return_type, value)
 
@@ -274,5 +361,6 @@ def _iternext(context: Any, builder: Any, signature: Any, args: Any, result: Any
     more = builder.icmp_unsigned("!=", at, walk.end)
     result.set_valid(more)
     with builder.if_then(more):
-        result.yield_(_read(context, builder, kind.deque, at))
-        builder.store(builder.gep(at, [WORD(kind.deque.record.itemsize)]), walk.at)
+        columns = _Columns(context, builder, kind.deque, walk.memory, walk.room)
+        result.yield_(columns.read(at))
+        builder.store(builder.add(at, WORD(1)), walk.at)

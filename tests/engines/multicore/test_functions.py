@@ -150,6 +150,23 @@ def test_constructions_compile_and_answer_as_the_interpreter(name):
     check()
 
 
+@pytest.mark.parametrize("shares", [1, 3])
+def test_a_join_finds_each_match_among_any_number_of_stored_tuples(shares):
+    count, span = 200, 120
+    rng = np.random.default_rng(1)
+    places = np.arange(count)
+    data = input_of(
+        ("first", "second"),
+        (0, places, {"x": places, "y": 10.0 * places}),
+        # As time passes, fewer tuples remain, and each has one match among those of the window or none.
+        (1, count + places, {"x": places, "z": (10 * rng.permutation(count)).astype(np.int32)}),
+    )
+    query = asked(join(name="j_plus", shares=shares, **JOINED | {"size": span}))
+    wanted = sorted_rows(answer_of(query, data))
+    assert 0 < len(wanted) < count
+    assert native(query, data, workers=2, join_form="operator10") == wanted
+
+
 # --- keys are removed when their states are zero by value -----------------------------------------
 
 NUMBER = InputType(name="in", fields=np.dtype([("v", np.float64)]))

@@ -354,19 +354,21 @@ def join(
     meet = join_step(size, match, emit)
 
     def update(w: Any, t: Any, out: Any) -> None:
-        w[0].count += 1
-        w[1].count += 1
-        this = w[t.input]
+        # All tuples have all keys. A remainder would cost as much as comparing four tuples.
+        turn = w[0].turn + 1
+        if turn == shares:
+            turn = 0
+        w[0].turn = turn
         meet(w[1 - t.input], t, out)
-        if this.count % shares == this.key:
-            this.tuples.append(t)
+        if turn == w[0].key:
+            w[t.input].tuples.append(t)
 
     return Operator(
         name=name,
         inputs=(left, right),
         window=Window(advance=advance, size=size, type=SINGLE),
         output=output,
-        state=np.dtype([("count", np.int64)]),
+        state=np.dtype([("turn", np.int64)]),
         keys=keys,
         update=update,
         slide=keep,
@@ -381,15 +383,25 @@ def join(
 def join_step(size: int, match: MatchFn, emit: EmitFn) -> Callable[[Any, Any, Any], None]:
     """Return the step of a join's f_U on the opposite window of a tuple: purge, then compare."""
 
+    def matches(t: Any, other: Any) -> Any:
+        first, second = (t, other) if t.input == 0 else (other, t)
+        return match(first, second)
+
     def meet(opposite: Any, t: Any, out: Any) -> None:
         while opposite.tuples and opposite.tuples[0].ts + size < t.ts:
             opposite.tuples.popleft()
-        for other in opposite.tuples:
-            first, second = (t, other) if t.input == 0 else (other, t)
-            if match(first, second):
-                emit(first, second, out)
+        if any_matches(opposite.tuples, matches, t):
+            for other in opposite.tuples:
+                first, second = (t, other) if t.input == 0 else (other, t)
+                if match(first, second):
+                    emit(first, second, out)
 
     return meet
+
+
+def any_matches(tuples: Any, matches: Callable[[Any, Any], Any], t: Any) -> bool:
+    """Return whether a tuple matches any of the stored tuples. Compiled code compares several at a time."""
+    return any(matches(t, other) for other in tuples)
 
 
 def keep(w: Any) -> None:

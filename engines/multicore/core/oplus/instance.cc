@@ -12,10 +12,11 @@ OperatorSpec checked(OperatorSpec spec) {
     throw std::invalid_argument("a window advances by at least 1 and at most its size");
   }
   if (spec.buckets < 1) throw std::invalid_argument("buckets must be at least 1");
-  if (spec.stored_bytes < 0 || spec.stored_bytes % 8 != 0) {
-    throw std::invalid_argument("a stored tuple takes a multiple of 8 bytes, not " + std::to_string(spec.stored_bytes));
+  const std::vector<std::int32_t>& fields = spec.stored_fields;
+  if (!fields.empty() && fields[0] != sizeof(std::int64_t)) {
+    throw std::invalid_argument("a stored tuple begins with a time of 8 bytes, not " + std::to_string(fields[0]));
   }
-  const bool keeps = spec.stored_bytes != 0 && spec.window.single && spec.expire == nullptr;
+  const bool keeps = !fields.empty() && spec.window.single && spec.expire == nullptr;
   if (spec.matches_stored && (spec.inputs != 2 || !keeps)) {
     throw std::invalid_argument("a join by key stores tuples of two inputs in single windows that leave no trace");
   }

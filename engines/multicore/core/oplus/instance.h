@@ -81,8 +81,7 @@ struct OperatorSpec {
   bool emits_on_update = false;
   bool keeps_time = false;  // outputs have the time of their tuple, so later ones may have the watermark's
   bool bag = false;         // update sees a key as often as f_MK adds it; read by map stages only, kernels know it
-  // Bytes of a stored tuple (oplus/stored_tuples.h); 0: windows store none. Keyed operators.
-  std::int64_t stored_bytes = 0;
+  std::vector<std::int32_t> stored_fields;  // see StoredFields; empty: windows store no tuples. Keyed operators.
   // A join of two inputs whose f_U compares a tuple with the stored ones of the other input. Its pairs are counted.
   // Stored tuples that no later tuple can match are purged also for keys without new tuples (Operator 10).
   bool matches_stored = false;
@@ -96,7 +95,7 @@ struct OperatorSpec {
   bool counts_pairs() const noexcept { return is_join() || matches_stored; }
   StoredPlaces stored() const noexcept {
     return {static_cast<std::size_t>(entry_bytes), static_cast<std::size_t>(window.places() * inputs),
-            static_cast<std::size_t>(stored_bytes)};
+            !stored_fields.empty()};
   }
   // Returns the prefix of error messages.
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }

@@ -141,9 +141,9 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
 
 void* KeyedInstance::reserve(void* self, void* windows) {
   auto& me = *static_cast<KeyedInstance*>(self);
-  const auto size = static_cast<std::size_t>(me.spec_.stored_bytes);
-  me.spec_.stored().each_of(static_cast<std::byte*>(windows), static_cast<std::size_t>(me.spec_.inputs),
-                            [&](StoredTuples& tuples) { me.lacking_stored_ |= !tuples.reserve(size); });
+  me.spec_.stored().each_of(
+      static_cast<std::byte*>(windows), static_cast<std::size_t>(me.spec_.inputs),
+      [&](StoredTuples& tuples) { me.lacking_stored_ |= !tuples.reserve(me.spec_.stored_fields); });
   return me.lacking_stored_ ? nullptr : windows;  // `run` throws after the kernel
 }
 
@@ -416,7 +416,6 @@ void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
 // Purges stored tuples of keys without new tuples, which would otherwise purge them. Runs once per window size, so
 // memory holds the tuples of two windows at most, and keys without stored tuples are removed.
 void KeyedInstance::sweep(std::int64_t watermark) {
-  const auto size = static_cast<std::size_t>(spec_.stored_bytes);
   for (std::size_t word = 0; word < filled_.size(); ++word) {
     std::uint64_t kept = 0;
     for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
@@ -424,7 +423,7 @@ void KeyedInstance::sweep(std::int64_t watermark) {
       WindowTable& table = state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest));
       const auto before = static_cast<std::int64_t>(table.count());
       spec_.stored().each(table.entries(stride()),
-                          [&](StoredTuples& tuples) { tuples.purge(watermark - spec_.window.size, size); });
+                          [&](StoredTuples& tuples) { tuples.purge(watermark - spec_.window.size); });
       state_.release_empty(table);
       table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
       live_ -= before - static_cast<std::int64_t>(table.count());
@@ -457,7 +456,7 @@ void KeyedInstance::expire(std::int64_t left) {
 // Releases the stored tuples of the windows that begin at `left`; those of later windows stay.
 void KeyedInstance::release_window(WindowTable& table, std::int64_t left) const noexcept {
   const StoredPlaces places = spec_.stored();
-  if (!places.any()) return;
+  if (!places.any) return;
   for (std::size_t i = 0; i < table.count(); ++i) {
     std::byte* const windows = table.entries() + i * places.stride + WindowTable::kKeyOffset + window_offset(left);
     places.each_of(windows, static_cast<std::size_t>(spec_.inputs), [](StoredTuples& tuples) { tuples.release(); });

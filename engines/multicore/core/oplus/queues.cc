@@ -403,8 +403,8 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
     wire.assign(bytes.begin(), bytes.end());
     moved += static_cast<std::int64_t>(bytes.size());
     spec_.stored().each(wire, [&](StoredTuples& tuples) {
-      moved += static_cast<std::int64_t>(tuples.bytes());
-      if (!tuples.detach()) throw std::bad_alloc();
+      moved += static_cast<std::int64_t>(tuples.count() * tuple_bytes(spec_.stored_fields));
+      if (!tuples.detach(spec_.stored_fields)) throw std::bad_alloc();
     });
     giver.release_stored(given);
     given.clear();

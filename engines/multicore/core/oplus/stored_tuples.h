@@ -1,10 +1,12 @@
 // Stores the tuples that window instances keep (STRETCH, Table I: the default f_U; Operator 10's T). Each key and input
-// has a deque whose tuples are contiguous, the oldest first, so a walk over them is a walk over memory.
+// has a deque, the oldest tuple first. It is a column for each field, so a comparison reads the fields that it needs,
+// and compiled code compares several tuples at a time.
 //
 // In a window table's entry, a deque follows the key and the left boundary of each input's window. Compiled code reads
-// and appends (oplus/stored_tuples.py), so the layout must not change, and a tuple begins with its time. A deque
-// without tuples and memory has only zero bytes: new entries start this way, and such a key is removable. Tables move
-// entries as bytes, including the deques. Code that drops an entry must first release the memory (`release_stored`).
+// and appends (oplus/stored_tuples.py), so the layout is law: field i of n tuples begins n times the bytes of the fields
+// before it after `memory`, where n is the room of the deque. The first field is the time. A deque without tuples and
+// memory has only zero bytes: new entries start this way, and such a key is removable. Tables move entries as bytes,
+// including the deques. Code that drops an entry must first release the memory (`release_stored`).
 //
 // One user at a time: the instance that owns the entry's bucket, as for the table itself.
 #pragma once
@@ -12,47 +14,48 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <type_traits>
 
 namespace lab {
 
+// The bytes of each field of a stored tuple, that of the time first. Empty: no tuples are stored.
+using StoredFields = std::span<const std::int32_t>;
+
+inline std::size_t tuple_bytes(StoredFields fields) noexcept {
+  return static_cast<std::size_t>(std::accumulate(fields.begin(), fields.end(), std::int32_t{0}));
+}
+
 struct StoredTuples {
-  std::byte* first;   // the oldest tuple
-  std::byte* last;    // past the youngest
-  std::byte* limit;   // past the memory
-  std::byte* memory;  // start of the memory; null: none
+  std::int64_t* first;   // time of the oldest tuple
+  std::int64_t* last;    // past that of the youngest
+  std::int64_t* limit;   // past the column of times
+  std::int64_t* memory;  // start of the memory, and of the column of times; null: none
 
-  std::size_t bytes() const noexcept { return static_cast<std::size_t>(last - first); }
+  std::size_t count() const noexcept { return static_cast<std::size_t>(last - first); }
+  std::size_t room() const noexcept { return static_cast<std::size_t>(limit - memory); }
 
-  // Makes room for a tuple of `size` bytes after the last. Returns false without memory; nothing has changed then.
-  bool reserve(std::size_t size) noexcept {
+  // Returns the column of the field that follows `before` bytes of fields; tuple i is item first - memory + i of it.
+  std::byte* column(std::size_t before) const noexcept {
+    return reinterpret_cast<std::byte*>(memory) + room() * before;
+  }
+
+  // Makes room for a tuple after the last. Returns false without memory; nothing has changed then.
+  bool reserve(StoredFields fields) noexcept {
     constexpr std::size_t kLeast = 4;  // tuples
-    if (static_cast<std::size_t>(limit - last) >= size) return true;
-    const std::size_t held = bytes(), all = static_cast<std::size_t>(limit - memory);
-    if (memory != nullptr && held <= all / 2) {  // the front is free: tuples move there as rarely as the memory doubles
-      std::memmove(memory, first, held);
-    } else {
-      const std::size_t grown_bytes = memory == nullptr ? kLeast * size : 2 * all;
-      auto* const more = static_cast<std::byte*>(std::malloc(grown_bytes));
-      if (more == nullptr) return false;
-      if (held != 0) std::memcpy(more, first, held);
-      std::free(memory);
-      memory = more;
-      limit = more + grown_bytes;
+    if (last != limit) return true;
+    // If half of the room is free at the front, tuples move there as rarely as the room doubles.
+    if (memory != nullptr && count() <= room() / 2) {
+      copy(memory, room(), fields);
+      return true;
     }
-    first = memory;
-    last = memory + held;
-    return true;
+    return move(memory == nullptr ? kLeast : 2 * room(), fields);
   }
 
   // Removes the tuples at the front that are timed before `ts`.
-  void purge(std::int64_t ts, std::size_t size) noexcept {
-    for (; first != last; first += size) {
-      std::int64_t at;
-      std::memcpy(&at, first, sizeof at);
-      if (at >= ts) return;
-    }
+  void purge(std::int64_t ts) noexcept {
+    while (first != last && *first < ts) ++first;
   }
 
   void release() noexcept {
@@ -62,19 +65,46 @@ struct StoredTuples {
 
   // Turns a byte copy of another deque into an independent one with its own memory. Returns false without memory; the
   // deque is empty then.
-  bool detach() noexcept {
-    const StoredTuples other = *this;
+  bool detach(StoredFields fields) noexcept {
+    StoredTuples other = *this;
     *this = {};
-    if (other.bytes() == 0) return true;
-    auto* const own = static_cast<std::byte*>(std::malloc(other.bytes()));
+    if (other.count() == 0) return true;
+    auto* const own = allocate(other.count(), fields);
     if (own == nullptr) return false;
-    std::memcpy(own, other.first, other.bytes());
-    *this = {own, own + other.bytes(), own + other.bytes(), own};
+    other.copy(own, other.count(), fields);
+    *this = other;
     return true;
+  }
+
+ private:
+  static std::int64_t* allocate(std::size_t room, StoredFields fields) noexcept {
+    return static_cast<std::int64_t*>(std::malloc(room * tuple_bytes(fields)));
+  }
+
+  bool move(std::size_t room, StoredFields fields) noexcept {
+    auto* const more = allocate(room, fields);
+    if (more == nullptr) return false;
+    auto* const old = memory;
+    copy(more, room, fields);
+    std::free(old);
+    return true;
+  }
+
+  // Copies the tuples to the front of a memory with room for `to_room`, perhaps the same one, and uses it.
+  void copy(std::int64_t* to, std::size_t to_room, StoredFields fields) noexcept {
+    const std::size_t tuples = count(), begin = static_cast<std::size_t>(first - memory);
+    std::size_t before = 0;
+    for (std::size_t i = 0; tuples != 0 && i < fields.size(); ++i) {
+      const auto bytes = static_cast<std::size_t>(fields[i]);
+      std::memmove(reinterpret_cast<std::byte*>(to) + to_room * before, column(before) + begin * bytes, tuples * bytes);
+      before += bytes;
+    }
+    *this = {to, to + tuples, to + to_room, to};
   }
 };
 static_assert(std::is_trivially_copyable_v<StoredTuples> && sizeof(StoredTuples) == 32);
 static_assert(offsetof(StoredTuples, last) == 8 && offsetof(StoredTuples, limit) == 16);
+static_assert(offsetof(StoredTuples, memory) == 24);
 
 // The places of the deques in entries of `stride` bytes.
 struct StoredPlaces {
@@ -82,15 +112,13 @@ struct StoredPlaces {
   static constexpr std::size_t kOffset = 16;  // of each window, after key and left
 
   std::size_t stride = 0;
-  std::size_t windows = 0;      // of an entry, over all inputs
-  std::size_t tuple_bytes = 0;  // 0: no tuples are stored
-
-  bool any() const noexcept { return tuple_bytes != 0; }
+  std::size_t windows = 0;  // of an entry, over all inputs
+  bool any = false;         // whether tuples are stored
 
   // Calls `visit(StoredTuples&)` for each deque of these entries.
   template <typename Visit>
   void each(std::span<std::byte> entries, Visit visit) const {
-    if (!any()) return;
+    if (!any) return;
     for (std::size_t at = kHead; at < entries.size(); at += stride) each_of(entries.data() + at, windows, visit);
   }
   // Calls `visit` for the deque of each of `count` adjacent windows, the first of which is at `first`.

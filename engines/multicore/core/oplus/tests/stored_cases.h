@@ -13,6 +13,20 @@ namespace lab::test {
 struct StoredTuple {
   std::int64_t ts, base, value;
 };
+inline constexpr std::int32_t kStoredFields[] = {8, 8, 8};
+
+// Returns field `field` of a deque's tuples, the oldest first.
+inline std::int64_t* stored_field(const StoredTuples& tuples, std::size_t field) {
+  return reinterpret_cast<std::int64_t*>(tuples.column(field * sizeof(std::int64_t))) + (tuples.first - tuples.memory);
+}
+inline StoredTuple stored_tuple(const StoredTuples& tuples, std::size_t i) {
+  return {stored_field(tuples, 0)[i], stored_field(tuples, 1)[i], stored_field(tuples, 2)[i]};
+}
+inline void append_stored(StoredTuples& tuples, const StoredTuple& tuple) {
+  const std::int64_t fields[] = {tuple.ts, tuple.base, tuple.value};
+  for (std::size_t field = 0; field < 3; ++field) stored_field(tuples, field)[tuples.count()] = fields[field];
+  ++tuples.last;
+}
 
 struct StoredWindow {
   std::int64_t key, left;
@@ -64,10 +78,10 @@ inline StoredEntry* entry_of(const InstanceView* view, std::int64_t key) {
 template <int kInput>
 void join_stored(StoredWindow* windows, const Tuple& tuple, Emit* out) {
   StoredTuples& others = windows[1 - kInput].tuples;
-  others.purge(tuple.ts - behaviour.window.size, sizeof(StoredTuple));
+  others.purge(tuple.ts - behaviour.window.size);
   const std::int64_t at = behaviour.window.earliest(tuple.ts) + behaviour.window.size;
-  for (const std::byte* one = others.first; one != others.last; one += sizeof(StoredTuple)) {
-    const auto& other = *reinterpret_cast<const StoredTuple*>(one);
+  for (std::size_t i = 0; i < others.count(); ++i) {
+    const StoredTuple other = stored_tuple(others, i);
     if (!pairs_up(tuple.value, other.value)) continue;
     for (std::int64_t n = 0; n < behaviour.max_outputs; ++n) {
       append(out, at, kInput == 0 ? tuple.base : other.base, kInput == 0 ? other.base : tuple.base);
@@ -92,7 +106,7 @@ std::int64_t process_stored(const InstanceView* input_view, std::int64_t begin, 
       if (view->output_demand != 0 || keys.owner[bucket] != keys.me) return;
       const StoredEntry* const entry = entry_of(view, key);
       if (entry != nullptr && entry->stamp != stamp) {
-        const auto tuples = static_cast<std::int64_t>(entry->windows[1 - kInput].tuples.bytes() / sizeof(StoredTuple));
+        const auto tuples = static_cast<std::int64_t>(entry->windows[1 - kInput].tuples.count());
         if (out->capacity - out->count < tuples * behaviour.max_outputs) {
           view->output_demand = tuples * behaviour.max_outputs;
           return;
@@ -106,12 +120,9 @@ std::int64_t process_stored(const InstanceView* input_view, std::int64_t begin, 
         ++windows[1].count;
       }
       join_stored<kInput>(windows, tuple, out);
-      view->compared += static_cast<std::int64_t>(windows[1 - kInput].tuples.bytes() / sizeof(StoredTuple));
+      view->compared += static_cast<std::int64_t>(windows[1 - kInput].tuples.count());
       const bool mine = stored_behaviour.by_key || windows[kInput].count % stored_behaviour.shares == key;
-      if (!mine) return;
-      const StoredTuple stored{tuple.ts, tuple.base, tuple.value};
-      std::memcpy(windows[kInput].tuples.last, &stored, sizeof stored);
-      windows[kInput].tuples.last += sizeof stored;
+      if (mine) append_stored(windows[kInput].tuples, {tuple.ts, tuple.base, tuple.value});
     });
     if (view->output_demand != 0) break;
   }
@@ -130,7 +141,7 @@ inline OperatorSpec stored_spec() {
   result.buckets = static_cast<std::int32_t>(behaviour.buckets);
   result.max_outputs = behaviour.max_outputs;
   result.emits_on_update = true;
-  result.stored_bytes = sizeof(StoredTuple);
+  result.stored_fields.assign(std::begin(kStoredFields), std::end(kStoredFields));
   result.matches_stored = true;
   return result;
 }

@@ -15,34 +15,40 @@ using lab::test::StoredTuple;
 using lab::test::Tuples;
 
 // Compares with a deque, with bursts and lulls.
-void a_deque_of_bytes_is_a_deque() {
+void a_deque_of_columns_is_a_deque() {
   std::mt19937 random(1);
   StoredTuples tuples{};
-  std::deque<std::int64_t> expected;
+  std::deque<StoredTuple> expected;
+  const auto check = [&expected](const StoredTuples& actual) {
+    CHECK_EQ(actual.count(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const StoredTuple tuple = lab::test::stored_tuple(actual, i);
+      CHECK_EQ(tuple.ts, expected[i].ts);
+      CHECK_EQ(tuple.base, expected[i].base);
+      CHECK_EQ(tuple.value, expected[i].value);
+    }
+  };
   std::int64_t now = 0;
   for (int round = 0; round < 20'000; ++round) {
     for (auto more = random() % 7; more > 0; --more) {
-      CHECK(tuples.reserve(sizeof(StoredTuple)));
-      const StoredTuple tuple{now, 0, 0};
-      std::memcpy(tuples.last, &tuple, sizeof tuple);
-      tuples.last += sizeof tuple;
-      expected.push_back(now++);
+      CHECK(tuples.reserve(lab::test::kStoredFields));
+      expected.push_back({now, 3 * now, -now});
+      lab::test::append_stored(tuples, expected.back());
+      ++now;
     }
     const std::int64_t until = now - static_cast<std::int64_t>(random() % 40);
-    tuples.purge(until, sizeof(StoredTuple));
-    while (!expected.empty() && expected.front() < until) expected.pop_front();
-    CHECK_EQ(tuples.bytes(), expected.size() * sizeof(StoredTuple));
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      CHECK_EQ(reinterpret_cast<const StoredTuple*>(tuples.first)[i].ts, expected[i]);
-    }
+    tuples.purge(until);
+    while (!expected.empty() && expected.front().ts < until) expected.pop_front();
+    check(tuples);
   }
+  CHECK(tuples.room() <= 128);
   StoredTuples other = tuples;
-  CHECK(other.detach());
+  CHECK(other.detach(lab::test::kStoredFields));
   CHECK(other.memory == nullptr || other.memory != tuples.memory);
-  CHECK_EQ(other.bytes(), tuples.bytes());
+  check(other);
   other.release();
   tuples.release();
-  CHECK(tuples.memory == nullptr && tuples.bytes() == 0);
+  CHECK(tuples.memory == nullptr && tuples.count() == 0);
 }
 
 void any_number_of_instances_gives_the_pairs() {
@@ -120,8 +126,8 @@ void an_invalid_join_by_key_is_refused() {
   behaviour = {};
   behaviour.window = {1, 5, true};
   void (*const invalid[])(OperatorSpec&) = {
-      [](OperatorSpec& spec) { spec.stored_bytes = 12; },
-      [](OperatorSpec& spec) { spec.stored_bytes = 0; },
+      [](OperatorSpec& spec) { spec.stored_fields[0] = 4; },
+      [](OperatorSpec& spec) { spec.stored_fields.clear(); },
       [](OperatorSpec& spec) { spec.inputs = 1; },
       [](OperatorSpec& spec) { spec.window.single = false; },
   };
@@ -136,7 +142,7 @@ void an_invalid_join_by_key_is_refused() {
 }  // namespace
 
 int main() {
-  a_deque_of_bytes_is_a_deque();
+  a_deque_of_columns_is_a_deque();
   any_number_of_instances_gives_the_pairs();
   a_tuple_whose_outputs_find_no_room_is_resumed();
   keys_without_new_tuples_are_removed();
