@@ -41,7 +41,7 @@ class TimeLeft:
 
     def ahead(self, trial: Trial) -> tuple[float, float] | None:
         """Return the seconds for a trial that starts, and for those that follow; None before any was measured."""
-        return (self._expected(trial.cell), self.after(trial)) if self._measured else None
+        return (self._expected(trial.cell), self.after(trial)) if self._seconds else None
 
     def _expected(self, cell: Cell) -> float:
         own, variant, all_trials = _keys(cell)
