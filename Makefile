@@ -63,7 +63,7 @@ $(DEPS): constraints.txt $(WANTED)
 dependencies: $(DEPS) ## create .venv and install the pinned dependencies only
 
 $(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
-	@echo "set-up 3 of 3: compiling the C++ core, and installing the lab into $(VENV) (usually 2 min)"
+	@echo "set-up 3 of 3: compiling the C++ core, and installing the lab into $(VENV) (usually 1 min)"
 	@mkdir -p $(CORE) && touch $@.new  # as old as what is read: a source that is saved meanwhile is newer
 	@$(PIP) install --quiet --no-build-isolation --no-deps --editable .
 	@sed -i '1i """PYTEST_DONT_REWRITE: it is imported before pytest, which warns of such modules of a plugin."""' \
