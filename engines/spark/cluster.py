@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +29,7 @@ from streamlab.workloads.references import file_of
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 10
 EXECUTORS_TIMEOUT_S = 60.0
-"""A loaded machine takes long to start executors."""
+"""A loaded machine takes long; what the cluster lacks is known before (`master_check`)."""
 PROBE_TIMEOUT_S = 60.0
 _LOOK_S = 0.1
 _SCHEME = "spark://"
@@ -80,6 +80,92 @@ def _addresses(master: str) -> list[tuple[str, int]]:
             raise EngineError(f"option master is {master!r}; it must be spark://HOST:PORT")
         addresses.append((host, int(port)))
     return addresses
+
+
+def master_check(options: SparkOptions, master: str, workers: int) -> Callable[[Any], None]:
+    """Return a function of a Java gateway's view that checks the resources of a standalone cluster.
+
+    The function raises EngineError with what is lacking.
+    """
+
+    def check(jvm: Any) -> None:
+        # Of several masters one is active; the others answer, too, but without workers.
+        if not master.startswith(_SCHEME) or len(_addresses(master)) > 1:
+            return
+        nodes, applications = _master_state(jvm, master)
+        lack = lacking(nodes, workers, options.executor_memory_mb, applications)
+        if lack is not None:
+            raise EngineError(f"the Spark cluster at {master} {lack}")
+
+    return check
+
+
+Node = tuple[str, int, int, int, int]
+"""Of a worker: host, cores, free cores, memory and free memory in MB."""
+
+
+def lacking(
+    nodes: Sequence[Node], workers: int, memory_mb: int, applications: Sequence[str]
+) -> str | None:
+    """Return what a cluster lacks to run a task, as a predicate with a remedy; None: nothing."""
+    total = sum(cores for _, cores, _, _, _ in nodes)
+    if total < workers:
+        return (
+            f"has {total} cores on {len(nodes)} workers, and the task needs {workers}; "
+            "use fewer workers, or add some to the cluster"
+        )
+    free = sum(cores for _, _, cores, _, _ in nodes)
+    if free < workers:
+        return (
+            f"has {free} of {total} cores free, and the task needs {workers}: they belong to "
+            f"{', '.join(applications) or 'another application'}; wait, or stop it"
+        )
+    roomy = sum(cores for _, _, cores, _, room in nodes if room >= memory_mb)
+    if roomy < workers:
+        rooms = ", ".join(f"{host} {room} MB" for host, _, _, _, room in nodes)
+        return (
+            f"has {roomy} free cores on workers with {memory_mb} MB of free memory, and the task "
+            f"needs {workers} (free: {rooms}); set option executor_memory_mb"
+        )
+    return None
+
+
+def _master_state(jvm: Any, master: str) -> tuple[list[Node], list[str]]:
+    """Return the workers of a standalone cluster that are alive, and the names of its applications."""
+
+    def companion(name: str) -> Any:
+        return jvm.java.lang.Class.forName(f"{name}$").getField("MODULE$").get(None)
+
+    messages = "org.apache.spark.deploy.DeployMessages$"
+    conf = jvm.org.apache.spark.SparkConf()
+    conf.set("spark.rpc.askTimeout", f"{ANSWER_TIMEOUT_S}s")
+    default = getattr(companion("org.apache.spark.SecurityManager"), "$lessinit$greater$default$3")
+    security = jvm.org.apache.spark.SecurityManager(conf, jvm.scala.Option.empty(), default())
+    environment = jvm.org.apache.spark.rpc.RpcEnv.create(
+        "lab", _connect(master), 0, conf, security, True
+    )
+    try:
+        host, port = _addresses(master)[0]
+        address = jvm.org.apache.spark.rpc.RpcAddress(host, port)
+        reference = environment.setupEndpointRef(address, "Master")
+        reply = jvm.java.lang.Class.forName(f"{messages}MasterStateResponse")
+        state = reference.askSync(
+            companion(f"{messages}RequestMasterState"),
+            companion("scala.reflect.ClassTag").apply(reply),
+        )
+        nodes = [
+            (each.host(), each.cores(), each.coresFree(), each.memory(), each.memoryFree())
+            for each in state.workers()
+            if each.isAlive()
+        ]
+        return nodes, [each.desc().name() for each in state.activeApps()]
+    except Py4JError as error:
+        java = getattr(error, "java_exception", None)
+        raise EngineError(
+            f"what listens at {master} is not a Spark master of this version: {java or error}"
+        ) from None
+    finally:
+        environment.shutdown()
 
 
 def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
@@ -143,9 +229,8 @@ def _wait_for_executors(context: SparkContext, workers: int, master: str) -> tup
         if time.monotonic() > deadline:
             raise EngineError(
                 f"the cluster at {master} gave {total} of {workers} cores within "
-                f"{EXECUTORS_TIMEOUT_S:g} s; it may have fewer, other applications may hold them, its "
-                "workers may have less free memory than option executor_memory_mb, or an executor may "
-                "not start there, or not reach this machine (see the logs of its workers)"
+                f"{EXECUTORS_TIMEOUT_S:g} s; see the logs of its workers: an executor may not "
+                "start there, or may not reach this machine"
             )
         time.sleep(_LOOK_S)
     nodes: dict[str, int] = {}

@@ -15,7 +15,7 @@ from streamlab.engines.clusters import Placement
 from streamlab.engines.errors import EngineCrashError, EngineError, OutOfMemoryError
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Measured, Task
-from streamlab.engines.spark.cluster import check_nodes, settings_of
+from streamlab.engines.spark.cluster import check_nodes, master_check, settings_of
 from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import prefix
 from streamlab.engines.spark.generic.query import GenericQuery
@@ -101,6 +101,7 @@ class SparkPrepared:
             master=master,
             conf=conf | settings_of(options, master, task.workers),
             python=options.python or sys.executable,
+            check=master_check(options, master, task.workers),
         )
 
     def placement(self) -> Placement | None:

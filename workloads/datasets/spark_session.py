@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
@@ -50,6 +50,7 @@ def spark_session(
     master: str = DEFAULT_MASTER,
     conf: Mapping[str, str],
     python: str = sys.executable,
+    check: Callable[[Any], None] | None = None,
 ) -> "pyspark.sql.SparkSession":
     """Return the running Spark session, or a new one.
 
@@ -62,6 +63,7 @@ def spark_session(
         master: its master.
         conf: settings.
         python: the Python of tasks, as a path on every node.
+        check: called with the view of a started Java process before Spark starts in it; may raise.
 
     Raises:
         DatasetError: no PySpark, no Java, the user has no name, or Spark does not start.
@@ -83,6 +85,8 @@ def spark_session(
                 if starts_java:
                     streams = {"stdout": log, "stderr": subprocess.STDOUT}
                     pyspark.SparkContext._ensure_initialized(gateway=_launch(settings, streams))
+                if check is not None:
+                    check(pyspark.SparkContext._jvm)
                 session = pyspark.sql.SparkSession.builder.config(conf=settings).getOrCreate()
         except BaseException as error:
             failed = isinstance(error, pyspark.errors.PySparkException | py4j.Py4JError | OSError)

@@ -8,11 +8,29 @@ import pytest
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.spark.adapter import SparkEngine
-from streamlab.engines.spark.cluster import settings_of
+from streamlab.engines.spark.cluster import lacking, master_check, settings_of
 from streamlab.engines.spark.workloads import SparkOptions
 from tests.engines.clock import load_at_once
 from tests.engines.spark.inputs import spark_input
 from tests.engines.spark.runs import spark_task
+
+NODES = [("a", 2, 2, 4096, 4096), ("b", 2, 1, 4096, 1000)]
+"""Host, cores, free cores, memory and free memory."""
+
+
+@pytest.mark.parametrize(
+    ("workers", "memory_mb", "words"),
+    [
+        (2, 1024, None),
+        (3, 1000, None),
+        (5, 1000, "has 4 cores on 2 workers, and the task needs 5"),
+        (4, 1000, "has 3 of 4 cores free, and the task needs 4: they belong to other"),
+        (3, 1024, "has 2 free cores on workers with 1024 MB of free memory, and the task needs 3"),
+    ],
+)
+def test_cores_and_memory_are_compared_with_what_is_free(workers, memory_mb, words):
+    lack = lacking(NODES, workers, memory_mb, ["other"])
+    assert lack is None if words is None else words in lack
 
 
 @pytest.mark.parametrize("master", ["127.0.0.1:7077", "local[2]", "http://master"])
@@ -51,3 +69,8 @@ def test_the_first_master_that_listens_is_used():
         settings = settings_of(SparkOptions(master=master), master, 2)
     assert settings["spark.driver.host"] == "127.0.0.1"
     assert settings["spark.cores.max"] == "2"
+
+
+def test_the_resources_of_several_masters_are_not_read_from_one_that_may_be_in_standby():
+    master = "spark://127.0.0.1:1,127.0.0.2:1"  # nothing listens
+    master_check(SparkOptions(master=master), master, 2)(None)

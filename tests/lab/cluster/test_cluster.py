@@ -93,7 +93,7 @@ def test_an_import_on_two_workers_is_the_dataset_of_this_process(kind, place, ma
 def test_a_task_with_more_workers_than_the_cluster_has_is_refused(place, master):
     row = run_spark(place, master, "--engine", "spark/batch", "-w", "3")
     assert row.status == "crash"
-    assert "gave 2 of 3 cores within 60 s; it may have fewer" in row.reason
+    assert "has 2 cores on 2 workers, and the task needs 3" in row.reason
 
 
 def python_without(folder: Path, *lacking: str) -> Path:
