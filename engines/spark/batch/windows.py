@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from streamlab.engines.errors import EngineError
+from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import IntArray
 from streamlab.engines.spark.layout import SEPARATORS
 from streamlab.engines.spark.query import scan
@@ -147,7 +147,7 @@ def build(session: SparkSession, dataset: Dataset, windows: Windows, begin: int)
     """Split windows into buckets, so that few of one key overlap a bucket.
 
     Raises:
-        EngineError: the table of buckets is too large to broadcast.
+        UnsupportedError: the table of buckets is too large to broadcast.
     """
     count = len(windows.key)
     span = int((windows.last - windows.first + 1).sum()) if count else 1
@@ -157,7 +157,7 @@ def build(session: SparkSession, dataset: Dataset, windows: Windows, begin: int)
         lowest, highest = (windows.first - begin) >> shift, (windows.last - begin) >> shift
         copies = highest - lowest + 1
         if int(copies.sum()) > MAX_ROWS:
-            raise EngineError(
+            raise UnsupportedError(
                 f"spark broadcasts {MAX_ROWS:,} windows between separators at most, and the input has "
                 f"{count:,}; use fewer events, or variant native"
             )

@@ -270,6 +270,13 @@ def test_windows_of_a_stream_before_the_markers_stream_include_ties():
     ]
 
 
+def test_more_windows_than_spark_broadcasts_make_the_cell_unsupported():
+    times = np.arange(windows.MAX_ROWS + 1)
+    every = windows.Windows(key=times * 0, first=times, last=times, id=times, value=times)
+    with pytest.raises(UnsupportedError, match="4,000,000 windows .* has 4,000,001; use fewer"):
+        windows.build(None, None, every, 0)
+
+
 def test_the_split_keeps_every_row_and_closes_every_stream(tmp_path):
     given = spark_task("page_view_join", tied_input("page_view_join", seed=8), tmp_path)
     cut(given, tmp_path / "files", 3)

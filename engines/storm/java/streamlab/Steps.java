@@ -34,11 +34,15 @@ final class Steps {
 
     /** Counts an event that was emitted or consumed. */
     void count(int column, long nowNs) {
-        row(nowNs)[column]++;
+        rows.get(step(nowNs))[column]++;
     }
 
     void countOutput(long latencyNs, long nowNs) {
-        long[] row = row(nowNs);
+        int step = step(nowNs);
+        if (rows.get(step).length < COLUMNS) {
+            rows.set(step, Arrays.copyOf(rows.get(step), COLUMNS));
+        }
+        long[] row = rows.get(step);
         row[OUTPUTS]++;
         row[LONGEST] = Math.max(row[LONGEST], latencyNs);
         row[LATENCIES + bucket(latencyNs)]++;
@@ -50,12 +54,13 @@ final class Steps {
         return (shift << SUB_BUCKET_BITS) + (int) (value >> shift);
     }
 
-    private long[] row(long nowNs) {
+    /** Returns the step of a time, with a row for it; only a task with outputs needs the columns of latencies. */
+    private int step(long nowNs) {
         int step = (int) ((nowNs - run.startNs()) / STEP_NS);
         while (rows.size() <= step) {
-            rows.add(new long[COLUMNS]);
+            rows.add(new long[LATENCIES]);
         }
-        return rows.get(step);
+        return step;
     }
 
     /** Writes the sums over tasks, and the longest latency, of each step. */
@@ -67,7 +72,7 @@ final class Steps {
             }
             for (int step = 0; step < task.rows.size(); step++) {
                 long[] sum = sums.get(step);
-                long[] row = task.rows.get(step);
+                long[] row = Arrays.copyOf(task.rows.get(step), COLUMNS);
                 long longest = Math.max(sum[LONGEST], row[LONGEST]);
                 Arrays.setAll(sum, column -> sum[column] + row[column]);
                 sum[LONGEST] = longest;
