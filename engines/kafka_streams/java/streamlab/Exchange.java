@@ -13,6 +13,8 @@ import org.apache.kafka.streams.processor.api.Record;
 final class Exchange extends Output {
     static final int PARTITIONS = 4;
     private static final int HEADER_BYTES = 24;
+    /** Above it a record leaves before the output of a step is complete: Kafka takes records of up to 1 MiB. */
+    private static final int FULL_BYTES = 1 << 19;
 
     private final ProcessorContext<Integer, byte[]> context;
     private final int sender;
@@ -41,20 +43,27 @@ final class Exchange extends Output {
         for (long field : fields) {
             buffer.putLong(field);
         }
+        if (buffer.position() > FULL_BYTES) {
+            send(partition, sentBound);
+        }
     }
 
     @Override
     void flush(long bound, boolean last) {
         for (int partition = 0; partition < PARTITIONS; partition++) {
-            ByteBuffer buffer = buffers[partition];
-            if (buffer.position() > HEADER_BYTES || bound > sentBound) {
-                buffer.putLong(0, sender).putLong(8, bound).putLong(16, width);
-                byte[] record = Arrays.copyOf(buffer.array(), buffer.position());
-                context.forward(new Record<>(partition, record, context.currentStreamTimeMs()));
-                buffer.position(HEADER_BYTES);
+            if (buffers[partition].position() > HEADER_BYTES || bound > sentBound) {
+                send(partition, bound);
             }
         }
         sentBound = bound;
+    }
+
+    private void send(int partition, long bound) {
+        ByteBuffer buffer = buffers[partition];
+        buffer.putLong(0, sender).putLong(8, bound).putLong(16, width);
+        byte[] record = Arrays.copyOf(buffer.array(), buffer.position());
+        context.forward(new Record<>(partition, record, context.currentStreamTimeMs()));
+        buffer.position(HEADER_BYTES);
     }
 
     /** Adds the tuples of a record. */
