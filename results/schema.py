@@ -204,9 +204,9 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
         float | None, "upper 95 % bound of its slope x window / its median"
     ] = None
     drain_s: Annotated[float | None, "from the end of the load until the engine was done"] = None
-    sustained: Annotated[bool | None, "by every criterion; null when invalid or not verified"] = (
-        None
-    )
+    sustained: Annotated[
+        bool | None, "by every criterion; null when invalid, or nothing was compared"
+    ] = None
     sustained_reason: Annotated[
         str | None, "the criteria that failed, with value and bound, and limits of the verdict"
     ] = None

@@ -173,6 +173,8 @@ def conclude(
             result |= steadiness(measured.progress, duration_ns)
         else:
             warnings = [*_judge_load(case, case.load, case.spec, result), *warnings]
+            if result["expected_outputs"] == 0:
+                result |= {"sustained": None, "sustained_reason": _nothing_compared(case)}
     result["reason"] = "; ".join(warnings) or None
 
 

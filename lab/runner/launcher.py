@@ -153,6 +153,8 @@ def run_and_judge(
             judgement = judge.judge(job, folder, witness.phase_reports, log=log, environ=environ)
     columns = None if judgement is None else judgement.columns
     row = classify(outcome, columns, _text(log, begin), phase=witness.phase, timeout_s=timeout_s)
+    if outcome.timed_out and isinstance(job, EngineTrial):  # the limits of other jobs are fixed
+        row["reason"] = f"{row['reason']}; raise timeout_s (--timeout)"
     if folder.exists():
         left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
         row["warnings"] = json.dumps([*json.loads(str(row.get("warnings") or "[]")), left])
@@ -309,9 +311,7 @@ def classify(
     phase = phase or "start"
     if outcome.timed_out:
         row["status"] = schema.TIMEOUT
-        row["reason"] = (
-            f"stopped after {timeout_s:g} s in phase {phase}; raise timeout_s (--timeout)"
-        )
+        row["reason"] = f"stopped after {timeout_s:g} s in phase {phase}"
     elif result is None:
         row["status"] = schema.CRASH
         row["reason"] = f"the process {_how(outcome.returncode)} in phase {phase}: {_last(log)}"

@@ -107,7 +107,8 @@ class Runner:
             if (advice := session.advice()) is not None:
                 self._watcher.warn(advice)
             cells = self._waiting_cells()
-            session.prepare_brokers(cells)
+            for warning in session.prepare_brokers(cells):
+                self._watcher.warn(warning)
             self._compute_answers(cells)
             self._measure_all(session)
             interrupted = False

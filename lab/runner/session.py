@@ -26,7 +26,7 @@ from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.scratch import remove_orphaned_folders
 from streamlab.lab.trial.spec import BrokerJob, CeilingJob
 from streamlab.results.meta import CeilingRecord, RunMeta
-from streamlab.results.schema import TrialRow
+from streamlab.results.schema import TIMEOUT, TrialRow
 from streamlab.results.store import write_trial
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.references import file_of
@@ -100,13 +100,17 @@ class Session:
             self._measured_keys.add(key)
         return self.ceilings[key]
 
-    def prepare_brokers(self, cells: Iterable[Cell]) -> None:
+    def prepare_brokers(self, cells: Sequence[Cell]) -> list[str]:
         """Check the brokers of cells, and warm them up: the first trial would be slower with a cold JVM.
 
+        Returns a warning for each broker that cannot be used, or was not warm in time.
+
         Raises:
-            LabError: a broker cannot be used.
+            LabError: a broker cannot be used, and all cells need it.
         """
-        for address in dict.fromkeys(str(cell.options.get("broker", "")) for cell in cells):
+        addresses = [str(cell.options.get("broker", "")) for cell in cells]
+        warnings = []
+        for address in dict.fromkeys(addresses):
             if not address:
                 continue
             log = self.run_dir / "logs" / f"broker-{address.replace('/', '_')}.log"
@@ -116,9 +120,13 @@ class Session:
                 timeout_s=CEILING_TIMEOUT_S,
                 isolate=self.settings.isolation,
             ).columns
-            if result.get("status") is not None:
-                reason = str(result["reason"]).removeprefix("EngineError: ")
-                raise LabError(f"{reason} ({log})")
+            if (status := result.get("status")) is None:
+                continue
+            reason = f"{str(result['reason']).removeprefix('EngineError: ')} ({log})"
+            if status != TIMEOUT and set(addresses) == {address}:
+                raise LabError(reason)
+            warnings.append(f"broker {address} is not warm: {reason}")
+        return warnings
 
 
 def measure_ceiling(

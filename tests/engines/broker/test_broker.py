@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -42,6 +43,7 @@ from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.cluster.record import read_record
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import LoadSpec
+from streamlab.results.store import read_run
 from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.registry import workload
 from tests.engines.broker.broker_tasks import NEEDS_BROKER, broker_task, needs, topics_at
@@ -259,19 +261,27 @@ def test_an_address_where_no_kafka_answers_is_named_within_the_limit():
         assert time.monotonic() - begin < METADATA_S + 5
 
 
+WRONG_BROKER = ("--engine", "multicore", "--option", "multicore.broker=127.0.0.1:1")
+
+
 def test_a_wrong_address_ends_a_run_before_its_first_trial(place):
-    words = (
-        "--engine",
-        "multicore",
-        "--option",
-        "multicore.broker=127.0.0.1:1",
-        "--events",
-        "9000",
-    )
-    done = run_command(place, "run", "event_window", *words)
+    done = run_command(place, "run", "event_window", *WRONG_BROKER, "--events", "9000")
     assert done.returncode == 2
     assert "no Kafka broker answers at '127.0.0.1:1'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.full
+def test_a_wrong_address_costs_other_engines_nothing(place):
+    words = ("--engine", "reference", "--events", "200000", "--repetitions", "1")
+    done = run_command(place, "run", "event_window", *WRONG_BROKER, *words)
+    assert done.returncode == 3
+    assert "broker 127.0.0.1:1 is not warm: no Kafka broker answers" in done.stderr
+    rows = read_run(Path(done.stdout.splitlines()[-1])).rows
+    assert {(row.engine, row.status) for row in rows} == {
+        ("multicore", "crash"),
+        ("reference", "ok"),
+    }
 
 
 def test_trials_of_one_dataset_write_its_topics_once(broker, tmp_path):

@@ -44,6 +44,14 @@ def test_a_trial_whose_expected_answer_is_empty_has_no_rate(trial_here):
     assert expected in row["reason"]
 
 
+def test_a_rate_at_which_nothing_was_compared_is_not_called_sustained(trial_here):
+    row = trial_here(
+        "correct", events=20, load=LoadSpec(rate_eps=100.0, warm_up_s=0.05, window_s=0.1)
+    )
+    assert row["expected_outputs"] == 0 and row["sustained"] is None
+    assert "the expected answer is empty" in row["sustained_reason"]
+
+
 def test_an_empty_answer_of_a_graph_names_markers_as_what_may_be_missing(trial_here):
     row = trial_here("correct", workload="campaign_views", events=20)  # all in the last block
     assert (row["status"], row["expected_outputs"]) == ("ok", 0)
