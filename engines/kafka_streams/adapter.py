@@ -14,7 +14,7 @@ from streamlab.engines.broker.generator import LoadGenerator
 from streamlab.engines.broker.records import Topic, topic_settings, topics_of
 from streamlab.engines.broker.topics import delete_topics_of, write_topics
 from streamlab.engines.conditions import BLOCK, BROKER, DECODING, READING, Conditions
-from streamlab.engines.errors import EngineError
+from streamlab.engines.errors import EngineError, UnsupportedError
 from streamlab.engines.event_files import Rows, Shape
 from streamlab.engines.java_process import JavaProcess
 from streamlab.engines.kafka_streams.build import (
@@ -27,7 +27,7 @@ from streamlab.engines.kafka_streams.build import (
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Measured, Property, Task, Variant
 from streamlab.workloads.inputs.nexmark import schema as nexmark
-from streamlab.workloads.model import Columns, DGSProgram, Pipeline, Query
+from streamlab.workloads.model import Columns, DGSProgram, Input, ListColumn, Pipeline, Query
 
 OUTPUT_BYTES = 64
 """Memory per row of the answer in Java, with room for its growth."""
@@ -131,6 +131,8 @@ class KafkaStreamsPrepared:
         self._broker = options.broker
         self._application = f"lab-{uuid.uuid4().hex}"
         self._data = data = task.dataset.load()
+        if task.variant == QUERY:
+            _require_natural_numbers(data)
         self._rows: Rows | None = None
         self._generator: LoadGenerator | None = None
         self._process: JavaProcess | None = None
@@ -223,6 +225,22 @@ class KafkaStreamsPrepared:
                 at, size = topic.place(name), topic.row[name].itemsize
                 lines[f"column.{index}.{number}"] = 16 * at + size
         event_files.write_properties(lines, task.scratch)
+
+
+def _require_natural_numbers(data: Input) -> None:
+    """Check what State.java stores in order: times above 0, and no negative number.
+
+    Raises:
+        UnsupportedError: an event has another one.
+    """
+    for stream in data.streams:
+        columns = {name: stream.payload[name] for name in EVENT_COLUMNS}
+        for name, values in {"ts": stream.ts - 1, **columns}.items():
+            if not isinstance(values, ListColumn) and len(values) and values.min() < 0:
+                raise UnsupportedError(
+                    f"stream {stream.name}: column {name} has numbers below {int(name == 'ts')}, "
+                    "which Kafka Streams' stores do not order; import events without them"
+                )
 
 
 def _heap_mb(task: Task) -> int:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from streamlab.engines.conformance import ties
+from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.kafka_streams.adapter import QUERIES, QUERY, KafkaStreamsEngine
 from streamlab.workloads.registry import workload
 from tests.engines.broker.broker_tasks import NEEDS_BROKER, broker_task, needs, topics_at
@@ -72,3 +73,30 @@ def test_kafka_streams_is_right_on_random_events_of_few_persons_and_auctions(
         check_task(engine, nexmark_task(broker, folder, found, replace(data, until_ts=None)))
 
     check()
+
+
+@pytest.mark.parametrize(
+    ("column", "text"), [("ts", "ts has numbers below 1"), ("person", "below 0")]
+)
+def test_negative_ids_and_times_are_refused(broker, tmp_path, column, text):
+    needs(KafkaStreamsEngine())
+    found = workload("nexmark_q18")
+    data = generated(found, dict(found.small), 200, seed=1)
+    stream = data.streams[0]
+    if column == "ts":
+        other = replace(stream, ts=stream.ts - stream.ts.max() - 1)
+    else:
+        other = replace(stream, payload={**stream.payload, column: -1 - stream.payload[column]})
+    task = nexmark_task(broker, tmp_path, found, replace(data, streams=(other, *data.streams[1:])))
+    with pytest.raises(UnsupportedError, match=text):
+        KafkaStreamsEngine().start(task)
+
+
+@pytest.mark.full
+def test_a_window_with_more_rows_than_a_record_of_kafka_holds_is_right(broker, tmp_path):
+    engine, found = KafkaStreamsEngine(), workload("nexmark_q5")
+    needs(engine)
+    data = generated(found, {"rate": 100_000}, 1_000_000, seed=1)
+    options = {"warm_up_rounds": 0}
+    task = broker_task(broker, tmp_path, found, data, variant=QUERY, options=options, workers=2)
+    check_task(engine, task)
