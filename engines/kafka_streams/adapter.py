@@ -79,7 +79,7 @@ class KafkaStreamsEngine(BaseEngine):
         Variant(
             name=QUERY,
             summary="Nexmark's queries as steps with state stores and repartition topics, fed by a broker",
-            label="Kafka Streams",
+            label="Kafka Streams (queries)",
             models=(Pipeline, Query),
             conditions=Conditions(unit=BLOCK, origin=BROKER, also_timed=(READING, DECODING)),
             options=KafkaStreamsOptions,

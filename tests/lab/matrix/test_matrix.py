@@ -139,7 +139,10 @@ def test_variants_that_are_given_are_taken_whatever_the_workload_is():
             'name = "spark"\noptions = { forms = "x" }',
             "spark has no option 'forms'; did you mean form",
         ),
-        ('name = "spark"\noptions = { form = "x" }', "spark has no form 'x'; it has packed"),
+        (
+            'name = "spark"\noptions = { form = "x" }',
+            "form is 'x'; it must be one of blocks, partials",
+        ),
         (
             'name = "spark"\noptions = { file_ms = true }',
             "file_ms is True; it must be a whole number of at least 1",
