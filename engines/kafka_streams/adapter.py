@@ -55,7 +55,7 @@ EVENT_COLUMNS = tuple(name for name in nexmark.FIELDS.names or () if name != "la
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaStreamsOptions:
-    """Options of both variants, which docs/brokers.md describes; `heap_mb` 0 fits the answer."""
+    """Options of both variants, which docs/brokers.md describes; `heap_mb` 0 fits the answer and a query's state."""
 
     broker: str = ""
     heap_mb: Annotated[int, Meta(ge=0)] = 0

@@ -70,7 +70,7 @@ def cluster_down() -> None:
     type=(click.IntRange(1, 65535), click.IntRange(1, 65535)),
     required=True,
     metavar="SERVICE WEB",
-    help="Of the coordinating host: of its service, and of its web page or controller.",
+    help="Two ports on the coordinating host: the service, then the web page (Kafka: the controller).",
 )
 @_cores
 @_memory

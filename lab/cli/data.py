@@ -108,7 +108,7 @@ def data_show() -> None:
 @click.argument("dataset_ids", metavar="[ID]...", nargs=-1, **DATASETS)
 @root_option
 def data_verify() -> None:
-    """Check the files of datasets, without an ID of all, against their checksums.
+    """Check datasets' files against their checksums; without IDs, check all datasets.
 
     Prints one line per dataset, and one per damaged file, with the remedy. Exit codes: 0 no damage,
     2 a dataset is damaged.

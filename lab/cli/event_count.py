@@ -13,11 +13,11 @@ class EventCount(click.types.IntParamType):
     """A whole number of at least 1, also written `1_000_000` or `1e6`."""
 
     def __init__(self, most: int = MOST_EVENTS) -> None:
-        """Take the largest number."""
+        """Accept numbers up to `most`."""
         self._most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number."""
+        """Return the number, or raise `BadParameter`."""
         try:
             number = Decimal(value)
             # In this order: the integer of 1e999999999 would fill the memory.

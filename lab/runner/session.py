@@ -125,7 +125,7 @@ class Session:
             reason = f"{str(result['reason']).removeprefix('EngineError: ')} ({log})"
             if status != TIMEOUT and set(addresses) == {address}:
                 raise LabError(reason)
-            warnings.append(f"broker {address} is not warm: {reason}")
+            warnings.append(f"broker {address} could not be prepared: {reason}")
         return warnings
 
 

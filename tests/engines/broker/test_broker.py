@@ -276,7 +276,7 @@ def test_a_wrong_address_costs_other_engines_nothing(place):
     words = ("--engine", "reference", "--events", "200000", "--repetitions", "1")
     done = run_command(place, "run", "event_window", *WRONG_BROKER, *words)
     assert done.returncode == 3
-    assert "broker 127.0.0.1:1 is not warm: no Kafka broker answers" in done.stderr
+    assert "broker 127.0.0.1:1 could not be prepared: no Kafka broker answers" in done.stderr
     rows = read_run(Path(done.stdout.splitlines()[-1])).rows
     assert {(row.engine, row.status) for row in rows} == {
         ("multicore", "crash"),

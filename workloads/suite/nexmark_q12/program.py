@@ -39,7 +39,7 @@ def program(size_ms: int) -> Query:
 
 
 def declaration(size_ms: int) -> Declaration:
-    """Return what the answer is checked by: counts of bids for each bidder."""
+    """Return the declaration that the invariants check the answer against: counts of bids for each bidder."""
     return Declaration(
         name="nexmark_q12",
         step=WindowStep(

@@ -5,8 +5,8 @@ import java.util.function.BinaryOperator;
 
 /**
  * Joins an event that occurs once for each key with all others of the key, as they come (queries 3 and 20). Others may
- * precede it; they are then stored. A tuple has its key, whether it is the one event and has pairs (1), has none (-1) or
- * is another (0), and the fields of a side, of which both have as many.
+ * precede it; they are then stored. A tuple has its key, JOINS and the fields of a side. JOINS is 1 for the unique event
+ * if it matches, -1 if it does not, and 0 for other events. Both sides have equally many fields.
  */
 final class Join implements Step {
     private static final int KEY = 3;
