@@ -103,13 +103,13 @@ class Session:
     def prepare_brokers(self, cells: Sequence[Cell]) -> list[str]:
         """Check the brokers of cells, and warm them up: the first trial would be slower with a cold JVM.
 
-        Returns a warning for each broker that cannot be used, or was not warm in time.
+        Returns a text for each broker that cannot be used, or was not warm in time.
 
         Raises:
             LabError: a broker cannot be used, and all cells need it.
         """
         addresses = [str(cell.options.get("broker", "")) for cell in cells]
-        warnings = []
+        problems = []
         for address in dict.fromkeys(addresses):
             if not address:
                 continue
@@ -125,8 +125,8 @@ class Session:
             reason = f"{str(result['reason']).removeprefix('EngineError: ')} ({log})"
             if status != TIMEOUT and set(addresses) == {address}:
                 raise LabError(reason)
-            warnings.append(f"broker {address} could not be prepared: {reason}")
-        return warnings
+            problems.append(f"broker {address} could not be prepared: {reason}")
+        return problems
 
 
 def measure_ceiling(
