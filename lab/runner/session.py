@@ -109,7 +109,7 @@ class Session:
             LabError: a broker cannot be used, and all cells need it.
         """
         addresses = [str(cell.options.get("broker", "")) for cell in cells]
-        failures = []
+        texts = []
         for address in dict.fromkeys(addresses):
             if not address:
                 continue
@@ -125,8 +125,8 @@ class Session:
             reason = f"{str(result['reason']).removeprefix('EngineError: ')} ({log})"
             if status != TIMEOUT and set(addresses) == {address}:
                 raise LabError(reason)
-            failures.append(f"broker {address} could not be prepared: {reason}")
-        return failures
+            texts.append(f"broker {address} could not be prepared: {reason}")
+        return texts
 
 
 def measure_ceiling(
