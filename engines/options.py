@@ -19,6 +19,7 @@ from msgspec.inspect import (
     ListType,
     LiteralType,
     NoneType,
+    StrType,
     TupleType,
     UnionType,
     type_info,
@@ -107,5 +108,7 @@ def _in_words(type_: Any) -> str:
             return f"[{', '.join(map(_in_words, type_.item_types))}]"
         case DictType():
             return "a table"
+        case StrType(min_length=1):
+            return "a text that is not empty"
         case _:
             return "a text"
