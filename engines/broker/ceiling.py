@@ -1,4 +1,4 @@
-"""Prepares a broker for a run, and measures how many rows a second pass it without work on them."""
+"""Warms up a broker before a run, and measures how many rows/s pass through it without an engine."""
 
 import tempfile
 import time
@@ -19,7 +19,7 @@ TIMEOUT_S = 60.0
 WARM_UP_ROWS = 250_000
 MOST_WARM_UPS = 5
 NO_FASTER = 1.1
-"""A pass that is faster than the best so far by less than this is the last of the warm-up."""
+"""The warm-up ends with the first pass that is less than this many times as fast as the best before it."""
 _WARM_UP_BYTES = 36
 _KEYS = 4096
 _PLACE = [("row", "<i8"), ("due_ns", "<i8"), ("ts", "<i8"), ("tag", "<i4")]
@@ -27,10 +27,10 @@ _PLACE = [("row", "<i8"), ("due_ns", "<i8"), ("ts", "<i8"), ("tag", "<i4")]
 
 
 def prepare_broker(address: str) -> None:
-    """Check that a broker answers, and send rows through it until that gets no faster: then its JVM is warm.
+    """Check that a broker answers, and send rows through it until its rate no longer rises: its JVM is warm then.
 
     Raises:
-        EngineError: the broker does not answer within 10 s, fails, or takes longer than a minute.
+        EngineError: the broker does not answer within 10 s, reports an error, or takes more than TIMEOUT_S for a pass.
     """
     check_reachable(address)
     best_eps = 0.0
@@ -42,12 +42,12 @@ def prepare_broker(address: str) -> None:
 
 
 def broker_ceiling_eps(address: str, row_bytes: int, *, rows: int = ROWS) -> float:
-    """Return the rows/s that the generator of a load sends through a broker to a reader that only counts them.
+    """Return the rows/s from a load generator through a broker to a reader that only counts them.
 
-    A row has at least the 28 bytes of one with a key.
+    Rows have `row_bytes`, but at least the 28 bytes of a keyed row.
 
     Raises:
-        EngineError: the broker does not answer, fails, or takes longer than a minute.
+        EngineError: the broker does not answer, reports an error, or takes more than TIMEOUT_S.
     """
     words, rest = divmod(max(row_bytes - np.dtype(_PLACE).itemsize, 0), 8)
     more = [

@@ -181,7 +181,7 @@ def test_an_event_at_the_time_of_the_closing_heartbeat_is_refused(tmp_path):
     [
         ({"variant": "continuous"}, "no variant 'continuous'"),
         ({"options": {"speed": 1}}, "no option 'speed'"),
-        ({"options": {"form": "blocks"}}, "streaming has no forms"),
+        ({"options": {"form": "blocks"}}, "streaming does not take option form"),
         ({"options": {"form": "buckets"}}, "form is 'buckets'; it must be one of blocks, partials"),
         (
             {"options": {"micro_batches": 0}},

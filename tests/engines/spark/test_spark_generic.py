@@ -151,7 +151,7 @@ def test_what_cannot_be_run_is_refused_with_the_reason(variant, tmp_path):
     load = load_at_once([stream.rows for stream in given.dataset.streams])
     for change, reason in [
         ({"load": load}, "takes no load: it runs at full speed only"),
-        ({"options": {"form": "blocks"}}, "has no forms"),
+        ({"options": {"form": "blocks"}}, "does not take option form"),
         ({"options": {"speed": 1}}, "no option 'speed'"),
     ]:
         asked = replace(given, **change)
