@@ -8,9 +8,9 @@ from pathlib import Path
 
 from streamlab.engines import environment
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
+from streamlab.engines.command_process import find_engine_java
 from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineError
-from streamlab.engines.java_process import find_engine_java
 
 NAME = "kafka"
 """Of the environment, and of the broker's folder."""

@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import Path
 
 from streamlab.engines import environment, event_files
+from streamlab.engines.command_process import JavaProcess
 from streamlab.engines.flink.build import ENVIRONMENT, HERE, MAIN, class_path
 from streamlab.engines.flink.workloads import LOAD_BUFFER_TIMEOUT_MS
-from streamlab.engines.java_process import JavaProcess
 
 CEILING_WARM_UP_EVENTS = 1_000_000
 CEILING_HEAP_MB = 1024

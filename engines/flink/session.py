@@ -14,10 +14,10 @@ import psutil
 
 from streamlab.engines import environment
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
+from streamlab.engines.command_process import find_engine_java
 from streamlab.engines.errors import EngineError
 from streamlab.engines.flink.build import ENVIRONMENT, flink_class_path
 from streamlab.engines.flink.process import java_flags
-from streamlab.engines.java_process import find_engine_java
 
 REST_TIMEOUT_S = 5.0
 JOB_MANAGER_HEAP_MB = 256

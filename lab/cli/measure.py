@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from streamlab.lab.cli.completion import DATASETS, ENGINES, FIGURES, RUNS, WORKLOADS
-from streamlab.lab.cli.event_count import EventCount
+from streamlab.lab.cli.data import EventCount
 from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath, runs_option
 

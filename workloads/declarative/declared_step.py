@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from streamlab.workloads.datasets.times.units import PER_SECOND
+from streamlab.workloads.datasets.times.duration import PER_SECOND
 from streamlab.workloads.declarative import row_stages, windows
 from streamlab.workloads.declarative.declaration import (
     ARRIVAL,

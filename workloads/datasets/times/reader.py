@@ -7,6 +7,7 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.times.duration import FARTHEST, PER_SECOND, UNIT_NAMES
 from streamlab.workloads.datasets.times.recognition import (
     AS_IS,
     DATES,
@@ -19,7 +20,6 @@ from streamlab.workloads.datasets.times.recognition import (
     parse_iso,
     text_form,
 )
-from streamlab.workloads.datasets.times.units import FARTHEST, PER_SECOND, UNIT_NAMES
 from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, missing_words
 
 HHMMSS = "hhmmss"

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.times.units import PER_SECOND
+from streamlab.workloads.datasets.times.duration import PER_SECOND
 
 _DAY_S = 86_400
 Ints = npt.NDArray[np.int64]
