@@ -95,7 +95,7 @@ class _SingleShare(WorkSplit):
     """The only share of a program."""
 
     form = "whole"
-    deals = False
+    distributes = False
 
     shares: int
     program: Program
@@ -103,7 +103,7 @@ class _SingleShare(WorkSplit):
     until_ts: int | None
     kernels: Kernels | None
 
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         return (rows,)
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
@@ -180,7 +180,7 @@ class _ByTag(_Shares):
 
     parts: IntArray
 
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         if rows.tag is None:
             share = self.parts[rows.kinds[0]] % self.shares
             return [
@@ -204,7 +204,7 @@ class _ByKey(_Shares):
 
     tuples: TupleMap
 
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         mapped = self.tuples.map(rows)
         return _by_share(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
 
@@ -225,7 +225,7 @@ class _ByAggregate(WorkSplit):
     partials: Deployment
     rest: Deployment
 
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         flow = self.whole.program
         assert isinstance(flow, Dataflow)
         sums = self.rest.units[0].gives

@@ -116,7 +116,7 @@ def _deal(
         with pq.ParquetFile(path) as file:
             for group in range((task + src) % tasks, file.num_row_groups, tasks):
                 table = file.read_row_group(group, columns=columns, use_threads=False)
-                dealt = split.deal(src, stream_of(streams[src], [table]), shared)
+                dealt = split.distribute(src, stream_of(streams[src], [table]), shared)
                 for name, rows in zip(names, dealt, strict=True):
                     yield from blocks_of(name, src, group, columns_of(rows))
 
@@ -140,7 +140,7 @@ class ShareProcessor(ValueProcessor):
         split = reference.split()
         share = labels(split.shares).index(name)
         expected, state = value or (0, None)
-        if split.deals:
+        if split.distributes:
             blocks = [Block(*row) for frame in rows for row in frame.itertuples(index=False)]
             time = next(block for block in blocks if block.src == TIME)
             number, last_ts = time.part, time.begin

@@ -53,7 +53,7 @@ class NativeStreamingQuery(NativeQuery):
         reference = self._reference(dataset)
         split = reference.split()
         paths = reduce(DataFrame.unionAll, [frame for _, frame in frames])
-        if split.deals:
+        if split.distributes:
             tasks = F.array(*map(F.lit, labels(self.workers)))
             paths = paths.select(F.explode(tasks).alias("task"), "path")
             paths = paths.repartition(self.workers, "task")

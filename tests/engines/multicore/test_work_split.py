@@ -64,7 +64,7 @@ def dealt_in(split, streams, parts):
     dealt = [[] for _ in range(split.shares)]
     for src, stream in enumerate(streams):
         ends = np.linspace(0, len(stream), parts + 1).astype(int)
-        blocks = [split.deal(src, rows_of(stream, *part), shared) for part in pairwise(ends)]
+        blocks = [split.distribute(src, rows_of(stream, *part), shared) for part in pairwise(ends)]
         for share, own in enumerate(dealt):
             own.append(joined([block[share] for block in blocks]))
     return dealt

@@ -42,7 +42,7 @@ def flush_end(program: object, last_times: Iterable[int]) -> int | None:
     """Return the time at which a flushed input is cut, so that its end closes all windows; else None.
 
     The watermark then reaches the last tuple's time plus the sizes of all windows: each operator closes the
-    windows that contain its last tuple, and the next one those that contain these outputs. A single window
+    windows that contain its last tuple, and the next operator the windows that contain these outputs. A single window
     that keeps its state is so reported at the boundaries up to there, and not forever.
 
     Args:

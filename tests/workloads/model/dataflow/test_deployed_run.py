@@ -131,7 +131,7 @@ def plant(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     else:  # on_item does not see the items
         monkeypatch.setattr(
             plan,
-            "has_parts",
+            "can_split",
             lambda vertex: isinstance(vertex.operator, OpKeyedUnordered),
         )
 
