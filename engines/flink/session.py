@@ -163,7 +163,7 @@ def host_of(task_manager: Mapping[str, object]) -> str:
 
 
 def worker_processes(ids: set[str]) -> tuple[int, ...]:
-    """Return the processes of task managers on this machine, of those that `daemons` described."""
+    """Return the processes of the task managers of `daemons` that run on this machine."""
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or ()

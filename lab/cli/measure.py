@@ -139,7 +139,7 @@ def run() -> None:
 def quickstart() -> None:
     """Run three workloads on the multicore engine, NumPy and sequential Python, each answer verified.
 
-    Prints a table, writes a page, and names commands to go on with. Exit codes as of `lab run`.
+    Prints a table, writes a page, and names the next commands to try. Exit codes as of `lab run`.
     """
 
 

@@ -123,7 +123,7 @@ def show_cells(cells: Sequence[Cell]) -> None:
 
 
 def show_time(plan: RunPlan, out: Path) -> None:
-    """Print the estimated time of a run, and what the estimate leaves out."""
+    """Print the estimated time of a run, and the parts without an estimate."""
     estimated = estimate(plan.cells, plan.matrix.settings, out)
     count = len(plan.cells) - len(estimated.unknown)
     text = f"about {time_text(estimated.seconds)}" if count else "time: unknown"
@@ -156,7 +156,7 @@ def measure(
 
     With `report`, also write the page, after each part of the run and at its end.
     `requested` are engines, or `engine/variant`, of which a cell must run.
-    Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
+    Arguments and errors are as in `streamlab.lab.runner.execution.execute`.
     """
     check_folder(resume or out, "the run")
     began = time.monotonic()

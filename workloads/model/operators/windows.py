@@ -25,7 +25,7 @@ END_OF_ARRIVALS = 1 << 60
 """The end of an input with arrival times, which no run knows before: after all of them."""
 
 WINDOW_FIELDS = ("key", "left", "tuples")
-"""Fields of window instances in addition to those of their state."""
+"""Fields of window instances in addition to the fields of their state."""
 
 
 def earliest_left(window: Window, ts: int) -> int:
