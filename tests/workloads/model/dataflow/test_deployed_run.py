@@ -1,4 +1,4 @@
-"""Every deployment equals the graph as a data trace, in any interleaving; the unsound does not."""
+"""Every deployment equals the graph as a data trace, in any interleaving; the unsound deployment does not."""
 
 from dataclasses import replace
 from random import Random
