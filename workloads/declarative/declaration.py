@@ -234,7 +234,7 @@ class Order:
 
     Attributes:
         keys: rows with equal values of these columns have it; empty: all rows.
-        lost: whether no rows have it, or the output lacks a column that would decide.
+        lost: True: no rows have it, or only rows with equal values of a column that the output lacks.
     """
 
     keys: tuple[str, ...] = ()
