@@ -110,7 +110,7 @@ class StoringRecord(types.Record):
         self.deque = deque
 
     @property
-    def key(self) -> tuple[object, DequeType]:
+    def key(self) -> Any:  # Numba's base class declares a text, and accepts any value
         """Identity of the type in Numba."""
         return super().key, self.deque
 
