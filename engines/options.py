@@ -32,7 +32,7 @@ Options = TypeVar("Options")
 
 
 class OptionError(ValueError):
-    """An option is unknown, or no task can have its value; the message says what the variant expects."""
+    """An option is unknown, or no task can have its value; the message names the expectation of the variant."""
 
 
 def check_options(engine: Engine, variant: Variant, options: Mapping[str, object]) -> None:

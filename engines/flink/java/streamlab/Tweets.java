@@ -49,7 +49,7 @@ final class Tweets {
                 .aggregate(new Aggregate(longest), new AtTheEnd())
                 .returns(TypeInformation.of(Answer.class))
                 .setParallelism(job.workers)
-                // At the end of the input Flink closes all windows, even those that are still open.
+                // At the end of the input Flink closes all windows, also open ones.
                 .filter(row -> row.ts <= until)
                 .setParallelism(job.workers);
     }
