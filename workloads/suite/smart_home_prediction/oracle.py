@@ -23,7 +23,7 @@ def oracle(
     events = readings(data)
     device = np.asarray(events["device"]).astype(np.int64)
     if table_plugs:
-        plug = np.asarray(events["plug"])
+        plug = np.asarray(events["plug"]).astype(np.int64)
         device = np.where((plug >= 0) & (plug < table_plugs), plug % DEVICE_TYPES, -1)
         events = {**events, "device": device}
     retained = np.flatnonzero((device >= 0) & (device < device_types))
