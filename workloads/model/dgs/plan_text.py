@@ -92,7 +92,8 @@ def plan_text(plan: Plan) -> str:
 def _text(plan: Plan, node: PlanNode, depth: int) -> Iterator[str]:
     tags = "; ".join(tag_lines(plan, node.tags)) or "no events, joins and forks only"
     if node.children:
-        yield f"{'  ' * depth}join/fork  {node.state}  {tags}"
+        place = f" on worker {node.worker}" if node.worker >= 0 else ""
+        yield f"{'  ' * depth}join/fork{place}  {node.state}  {tags}"
     else:
         waits = "; ".join(tag_lines(plan, node.ordering))
         order = f"  (in order at {waits})" if waits else ""
