@@ -7,6 +7,7 @@ Counters start with `int64(0)`: a plain 0 has a literal type, and Numba repeats 
 # Three passes over the tuples: find all keys, prefetch their cache lines, update. The last pass
 # visits only tuples with keys of this instance; a check there would be an unpredictable branch.
 # Lone keys are first found by stream, in a loop over adjacent rows that LLVM turns into vectors.
+# They are prefetched in that order if all are of these tuples: another instance's tables may not be read.
 PROCESS = """\
 @kernel
 def process(view, begin, end, out_address):
@@ -23,12 +24,12 @@ def process(view, begin, end, out_address):
     row_keys = pointer_at(pointer_at(view, VIEW.row_keys), KEY_SET.columns)
 {open_stored}
     lone = load(view, VIEW.lone, int64) != 0
+    key_count = int64(0)
     if lone:
         firsts = pointer_at(view, VIEW.firsts)
         counts = pointer_at(view, VIEW.counts)
         lone_key = open_lone_key(row_keys, LONE_KEY)
         others = int64(0)
-        key_count = int64(0)
         for source in range(load(view, VIEW.streams_end, int64)):
             row_count = load(counts, source, int64)
             if row_count > 0:
@@ -73,12 +74,13 @@ def process(view, begin, end, out_address):
         before = count_keys(keys)
         scan_end += 1
     if load(view, VIEW.prefetch, int64) != 0:
+        in_order = not direct or key_count == end - begin
         key_count = end - begin if direct else before
         for n in range(key_count):
-            k = row_key(rows, sources, shifts, begin + n) if direct else n
+            k = n if in_order else row_key(rows, sources, shifts, begin + n)
             prefetch_slot(tables, bucket_at(keys, k), hash_at(keys, k))
         for n in range(key_count):
-            k = row_key(rows, sources, shifts, begin + n) if direct else n
+            k = n if in_order else row_key(rows, sources, shifts, begin + n)
             prefetch_windows(tables, bucket_at(keys, k), hash_at(keys, k), STRIDE)
     out = open_emitter(out_address, OUTPUT)
     left = load(view, VIEW.left, int64)

@@ -149,7 +149,10 @@ class WindowState {
   explicit WindowState(const OperatorSpec& spec)
       : stored_(spec.stored()), tables_(static_cast<std::size_t>(spec.buckets)) {}
   ~WindowState() {
-    for (WindowTable& table : tables_) release_stored(table);
+    for (WindowTable& table : tables_) {
+      table.show();
+      release_stored(table);
+    }
   }
   WindowState(const WindowState&) = delete;
   WindowState& operator=(const WindowState&) = delete;
@@ -199,7 +202,11 @@ class alignas(kCacheLine) OperatorInstance {
   // Returns whether `advance` would expire windows, so that its `due_ns` matters.
   virtual bool expires_by(std::int64_t) const noexcept { return false; }
 
-  // Adopts a new mapping: bucket b belongs to this instance iff owner[b] is its index. With all instances at a barrier.
+  // Removes some entries that closed windows left behind. Returns whether there were any.
+  virtual bool tidy() { return false; }
+
+  // Adopts a new mapping: bucket b belongs to this instance iff owner[b] is its index. With all instances at a barrier,
+  // after `tidy` by each of them has found nothing.
   virtual void adopt(const std::int32_t* owner) = 0;
 
   // Copies the position of `other`: the next tuple of both is the same. With all instances at a barrier.
@@ -211,7 +218,7 @@ class alignas(kCacheLine) OperatorInstance {
     last_due_ns_ = other.last_due_ns_;
   }
 
-  // As `advance`, also for an instance that has not seen a tuple. At a barrier.
+  // As `advance`, also for an instance that has not seen a tuple; leaves nothing to `tidy`. At a barrier.
   virtual void settle(std::int64_t watermark, std::int64_t due_ns) { advance(watermark, due_ns); }
 
   // The next operator or reader accounts for the outputs, so this instance records the cause of each. Before the run.
@@ -262,6 +269,13 @@ class alignas(kCacheLine) OperatorInstance {
 };
 
 // An instance of an operator with keyed windows.
+//
+// When a window closes, all its outputs come first. Its entries are removed later, bucket by bucket: a bucket before the
+// next tuple with a key in it, further ones after each kernel call and by an idle thread. So a tuple waits for the
+// removal of the buckets of its own keys, and of one more. Until then a bucket is hidden: kernels find its table empty,
+// and call `find`. So no tuple meets an entry that is to be removed, and outputs and their order are the same.
+// Outputs do not wait like that, since those of later tuples must follow them (Lemma 2). Joins purge stored tuples in
+// the same way, without hiding them: those to be purged match no tuple.
 class KeyedInstance final : public OperatorInstance {
  public:
   // `routed`: whether each of its input rows has a key of this instance. `marks`: the marks of these rows; null: no
@@ -272,6 +286,7 @@ class KeyedInstance final : public OperatorInstance {
 
   void process(std::span<const LogRun> runs, const LogOrder& order) override;
   void advance(std::int64_t watermark, std::int64_t due_ns) override;
+  bool tidy() override;
   bool expires_by(std::int64_t watermark) const noexcept override {
     return started_ && live_ != 0 && left_ + spec_.window.size <= watermark;
   }
@@ -284,6 +299,11 @@ class KeyedInstance final : public OperatorInstance {
   // Most rows of the log in one kernel call, of this instance or of others. With a million keys, the cache lines of so
   // many tuples just fit the first-level cache.
   static constexpr std::int64_t kPlaces = 256;
+
+  // The entries of which closed windows are removed after a kernel call, for each of its rows, and by `tidy`. 1,024 take
+  // some microseconds. More are removed only to complete a bucket.
+  static constexpr std::int64_t kRemovedPerRow = 4;
+  static constexpr std::int64_t kRemovedAtOnce = 1'024;
 
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
   static void* reserve(void* self, void* windows);
@@ -303,8 +323,12 @@ class KeyedInstance final : public OperatorInstance {
   void make_windows(std::byte* entry, std::int64_t key, std::int64_t left) const noexcept;
   void expire(std::int64_t left);
   void emit_window(WindowTable& table, std::int64_t left);
-  std::int64_t forget_window(WindowTable& table, std::int64_t left);
-  void sweep(std::int64_t watermark);
+  void forget_window(WindowTable& table, std::int64_t left);
+  void purge_stored(WindowTable& table);
+  void leave_to_tidy(std::int64_t left);
+  std::int64_t clean(std::int64_t bucket);
+  void clean_some(std::int64_t entries);
+  void clean_all() { clean_some(std::numeric_limits<std::int64_t>::max()); }
   void release_window(WindowTable& table, std::int64_t left) const noexcept;
   std::size_t stride() const noexcept { return static_cast<std::size_t>(spec_.entry_bytes); }
   // Returns the offset of an entry's windows that begin at `left`, less the entry's head.
@@ -323,6 +347,11 @@ class KeyedInstance final : public OperatorInstance {
   // A bit for each bucket whose own table has entries. With few keys, as in sparse input, expiry then skips the empty
   // buckets.
   std::vector<std::uint64_t> filled_;
+  // The buckets that `clean` has to visit, likewise, their number, and the first word with one of them.
+  std::vector<std::uint64_t> unclean_;
+  std::int64_t unclean_count_ = 0;
+  std::size_t unclean_word_ = 0;
+  std::int64_t closed_left_ = 0;  // begin of the windows that `clean` removes
   KeyColumns keys_;
   KeyColumns row_keys_;
   // The tuples at hand: for each place its row, as item of the columns, and its stream.
@@ -350,7 +379,7 @@ class KeyedInstance final : public OperatorInstance {
   std::int64_t expire_at_ = std::numeric_limits<std::int64_t>::max();  // a tuple from then on lets windows expire
   bool lazy_;              // windows expire without a trace, and without work
   std::int64_t left_ = 0;  // no window that began before it is alive
-  std::int64_t live_ = 0;  // entries of own buckets
+  std::int64_t live_ = 0;  // entries of own buckets, also of unclean ones
   // The bucket and window of the table for which `find` had no memory; -1: always enough so far. An exception cannot
   // pass through compiled code.
   std::int64_t lacking_ = -1;

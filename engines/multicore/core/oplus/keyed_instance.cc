@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <cinttypes>
 #include <cstring>
 #include <limits>
@@ -86,11 +85,13 @@ void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
   watermark_ = started_ ? std::max(watermark_, watermark) : watermark;
   started_ = true;
   set_expiry();
+  clean_all();
 }
 
 void KeyedInstance::count_live() {
   live_ = 0;
   filled_.assign((static_cast<std::size_t>(spec_.buckets) + 63) / 64, 0);
+  unclean_.assign(filled_.size(), 0);
   for (const std::int32_t b : own_) {
     const std::size_t count = state_.table(b).count();
     if (count == 0) continue;
@@ -121,6 +122,7 @@ void KeyedInstance::set_expiry() noexcept {
 void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp) {
   auto& me = *static_cast<KeyedInstance*>(self);
   try {
+    if (me.state_.table(bucket).hidden()) me.clean(bucket);
     const WindowTable::Found found = me.state_.table(bucket).find(key, me.stride());
     std::int64_t last;
     std::memcpy(&last, found.entry, sizeof last);
@@ -296,6 +298,7 @@ void KeyedInstance::run_places() {
   const OperatorStream& last = streams_[last_source_];
   watermark_ = last.view->ts[static_cast<std::size_t>(last_row_)];
   last_due_ns_ = last.due(last_row_);
+  if (unclean_count_ != 0) clean_some(kRemovedPerRow * (count + passed_over));
 }
 
 void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
@@ -392,115 +395,6 @@ void KeyedInstance::account_each(std::int64_t begin, std::int64_t end, const Emi
     account(same - done, due_at(place));
     done = same;
   }
-}
-
-void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
-  if (!started_) return;
-  cause_due_ns_ = due_ns;
-  watermark_ = std::max(watermark_, watermark);
-  if (lazy_ && spec_.window.single) {
-    if (spec_.matches_stored && watermark >= sweep_at_) sweep(watermark);
-    return;
-  }
-  while (left_ + spec_.window.size <= watermark) {
-    if (live_ == 0) {
-      left_ = std::max(left_, spec_.window.earliest(watermark));
-      break;
-    }
-    expire(left_);
-    left_ += spec_.window.advance;
-  }
-  set_expiry();
-}
-
-// Purges stored tuples of keys without new tuples, which would otherwise purge them. Runs once per window size, so
-// memory holds the tuples of two windows at most, and keys without stored tuples are removed.
-void KeyedInstance::sweep(std::int64_t watermark) {
-  for (std::size_t word = 0; word < filled_.size(); ++word) {
-    std::uint64_t kept = 0;
-    for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
-      go_on_unless(stop_);
-      WindowTable& table = state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest));
-      const auto before = static_cast<std::int64_t>(table.count());
-      spec_.stored().each(table.entries(stride()),
-                          [&](StoredTuples& tuples) { tuples.purge(watermark - spec_.window.size); });
-      state_.release_empty(table);
-      table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
-      live_ -= before - static_cast<std::int64_t>(table.count());
-      if (table.count() != 0) kept |= rest & -rest;
-    }
-    filled_[word] = kept;
-  }
-  sweep_at_ = watermark + spec_.window.size;
-  set_expiry();
-}
-
-// Emits the outputs of all tables first: removing the windows takes time, and no reader waits for that.
-void KeyedInstance::expire(std::int64_t left) {
-  for (std::size_t word = 0; !lazy_ && word < filled_.size(); ++word) {
-    for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
-      emit_window(state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest)), left);
-    }
-  }
-  for (std::size_t word = 0; word < filled_.size(); ++word) {
-    std::uint64_t kept = 0;
-    for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
-      WindowTable& table = state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest));
-      live_ -= forget_window(table, left);
-      if (table.count() != 0) kept |= rest & -rest;
-    }
-    filled_[word] = kept;
-  }
-}
-
-// Releases the stored tuples of the windows that begin at `left`; those of later windows stay.
-void KeyedInstance::release_window(WindowTable& table, std::int64_t left) const noexcept {
-  const StoredPlaces places = spec_.stored();
-  if (!places.any) return;
-  for (std::size_t i = 0; i < table.count(); ++i) {
-    std::byte* const windows = table.entries() + i * places.stride + WindowTable::kKeyOffset + window_offset(left);
-    places.each_of(windows, static_cast<std::size_t>(spec_.inputs), [](StoredTuples& tuples) { tuples.release(); });
-  }
-}
-
-// A key's windows are consecutive, from the earliest live one to some later one, because each of its tuples is in the
-// earliest. So every entry has the expiring window, and is removed with it unless it also has the next.
-void KeyedInstance::emit_window(WindowTable& table, std::int64_t left) {
-  const auto end = static_cast<std::int64_t>(table.count());
-  std::byte* const windows = table.entries() + window_offset(left);
-  for (std::int64_t at = 0; at < end;) {
-    go_on_unless(stop_);
-    Emit* emit = out_.open(spec_.max_outputs);
-    const std::int64_t next = spec_.expire(windows, at, end, left, emit) - 1;
-    ++kernel_calls_;
-    if (next < at) throw std::runtime_error("expire or slide raised an exception");
-    const std::int64_t added = out_.close(index_, index_, 0, false);
-    if (added != 0) recorder_.tick();
-    account(added, cause_due_ns_);
-    at = next;
-  }
-}
-
-// Removes the windows that begin at `left`. Returns the number of entries removed.
-std::int64_t KeyedInstance::forget_window(WindowTable& table, std::int64_t left) {
-  const auto before = static_cast<std::int64_t>(table.count());
-  if (spec_.window.single) {
-    state_.release_empty(table);
-    table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
-  } else if (spec_.window.places() == 1) {
-    state_.release_stored(table);
-    table.clear();
-  } else {
-    release_window(table, left);
-    const std::int64_t behind = left + spec_.window.advance;
-    const std::size_t at = WindowTable::kKeyOffset + window_offset(behind) + sizeof(std::int64_t);
-    table.remove(stride(), [=](const std::byte* entry) {
-      std::int64_t begins;
-      std::memcpy(&begins, entry + at, sizeof begins);
-      return begins != behind;
-    });
-  }
-  return before - static_cast<std::int64_t>(table.count());
 }
 
 }  // namespace lab

@@ -11,6 +11,8 @@ void OperatorStage::reach_barrier(std::int32_t index) {
   Worker& worker = at(index);
   const std::int64_t number = worker.pending;
   worker.pending = -1;
+  while (worker.instance->tidy()) {  // another instance may get the buckets
+  }
   // Load the expected number before this instance counts as arrived: from then on, the last arrival may change it.
   const std::int32_t expected = active_count();
   // acq_rel: the last to arrive sees the earlier stores of each instance; it makes the switch for all.

@@ -114,7 +114,7 @@ bool OperatorStage::take_turn(std::int32_t index) {
   const bool fed =
       handover_->feed(threads_.meter(index).recorder, owner_.load(std::memory_order_relaxed)->data(), active_count());
   if (fed) threads_.notify(active_count());
-  return fed || !log.read(reader).empty();
+  return fed || !log.read(reader).empty() || worker.instance->tidy();
 }
 
 bool OperatorStage::read(std::int32_t index) {

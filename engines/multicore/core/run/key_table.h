@@ -87,10 +87,28 @@ class alignas(64) WindowTable {
   }
 
   std::size_t count() const noexcept { return index_.count; }
-  std::size_t allocated(std::size_t stride) const noexcept { return index_.limit == 0 ? 0 : bytes_of(size(), stride); }
+  std::size_t allocated(std::size_t stride) const noexcept { return bytes_of(2 * index_.limit, stride); }
   std::size_t growth_bytes(std::size_t stride) const noexcept { return bytes_of(grown(), stride); }  // after growth
   std::byte* entries() noexcept { return index_.entries; }
   std::span<std::byte> entries(std::size_t stride) noexcept { return {index_.entries, index_.count * stride}; }
+
+  // Hides the entries: compiled code finds the table empty, so it calls the core for the next key. Before `show`, only
+  // `hidden`, `count` (0), and `allocated` may be called.
+  void hide() noexcept {
+    if (index_.count == 0) return;
+    hidden_ = std::exchange(index_.count, 0);
+    index_.slots = kNoIndex.slots;
+    index_.mask = kNoIndex.mask;
+    index_.shift = kNoIndex.shift;
+  }
+  bool hidden() const noexcept { return hidden_ != 0; }
+  void show() noexcept {
+    if (hidden_ == 0) return;
+    index_.count = std::exchange(hidden_, 0);
+    index_.slots = slots();
+    index_.mask = static_cast<std::int64_t>(2 * index_.limit) - 1;
+    index_.shift = shift_of(2 * index_.limit);
+  }
 
   // Removes all entries. Frees the memory if less than a sixteenth of it was in use (kSparse).
   void clear() noexcept {
@@ -158,6 +176,7 @@ class alignas(64) WindowTable {
 
   void swap(WindowTable& other) noexcept {
     std::swap(index_, other.index_);
+    std::swap(hidden_, other.hidden_);
     memory_.swap(other.memory_);
   }
 
@@ -215,6 +234,7 @@ class alignas(64) WindowTable {
   static constexpr WindowIndex kNoIndex = {kNoSlots, nullptr, kLeastSlots - 1, 61, 0, 0};  // 64 - log2
 
   WindowIndex index_ = kNoIndex;        // first member: compiled code reads it
+  std::size_t hidden_ = 0;              // entries, while they are hidden
   std::unique_ptr<void, Free> memory_;  // the slots, then the entries
 };
 static_assert(sizeof(WindowTable) == 64);  // also law

@@ -138,6 +138,27 @@ void what_is_gone_leaves_the_others_and_in_time_its_memory() {
   }
 }
 
+void hidden_entries_come_back() {
+  for (const int keys : {0, 1, 3, 4, 100, 5000}) {
+    WindowTable table;
+    for (int key = 0; key < keys; ++key) set_word(sum_of(table.find(key * 3, kStride).entry, 0), key);
+    const std::size_t bytes = table.allocated(kStride);
+    table.hide();
+    CHECK_EQ(table.hidden(), keys != 0);
+    CHECK_EQ(table.count(), std::size_t{0});
+    CHECK_EQ(table.allocated(kStride), bytes);
+    WindowTable other = std::move(table);
+    CHECK_EQ(other.hidden(), keys != 0);
+    other.show();
+    CHECK(!other.hidden());
+    CHECK_EQ(other.count(), static_cast<std::size_t>(keys));
+    for (int key = 0; key < keys; ++key) CHECK_EQ(word(sum_of(other.find(key * 3, kStride).entry, 0)), key);
+    other.clear();
+    other.hide();
+    CHECK(!other.hidden() && other.find(-1, kStride).created);
+  }
+}
+
 void a_table_is_moved_by_its_bytes() {
   for (const int keys : {0, 1, 3, 4, 100, 5000}) {
     WindowTable from, to;
@@ -183,6 +204,7 @@ int main() {
   memory_is_given_back_when_little_of_it_was_used();
   for (unsigned seed = 0; seed < 5; ++seed) entries_of_zeroes_are_removed_and_the_others_keep_their_order(seed);
   what_is_gone_leaves_the_others_and_in_time_its_memory();
+  hidden_entries_come_back();
   a_table_is_moved_by_its_bytes();
   windows_are_those_that_contain_a_time();
   return 0;

@@ -1,0 +1,149 @@
+// Implements how the windows of an instance close: outputs at once, entries bucket by bucket (oplus/instance.h).
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+#include "oplus/instance.h"
+#include "run/errors.h"
+
+namespace lab {
+
+void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
+  if (!started_) return;
+  cause_due_ns_ = due_ns;
+  watermark_ = std::max(watermark_, watermark);
+  if (lazy_ && spec_.window.single) {
+    // Once per window size, so memory holds the tuples of two windows and of one purge at most, and keys without stored
+    // tuples are removed.
+    if (spec_.matches_stored && watermark >= sweep_at_) {
+      leave_to_tidy(left_);
+      sweep_at_ = watermark + spec_.window.size;
+      set_expiry();
+    }
+    return;
+  }
+  while (left_ + spec_.window.size <= watermark) {
+    clean_all();
+    if (live_ == 0) {
+      left_ = std::max(left_, spec_.window.earliest(watermark));
+      break;
+    }
+    expire(left_);
+    left_ += spec_.window.advance;
+  }
+  set_expiry();
+}
+
+// Emits the outputs of all tables, and hides the tables until their windows are removed.
+void KeyedInstance::expire(std::int64_t left) {
+  for (std::size_t word = 0; word < filled_.size(); ++word) {
+    for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
+      WindowTable& table = state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest));
+      if (!lazy_) emit_window(table, left);
+      table.hide();
+    }
+  }
+  leave_to_tidy(left);
+}
+
+// Leaves windows that begin at `left`, or what a purge removes, in all tables to `clean`.
+void KeyedInstance::leave_to_tidy(std::int64_t left) {
+  clean_all();
+  closed_left_ = left;
+  unclean_ = filled_;
+  unclean_word_ = 0;
+  for (const std::uint64_t word : unclean_) unclean_count_ += std::popcount(word);
+}
+
+bool KeyedInstance::tidy() {
+  if (unclean_count_ == 0) return false;
+  clean_some(kRemovedAtOnce);
+  return true;
+}
+
+// Cleans tables that have that many entries together, rounded up to whole tables.
+void KeyedInstance::clean_some(std::int64_t entries) {
+  while (unclean_count_ != 0 && entries > 0) {
+    while (unclean_[unclean_word_] == 0) ++unclean_word_;
+    go_on_unless(stop_);
+    entries -= clean(static_cast<std::int64_t>(unclean_word_) * 64 + std::countr_zero(unclean_[unclean_word_]));
+  }
+}
+
+// Removes closed windows from a table. Returns the number of entries that it had.
+std::int64_t KeyedInstance::clean(std::int64_t bucket) {
+  WindowTable& table = state_.table(bucket);
+  table.show();
+  const auto before = static_cast<std::int64_t>(table.count());
+  if (lazy_ && spec_.window.single) {
+    purge_stored(table);
+  } else {
+    forget_window(table, closed_left_);
+  }
+  live_ -= before - static_cast<std::int64_t>(table.count());
+  const std::uint64_t bit = std::uint64_t{1} << (bucket % 64);
+  const auto word = static_cast<std::size_t>(bucket) / 64;
+  unclean_[word] &= ~bit;
+  --unclean_count_;
+  if (table.count() == 0) filled_[word] &= ~bit;
+  return before;
+}
+
+// Purges stored tuples of keys without new tuples, which would otherwise purge them. Removes keys without any.
+void KeyedInstance::purge_stored(WindowTable& table) {
+  const std::int64_t before = watermark_ - spec_.window.size;
+  spec_.stored().each(table.entries(stride()), [before](StoredTuples& tuples) { tuples.purge(before); });
+  state_.release_empty(table);
+  table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
+}
+
+// Releases the stored tuples of the windows that begin at `left`; those of later windows stay.
+void KeyedInstance::release_window(WindowTable& table, std::int64_t left) const noexcept {
+  const StoredPlaces places = spec_.stored();
+  if (!places.any) return;
+  for (std::size_t i = 0; i < table.count(); ++i) {
+    std::byte* const windows = table.entries() + i * places.stride + WindowTable::kKeyOffset + window_offset(left);
+    places.each_of(windows, static_cast<std::size_t>(spec_.inputs), [](StoredTuples& tuples) { tuples.release(); });
+  }
+}
+
+// A key's windows are consecutive, from the earliest live one to some later one, because each of its tuples is in the
+// earliest. So every entry has the expiring window, and is removed with it unless it also has the next.
+void KeyedInstance::emit_window(WindowTable& table, std::int64_t left) {
+  const auto end = static_cast<std::int64_t>(table.count());
+  std::byte* const windows = table.entries() + window_offset(left);
+  for (std::int64_t at = 0; at < end;) {
+    go_on_unless(stop_);
+    Emit* emit = out_.open(spec_.max_outputs);
+    const std::int64_t next = spec_.expire(windows, at, end, left, emit) - 1;
+    ++kernel_calls_;
+    if (next < at) throw std::runtime_error("expire or slide raised an exception");
+    const std::int64_t added = out_.close(index_, index_, 0, false);
+    if (added != 0) recorder_.tick();
+    account(added, cause_due_ns_);
+    at = next;
+  }
+}
+
+// Removes the windows that begin at `left`.
+void KeyedInstance::forget_window(WindowTable& table, std::int64_t left) {
+  if (spec_.window.single) {
+    state_.release_empty(table);
+    table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
+  } else if (spec_.window.places() == 1) {
+    state_.release_stored(table);
+    table.clear();
+  } else {
+    release_window(table, left);
+    const std::int64_t behind = left + spec_.window.advance;
+    const std::size_t at = WindowTable::kKeyOffset + window_offset(behind) + sizeof(std::int64_t);
+    table.remove(stride(), [=](const std::byte* entry) {
+      std::int64_t begins;
+      std::memcpy(&begins, entry + at, sizeof begins);
+      return begins != behind;
+    });
+  }
+}
+
+}  // namespace lab
