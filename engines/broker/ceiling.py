@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.broker.generator import LoadGenerator, at_once
+from streamlab.engines.broker.generator import LoadGenerator, load_at_once
 from streamlab.engines.broker.reader import SETTINGS
 from streamlab.engines.broker.records import PARTITIONS, Topic
 from streamlab.engines.broker.topics import check_reachable, client, consumer
@@ -73,7 +73,7 @@ def broker_ceiling_eps(address: str, row_bytes: int, *, rows: int = ROWS) -> flo
     with (
         tempfile.TemporaryDirectory(prefix="broker-ceiling-") as folder,
         closing(
-            LoadGenerator(address, (topic,), (stream,), at_once((stream,)), Path(folder))
+            LoadGenerator(address, (topic,), (stream,), load_at_once((stream,)), Path(folder))
         ) as load,
         closing(consumer(address, **SETTINGS)) as reader,
     ):

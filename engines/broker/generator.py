@@ -51,7 +51,7 @@ class _Job:
     folder: Path
 
 
-def at_once(streams: Sequence[Stream]) -> OfferedLoad:
+def load_at_once(streams: Sequence[Stream]) -> OfferedLoad:
     """Return a load whose events and heartbeats are all due at the start."""
     beats = tuple(np.ascontiguousarray(stream.heartbeats, np.int64) for stream in streams)
     return OfferedLoad(

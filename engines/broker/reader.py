@@ -165,7 +165,7 @@ class TopicReader:
 
 
 class _StreamState:
-    """What has arrived of a stream."""
+    """Rows of a stream that have arrived, and the promises of its partitions."""
 
     def __init__(self, topic: Topic, stream: Stream, heartbeats: IntArray) -> None:
         self.topic = topic

@@ -4,7 +4,7 @@
     runs/NAME.html    the report of a run
     cells/*.html      a cell over the runs of each machine, with its steps
     compare.html      any two runs; `#a=NAME&b=NAME` selects them
-    data/NAME.js      what the other pages need of a run
+    data/NAME.js      the data of a run for the other pages
 
 The site works from disk and from any web server. Pages are written again only if what they are made
 from has changed: the files of a run, or the code of the pages.
@@ -44,7 +44,7 @@ _SOURCES = (".py", ".js", ".css", ".j2")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What was written.
+    """The files of a site that were written.
 
     Attributes:
         index: the first page.

@@ -37,7 +37,7 @@ _STARTED = "started_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassForm:
-    """What a class declares.
+    """The declaration of a window by a class.
 
     Attributes:
         state: fields of the state, as for `numpy.dtype`.

@@ -1,4 +1,4 @@
-"""Makes the workload of a declared step: its program is that of the steps before, and one operator or stage more."""
+"""Makes the workload of a declared step: the program of the steps before it, with one more operator or stage."""
 
 from dataclasses import dataclass
 
@@ -37,9 +37,9 @@ class DeclaredStep:
     """Makes the workload of a declaration from its last operator or stage.
 
     Attributes:
-        columns: of the input.
-        before: the workload that makes the input; None: a table or function.
-        place: of the declaration, for messages.
+        columns: the columns of the input.
+        before: the workload that makes the input; None: a table or function makes it.
+        place: where the declaration stands, for messages.
         at_end: what the end of the input does to open windows: `Query.at_end`.
     """
 
@@ -56,7 +56,7 @@ class DeclaredStep:
 
     @property
     def source(self) -> InputType:
-        """The schema of the rows that the operator reads; after another one, all of its output."""
+        """The schema of the rows that the operator reads: of the input, or of the output of the step before."""
         before = self.declaration.before
         columns = self.declaration.reads if before is None else before.output[1:]
         return InputType(name=ROW, fields=windows.fields_of(columns))
@@ -89,7 +89,7 @@ class DeclaredStep:
         )
 
     def pipeline(self, stage: Stage) -> Workload:
-        """Return the workload whose last stage is `stage`; after windows of time, it is an operator."""
+        """Return the workload whose last stage is `stage`; after windows of time, the stage becomes an operator."""
         program = None if self.before is None else self.before.program
         if isinstance(program, Query):
             return self.query(row_stages.operator_of(stage, self.source))
@@ -101,7 +101,7 @@ class DeclaredStep:
         return self._workload(Pipeline(name=self.name, record=ROW, event=event, stages=stages))
 
     def _check_sessions(self, part: Declaration) -> None:
-        """Check that of two steps on windows of time none is sessions, since their outputs leave early."""
+        """Check that sessions neither read nor feed other windows of time, since outputs of sessions leave early."""
         this = self.declaration
         if not this.on_rows and not part.on_rows and (_is_session(this) or _is_session(part)):
             raise ModelError(

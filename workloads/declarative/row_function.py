@@ -20,7 +20,7 @@ from streamlab.workloads.model.errors import ModelError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFunction:
-    """What a function that yields rows declares.
+    """The declaration of rows by a function that yields them.
 
     Attributes:
         give: `give(t, out)`, which emits the rows.

@@ -17,7 +17,7 @@ import pytest
 
 from streamlab.engines.broker.broker import answers
 from streamlab.engines.broker.ceiling import broker_ceiling_eps, prepare_broker
-from streamlab.engines.broker.generator import at_once
+from streamlab.engines.broker.generator import load_at_once
 from streamlab.engines.broker.records import (
     PARTITIONS,
     SILENCE_S,
@@ -484,7 +484,7 @@ def test_a_full_disk_of_the_broker_is_named(offered, words, tmp_path):
         address = up.stdout.strip()
         found = workload("event_window")
         data = generate_input(found, found.params({}), 4_000_000, seed=1)
-        load = at_once(data.streams) if offered else None
+        load = load_at_once(data.streams) if offered else None
         task = broker_task(address, tmp_path, data=data, load=load)
         with pytest.raises(EngineError, match=words):
             run_task(MulticoreEngine(), task)

@@ -17,7 +17,7 @@ from streamlab.lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED,
 from streamlab.results.stats.estimates import Level, cell_median, ratio
 
 asked = PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1")
-blocked = asked.requiring(Need(what="cores", count=2, least=12))
+blocked = asked.requiring(Need(quantity="cores", count=2, least=12))
 LACK = "cores: 2, at least 12 needed"
 UP = math.inf
 
@@ -121,7 +121,7 @@ def test_what_does_not_vary_is_judged_by_one_trial_where_that_is_asked_for():
     [(1, None), (2, None), (0, "a: 0, at least 1 needed"), (None, "a: not recorded")],
 )
 def test_a_need_says_what_did_not_happen(seen, lack):
-    need = Need(what="a", count=seen)
+    need = Need(quantity="a", count=seen)
     assert need.shortfall == shortfalls([need, need]) == lack
     (found,) = judge([asked.requiring(need).shape(steady(1.3), 1.0, UP, "x")])
     assert found.outcome == (MET if lack is None else NOT_JUDGED)

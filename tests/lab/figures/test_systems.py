@@ -183,13 +183,13 @@ def test_what_another_algorithm_does_says_nothing_of_an_absent_opponent(sides):
         NOT_COMPARABLE,
         "opponent absent: OL: nobody built it",
     )
-    lacking = CLAIM.between(*sides).requiring(Need(what="energy counters", count=0))
+    lacking = CLAIM.between(*sides).requiring(Need(quantity="energy counters", count=0))
     (claim,) = judge([lacking.at_least(values, 1.0, "x")])
     assert "in its place" not in claim.reason  # the number is not even of what the claim names
 
 
 def test_an_absent_opponent_says_more_than_a_lack_of_cores():
-    few = CLAIM.requiring(Need(what="cores", count=2, least=12))
+    few = CLAIM.requiring(Need(quantity="cores", count=2, least=12))
     (claim,) = judge([few.between(ONE, MISSING).at_least(None, 1.0)])
     assert "nobody built it" in claim.reason
     (claim,) = judge([few.of(ONE).at_least(None, 1.0)])

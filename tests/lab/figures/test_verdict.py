@@ -149,7 +149,7 @@ def test_the_reason_names_what_was_missed_and_what_cannot_be_compared():
                 cell_median([5.0, 5.0, 5.0]), 2.37, 2.37, 0.2, "x"
             ),
             PublishedClaim(text="t", published="p", source="s")
-            .requiring(Need(what="cores", count=2, least=12))
+            .requiring(Need(quantity="cores", count=2, least=12))
             .near(None, 1, 1, 0.1),
         ]
     )

@@ -12,10 +12,10 @@ import pytest
 from docker.api.daemon import DaemonApiMixin
 
 from streamlab.lab.errors import IsolationError
-from streamlab.lab.isolate import engine
+from streamlab.lab.isolate import container_engine
 from streamlab.lab.isolate.check import check
 from streamlab.lab.isolate.container import Mount, run_contained, run_in
-from streamlab.lab.isolate.engine import LABEL_OWNER, connect, sweep
+from streamlab.lab.isolate.container_engine import LABEL_OWNER, connect, sweep
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.source import source_digest
 from streamlab.lab.runner.container_job import translate
@@ -274,7 +274,7 @@ def test_missing_engine_is_an_error_that_names_the_remedy(monkeypatch, tmp_path)
 
 def test_an_engine_that_has_gone_since_it_was_asked_is_a_missing_one(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
-    monkeypatch.setitem(engine._api_versions, "tcp://127.0.0.1:9", "1.41")
+    monkeypatch.setitem(container_engine._api_versions, "tcp://127.0.0.1:9", "1.41")
     with pytest.raises(
         IsolationError, match=r"no container engine answers at tcp://127\.0\.0\.1:9"
     ):
@@ -292,8 +292,8 @@ def test_an_engine_is_asked_once_what_it_is(image, monkeypatch):
                 asked.append(name) or ask(self, *args, **more)
             ),
         )
-    monkeypatch.setattr(engine, "_api_versions", {})
-    monkeypatch.setattr(engine, "_rootless", {})
+    monkeypatch.setattr(container_engine, "_api_versions", {})
+    monkeypatch.setattr(container_engine, "_rootless", {})
     isolation = Isolation(kind="container", image=image)
     for _ in range(2):
         client = connect()

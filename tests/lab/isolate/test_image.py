@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.isolate.check import LABEL_SOURCE, check
-from streamlab.lab.isolate.engine import connect
+from streamlab.lab.isolate.container_engine import connect
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.source import source_digest
 from streamlab.lab.runner.launcher import run_trial

@@ -87,7 +87,10 @@ def test_a_sum_is_refused_exactly_when_some_order_of_its_terms_leaves_64_bits(
     terms: list[int], groups: int
 ):
     limit = Limit(
-        field="value", what="it", remedy="", groups=lambda events: np.asarray(events.ts % groups)
+        field="value",
+        quantity="it",
+        remedy="",
+        groups=lambda events: np.asarray(events.ts % groups),
     )
     found = workload("event_window")
     data = events(found, ("value", {"ts": range(len(terms)), "value": terms}))
@@ -152,11 +155,11 @@ def test_a_band_join_at_its_limit_has_the_answer_of_its_oracle():
 
 
 def test_counts_beyond_their_limit_are_refused():
-    limit = Limit(field=None, what="the number of rows", remedy="take fewer", highest=2)
+    limit = Limit(field=None, quantity="the number of rows", remedy="take fewer", highest=2)
     data = events(workload("event_window"), ("value", {"ts": [1, 2, 3]}))
     grouped = Limit(
         field=None,
-        what="the number of rows",
+        quantity="the number of rows",
         remedy="take fewer",
         highest=2,
         groups=lambda events: events.ts * 0,

@@ -9,15 +9,15 @@ from streamlab.workloads.suite.nexmark_q20.program import OUTPUT
 
 
 def oracle(data: Input) -> Columns:
-    """Return all bids for auctions of category 10 with these, by time."""
+    """Return all bids for auctions of category 10, each with its auction, in order of time."""
     import pandas as pd  # heavy
 
     names = ("seller", "auction", "price", "reserve", "expires", "category", "name")
-    opened = events_of(data, AUCTION, *names)
-    auctions = pd.DataFrame({**opened.fields, "opened": opened.ts})
+    auction_events = events_of(data, AUCTION, *names)
+    auctions = pd.DataFrame({**auction_events.fields, "opened": auction_events.ts})
     auctions = auctions.rename(columns={"price": "initial_bid", "name": "item"})
-    made = bids_of(data, "auction", "bidder", "price", "channel")
-    bids = pd.DataFrame({**made.fields, "bid_ts": made.ts})
+    bid_events = bids_of(data, "auction", "bidder", "price", "channel")
+    bids = pd.DataFrame({**bid_events.fields, "bid_ts": bid_events.ts})
     joined = bids.merge(auctions[auctions["category"] == 10], on="auction")
     joined["ts"] = np.maximum(joined["bid_ts"], joined["opened"])
     joined = joined.sort_values("ts", kind="stable")

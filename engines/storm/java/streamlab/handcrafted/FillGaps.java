@@ -38,7 +38,7 @@ final class FillGaps extends MarkedBolt {
     void take(Tuple tuple) {
         Reading reading = (Reading) tuple.getValue(0);
         if (reading.device() >= 0 && reading.device() < deviceTypes) {
-            blocks.of(reading.ts(), reading.plug()).add(reading);
+            blocks.valueAt(reading.ts(), reading.plug()).add(reading);
         }
     }
 
