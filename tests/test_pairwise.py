@@ -48,7 +48,7 @@ def test_some_of_a_product_have_as_many_values_as_so_many_can(number, sizes):
 @pytest.mark.parametrize(
     ("marker", "kept"), [("pairwise(strength=1)", 4), ("pairwise", 16), ("some(3)", 3)]
 )
-def test_what_is_left_out_is_marked_and_stays(pytester, marker, kept):
+def test_left_out_parts_are_marked_and_stay(pytester, marker, kept):
     pytester.makeconftest(
         """
         import pytest

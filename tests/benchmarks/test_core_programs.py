@@ -27,7 +27,7 @@ def environment(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_cmake_beside_the_running_python_goes_before_the_machine_s(environment):
+def test_cmake_of_the_running_python_precedes_that_of_the_machine(environment):
     stand_in(environment / "venv", f'echo "$@" >> {environment / "calls"}')
     core_programs.build("ordered_log")
     assert (environment / "calls").read_text().splitlines() == [

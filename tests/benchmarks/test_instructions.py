@@ -111,7 +111,7 @@ def test_counts_survive_their_file_and_only_those_of_another_compiler_are_not_co
     ]
 
 
-def test_the_baseline_has_every_benchmark_and_says_what_counted_it():
+def test_the_baseline_has_every_benchmark_and_its_counting_tool():
     baseline = read_counts(ROOT / "results" / "baselines" / "instructions.json")
     assert set(baseline.counts) == set(_bench.names())
     assert all(count > 1_000_000 for count in baseline.counts.values())

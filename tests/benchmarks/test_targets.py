@@ -77,7 +77,7 @@ def test_a_lists_rate_is_of_the_values_in_the_input_on_each_worker():
     assert measured(target(f"{CELL}: lists.words/s/worker"), rows=rows, lists=lists) == 30.0
 
 
-def test_a_programs_figure_is_the_median_of_what_its_processes_say():
+def test_a_programs_figure_is_the_median_of_its_processes():
     said = {
         "ordered_log order 2 64 1": [{"eps": eps} for eps in (30.0, 10.0, 20.0)],
         "ordered_log scalegate 2 64 1": [{"eps": eps} for eps in (5.0, 1.0, 2.0)],

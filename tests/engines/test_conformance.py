@@ -93,7 +93,7 @@ def test_every_variant_of_every_engine_is_in_this_suite():
         assert {variant.name for variant in engine(name).variants()} == known[name]
 
 
-def test_every_variant_says_what_its_rates_include():
+def test_every_variant_states_the_conditions_of_its_rates():
     for name in names():
         for variant in engine(name).variants():
             for batch in (1, 64) if variant.uses_batch else (None,):

@@ -79,7 +79,7 @@ def test_a_package_that_has_to_be_built_is_built(place, monkeypatch):
     assert environment.versions("mine", ("built",)) == "built 1.0"
 
 
-def test_a_version_is_found_beside_a_package_that_was_half_removed(tmp_path, monkeypatch):
+def test_a_version_is_found_despite_a_half_removed_package(tmp_path, monkeypatch):
     (tmp_path / "half-1.0.dist-info").mkdir()
     whole = tmp_path / "Whole_Thing-1.2.dist-info"
     whole.mkdir()
@@ -126,7 +126,7 @@ def test_one_that_is_not_made_changes_nothing(place):
     assert sys.path == before
 
 
-def test_what_is_built_after_the_installation_belongs_to_it(place):
+def test_files_built_after_the_installation_belong_to_it(place):
     def build(folder: Path) -> None:
         assert (folder / "opinion.py").exists()
         (folder / "built").write_text("yes")
@@ -144,7 +144,7 @@ def test_a_lock_of_another_tool_is_left_to_the_build(place):
     assert environment.unusable_reason("mine", wanted) is None
 
 
-def test_what_the_machine_lacks_is_told_before_it_is_made(place):
+def test_missing_tools_are_reported_before_an_environment_is_made(place):
     def fail() -> None:
         raise EngineError("found no cargo; install Rust first")
 
@@ -165,7 +165,7 @@ def test_one_that_cannot_be_made_leaves_the_one_before(place):
     assert list(made.parent.iterdir()) == [made]
 
 
-def test_a_package_that_cannot_be_had_is_told_with_the_lock_and_the_remedy(place):
+def test_an_unavailable_package_is_reported_with_the_lock_and_the_remedy(place):
     lock = place / "requirements.txt"
     lock.write_text("a-package-that-nobody-has==1.0\n")
     with pytest.raises(EngineError, match=r"requirements.txt.*package index.*lab environment mine"):
@@ -182,7 +182,7 @@ def an_engine_with(wanted: Environment, name: str):
     return Made()
 
 
-def test_what_the_engine_has_nothing_for_is_told_before_its_environment(place, tmp_path):
+def test_workloads_without_a_query_are_reported_before_the_environment(place, tmp_path):
     engine = an_engine_with(locked(place, "1.0"), "mine")
     engine.queries = {"wordcount": None}
     found = workload("event_window")

@@ -200,7 +200,7 @@ def test_an_output_is_as_late_as_the_tuple_whose_processing_emitted_it():
     assert latencies(naive.query(slow), at(0, 1, 10), clock) == [25]
 
 
-def test_what_the_end_of_the_input_lets_go_counts_for_the_last_tuple():
+def test_outputs_at_the_end_of_the_input_count_for_the_last_tuple():
     query = naive.query(naive.counting(TUMBLING))
     assert answer_of(query, at(0, 1, 10))["ts"].tolist() == [10]
     assert answer_of(query, at(0, 1, 10, until_ts=20))["ts"].tolist() == [10]

@@ -87,7 +87,7 @@ def test_an_engine_that_cannot_be_made_fails_the_whole_and_stops_no_other_stage(
     assert f"failed so far: {engines}" in done.stdout
 
 
-def test_without_maven_storm_is_not_made_and_that_is_said(tmp_path):
+def test_without_maven_storm_is_not_made_and_the_reason_is_printed(tmp_path):
     done = run(tmp_path, lacks="mvn")
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "calls").read_text().split().count("engine") == 5
@@ -97,7 +97,7 @@ def test_without_maven_storm_is_not_made_and_that_is_said(tmp_path):
     )
 
 
-def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
+def test_without_valgrind_nothing_is_counted_and_the_reason_is_printed(tmp_path):
     done = run(tmp_path, lacks="valgrind")
     assert done.returncode == 0, done.stdout
     assert "instructions" not in (tmp_path / "calls").read_text().split()
@@ -106,7 +106,7 @@ def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("without", [{"lacks": "cargo"}, {"cargo": "1.85.1"}])
-def test_without_a_rust_that_is_new_enough_timely_is_not_tested_and_that_is_said(tmp_path, without):
+def test_without_a_new_enough_rust_the_tests_of_timely_are_skipped_loudly(tmp_path, without):
     done = run(tmp_path, **without)
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "calls").read_text().split().count("engine") == 7

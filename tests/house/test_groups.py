@@ -32,7 +32,7 @@ def test_spark(number):
     ("processes", "ending"),
     [(2, 5), *(pytest.param(1, at, marks=pytest.mark.full) for at in (0, 11))],
 )
-def test_the_session_goes_on_when_one_of_its_processes_is_gone(
+def test_the_session_continues_when_one_of_its_processes_ends(
     pytester, monkeypatch, processes, ending
 ):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -45,7 +45,7 @@ def test_the_session_goes_on_when_one_of_its_processes_is_gone(
     done.stdout.fnmatch_lines([f"worker * crashed while running *{name}*"])
 
 
-def test_who_must_share_a_process_is_told_by_the_name():
+def test_the_name_selects_tests_that_share_a_process():
     assert group_of("tests/a.py::test_one[spark]") == group_of("tests/b.py::test_of_Spark")
     assert group_of("tests/lab/runner/test_faults.py::test_one") == "kills"
     assert group_of("tests/a.py::test_a_trial_is_killed") == "kills"

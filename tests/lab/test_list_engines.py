@@ -47,7 +47,7 @@ def broken(request, tmp_path: Path, monkeypatch) -> tuple[str, str]:
     return name, reason
 
 
-def test_it_is_told_with_the_reason_and_others_are_listed(capsys, broken):
+def test_a_broken_engine_is_reported_with_the_reason_and_others_are_listed(capsys, broken):
     name, reason = broken
     assert name in names()
     assert call(["list", "engines"]) == EXIT_OK

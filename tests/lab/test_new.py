@@ -46,7 +46,7 @@ def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, by_pip, tm
 
 
 @pytest.mark.parametrize("what", ["engine", "workload"])
-def test_what_builds_and_tests_leave_in_a_package_is_not_committed(what, tmp_path, capsys):
+def test_files_of_builds_and_tests_are_not_committed(what, tmp_path, capsys):
     assert call(["new", what, "my-own", "--in", str(tmp_path)]) == EXIT_OK
     package = tmp_path / "my-own"
     git(package, "init", "-q")

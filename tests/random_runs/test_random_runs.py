@@ -51,7 +51,7 @@ def first_finding(campaign, name, *, shrink):
 
 
 @pytest.mark.parametrize("name", ["wrong", pytest.param("now and then", marks=pytest.mark.full)])
-def test_a_wrong_answer_is_found_and_shrunk_to_what_it_takes(name):
+def test_a_wrong_answer_is_found_and_shrunk(name):
     with Campaign(PLANTED) as campaign:
         found = first_finding(campaign, name, shrink=True)
     assert found.outcome.kind == WRONG

@@ -60,7 +60,7 @@ def test_rows_that_had_an_oracle_or_do_not_say_are_not_marked(page_of, trial, sa
     assert "All answers are right: every one equals the oracle&#39;s." in page
 
 
-def test_a_cell_without_a_number_is_not_said_to_be_right(page_of, trial):
+def test_a_cell_without_a_number_is_not_called_right(page_of, trial):
     _, page = page_of([trial(), trial("spark", status="wrong_output", reason="1", **REFERENCE)])
     assert "All answers of 1 cell are right: they equal the oracle&#39;s." in page
 

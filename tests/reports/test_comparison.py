@@ -64,7 +64,7 @@ def test_colours_agree_with_the_words(runs):
     assert 'class="unclear"' in page and 'class="status bad"' in page
 
 
-def test_the_page_says_what_differs_and_nothing_else(runs):
+def test_the_page_states_the_differences_and_nothing_else(runs):
     page = told(*runs)
     section = words(page[page.index('id="differs"') :])
     assert f"Vcs: commit {'a' * 40} {'b' * 40} {'c' * 40}" in section

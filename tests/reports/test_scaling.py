@@ -31,7 +31,7 @@ def because(found):
 BUSY = '["load average 2.40 on 2 cores, and 1.3 cores busy beside the lab"]'
 
 
-def test_without_a_number_that_explains_it_no_reason_is_given(found):
+def test_no_reason_is_stated_without_a_number_that_explains_it(found):
     (one,) = found({"cpu_s": 0.194}, {"cpu_s": 0.194})
     assert one.ratio == pytest.approx(0.5)
     assert one.is_apart and not one.doubt
@@ -61,7 +61,7 @@ def test_each_stored_number_gives_its_reason_and_no_other(found, row, said):
 
 
 @pytest.mark.parametrize(("took_ns", "told"), [(300, True), (20, False)])
-def test_work_between_synchronizations_is_set_against_what_one_takes(found, took_ns, told):
+def test_work_between_synchronizations_is_compared_with_the_cost_of_one(found, took_ns, told):
     # 40 M events, 400,000 synchronizations: 100 events, 0.485 us of CPU time with one worker.
     counters = json.dumps({"synchronizations": 400_000, "sync_median_ns": took_ns})
     said = because(found({"counters": counters}))

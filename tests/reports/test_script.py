@@ -222,7 +222,7 @@ def test_hostile_text_stays_text_whatever_the_script_does_with_it(page_of_run, t
     assert seen == ["Stream lab: sample", 0, 2, 9]  # its reason has the words, too
 
 
-def test_paper_gets_what_is_folded_and_the_screen_gets_it_folded_again(page_of_run, typical):
+def test_folded_parts_are_open_on_paper_and_folded_again_on_screen(page_of_run, typical):
     seen = ask(
         page_of_run(typical),
         """

@@ -40,14 +40,14 @@ def test_the_noise_is_stated_and_much_of_it_is_a_doubt(trial, rates, mark, words
     assert said.mark == mark and words in said.noise
 
 
-def test_what_is_missing_is_neither_good_nor_a_failure(trial):
+def test_an_incomplete_run_is_neither_good_nor_a_failure(trial):
     once = cells([trial()])
     for incomplete in ({"missing": ["another"]}, {"complete": False}):
         said = statement(once, **incomplete)
         assert said.mark == "doubt" and "incomplete" in said.verdict
 
 
-def test_an_unsupported_cell_beside_a_right_one_is_no_failure(trial):
+def test_an_unsupported_cell_is_no_failure_if_another_is_right(trial):
     rows = [trial(), trial("spark", variant="streaming", status="unsupported")]
     assert statement(cells(rows)).mark == "good"
 

@@ -215,7 +215,7 @@ def test_damaged_trial_record_is_named_in_the_error(tmp_path):
         (row(status="fine"), "it has status 'fine'"),
     ],
 )
-def test_trial_record_that_does_not_say_what_was_run_is_named(tmp_path, record, told):
+def test_trial_record_without_its_workload_or_engine_is_named(tmp_path, record, told):
     store_meta(tmp_path, {})
     (tmp_path / "trials").mkdir()
     (tmp_path / "trials" / "a-r1.json").write_text(json.dumps(record))

@@ -200,7 +200,7 @@ def test_a_file_that_holds_no_workload_is_refused_with_place_and_remedy(tmp_path
     assert all(text in said for text in expected), said
 
 
-def test_what_is_not_there_is_refused_with_a_remedy(tmp_path: Path, monkeypatch):
+def test_missing_workloads_are_refused_with_a_remedy(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = refused("none.py")
     assert f"{tmp_path / 'none.py'} cannot be read: No such file" in said
@@ -222,7 +222,7 @@ def test_a_name_that_two_packages_announce_is_refused_with_both(site: Path):
     assert "uninstall one of them" in said
 
 
-def test_a_package_that_fails_takes_nobody_with_it(site: Path, capsys):
+def test_a_package_that_fails_leaves_the_others_usable(site: Path, capsys):
     (site / "raising_plug_in.py").write_text("\n\nraise ValueError('bad day')\n")
     announce(site, "raising", raising="raising_plug_in:WORKLOAD", lacking="not_there:WORKLOAD")
     user_file(site, "renamed_plug_in.py", name="renamed")

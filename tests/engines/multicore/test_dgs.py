@@ -121,7 +121,7 @@ def test_an_input_that_the_core_cannot_read_is_refused(ts, values, said):
         (2, "nosuch", "no variant 'nosuch'"),
     ],
 )
-def test_what_it_cannot_do_it_says(workers, variant, reason, tmp_path):
+def test_the_engine_states_its_limits(workers, variant, reason, tmp_path):
     data = generated("event_window", 10)
     task = task_of("event_window", data, tmp_path, variant, workers=workers)
     assert reason in MulticoreEngine().unsupported(task)

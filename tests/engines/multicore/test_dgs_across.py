@@ -49,7 +49,7 @@ def test_an_index_beyond_the_members_is_an_error_that_names_the_function():
         run_native("dgs", program, plugs(200), workers=2)
 
 
-def test_too_many_outputs_are_an_error_that_says_what_to_raise():
+def test_too_many_outputs_are_an_error_that_names_the_limit_to_raise():
     def twice(own, members, event, out):
         for _ in range(100_000):
             out.emit(event.ts, 0, 0, 0, 0)

@@ -184,7 +184,7 @@ def test_settings_out_of_range_are_refused_by_the_core():
             _core.DgsRun(settings, max_outputs_per_event=1, itemsizes=[8, 8])
 
 
-def test_a_run_keeps_the_arrays_it_is_given_until_it_goes():
+def test_a_run_holds_its_arrays_until_it_is_destroyed():
     run = _core.DgsRun(RunSettings().for_core(OUTPUT), max_outputs_per_event=1, itemsizes=[8, 8])
     ts = np.arange(1000, dtype=np.int64)
     kept = weakref.ref(ts)

@@ -349,7 +349,7 @@ def misspelt(w, t, out):
         ({"keys": by_text}, r"keys function by_text \(.*does not compile"),
     ],
 )
-def test_what_does_not_compile_is_named_with_the_function(functions, message):
+def test_code_that_does_not_compile_is_named_with_the_function(functions, message):
     operator = replace(turning().operators[0], **functions)
     with pytest.raises(EngineError, match=message):
         native(asked(operator), numbers((0, 1.0)))

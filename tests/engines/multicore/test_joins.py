@@ -120,7 +120,7 @@ def test_an_offered_load_loses_nothing_and_times_every_output(variant, workers, 
     assert measured.sent.own_thread and measured.sent.lag.counts.sum() == measured.events
 
 
-def test_the_adapter_runs_them_and_says_what_it_cannot(tmp_path):
+def test_the_adapter_runs_user_commands_and_states_its_limits(tmp_path):
     found = workload("scale_join").bound({"ws_ms": 200})
     data = generated(found, {"highest": 300}, 1_000, 1)
     task = task_of(found, data, tmp_path, ADHOC, workers=2, batch=64)

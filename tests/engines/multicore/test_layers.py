@@ -82,7 +82,7 @@ def side_by_side(records):
     return input_of(("reading",), (0, ts, columns), (0, ts, columns))
 
 
-def test_without_determinism_the_comparison_says_what_went_wrong():
+def test_without_determinism_the_comparison_names_the_difference():
     data = side_by_side(20_000)
     for name, fault in (("stateless", "out_of_order"), ("keys first", "wrong")):
         asked, output = GRAPHS[name]
@@ -97,7 +97,7 @@ def test_without_determinism_the_comparison_says_what_went_wrong():
             assert_equal(wanted, run(asked, data, determinism=determinism, **how)[1], output)
 
 
-def test_counters_and_plan_tell_what_a_layer_costs():
+def test_counters_and_plan_show_the_cost_of_a_layer():
     asked, _ = GRAPHS["keys first"]
     data = readings(4000, 2, 1)
     for determinism, threads, mergers, queues, logs in (
@@ -148,7 +148,7 @@ def test_failures_name_the_operator():
         run(pipeline("raises", keyed(raises)), readings(500, 2, 1), workers=2, batch=4)
 
 
-def test_what_channels_cannot_take_is_refused():
+def test_queries_that_channels_cannot_run_are_refused():
     asked, _ = GRAPHS["stateless"]
     data = readings(5, 1, 1)
     wide = np.dtype([("ts", np.int64), ("last", np.int64, (3,))])

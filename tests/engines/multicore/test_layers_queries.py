@@ -72,7 +72,7 @@ def two_streams_apart(count):
     return two_streams(count, apart=count)
 
 
-def test_without_determinism_the_comparison_says_what_went_wrong():
+def test_without_determinism_the_comparison_names_the_difference():
     # Of one time each: whatever comes first, blocks of it are longer than a window.
     asked, data = RANDOM["tumbling"], two_streams(20_000, apart=0)
     how = {"workers": 2, "batch": 16, "link_rows": 256}
@@ -112,7 +112,7 @@ def emit_thrice(w, out):  # so that a chunk of memory has room for one of the la
         out.emit(w[0].key, w[0].sum, n)
 
 
-def test_records_beyond_what_an_operator_said_end_the_run():
+def test_records_beyond_an_operators_declaration_end_the_run():
     asked = query("generous", Window(advance=3, size=3), expire=emit_thrice)
     keys = 120_000  # of one tuple; what they give when the window ends is more than a chunk
     ids = ListColumn(values=np.arange(keys, dtype=np.int32), offsets=np.array([0, keys, keys]))
@@ -146,7 +146,7 @@ def test_a_function_that_raises_ends_the_run_and_is_named(functions):
         run(asked, two_streams_apart(1000), workers=2, link_rows=4)
 
 
-def test_what_does_not_run_as_a_graph_is_refused_with_a_reason():
+def test_a_workload_that_is_no_graph_is_refused_with_a_reason():
     chain = CHAINS["aggregate twice"]
     assert "has 2 operators" in str(check_graph(chain, OPERATOR))
     assert "needs an order" in str(check_graph(JOIN, NONE))

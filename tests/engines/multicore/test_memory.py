@@ -139,5 +139,5 @@ def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
     assert re.match(rf"multicore: {thread} \d: {table}{grow} give fewer keys", said), said
 
 
-def test_what_lacks_memory_is_a_memory_error_for_who_knows_no_engines():
+def test_lack_of_memory_is_a_memory_error_without_knowledge_of_engines():
     assert issubclass(OutOfMemoryError, MemoryError)

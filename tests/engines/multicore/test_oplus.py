@@ -91,7 +91,7 @@ def test_joins_by_key_read_any_number_of_streams_of_each_side():
     assert reason is not None and 'join_form = "operator10", which reads any' in reason
 
 
-def test_what_the_core_cannot_run_is_refused_with_a_reason():
+def test_programs_that_the_core_cannot_run_are_refused_with_a_reason():
     operator = Operator(
         name="stored",
         inputs=(FIRST,),
@@ -224,7 +224,7 @@ def test_a_later_operator_that_cannot_run_is_refused(second, said):
     assert reason is not None and said in reason
 
 
-def test_a_controller_needs_what_measuring_gives():
+def test_a_controller_needs_measured_parameters():
     script = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 2]]}
     how = {"measure": False, "max_instances": 2, "controller": script}
     with pytest.raises(UnsupportedError, match="remove the option measure = false"):

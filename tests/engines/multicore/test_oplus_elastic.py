@@ -121,7 +121,7 @@ def test_random_mappings_of_its_first_operator_change_no_answer_of_a_chain(name,
     assert sorted_rows(got) == sorted_rows(answer_of(query, data))
 
 
-def test_there_are_threads_for_what_a_controller_may_ask(tmp_path):
+def test_there_are_threads_for_every_request_of_a_controller(tmp_path):
     options = {"controller": {"kind": "thresholds", "max": 3}}
     data = ordinary_input(workload("scale_join"))
     task = task_of("scale_join", data, tmp_path, "vsn", batch=16, options=options)

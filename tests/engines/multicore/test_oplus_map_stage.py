@@ -114,7 +114,7 @@ def reads_words(w, t, out):
     w[0].count += len(t.words)
 
 
-def test_what_cannot_run_behind_a_map_stage_is_refused_with_the_remedy():
+def test_queries_that_cannot_follow_a_map_stage_are_refused_with_the_remedy():
     words = workload("wordcount").program
     (operator,) = words.operators
     listed = map_stage.check_query(

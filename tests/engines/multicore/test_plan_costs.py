@@ -61,7 +61,7 @@ def test_measured_costs_are_the_true_ones(name, events, params, skip_ns, rel):
     assert found.cores == 2
 
 
-def test_what_a_run_takes_to_begin_is_no_cost_of_its_events():
+def test_the_start_of_a_run_is_no_cost_of_its_events():
     data, machine = generated("event_window", 300_000, values_per_barrier=1_000), Machine()
     program = workload("event_window").program
     found = measure_costs(program, data, lambda *run: 5e4 + machine.timed(*run), 2)
@@ -69,7 +69,7 @@ def test_what_a_run_takes_to_begin_is_no_cost_of_its_events():
         assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.05)
 
 
-def test_what_two_workers_take_to_meet_is_not_below_what_one_takes_for_both():
+def test_the_meeting_of_two_workers_costs_no_less_than_one_worker_for_both():
     """One that has both leaves goes from one's input to the other's, here for 500 ns each time."""
     data = generated("event_window", 300_000, values_per_barrier=1_000)
 
@@ -136,7 +136,7 @@ def test_every_optimizers_plans_run_and_give_the_oracles_answer(name, optimizer)
     assert 1 <= measured.counters["workers_used"] <= 4
 
 
-def test_workers_that_the_plan_is_not_for_are_not_started_and_that_is_said(monkeypatch):
+def test_workers_beyond_the_plan_are_not_started_and_reported(monkeypatch):
     """With a barrier for each value, one worker is quicker by the costs of an ordinary machine."""
     monkeypatch.setattr(dgs_run, "measure_costs", lambda *_: TRUE)
     found = workload("event_window")
@@ -162,7 +162,7 @@ def test_costs_of_a_plan_that_is_only_shown_are_measured():
     assert costs.cores >= 1
 
 
-def test_under_a_load_costs_are_measured_at_full_speed_and_the_load_is_kept():
+def test_under_a_load_costs_are_measured_at_full_speed_and_the_load_stays():
     found = workload("event_window")
     data = generated("event_window", 30_000, values_per_barrier=10)
     how = {"workers": 2, "batch": 64, "ring_blocks": LOAD_RING_BLOCKS, "optimizer": "cost"}

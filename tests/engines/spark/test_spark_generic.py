@@ -145,7 +145,7 @@ def test_a_program_that_workers_would_not_find_is_refused(own, tmp_path):
 
 
 @pytest.mark.parametrize("variant", GENERIC)
-def test_what_cannot_be_run_is_refused_with_the_reason(variant, tmp_path):
+def test_impossible_runs_are_refused_with_the_reason(variant, tmp_path):
     chosen = workload("event_window")
     given = spark_task(chosen, ordinary_input(chosen), tmp_path, variant=variant)
     load = load_at_once([stream.rows for stream in given.dataset.streams])

@@ -151,7 +151,7 @@ def words(flow, workers=3):
     return segments(flow, Alphabet(kinds=flow.kinds), workers).description
 
 
-def test_what_reads_the_keys_of_a_sort_is_with_it_and_needs_no_shuffle():
+def test_readers_of_the_keys_of_a_sort_need_no_shuffle():
     assert words(averages()) == "3 groups"
 
 
@@ -208,7 +208,7 @@ def beginning(flow, *times, until_ts):
     return Input(alphabet=Alphabet(kinds=flow.kinds), streams=(stream,), until_ts=until_ts)
 
 
-def test_a_stateless_operator_is_given_a_marker_once_however_many_groups_there_are():
+def test_a_stateless_operator_gets_a_marker_once_for_any_number_of_groups():
     flow = grown(keyed("a", 0), unordered("b"), stateless("c", 0, rekey=False, ticks=True))
     assert words(flow) == "3 groups"
     found = run(flow, beginning(flow, 0, until_ts=13), 3, [[0, 0]], 1)

@@ -88,7 +88,7 @@ def test_windows_that_are_open_at_the_end_are_flushed(spark, tmp_path):
     assert rows_of(answer) == by_pandas(data, advance=10, size=25)
 
 
-def test_what_cannot_be_run_is_refused_with_the_reason(tmp_path):
+def test_impossible_runs_are_refused_with_the_reason(tmp_path):
     chosen = workload("event_window")
     task = spark_task(chosen, ordinary_input(chosen), tmp_path, variant="native")
     load = load_at_once([stream.rows for stream in task.dataset.streams])

@@ -42,7 +42,7 @@ def test_imported_runs_are_compared_and_marked(names, capsys):
     assert "0.500" in said and "worse" in said and f"- {COMMAND}: {NEVER}" in said
 
 
-def test_imported_runs_are_gated_on_what_their_files_have(names, capsys):
+def test_imported_runs_are_gated_on_the_metrics_of_their_files(names, capsys):
     assert call(["gate", "--baseline", names[0], "--run", names[1]]) == EXIT_GATE
     said = capsys.readouterr().out
     assert "2.000" in said and "REGRESSION" in said and NEVER in said and "cpu" not in said

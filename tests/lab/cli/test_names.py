@@ -59,7 +59,7 @@ def completed(*words):
     return [(item.value, item.type) for item in found]
 
 
-def test_names_of_what_there_is_are_completed(dataset, tmp_path):
+def test_existing_names_are_completed(dataset, tmp_path):
     (tmp_path / "runs" / "20260101-mine").mkdir(parents=True)
     (tmp_path / "runs" / "20260101-mine" / "run.json").write_text("{}")
     assert completed("rep") == [("report", "plain")]

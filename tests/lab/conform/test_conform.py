@@ -57,7 +57,7 @@ def installed(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_what_is_right_is_counted_and_what_is_refused_has_its_reason(installed, capsys):
+def test_right_cases_are_counted_and_refused_ones_have_a_reason(installed, capsys):
     asked = ("--workload", "wordcount", "--workload", "event_window", "--workload", "paircount")
     assert call(["conform", "mine", *asked]) == EXIT_OK
     head, row, refused, unsupported, why = capsys.readouterr().out.splitlines()
@@ -91,7 +91,7 @@ def test_as_json_every_case_has_its_state(installed, capsys):
     assert len(one["cases"]) == 8
 
 
-def test_what_cannot_be_tried_is_a_user_error(installed, capsys):
+def test_an_impossible_case_is_a_user_error(installed, capsys):
     for asked, said in (
         (["nosuch"], "no engine 'nosuch'"),
         (["mine", "--variant", "fast"], "engine mine has no variant 'fast'; there is batch"),

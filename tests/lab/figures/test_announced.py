@@ -37,7 +37,9 @@ def test_an_announced_figure_is_listed(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("paper", BROKEN)
-def test_a_broken_one_is_told_and_the_others_are_there(paper, tmp_path, monkeypatch, capsys):
+def test_a_broken_figure_is_reported_and_the_others_are_listed(
+    paper, tmp_path, monkeypatch, capsys
+):
     code, why = BROKEN[paper]
     announce(tmp_path, monkeypatch, paper, code)
     assert call(["list", "figures"]) == EXIT_OK

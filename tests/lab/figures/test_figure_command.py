@@ -47,7 +47,7 @@ def again(done):
     return call_again, [str(run) for run in runs]
 
 
-def test_a_figure_runs_its_stages_draws_and_says_what_came_of_it(done):
+def test_a_figure_runs_its_stages_draws_and_prints_its_verdict(done):
     root, runs, said = done
     assert [run.name.partition("-")[2] for run in runs] == ["toy-1-rates", "toy-1-latency"]
     out = root / "out"
@@ -139,7 +139,7 @@ def test_a_dry_run_shows_the_cells_and_runs_nothing(again, done, capsys):
 
 
 @pytest.mark.usefixtures("done")
-def test_what_a_figure_lacks_is_named_where_it_is_listed_and_when_it_is_asked_for(capsys):
+def test_the_missing_engine_of_a_figure_is_named_in_the_list_and_on_request(capsys):
     assert call(["list", "figures"]) == EXIT_OK
     said = capsys.readouterr().out
     assert "toy:1  a toy; available" in said

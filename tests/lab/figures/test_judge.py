@@ -75,7 +75,7 @@ def test_without_a_number_nothing_is_judged(measured):
     assert found.reason == "it has no verified number"
 
 
-def test_what_is_blocked_is_not_judged_however_good_the_number_is():
+def test_a_blocked_claim_is_not_judged_however_good_the_number_is():
     found = judged(blocked.near(steady(2.37), 2.37, 2.37, 0.2, "x"))
     assert (found.outcome, found.reason, found.measured) == (NOT_JUDGED, LACK, "2.37 x")
 
@@ -102,7 +102,7 @@ def test_one_trial_is_drawn_and_not_judged():
     assert (found.reason, found.measured) == ("one trial: drawn, not judged", "1.3 x")
 
 
-def test_two_repetitions_decide_nothing_and_say_what_they_indicate():
+def test_two_repetitions_indicate_but_decide_nothing():
     found = judged(asked.shape(cell_median([1.3, 1.4]), 1.0, UP, "x"))
     assert (found.outcome, found.indicates, found.repetitions) == (INCONCLUSIVE, MET, 2)
     assert (found.low, found.high) == (None, None)
@@ -111,7 +111,7 @@ def test_two_repetitions_decide_nothing_and_say_what_they_indicate():
     )
 
 
-def test_what_does_not_vary_is_judged_by_one_trial_where_that_is_asked_for():
+def test_values_that_do_not_vary_are_judged_by_one_trial_on_request():
     (found,) = judge([asked.shape(cell_median([1.3]), 1.0, UP, "x")], fewest=1)
     assert found.indicates == MET
 
@@ -128,7 +128,7 @@ def test_a_need_says_what_did_not_happen(seen, lack):
     assert found.needs == (need,)
 
 
-def test_a_ratio_with_an_upper_bound_alone_is_not_said_to_be_at_least_0():
+def test_a_ratio_with_only_an_upper_bound_is_not_called_at_least_0():
     assert judged(asked.shape(steady(1.3), 0.0, 2.0, "x")).reason.startswith("at most 2 x; ")
     assert judged(asked.shape(steady(1.3), 1.0, 2.0, "x")).reason.startswith("at least 1 x and at ")
 
@@ -145,7 +145,7 @@ def test_an_inconclusive_claim_says_its_interval_and_how_many_repetitions_would_
     assert judged(asked.shape(again, 1.0, UP, "x")).outcome == MET
 
 
-def test_what_lies_on_its_bound_is_never_told():
+def test_a_value_on_its_bound_is_never_reported():
     found = judged(asked.shape(cell_median([0.9, 1.0, 1.111, 0.95, 1.053]), 1.0, UP))
     assert f"even {MOST_REPETITIONS} repetitions would not decide" in found.reason
 

@@ -57,7 +57,7 @@ PROGRAM = DGSProgram(
 '''
 
 
-def test_what_dependence_forks_and_joins_say_and_call_alone_is_the_parallelization():
+def test_dependence_forks_and_joins_alone_are_the_parallelization():
     code = _code(SOURCE)
     lines = SOURCE.splitlines()
     parallel = _parallel(ast.parse(SOURCE)) & code

@@ -61,7 +61,7 @@ figure_of_each = pytest.mark.parametrize("figure", FIGURES, ids=[figure.id for f
 
 
 @figure_of_each
-def test_every_claim_states_what_must_have_happened(outcomes, figure):
+def test_every_claim_states_its_preconditions(outcomes, figure):
     claims = outcomes(figure, EVERYTHING)
     assert claims
     for claim in claims:

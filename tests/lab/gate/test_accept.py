@@ -44,7 +44,7 @@ reason = "ordered output costs a merge"
 """
 
 
-def test_a_listed_regression_is_accepted_and_its_use_is_told(accepted):
+def test_a_listed_regression_is_accepted_and_its_use_is_reported(accepted):
     found = apply_accepted(report(), accepted(ENTRY), TODAY)
     assert found.lines[0].word is Verdict.ACCEPTED and not found.failed
     assert "accepted up to 1.1" in found.notes[0]
@@ -72,7 +72,7 @@ def test_an_entry_that_is_not_needed_changes_nothing(accepted):
     assert found.lines[0].word is Verdict.UNCHANGED and found.notes == []
 
 
-def test_an_entry_for_an_unknown_cell_is_told_and_loses_no_report(accepted):
+def test_an_entry_for_an_unknown_cell_is_reported_and_loses_no_report(accepted):
     found = apply_accepted(report(cell="wordcount/x"), accepted(ENTRY), TODAY)
     assert found.failed and found.lines == report(cell="wordcount/x").lines
     assert "[[accept]] 1: no cell matches 'event_window/*'" in found.notes[0]

@@ -61,7 +61,7 @@ SLOWER = [rate / 1.1 for rate in RATES]
 INCLUDED = {"batch": 4096, "unit": "block", "origin": "memory", "also_timed": "nothing"}
 
 
-def test_compare_says_what_the_rates_include(stored, capsys):
+def test_compare_states_the_conditions_of_rates(stored, capsys):
     assert (
         call(["compare", stored("old", RATES, **INCLUDED), stored("new", SLOWER, **INCLUDED)])
         == EXIT_OK
@@ -93,7 +93,7 @@ def test_compare_prints_ratios_and_writes_markdown_and_pictures(stored, tmp_path
     assert CELL in (tmp_path / "out" / "ratios-cpu.svg").read_text()
 
 
-def test_compare_marks_and_greys_what_shows_no_difference(stored):
+def test_compare_marks_and_greys_lines_without_a_difference(stored):
     names = [stored("old", RATES), stored("same", RATES)]
     said = CliRunner().invoke(compare, names, color=True).output
     grey = [line for line in said.splitlines() if line.startswith("\x1b[2m")]
@@ -169,7 +169,7 @@ def test_compare_takes_only_the_metrics_that_are_named(stored, capsys):
     assert "| cpu" in said and "| throughput" not in said
 
 
-def test_planted_work_is_told(stored, capsys):
+def test_planted_work_is_reported(stored, capsys):
     names = [stored("old", RATES), stored("new", SLOWER, planted_slowdown=0.1)]
     assert call(["compare", *names]) == EXIT_OK
     assert "new was run with 10% of planted busy work" in capsys.readouterr().out

@@ -63,7 +63,7 @@ def test_a_submodule_of_a_submodule_is_named(repo, part, tmp_path):
     assert "the submodule part/inner is not checked out" in said and "--init --recursive" in said
 
 
-def test_settings_and_hooks_of_the_user_do_not_change_what_is_checked_out(repo, part, tmp_path):
+def test_settings_and_hooks_of_the_user_do_not_change_the_checkout(repo, part, tmp_path):
     add_submodule(repo, part)
     settings = ("submodule.recurse", "true"), ("color.ui", "always"), ("status.short", "true")
     for name, value in (*settings, ("core.hooksPath", str(tmp_path / "hooks"))):
@@ -114,7 +114,7 @@ def test_changes_inside_a_submodule_are_reported_and_its_commit_is_taken(repo, p
     assert revision.left_out == ("uncommitted changes in the submodule part are in neither arm",)
 
 
-def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
+def test_missing_files_of_a_failed_build_are_named(repo, part, tmp_path):
     add_submodule(repo, part)
     git(repo.folder, "clone", "-q", str(part), "nested")
     with (

@@ -53,7 +53,7 @@ def test_several_files_a_side_gate(tmp_path, capsys):
     assert said.count("REGRESSION") == 1 and "Gate FAILED: 1 of 2" in said
 
 
-def test_a_benchmark_that_is_gone_from_the_new_files_fails(tmp_path, capsys):
+def test_a_benchmark_missing_from_the_new_files_fails(tmp_path, capsys):
     old, new = bench_file(tmp_path, "o", a=1.0, b=1.0), bench_file(tmp_path, "n", a=1.0)
     assert gate(new, old) == EXIT_GATE
     assert "new: no trial" in capsys.readouterr().out
@@ -143,7 +143,7 @@ def test_other_tools_files_are_named_as_such(tmp_path, refused, tool):
 
 
 @pytest.mark.parametrize("content", [b"", b"goos: linux", b"\xff\xfe\x00", b"[" * 100_000, b"\x80"])
-def test_what_is_no_json_is_refused_by_name(tmp_path, refused, content):
+def test_a_file_that_is_no_json_is_refused_by_name(tmp_path, refused, content):
     file = tmp_path / "odd.json"
     file.write_bytes(content)
     assert "odd.json: cannot be read as JSON" in refused(file)

@@ -89,7 +89,7 @@ def test_every_engine_and_workload_of_the_tree_is_let_through():
         ("HEAD", {"PATH": "/nowhere"}, "git ls-files"),
     ],
 )
-def test_what_cannot_be_built_is_one_sentence(
+def test_an_impossible_build_is_one_sentence(
     checked_out, tmp_path, revision, env, named, monkeypatch, capsys
 ):
     path, data = matrix(tmp_path, "fake"), tmp_path / "data"

@@ -30,7 +30,7 @@ LINES = [
 REPORT = GateReport(old="main", new="branch", rule="two stages", lines=LINES, notes=["logs: here"])
 
 
-def test_the_text_has_the_numbers_and_says_what_failed():
+def test_the_text_has_the_numbers_and_the_failures():
     text = as_text(REPORT)
     assert text.startswith("Gate FAILED: 2 of 5")
     for part in ("1.123", "1.100 - 1.150", "1.200", "2.0 %", "1.3 %", "logs: here", "main"):
@@ -119,7 +119,7 @@ def test_junit_counts_failures_and_skips_and_escapes_words(tmp_path):
     assert cases["a/b", "cpu"].find("failure") is None
 
 
-def test_a_summary_is_appended_to_what_is_there(tmp_path):
+def test_a_summary_is_appended_to_an_existing_one(tmp_path):
     path = tmp_path / "summary.md"
     path.write_text("# Job\n")
     write_report(REPORT, "markdown", path)
@@ -144,7 +144,7 @@ def told(*, outputs, offered=1000.0):
     return list(describe_outputs({"a/cell": pair}, [METRICS["wall"], METRICS["p99"]]))
 
 
-def test_what_a_quantile_needs_is_stated_with_the_remedy():
+def test_the_outputs_that_a_quantile_needs_are_stated_with_the_remedy():
     (words,) = told(outputs=2500)
     assert "a/cell: p99 needs 10,000 outputs" in words and "a trial has 2,500" in words
     assert words.endswith("increase window_s or the rate 4 times")

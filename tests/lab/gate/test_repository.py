@@ -91,7 +91,7 @@ def test_the_documented_commands_pass(repo, monkeypatch):
         assert call(words) in (EXIT_OK, EXIT_INCONCLUSIVE), command
 
 
-def test_a_build_that_fails_shows_the_end_of_what_it_said(repo, capsys):
+def test_a_failed_build_shows_the_end_of_its_output(repo, capsys):
     build = "read line || echo 'no input'; echo 'widget.h: no such file' >&2; exit 3"
     assert gate(repo, "--build", build) == EXIT_USER_ERROR
     err = capsys.readouterr().err
@@ -130,7 +130,7 @@ def test_an_interrupted_build_is_ended_with_all_that_it_started(repo, tmp_path):
     assert git(repo.folder, "worktree", "list").count("\n") == 0
 
 
-def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, tmp_path):
+def test_uncommitted_changes_are_measured_as_a_commit_and_reported(repo, tmp_path):
     repo.works(3 * ROUNDS)
     revisions = (resolve(repo.folder, "main"), commit_working_tree(repo.folder))
     with repo.arms(tmp_path) as arms:
@@ -165,9 +165,7 @@ def test_arms_share_no_cache_of_compiled_code(repo, tmp_path):
             )
 
 
-def test_an_engine_that_is_installed_beside_the_repository_is_refused(
-    repo, tmp_path, capsys, monkeypatch
-):
+def test_an_engine_installed_outside_the_repository_is_refused(repo, tmp_path, capsys, monkeypatch):
     installed = tmp_path / "installed"
     facts = installed / "elsewhere-1.0.dist-info"
     facts.mkdir(parents=True)
@@ -305,7 +303,7 @@ def test_a_workload_outside_the_repository_is_refused(repo, tmp_path, capsys):
 
 
 @pytest.mark.full
-def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo, capsys):
+def test_a_cell_of_only_the_new_revision_is_reported_and_compares_nothing(repo, capsys):
     git(repo.folder, "checkout", "-q", "--orphan", "bare")
     git(repo.folder, "rm", "-rqf", "--cached", ".")
     git(repo.folder, "commit", "-q", "--allow-empty", "-m", "Nothing yet")
@@ -328,7 +326,7 @@ def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo
         ),
     ],
 )
-def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, reference, capsys):
+def test_a_reference_of_only_the_new_revision_is_reported_as_added(repo, reference, capsys):
     path = reference if reference.endswith(".py") else reference.split(":")[0].replace(".", "/")
     (repo.folder / "fresh").mkdir()
     repo.has_workload(f"{path.removesuffix('.py')}.py", "mine")
@@ -357,7 +355,7 @@ def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, refer
         (["--baseline", "old"], "--repo requires --against"),
     ],
 )
-def test_what_cannot_be_gated_is_one_sentence(repo, arguments, told, capsys):
+def test_an_impossible_gate_is_one_sentence(repo, arguments, told, capsys):
     assert call(["gate", "--repo", ".", str(repo.matrix), *arguments]) == EXIT_USER_ERROR
     err = capsys.readouterr().err
     assert told in err and "Traceback" not in err
@@ -451,7 +449,7 @@ def test_a_commit_is_checked_out_whole_whatever_its_repository_lacks(repo, tmp_p
     assert git(folder, "diff", "--name-only", "HEAD~", "HEAD") == "pyproject.toml"
 
 
-def test_the_lab_is_not_built_for_who_stands_in_another_repository(repo, capsys):
+def test_the_lab_is_not_built_from_another_repository(repo, capsys):
     assert call(["gate", "--against", "main", str(repo.matrix)]) == EXIT_USER_ERROR
     err = capsys.readouterr().err
     assert f"{repo.folder} is not the lab's source" in err and f"--repo {repo.folder}" in err

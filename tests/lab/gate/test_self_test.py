@@ -69,7 +69,7 @@ def test_statuses_are_called_in_both_stages_or_not_at_all():
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_every_plant_is_a_field_of_a_trial_and_is_meant_for_a_metric(experiment):
+def test_every_plant_is_a_field_of_a_trial_and_belongs_to_a_metric(experiment):
     assert len(expand(parse_matrix(experiment.matrix, "a test's matrix"))) == 1
     fields = {name for plant in experiment.plants.values() for name in plant}
     assert fields <= set(EngineTrial.__struct_fields__)

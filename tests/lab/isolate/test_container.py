@@ -117,7 +117,7 @@ def test_trial_that_exceeds_its_memory_is_oom(trial):
     assert row["returncode"] == -9
 
 
-def test_an_answer_is_compared_with_the_kept_one_which_a_container_does_not_see(
+def test_an_answer_is_compared_with_the_stored_one_hidden_from_the_container(
     trial, small_dataset, tmp_path
 ):
     dataset = small_dataset()
@@ -134,7 +134,7 @@ def test_an_answer_is_compared_with_the_kept_one_which_a_container_does_not_see(
     assert log.count("# attempt 1\n") == log.count("# attempt 2\n") == 1
 
 
-def test_the_folder_of_kept_answers_is_hidden_from_a_container(tmp_path, small_dataset):
+def test_the_folder_of_stored_answers_is_hidden_from_a_container(tmp_path, small_dataset):
     dataset = small_dataset()
     assert translate(OracleJob(dataset=dataset), tmp_path).hidden == ()  # it is not there yet
     oracle_cache.expected(workload("event_window"), dataset)
@@ -144,7 +144,7 @@ def test_the_folder_of_kept_answers_is_hidden_from_a_container(tmp_path, small_d
 # What the container is allowed.
 
 
-def test_container_sees_only_what_it_is_given(image, tmp_path):
+def test_container_sees_only_its_mounts_and_cores(image, tmp_path):
     data, trial = tmp_path / "data", tmp_path / "trial"
     data.mkdir()
     trial.mkdir()
@@ -173,13 +173,13 @@ def test_container_sees_only_what_it_is_given(image, tmp_path):
     assert (trial / "x").stat().st_uid == os.getuid()
 
 
-def test_container_has_the_cores_of_the_lab_unless_told_otherwise(image, tmp_path):
+def test_container_has_the_cores_of_the_lab_by_default(image, tmp_path):
     code = "import os; print(sorted(os.sched_getaffinity(0)))"
     _, said = contained(image, ["python", "-c", code], tmp_path / "log")
     assert json.loads(said) == sorted(os.sched_getaffinity(0))
 
 
-def test_memory_limit_kills_what_exceeds_it_and_nothing_else(image, tmp_path):
+def test_memory_limit_kills_a_process_only_beyond_it(image, tmp_path):
     code = "bytearray(100 << 20); print('done')"
     outcome, said = contained(image, ["python", "-c", code], tmp_path / "a", memory="200m")
     assert (outcome.returncode, outcome.oom_kills, said) == (0, 0, "done\n")
@@ -207,7 +207,7 @@ def test_everything_that_is_printed_is_in_the_log_each_time(image, tmp_path, tim
 # Nothing is left.
 
 
-def test_container_is_gone_when_the_wait_is_interrupted(image, tmp_path, podman_engine):
+def test_container_is_removed_when_the_wait_is_interrupted(image, tmp_path, podman_engine):
     log = tmp_path / "log"
 
     def interrupt(signum, frame):
@@ -272,7 +272,7 @@ def test_missing_engine_is_an_error_that_names_the_remedy(monkeypatch, tmp_path)
     assert "podman system service" in message and "DOCKER_HOST=" in message
 
 
-def test_an_engine_that_has_gone_since_it_was_asked_is_a_missing_one(monkeypatch):
+def test_an_engine_that_stops_after_its_first_reply_is_missing(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     monkeypatch.setitem(container_engine._api_versions, "tcp://127.0.0.1:9", "1.41")
     with pytest.raises(
@@ -281,7 +281,7 @@ def test_an_engine_that_has_gone_since_it_was_asked_is_a_missing_one(monkeypatch
         check(Isolation(kind="container"))
 
 
-def test_an_engine_is_asked_once_what_it_is(image, monkeypatch):
+def test_the_version_and_kind_of_an_engine_are_requested_once(image, monkeypatch):
     asked = []
     for name in ("info", "version"):
         ask = getattr(DaemonApiMixin, name)
@@ -370,7 +370,7 @@ def test_the_folder_of_a_workloads_own_file_is_there_to_be_read(tmp_path, small_
         ({"memory": "1m"}, "expected 32m or more"),
     ],
 )
-def test_bad_setting_is_named_with_what_it_wants(settings, message):
+def test_bad_setting_is_named_with_the_expected_form(settings, message):
     with pytest.raises(ValueError, match=message):
         Isolation(**settings)
 
@@ -391,7 +391,7 @@ def test_digest_changes_with_the_source_and_with_nothing_else(tmp_path):
     assert source_digest(tmp_path) not in (first, renamed)
 
 
-def test_digest_passes_over_what_no_interpreter_can_read(tmp_path):
+def test_digest_skips_files_that_no_interpreter_can_read(tmp_path):
     (tmp_path / "lab").mkdir()
     (tmp_path / "lab" / "nowhere.py").symlink_to("me@host:1")
     (tmp_path / "lab" / "itself.py").symlink_to("itself.py")

@@ -117,7 +117,7 @@ def test_nothing_outlives_a_command_over_its_time(tmp_path, word, code):
         assert alive(word) == []
 
 
-def test_a_long_list_of_what_was_left_is_cut(tmp_path, word):
+def test_a_long_list_of_leftovers_is_cut(tmp_path, word):
     code = (
         "import os, time\n"
         "for _ in range(130):\n"
@@ -129,7 +129,7 @@ def test_a_long_list_of_what_was_left_is_cut(tmp_path, word):
     assert alive(word) == []
 
 
-def test_what_a_killed_supervisor_had_is_killed_and_the_log_says_so(tmp_path, word):
+def test_the_processes_of_a_killed_supervisor_are_killed_and_the_log_says_so(tmp_path, word):
     log = tmp_path / "log"
     outcome = run_hidden(log, word, "; kill -9 $PPID; sleep 600")
     assert outcome.returncode == -signal.SIGKILL and not outcome.timed_out
@@ -272,7 +272,7 @@ def test_a_signal_whose_exception_is_lost_is_seen_by_the_next_wait(tmp_path, wai
     assert "KeyboardInterrupt" in done.stderr  # Python says what it has dropped
 
 
-def test_the_second_signal_is_kept_and_the_third_is_raised_again():
+def test_the_second_signal_is_held_back_and_the_third_is_raised():
     code = """
 import os, signal
 from streamlab.lab.interrupt import keep_interrupts

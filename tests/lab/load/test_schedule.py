@@ -64,7 +64,7 @@ def test_the_cut_goes_down_to_the_grid_of_the_answer(tmp_path):
         offer(rates, whole, grid=10)
 
 
-def test_the_cut_keeps_whole_event_times_and_what_it_keeps_is_on_schedule(tmp_path):
+def test_the_cut_keeps_whole_event_times_on_schedule(tmp_path):
     whole = dataset_of(tmp_path, [1, 2, 2, 2, 7], [2, 2, 9])
     offered = offer(spec(rate_eps=10.0, warm_up_s=0.1, window_s=0.2), whole)  # 3 events needed
     assert offered.dataset.until_ts == 3

@@ -218,7 +218,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("line", ARGUMENTS)
-def test_file_that_is_none_of_the_labs_is_refused(elsewhere, capsys, line):
+def test_file_of_another_program_is_refused(elsewhere, capsys, line):
     for name in FILES:
         code = call(words_of(line, name))
         assert_one_sentence(code, capsys.readouterr().err, (line, name))

@@ -116,7 +116,7 @@ def test_engine_without_a_variant_for_a_model_gets_its_first_and_says_itself_why
     assert [cell.variant for cell in cells(both + E)] == ["correct", "lose"]
 
 
-def test_variants_that_are_given_are_taken_whatever_the_workload_is():
+def test_requested_variants_are_taken_for_any_workload():
     text = '[[workload]]\nname = "wordcount"\n[[engine]]\nname = "multicore"\n'
     (cell,) = cells(text + 'variants = ["dgs"]\n')
     assert cell.variant == "dgs"
@@ -166,7 +166,7 @@ def test_options_are_judged_by_the_variants_that_the_table_runs():
         cells('[[workload]]\nname = "event_window"\n' + table)
 
 
-def test_engine_table_overrides_what_the_run_says():
+def test_engine_table_overrides_the_run_table():
     by_id = {cell.id: cell for cell in cells(SMALL)}
     assert by_id["event_window/reference/sequential/w1"].repetitions == 1
     assert by_id["event_window/reference/sequential/w1"].timeout_s == 120
@@ -362,7 +362,7 @@ def test_byte_order_mark_and_windows_lines_are_read(tmp_path):
         (lambda path: path.write_bytes(b"\xff"), "cannot read the matrix: it is not UTF-8 text"),
     ],
 )
-def test_file_that_is_no_matrix_is_told_once(tmp_path, make, said):
+def test_file_that_is_no_matrix_is_reported_once(tmp_path, make, said):
     path = tmp_path / "m.toml"
     make(path)
     with pytest.raises(MatrixError, match=f"^{path}{said}" if said.startswith(":") else said):
@@ -467,7 +467,7 @@ def test_matrix_of_the_documentation_is_one():
     assert "event_window/multicore/dgs/w2/b4096/pinned/sustainable" in ids
 
 
-def test_demo_runs_each_engine_beside_its_like_and_real_input_beside_them(small_dataset):
+def test_demo_runs_each_engine_with_comparable_ones_and_with_real_input(small_dataset):
     text = (ROOT / "lab" / "demo.toml").read_text()
     for known in REAL_INPUTS:
         text += as_tables(known, small_dataset(known.workload))

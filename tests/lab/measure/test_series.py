@@ -55,7 +55,7 @@ def test_row_without_a_sample_is_null_and_two_samples_give_the_later():
     assert table["cpu_s"] == [1.5, None, 3.0]
 
 
-def test_backlog_is_what_was_emitted_so_far_less_what_was_consumed_so_far():
+def test_backlog_is_the_emitted_less_the_consumed_events_so_far():
     table = grid_table(
         Recording(phases=phases(3), progress=progress([5, 5, 0], [2, 3, 5], [7, -1, 0]))
     )

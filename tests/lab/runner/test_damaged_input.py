@@ -79,7 +79,7 @@ def test_input_that_is_damaged_during_a_run_gives_no_number_and_is_not_the_engin
     assert run_trial(checked, log=tmp_path / "log", timeout_s=600).columns["status"] == "ok"
 
 
-def test_a_trial_does_not_read_what_the_run_has_checked(checked, tmp_path):
+def test_a_trial_does_not_repeat_the_checks_of_the_run(checked, tmp_path):
     """A checksum that is wrong shows it."""
     wrong = replace(checked.dataset.streams[0], file_sha256="1" * 64)
     streams = (wrong, *checked.dataset.streams[1:])
@@ -103,7 +103,7 @@ def run_verify(capsys, *arguments: str) -> tuple[int, list[str], str]:
     return code, said.out.splitlines(), said.err
 
 
-def test_verify_tells_what_is_whole_and_what_is_damaged(capsys, dataset):
+def test_verify_reports_intact_and_damaged_entries(capsys, dataset):
     catalog = Catalog.default()
     folder = catalog.folder(dataset)
     assert run_verify(capsys)[:2] == (EXIT_OK, [f"{folder.name}  whole"])

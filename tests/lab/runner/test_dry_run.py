@@ -93,7 +93,7 @@ def test_runs_of_other_machines_or_cells_and_damaged_ones_say_nothing(stored, pa
     assert (found.seconds, len(found.unknown)) == (0, 2)
 
 
-def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
+def test_a_dry_run_states_the_time_and_its_exceptions(stored, matrix, capsys):
     path, run_dir = stored
     assert call(["run", str(path), "--dry-run"]) == EXIT_OK
     assert f"about 6 min for the trials of 2 cells, from {run_dir.name} on this" in (
@@ -119,7 +119,9 @@ WORKLOAD = workload(PROGRAM, input=csv("gone.csv", ts="t"))
 
 @pytest.mark.parametrize("how", [["--dry-run"], []])
 @pytest.mark.parametrize("lacking", ["dataset", "file"])
-def test_missing_input_is_told_before_other_input_is_made(how, lacking, matrix, tmp_path, capsys):
+def test_missing_input_is_reported_before_other_input_is_made(
+    how, lacking, matrix, tmp_path, capsys
+):
     path = matrix(["correct"])
     (tmp_path / "own.py").write_text(OWN)
     missing = {

@@ -188,7 +188,7 @@ def test_process_that_the_kernel_kills_for_memory_is_oom(matrix, memory_group):
     assert "was killed by SIGKILL in phase run" in row.reason
 
 
-def test_what_is_touched_before_the_clock_is_within_the_limit_of_the_group(memory_group):
+def test_memory_touched_before_the_clock_is_within_the_limit_of_the_group(memory_group):
     """Or a trial would be killed for memory that its answer may never have needed."""
     program = (
         "from streamlab.workloads.control_group import available_bytes, most_reserved_bytes\n"

@@ -151,7 +151,7 @@ HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
         (("gone.toml",), {}, "gone.toml: cannot read the matrix"),
     ],
 )
-def test_what_cannot_be_run_is_refused(positional, named, said):
+def test_impossible_runs_are_refused(positional, named, said):
     with pytest.raises(LabError, match=re.escape(said)):
         lab.run(*positional, **named)
 

@@ -73,7 +73,7 @@ def asked(stored_run, matrix):
     os.geteuid() != 0 or shutil.which("unshare") is None,
     reason="FULL AND READ-ONLY DISKS ARE NOT TESTED: mounting them needs root and unshare",
 )
-def test_full_and_read_only_disks_are_told_with_their_place(asked, tmp_path):
+def test_full_and_read_only_disks_are_reported_with_their_place(asked, tmp_path):
     run, commands = asked
     command = "unshare", "--mount", "--propagation", "private", sys.executable, "-c", SCRIPT
     done = subprocess.run(
@@ -96,7 +96,7 @@ def test_full_and_read_only_disks_are_told_with_their_place(asked, tmp_path):
     assert odd == []
 
 
-def test_place_below_a_file_is_told(asked, tmp_path, capsys):
+def test_place_below_a_file_is_reported(asked, tmp_path, capsys):
     place = tmp_path / "file"
     place.write_text("")
     run, commands = asked
@@ -114,7 +114,7 @@ def test_report_is_not_written_over_a_folder(asked, tmp_path, capsys):
     assert call(["report", str(asked[0]), "--out", str(tmp_path)]) == EXIT_USER_ERROR
 
 
-def test_accept_list_that_is_not_there_is_told_before_anything_is_read(capsys, tmp_path):
+def test_missing_accept_list_is_reported_before_anything_is_read(capsys, tmp_path):
     arguments = ["gate", "--baseline", "nowhere", "--run", "nowhere"]
     assert call([*arguments, "--accept", str(tmp_path / "none.toml")]) == EXIT_USER_ERROR
     said = capsys.readouterr().err

@@ -67,7 +67,7 @@ def test_unsupported_cell_is_shown_with_its_reason_and_is_no_failure(capsys, mat
     assert any("unsupported: too small" in line for line in out)
 
 
-def test_one_cell_and_one_trial_are_not_told_as_many(capsys, matrix):
+def test_one_cell_and_one_trial_are_in_the_singular(capsys, matrix):
     path = matrix(["correct"], options='{ refuse = "too small" }')
     assert call(["run", str(path), "--dry-run"]) == EXIT_OK
     assert "1 cell, 1 trial\n" in capsys.readouterr().err
@@ -329,7 +329,7 @@ def test_net_energy_is_filled_into_the_records_when_the_session_ends(tmp_path):
     )
 
 
-def test_energy_that_was_asked_for_and_cannot_be_read_is_told(tmp_path):
+def test_requested_energy_that_cannot_be_read_is_reported(tmp_path):
     session = Session(
         run_dir=tmp_path,
         settings=Settings(energy="powercap"),
@@ -371,7 +371,7 @@ def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
         ("figures", "stretch:6"),
     ],
 )
-def test_list_names_what_there_is(capsys, dataset, what, expected):
+def test_list_names_all_entries(capsys, dataset, what, expected):
     assert call(["list", what]) == EXIT_OK
     assert expected in capsys.readouterr().out
 
@@ -433,7 +433,7 @@ def test_list_runs_tells_damaged_runs_and_lists_the_others(capsys, tmp_path, dam
     assert second.startswith(str(tmp_path / "lacks")) and "is damaged" in second
 
 
-def test_what_the_kernel_took_of_a_timed_part_is_among_the_warnings(capsys, matrix, monkeypatch):
+def test_kernel_time_in_a_timed_part_is_among_the_warnings(capsys, matrix, monkeypatch):
     monkeypatch.setattr("streamlab.lab.measure.usage.MOST_SYSTEM_SHARE", -1.0)
     monkeypatch.setattr("streamlab.lab.measure.usage.LEAST_SYSTEM_S", 0.0)
     _, out, _ = run_lab(capsys, matrix(["correct"]))

@@ -245,14 +245,14 @@ def dry(capsys, *arguments: object) -> list[str]:
         (["--engine", "reference", "-w", "2", "--quiet"], False),
     ],
 )
-def test_workers_that_a_sequential_engine_does_not_get_are_said(capsys, arguments, said):
+def test_workers_that_a_sequential_engine_ignores_are_reported(capsys, arguments, said):
     code, _, err = run_lab(capsys, "wordcount", *arguments, "--dry-run")
     assert code == EXIT_OK
     words = "lab: reference is sequential: it runs with 1 worker and ignores workers = "
     assert (words in err) == said
 
 
-def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
+def test_any_workload_runs_without_a_matrix_with_the_options_of_one(capsys):
     assert dry(capsys, "wordcount", "--engine", "reference") == [
         "wordcount/reference/sequential/w1  x1  wa_ms=60000  ws_ms=120000  counting=set"
     ]
@@ -307,7 +307,7 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         (["wordcount", "--engine", "fake", "--dataset", "xyz"], "key dataset is 'xyz'"),
     ],
 )
-def test_what_cannot_be_run_is_said_with_the_remedy(capsys, arguments, expected):
+def test_impossible_runs_are_refused_with_the_remedy(capsys, arguments, expected):
     assert call(["run", *arguments]) == EXIT_USER_ERROR
     said = " ".join(capsys.readouterr().err.split())
     assert expected in said and "Traceback" not in said
@@ -345,7 +345,7 @@ def test_a_table_is_taken_whole(capsys, path: Path):
     assert "is 5, but the input of sensors is a table, which is always read completely" in err
 
 
-def test_a_data_file_that_is_missing_or_lacks_a_column_is_said(capsys, path: Path):
+def test_a_missing_data_file_or_column_is_reported(capsys, path: Path):
     data = path.with_name("sensors.csv")
     data.write_text(data.read_text().replace("value", "reading", 1))
     code, _, err = run_lab(capsys, path, "--engine", "reference")

@@ -98,7 +98,7 @@ def test_directions_are_as_named():
 
 
 @pytest.mark.parametrize(("n", "p"), [(3, 0.05), (5, 0.004), (6, 0.001), (8, 8e-5)])
-def test_smallest_p_is_what_the_clearest_order_gives(n, p):
+def test_smallest_p_is_that_of_the_clearest_order(n, p):
     assert smallest_p(n, n) == pytest.approx(p, rel=0.1)
     assert mann_whitney(range(n), range(n, 2 * n)) == pytest.approx(smallest_p(n, n))
 

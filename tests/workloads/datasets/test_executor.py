@@ -116,7 +116,7 @@ def test_an_import_of_a_kind_that_was_killed_is_resumed_with_its_finished_splits
 @pytest.mark.some(5)
 @pytest.mark.spark
 @pytest.mark.parametrize("name", {workload(name).input_name: name for name in names()}.values())
-def test_what_is_generated_on_spark_is_what_is_generated_in_process(
+def test_spark_generates_the_same_input_as_one_process(
     name: str, spark: SparkSession, tmp_path: Path
 ):
     one, two = (
@@ -180,7 +180,7 @@ def test_a_build_that_was_killed_is_resumed_with_its_finished_files(
     assert dataset.id == fresh.id
 
 
-def test_a_disk_that_fails_in_process_is_told():
+def test_a_disk_that_fails_in_process_is_reported():
     with (
         pytest.raises(DatasetError, match=r"import x failed: .*No space left on device"),
         executor("import x", "auto", master="local[*]") as on,

@@ -18,7 +18,7 @@ def records(data: Input) -> list[list[tuple[int, ...]]]:
 
 
 class TestImport:
-    def test_what_the_generator_made_comes_back_from_a_file_in_both_forms(
+    def test_generated_records_come_back_from_a_file_in_both_forms(
         self, catalog: Catalog, tmp_path: Path
     ):
         data = generated(WORKLOADS[0], {"vehicles": 60, "streams": 2}, 4000, seed=1)

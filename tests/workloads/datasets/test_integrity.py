@@ -217,7 +217,7 @@ def test_checksums_of_files_do_not_change_the_id(catalog: Catalog):
     assert publish(catalog).id == "f337fb67ffe48c07166c3f7228306fd5e7226c3afc8ef9d6dadf94990c0dcf6e"
 
 
-def test_an_answer_is_kept_for_the_content_that_was_read(catalog: Catalog):
+def test_an_answer_is_stored_for_the_content_that_was_read(catalog: Catalog):
     made = publish(catalog)
     expected(EVENT_WINDOW, made)
     folder = catalog.folder(made.id)
@@ -231,7 +231,7 @@ def test_an_answer_is_kept_for_the_content_that_was_read(catalog: Catalog):
     assert second.read_bytes() != first.read_bytes()
 
 
-def test_no_answer_is_kept_for_damaged_input(catalog: Catalog):
+def test_no_answer_is_stored_for_damaged_input(catalog: Catalog):
     made = publish(catalog)
     flip(made.streams[0].path, 8 * 200)
     with pytest.raises(DatasetError, match="value-0"):

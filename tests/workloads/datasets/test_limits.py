@@ -74,7 +74,7 @@ def test_sums_start_over_behind_a_barrier():
 @pytest.mark.parametrize("name", ["event_window", "fraud_detection"])
 @given(data=st.data())
 @settings(max_examples=25)
-def test_what_is_not_refused_has_one_answer(name: str, data: st.DataObject):
+def test_input_within_the_limits_has_one_answer(name: str, data: st.DataObject):
     found = workload(name)
     drawn = data.draw(inputs(found.program, values=HUGE, max_events=6))
     if not refused(found, drawn):

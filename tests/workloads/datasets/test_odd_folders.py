@@ -60,7 +60,7 @@ def text(content: str) -> Callable[[Path], None]:
     ],
 )
 @pytest.mark.parametrize("command", ["list", "verify"])
-def test_an_odd_entry_is_told_in_a_line(capsys, catalog: Catalog, make: Any, command: str):
+def test_an_odd_entry_is_reported_in_a_line(capsys, catalog: Catalog, make: Any, command: str):
     made = publish(catalog, [1, 2])
     make(catalog.root / ODD)
     code = call(["data", command, "--root", str(catalog.root)])
@@ -86,7 +86,7 @@ def places(record: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("sealed", [True, False])
-def test_wrong_types_anywhere_in_a_record_are_told_or_harmless(
+def test_wrong_types_anywhere_in_a_record_are_reported_or_harmless(
     capsys, catalog: Catalog, sealed: bool
 ):
     """Also when the checksum belongs to them: another tool may have written the record."""
@@ -143,7 +143,9 @@ def test_a_name_that_is_no_utf_8_is_listed(tmp_path: Path, catalog: Catalog):
 
 
 @pytest.mark.parametrize("which", ["entry", "root"])
-def test_a_folder_that_may_not_be_read_is_told(capsys, monkeypatch, catalog: Catalog, which: str):
+def test_a_folder_without_read_permission_is_reported(
+    capsys, monkeypatch, catalog: Catalog, which: str
+):
     made = publish(catalog, [1, 2])
     monkeypatch.setenv("LAB_DATA", str(catalog.root))
     folder = catalog.root / ODD if which == "entry" else catalog.root

@@ -67,9 +67,7 @@ def test_a_damaged_file_is_computed_again(dataset: Dataset, tmp_path: Path, dama
     assert path.read_bytes() == good
 
 
-def test_an_answer_that_is_none_of_its_types_is_refused_and_not_kept(
-    dataset: Dataset, tmp_path: Path
-):
+def test_an_answer_of_other_types_is_refused_and_not_stored(dataset: Dataset, tmp_path: Path):
     def halves(data):
         return {name: values + 0.5 for name, values in EVENT_WINDOW.oracle(data).items()}
 
@@ -92,7 +90,7 @@ def test_for_every_workload_the_oracle_of_a_cut_is_the_cut_of_the_oracle(tmp_pat
         assert all(wanted[field].tolist() == answer[field].tolist() for field in answer)
 
 
-def test_answers_of_other_query_parameters_versions_and_workloads_are_kept_apart(tmp_path: Path):
+def test_answers_of_other_query_parameters_versions_and_workloads_are_stored_apart(tmp_path: Path):
     forward = workload("forward")
     data = generated(forward, {}, 100, 1)
     dataset = write_dataset(data, "forward", tmp_path)
@@ -136,7 +134,9 @@ def test_an_answer_cannot_be_cut_off_its_grid():
         truncate_answer(answer, 3, output)
 
 
-def test_the_number_of_records_is_known_while_the_answer_is_kept(dataset: Dataset, tmp_path: Path):
+def test_the_number_of_records_is_known_while_the_answer_is_stored(
+    dataset: Dataset, tmp_path: Path
+):
     assert expected_rows(EVENT_WINDOW, dataset) is None
     assert expected_rows(EVENT_WINDOW, dataset) is None  # and it computed nothing
     answer = expected(EVENT_WINDOW, dataset)

@@ -25,7 +25,7 @@ from tests.workloads.datasets.cuts import cut_small
 from tests.workloads.datasets.tables.programs import COUNTER, PAIRS, REPORTS, SUMS, WORDS
 
 
-def test_what_the_engine_merges_is_the_limit():
+def test_the_limit_of_streams_is_that_of_the_engine():
     assert MOST_IN_ORDER == _core.MOST_STREAMS
 
 
@@ -69,7 +69,7 @@ def test_generated_input_that_engines_would_refuse_is_not_made(name, streams, sa
 
 
 @pytest.mark.parametrize("name", names())
-def test_what_generators_make_by_default_is_taken(name):
+def test_default_streams_of_generators_are_accepted(name):
     found = workload(name)
     for events in (0, 1000):
         check_generated(found.program, found.streams(found.params({}), events))

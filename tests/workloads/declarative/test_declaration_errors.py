@@ -373,7 +373,7 @@ def test_mistakes_in_outputs_are_named(tmp_path):
         workload(f"{path}:x")
 
 
-def test_a_workload_that_another_one_reads_is_not_meant(tmp_path):
+def test_a_workload_that_another_one_reads_is_not_chosen(tmp_path):
     path = file_of(tmp_path, CLASS + '\nBusiest = lab.top(1, by="rides", input=Rides)\n')
     found = workload(path)
     assert [step.name for step in found.declaration.steps()] == ["rides", "rides"]

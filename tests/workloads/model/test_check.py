@@ -190,7 +190,7 @@ class UpdateInOrder:
         raise RuntimeError("nobody asked")
 
 
-def test_what_a_program_consists_of_need_not_be_printable():
+def test_parts_of_a_program_need_not_be_printable():
     report = check(with_update(EVENT_WINDOW, UpdateInOrder()), examples=ENOUGH)
     assert "FAILS  C3" in report.render()
     assert "nobody asked" not in report.render()
@@ -337,6 +337,6 @@ def test_several_state_types_are_reached_through_their_forks():
 
 
 @pytest.mark.full
-def test_a_law_about_independent_events_holds_where_there_are_none():
+def test_a_law_about_independent_events_holds_without_such_events():
     report = check(replace(EVENT_WINDOW, depends=lambda a, b: True), examples=20)
     assert not [found for found in report.violations if found.condition == "C3"], report.render()

@@ -133,7 +133,7 @@ PLAIN = program
 """
 
 
-def test_check_leaves_nothing_where_it_stands_and_says_what_is_wrong(tmp_path: Path):
+def test_check_writes_no_file_and_names_the_mistake(tmp_path: Path):
     """In a process of its own, as a person runs it."""
     (tmp_path / "plain.py").write_text(PROGRAM)
     (tmp_path / "late.py").write_text(

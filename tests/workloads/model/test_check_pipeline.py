@@ -131,7 +131,7 @@ def test_a_broken_operator_is_caught_with_its_law(stage: Stage, violation: str, 
 
 
 @pytest.mark.full
-def test_the_laws_hold_for_what_reaches_an_operator_behind_others():
+def test_the_laws_hold_for_the_input_of_a_later_operator():
     def apply(s: Any, t: Any, out: Any) -> None:
         if t.v > 100:  # only the operator before forwards that
             s.sum = 2**31

@@ -156,7 +156,7 @@ def test_a_value_that_leaves_its_field_is_named(case):
     assert place(function or update_large) in said
 
 
-def test_a_fraction_is_none_of_an_integer_field():
+def test_an_integer_field_refuses_a_fraction():
     with pytest.raises(ModelError, match=r"type int64 and got 0.5; round it") as raised:
         answer_of(program(update_fraction), of_values([4, 1]))
     assert place(update_fraction) in str(raised.value)

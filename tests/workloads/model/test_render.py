@@ -131,7 +131,7 @@ def test_lab_check_prints_the_counterexample_of_a_program_in_the_current_directo
         ("streamlab.workloads.suite.event_window.program:VALUE", "is a int, not a DGSProgram"),
     ],
 )
-def test_lab_check_says_what_it_could_not_find(name, message, capsys):
+def test_lab_check_names_the_missing_object(name, message, capsys):
     assert call(["check", name]) == EXIT_USER_ERROR
     assert message in capsys.readouterr().err
 
@@ -163,7 +163,7 @@ def test_the_command_says_in_numbers_why_a_plan_was_chosen():
     assert f"chosen: {name}; it uses {used} of 2 workers" in result.output
 
 
-def test_an_optimizer_that_nobody_installed_is_refused(capsys):
+def test_an_optimizer_that_is_not_installed_is_refused(capsys):
     given = ["plan", "event_window", "--workers", "2", "--optimizer", "balance"]
     assert call(given) == EXIT_USER_ERROR
     assert "no optimizer 'balance'; did you mean balanced?" in capsys.readouterr().err

@@ -40,7 +40,7 @@ def database(root: Path) -> Path:
     return path
 
 
-def test_an_id_is_looked_up_in_the_database_and_one_that_is_not_there_is_none(root: Path):
+def test_an_id_is_looked_up_in_the_database_and_an_absent_one_is_none(root: Path):
     find = look_up("ads", TABLE)
     assert [find(number) for number in (-1, 0, 1, 2, 3, 4, 2**40)] == LOOKED_UP
     (path,) = (root / FOLDER).glob("*")
@@ -162,7 +162,7 @@ def test_a_locked_sqlite_database_is_refused(root: Path, monkeypatch: pytest.Mon
         other.close()
 
 
-def test_a_folder_that_cannot_be_written_is_told(root: Path):
+def test_a_folder_that_cannot_be_written_is_reported(root: Path):
     root.parent.mkdir(exist_ok=True)
     root.write_text("a file where the catalogue is to be")
     with pytest.raises(ModelError, match=r"cannot be made: .* give query parameter lookup=memory"):
@@ -180,7 +180,7 @@ def forgotten():
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_a_machine_without_the_library_of_sqlite_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_library_of_sqlite_is_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
     with pytest.raises(ModelError, match="library is not installed"):
         look_up("ads", TABLE)

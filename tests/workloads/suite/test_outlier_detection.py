@@ -48,7 +48,7 @@ def test_they_agree_on_odd_values(data: Input):
     assert by_program == by_oracle
 
 
-def test_more_potential_outliers_than_are_kept_leave_the_highest_scores():
+def test_of_too_many_potential_outliers_those_with_the_highest_scores_stay():
     data = small(events=1210, connections_per_check=200, outliers=0.0)
     for stream in data.streams[:-1]:
         for name in CONTINUOUS[:20]:

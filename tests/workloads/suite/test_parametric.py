@@ -57,7 +57,7 @@ def test_the_laws_hold(query: dict[str, Any]):
 
 @settings(deadline=None, max_examples=examples(30))
 @given(inputs(PARAMETRIC.program, values=WIDE))
-def test_a_state_is_the_sum_of_what_its_key_has_had(data: Input):
+def test_a_state_is_the_sum_of_the_records_of_its_key(data: Input):
     """A loop over the records, word by word, for one operator with 3 words of state."""
     chosen = PARAMETRIC.bound({"operators": "ps", "state_bytes": "24", "iterations": "2"})
     expected, states = [], {}
@@ -90,14 +90,14 @@ def test_a_selectivity_below_1_keeps_that_share(share: float):
     assert len(twice.oracle(data)["ts"]) / 200_000 == pytest.approx(share * share, rel=0.15)
 
 
-def test_copies_follow_each_other_and_are_told_apart_by_their_ids():
+def test_copies_follow_each_other_and_differ_in_their_ids():
     chosen = PARAMETRIC.bound({"operators": "sl", "selectivity": "3"})
     found = chosen.oracle(generated(chosen, {}, 100, seed=1))
     assert found["id"].tolist() == list(range(300))
     assert chosen.program.stages[0].max_outputs == 3
 
 
-def test_sizes_are_those_asked_for():
+def test_sizes_are_those_requested():
     chosen = PARAMETRIC.bound(
         {"operators": "sl,ps,sf", "tuple_bytes": 128, "state_bytes": "8,256,1024"}
     )

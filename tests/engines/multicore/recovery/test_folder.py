@@ -30,7 +30,7 @@ def names(path):
     return sorted(one.name for one in path.iterdir())
 
 
-def test_the_last_two_are_kept_and_the_newest_is_gone_on_from(tmp_path):
+def test_the_last_two_are_stored_and_the_newest_is_resumed(tmp_path):
     write_checkpoints(tmp_path / "new", [b"1111", b"22223333", b""])
     assert names(tmp_path / "new") == [
         "checkpoint-00000001",
@@ -103,7 +103,7 @@ def test_numbers_of_nine_digits_follow_those_of_eight(tmp_path):
     assert rows == b"11112222"
 
 
-def test_where_none_can_be_read_it_begins_anew(tmp_path):
+def test_without_a_readable_checkpoint_the_run_begins_anew(tmp_path):
     write_checkpoints(tmp_path, [b"1111", b"2222"])
     flip(tmp_path / "checkpoint-00000000")
     flip(tmp_path / "checkpoint-00000001")
@@ -121,7 +121,7 @@ def test_where_none_can_be_read_it_begins_anew(tmp_path):
         (flip, "outputs.rows has another checksum"),
     ],
 )
-def test_outputs_that_are_not_what_was_written_refuse_their_checkpoint(harm, why, tmp_path):
+def test_a_checkpoint_with_other_outputs_is_refused(harm, why, tmp_path):
     write_checkpoints(tmp_path, [b"1111", b"2222"])
     harm(tmp_path / "outputs.rows")
     found, _ = recover(tmp_path)

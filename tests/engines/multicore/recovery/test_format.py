@@ -32,7 +32,7 @@ CHECKPOINT = Checkpoint(
 DATA = encode(CHECKPOINT, OURS)
 
 
-def test_it_reads_what_it_wrote():
+def test_a_written_file_reads_back():
     assert decode(DATA, OURS) == CHECKPOINT
     assert CHECKPOINT.events == 15
 

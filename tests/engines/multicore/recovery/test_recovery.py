@@ -81,7 +81,7 @@ def test_a_run_goes_on_with_any_number_of_workers(name, workers, later, tmp_path
     assert measured.events == 0
 
 
-def test_a_checkpoint_that_is_refused_is_told(tmp_path, monkeypatch):
+def test_a_refused_checkpoint_is_reported(tmp_path, monkeypatch):
     for _ in range(2):
         with monkeypatch.context() as patched:
             stop_after(patched, 1)

@@ -41,7 +41,7 @@ def test_every_event_has_the_name_of_its_powercap_zone(event, domain):
 
 
 @pytest.mark.parametrize("missing", ["<not counted>;Joules", "<not supported>;"])
-def test_what_was_not_counted_is_not_0(missing):
+def test_an_uncounted_interval_is_not_0(missing):
     line = f"0.1;S0;0;{missing};power/energy-pkg/;0;0.00;;"
     assert parse(line).uj == missing.partition(";")[0]
 
@@ -184,7 +184,7 @@ time.sleep(60)
     assert found.reason == "perf: package-0: <not counted>"
 
 
-def test_what_perf_complains_about_is_the_reason_with_the_setting_that_helps(tmp_path):
+def test_the_complaint_of_perf_is_the_reason_with_the_setting_that_helps(tmp_path):
     body = """
 print('Error:\\nAccess to performance monitoring and observability operations is limited.\\n'
       'Consider adjusting /proc/sys/kernel/perf_event_paranoid setting to open', file=sys.stderr)

@@ -105,7 +105,7 @@ def test_a_vote_is_decided_early_by_a_majority():
     assert (undecided.next.probe, undecided.next.vote) == (1, 3)
 
 
-def test_an_invalid_vote_is_asked_again_and_is_no_fail():
+def test_an_invalid_vote_is_repeated_and_is_no_failure():
     assert replay(PLAIN, answers(INVALID, PASS, FAIL)).next.probe == 1
     assert replay(PLAIN, answers(INVALID, PASS, PASS)).probes[0].outcome == PASS
     lost = answers(FAIL, INVALID, INVALID, INVALID)

@@ -16,7 +16,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_help_lists_every_argument_and_says_what_it_is(name: str):
+def test_help_lists_and_explains_every_argument(name: str):
     table = getattr(lab, name)
     parameters = inspect.signature(table).parameters
     assert parameters.keys() >= {"ts", *SHARED}
@@ -27,7 +27,7 @@ def test_help_lists_every_argument_and_says_what_it_is(name: str):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_misspelt_argument_is_told_with_the_one_that_was_meant(name: str):
+def test_a_misspelt_argument_gets_a_suggestion(name: str):
     said = f"lab.{name}: there is no argument 'colums'; did you mean columns? `help(lab.{name})`"
     with pytest.raises(DatasetError, match=re.escape(said)):
         getattr(lab, name)(object(), ts="t", colums={})
@@ -43,6 +43,6 @@ def test_a_misspelt_argument_is_told_with_the_one_that_was_meant(name: str):
         (("a.csv",), {"path": "b", "ts": "t"}, "lab.csv: multiple values for argument 'path';"),
     ],
 )
-def test_what_is_called_wrongly_is_told_with_the_remedy(given, named, said):
+def test_wrong_calls_are_reported_with_the_remedy(given, named, said):
     with pytest.raises(DatasetError, match=re.escape(said)):
         lab.csv(*given, **named)

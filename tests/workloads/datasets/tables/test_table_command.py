@@ -98,7 +98,7 @@ def test_times_in_an_hour_that_came_twice_are_counted(tmp_path: Path):
     assert f"{said}2010-10-31 02:30:00 (a.csv: row 2)" in result.stderr
 
 
-def test_source_and_licence_are_what_is_said_last(tmp_path: Path):
+def test_the_last_source_and_licence_hold(tmp_path: Path):
     file = text(tmp_path / "shop.csv", *SHOP)
     command = ("--file", str(file), *COUNTED, "--time-format", "%m/%d/%y %H:%M")
     for said, wanted in (
@@ -153,13 +153,13 @@ def test_a_field_that_is_called_as_a_role_is_the_field():
         (("--columns", "ts=t", "--streams", "1", "--streams=2"), "--streams is set 2 times"),
     ],
 )
-def test_what_is_said_twice_is_refused(tmp_path: Path, said: tuple[str, ...], words: str):
+def test_repeated_options_are_refused(tmp_path: Path, said: tuple[str, ...], words: str):
     result = imported(tmp_path, "--workload", "event_window", "--file", "a.csv", *said)
     assert result.exit_code == 2
     assert words in result.output
 
 
-def test_what_cannot_be_is_refused_before_anything_is_read(tmp_path: Path):
+def test_impossible_arguments_are_refused_before_anything_is_read(tmp_path: Path):
     def refused(*said: str) -> str:
         with pytest.raises((DatasetError, ModelError)) as error:
             imported(tmp_path / "data", "--file", str(tmp_path / "no.csv"), *said)

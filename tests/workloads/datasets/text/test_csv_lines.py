@@ -165,7 +165,7 @@ def test_a_mark_names_the_encoding(text: str, ends: str, encoding: str, size: in
         ("a,b\n".encode("utf-16")[:-1], "is not UTF-16, which its first bytes name"),
     ],
 )
-def test_what_is_no_text_is_refused(content: bytes, words: str):
+def test_bytes_that_are_no_text_are_refused(content: bytes, words: str):
     with pytest.raises(DatasetError, match=words):
         blocks_of(content, 1 << 20)
 

@@ -53,7 +53,7 @@ def test_a_graph_has_its_vertices_in_order_with_their_types():
     assert graph.output.names == ("ts", "plug", "load")
 
 
-def test_what_is_given_comes_last_wherever_it_was_added():
+def test_the_result_comes_last_wherever_it_was_added():
     flow, readings = begun()
     loads = flow.add(JFM, readings)
     first = flow.add(AVG, loads)
@@ -176,7 +176,7 @@ def test_the_period_of_markers_is_a_positive_whole_number(period: Any):
 
 
 @pytest.mark.parametrize("index", [-1, 7, None, "reading", 0.0])
-def test_an_input_is_what_the_flow_returned(index: Any):
+def test_an_input_is_an_index_that_the_flow_returned(index: Any):
     said = refused(lambda f, r: f.add(JFM, index))
     assert said.startswith("dataflow loads: jfm reads vertex ")
     assert "pass a vertex that flow.source, flow.add or flow.sort returned" in said

@@ -106,7 +106,7 @@ def test_a_combine_that_does_not_commute_is_caught():
     assert "skipped  laws of the whole row: a vertex breaks its laws" in report.render()
 
 
-def test_what_a_template_cannot_see_makes_a_vertex_inconsistent():
+def test_hidden_state_makes_a_vertex_inconsistent():
     # Each call repeats, but remembers the item before: what the paper's types rule out.
     before: list[int] = []
 

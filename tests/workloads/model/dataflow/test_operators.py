@@ -37,7 +37,7 @@ def test_a_template_has_the_types_of_table_1(operator: Any, types: Any, said: st
     assert str(caught.value).startswith(f"operator {operator.name}: {said}. ")
 
 
-def test_a_template_that_has_the_wrong_order_says_what_to_do():
+def test_a_template_of_the_wrong_order_names_the_remedy():
     with pytest.raises(ProgramError, match=r"Declare it U\(plug, ts load\); an O may be read as a"):
         replace(AVG, reads=ORDERED_LOADS)
     with pytest.raises(ProgramError, match=r"Declare it O\(plug, ts load\), and put SORT before"):

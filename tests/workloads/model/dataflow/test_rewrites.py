@@ -193,7 +193,7 @@ def test_the_table_drops_mrg_and_hash_of_the_same_disjoint_keys(of: TraceType, d
 @pytest.mark.parametrize("route", [Route.ROUND_ROBIN, Route.HASH])
 @LAW
 @given(data=st.data())
-def test_an_unordered_operator_is_partial_aggregates_and_what_combines_them(
+def test_an_unordered_operator_is_partial_aggregates_and_their_combination(
     route: Route, data: st.DataObject
 ):
     """delta = SPLIT >> (partial || partial || partial) >> HASH >> (combining x 2) >> MRG."""

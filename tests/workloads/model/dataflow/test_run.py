@@ -116,7 +116,7 @@ def test_too_many_markers_are_a_period_in_the_wrong_unit():
         markers(readings((0, 0, 0), (10 * MOST_MARKERS + 20, 0, 0)))
 
 
-def test_an_operator_is_given_a_marker_behind_the_pairs_that_the_one_before_gives_at_it():
+def test_an_operator_gets_a_marker_after_the_pairs_emitted_at_it():
     # AVG gives at the marker 10; what is behind it counts that pair into the block before 10.
     second = replace(AVG, name="again")
     assert answer(of_loads(AVG, second), readings((1, 7, 4), (10, 7, 4))) == [(10, 7, 4)]
@@ -243,7 +243,7 @@ def test_a_key_of_two_inputs_that_are_declared_disjoint_is_refused():
     ) in str(caught.value)
 
 
-def test_what_is_sorted_waits_for_its_marker_and_the_last_block_for_ever():
+def test_sorted_pairs_wait_for_their_marker_and_the_last_block_for_ever():
     assert answer(of_loads(PASS), readings((3, 7, 1), (4, 7, 2))) == []
     assert answer(of_loads(PASS), readings((3, 7, 1), until_ts=11)) == [(3, 7, 1)]
 
@@ -281,7 +281,7 @@ def test_the_state_of_an_ordered_operator_begins_as_initial_state_says():
     ]
 
 
-def test_what_several_vertices_read_goes_to_each_and_merges_again():
+def test_output_for_several_vertices_goes_to_each_and_merges_again():
     flow = Flow("diamond", markers=10)
     loads = flow.add(JFM, flow.source("reading", READING))
     left, right = flow.add(AVG, loads), flow.add(replace(SEEN, name="right"), loads)
@@ -337,7 +337,7 @@ def emitting(*fields: Any, most: int = 1) -> Dataflow:
         (emitting(1, 2, "a", most=2), "operator x: 'a' does not fit output field load"),
     ],
 )
-def test_what_is_emitted_fits_its_type(flow: Dataflow, said: str):
+def test_emitted_values_must_fit_their_type(flow: Dataflow, said: str):
     with pytest.raises(ModelError) as caught:
         answer(flow, readings((1, 7, 1)))
     assert said in str(caught.value)

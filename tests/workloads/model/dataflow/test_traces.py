@@ -297,6 +297,6 @@ def test_the_operators_of_the_graph_are_of_all_templates():
     assert used == {type(JFM), type(LI), type(AVG), type(None)}
 
 
-def test_an_item_and_a_trace_are_told_in_words():
+def test_an_item_and_a_trace_are_shown_in_words():
     found = trace(BAGS, [item(5, key=3), Marker(4), item(1)])
     assert found.lines() == ["k 3: (ts=0, v=5)", "# 4", "k 0: (ts=0, v=1)"]
