@@ -12,11 +12,11 @@ SQUARE = list(product(range(4), range(4), range(4)))
 @pytest.mark.parametrize("rows", [SQUARE, SQUARE[::3], [(1, 2)], []])
 def test_all_that_any_row_holds_is_in_a_chosen_row(rows, strength):
     chosen = [rows[index] for index in covering(rows, strength)]
-    wanted, found = (
+    expected, found = (
         {held for row in some for held in combinations(enumerate(row), min(strength, len(row)))}
         for some in (rows, chosen)
     )
-    assert found == wanted
+    assert found == expected
 
 
 def test_few_rows_are_chosen_and_always_the_same():

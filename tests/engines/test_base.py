@@ -96,8 +96,8 @@ def test_outputs_that_are_held_back_are_reported_with_the_remedy(tmp_path):
 
 
 def a_task(folder, variant="batch"):
-    found = workload("event_window")
-    return task_of(found, ordinary_input(found), folder, variant)
+    subject = workload("event_window")
+    return task_of(subject, ordinary_input(subject), folder, variant)
 
 
 def test_undeclared_workloads_are_refused_with_the_reason(tmp_path):

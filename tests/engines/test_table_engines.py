@@ -37,8 +37,8 @@ def test_there_is_a_query_for_every_workload_but_those_that_the_documents_name(e
     not_run = {"parametric", "linear_road_toll", "high_mobility_fraud"}
     not_run |= {"outlier_detection", "smart_home"}
     assert set(engine.queries) == set(names()) - not_run - graphs
-    said = (ROOT / "docs" / "engines" / f"{engine.name}.md").read_text(encoding="utf-8")
-    assert all(f"`{name}`" in said for name in not_run)
+    text = (ROOT / "docs" / "engines" / f"{engine.name}.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in not_run)
 
 
 @pytest.mark.some(2)

@@ -82,7 +82,7 @@ def test_a_byte_order_mark_in_a_pyproject_is_read_over(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("My Engine", "is not a valid package name"),
         ("../up", "is not a valid package name"),
@@ -92,9 +92,9 @@ def test_a_byte_order_mark_in_a_pyproject_is_read_over(tmp_path, capsys):
         ("numpy", "would hide the installed module 'numpy'"),
     ],
 )
-def test_a_name_that_cannot_be_is_refused(name, said, tmp_path, capsys):
+def test_a_name_that_cannot_be_is_refused(name, message, tmp_path, capsys):
     assert call(["new", "engine", name, "--in", str(tmp_path)]) == EXIT_USER_ERROR
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -65,18 +65,18 @@ def test_a_wrong_answer_is_found_and_shrunk(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "said"),
+    ("name", "kind", "message"),
     [
         ("crash", CRASHED, "SIGSEGV"),
         ("hang", HUNG, "in _hang"),
     ],
 )
-def test_a_run_that_brings_down_its_process_is_named_and_the_next_goes_on(name, kind, said):
+def test_a_run_that_brings_down_its_process_is_named_and_the_next_goes_on(name, kind, message):
     # Long enough for a run on any machine: the others answer at once.
     with Campaign(PLANTED, bound_s=2.0) as campaign:
         found = first_finding(campaign, name, shrink=False)
         assert found.outcome.kind == kind
-        assert said in found.outcome.text
+        assert message in found.outcome.text
         assert len(found.case.data.streams) == 2
         one = next(
             seed

@@ -53,9 +53,9 @@ def test_a_row_that_was_checked_by_invariants_is_marked(page_of, trial, offered)
     assert f"Those of 1 cell were {BY_INVARIANTS}." in page
 
 
-@pytest.mark.parametrize("said", [{}, {"checked_by": None}, {"checked_by": "oracle"}])
-def test_rows_that_had_an_oracle_or_do_not_say_are_not_marked(page_of, trial, said):
-    _, page = page_of([trial(**said)])
+@pytest.mark.parametrize("message", [{}, {"checked_by": None}, {"checked_by": "oracle"}])
+def test_rows_that_had_an_oracle_or_do_not_say_are_not_marked(page_of, trial, message):
+    _, page = page_of([trial(**message)])
     assert BY_REFERENCE not in page
     assert "All answers are right: every one equals the oracle&#39;s." in page
 

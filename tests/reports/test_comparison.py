@@ -100,7 +100,7 @@ def test_a_cell_that_is_wrong_or_missing_in_a_run_has_its_status_there(runs, mak
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "message"),
     [
         (["a", "none"], "'none' is neither a run's directory"),
         (["a", "b", "a"], "run a is named twice"),
@@ -108,14 +108,14 @@ def test_a_cell_that_is_wrong_or_missing_in_a_run_has_its_status_there(runs, mak
         (["a", "other"], "have no cell in common"),
     ],
 )
-def test_bad_input_is_a_user_error(runs, make_run, trial, monkeypatch, capfd, names, said):
+def test_bad_input_is_a_user_error(runs, make_run, trial, monkeypatch, capfd, names, message):
     monkeypatch.setenv("LAB_RUNS", str(runs[0].parent))
     broken = make_run([trial()], name="broken")
     (broken / "run.json").write_text(json.dumps({"schema_version": 2}), encoding="utf-8")
     make_run([trial("spark", fingerprint="f9")], name="other")
     assert call(["report", *names]) == 2
     out, err = capfd.readouterr()
-    assert said in err and "Traceback" not in out + err
+    assert message in err and "Traceback" not in out + err
 
 
 @pytest.mark.some(1)

@@ -57,10 +57,10 @@ def rows_of(events, seed):
 def test_the_shortest_file_is_a_workload_with_everything_else_inferred(
     tmp_path: Path, catalog: Catalog
 ):
-    found = workload(str(sensors(tmp_path)))
-    assert (found.name, found.title, found.paper) == ("sensors", "program sensors", "")
-    assert (found.output.key_field, found.checked_by) == ("key", REFERENCE)
-    dataset = made(found, catalog)
+    subject = workload(str(sensors(tmp_path)))
+    assert (subject.name, subject.title, subject.paper) == ("sensors", "program sensors", "")
+    assert (subject.output.key_field, subject.checked_by) == ("key", REFERENCE)
+    dataset = made(subject, catalog)
     assert dataset.events == 3000 and dataset.workload == "sensors"
     assert dataset.alphabet.keys == 20
     remedy = rebuild_command(dataset)
@@ -71,8 +71,8 @@ def test_the_shortest_file_is_a_workload_with_everything_else_inferred(
             dataset, workload="event_window", origin={**dataset.origin, "files": [{"name": "a"}]}
         )
     )
-    answer = expected(found, dataset)
-    right = answer_of(found.program, dataset.load())
+    answer = expected(subject, dataset)
+    right = answer_of(subject.program, dataset.load())
     assert {name: values.tolist() for name, values in answer.items()} == {
         name: values.tolist() for name, values in right.items()
     }

@@ -49,7 +49,7 @@ def test_without_a_java_compiler_the_remedy_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("variant", "options", "said"),
+    ("variant", "options", "message"),
     [
         ("automatic", {"state": "disk"}, "state is 'disk'; it must be one of heap, rocksdb"),
         ("automatic", {"heap_mb": -1}, "heap_mb is -1; it must be a whole number of at least 0"),
@@ -59,8 +59,8 @@ def test_without_a_java_compiler_the_remedy_is_named(tmp_path, monkeypatch):
         ("manual", {"state": "rocksdb"}, "manual of flink stores its state in fields"),
     ],
 )
-def test_a_wrong_option_is_reported(variant, options, said):
-    with pytest.raises(OptionError, match=said):
+def test_a_wrong_option_is_reported(variant, options, message):
+    with pytest.raises(OptionError, match=message):
         check(variant, options)
 
 
@@ -131,8 +131,8 @@ def test_an_event_carries_the_column_of_its_kind(tmp_path):
     write_task(task, data, {}, tmp_path)
     (stream,) = data.streams
     update = stream.tag % 2 == 1
-    wanted = np.where(update, stream.payload["meta"], stream.payload["user"])
-    assert column(tmp_path, "0.value", "<i8") == wanted.tolist()
+    expected = np.where(update, stream.payload["meta"], stream.payload["user"])
+    assert column(tmp_path, "0.value", "<i8") == expected.tolist()
     assert column(tmp_path, "0.tag", "<i4") == stream.tag.tolist()
     assert "kinds_of.0=0,1\n" in (tmp_path / "job.properties").read_text()
 

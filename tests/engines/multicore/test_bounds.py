@@ -260,9 +260,9 @@ def test_an_index_out_of_bounds_is_named(case, index, workers):
     xs[33] = index
     with pytest.raises(EngineCrashError) as raised:
         run(variant, asked, of_values(xs, asked), workers=workers)
-    said = str(raised.value)
-    assert f": OutOfBoundsError: {array}: index {index} is out of bounds for axis" in said
-    assert said.endswith(f"with size 3, in {place(function)}")
+    message = str(raised.value)
+    assert f": OutOfBoundsError: {array}: index {index} is out of bounds for axis" in message
+    assert message.endswith(f"with size 3, in {place(function)}")
 
 
 def narrow(state, event, out):

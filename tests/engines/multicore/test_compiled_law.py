@@ -73,9 +73,9 @@ def test_effects_of_compiled_functions_are_reported(case, tmp_path, capsys):
     path = tmp_path / "checked.py"
     path.write_text(PROGRAM.replace("{update}", update))
     assert call(["check", f"{path}:PROGRAM", "--examples", "80"]) == code
-    said = " ".join(capsys.readouterr().out.split())
-    assert says.replace("PATH", str(path)) in said
-    assert "Traceback" not in said
+    text = " ".join(capsys.readouterr().out.split())
+    assert says.replace("PATH", str(path)) in text
+    assert "Traceback" not in text
 
 
 @pytest.mark.some(1)

@@ -131,8 +131,8 @@ def test_nothing_moves_with_one_worker():
 
 
 def test_a_barrier_moves_the_states_of_the_other_worker_and_back():
-    found = workload("event_window")
+    subject = workload("event_window")
     data = generated("event_window", 2_000, values_per_barrier=100)
-    measured, _ = run_native("dgs", found.program, data, workers=2, gather=False)
-    state_bytes = -(-found.program.states[0].dtype.itemsize // 8) * 8
+    measured, _ = run_native("dgs", subject.program, data, workers=2, gather=False)
+    state_bytes = -(-subject.program.states[0].dtype.itemsize // 8) * 8
     assert measured.counters["state_bytes_moved"] == 2 * len(data.streams[-1]) * state_bytes

@@ -40,13 +40,13 @@ def check_query(asked, data, **how):
 @pytest.mark.parametrize("instances", [1, 2, 4, 6])
 @pytest.mark.parametrize("name", ["wordcount", "scale_join"])
 def test_repeats_give_one_answer_in_either_layer(name, instances):
-    found = workload(name)
-    data = ordinary_input(found)
+    subject = workload(name)
+    data = ordinary_input(subject)
     seen = set()
     for repeat in range(8):
         _, got = check_native(
             "layers",
-            found,
+            subject,
             data,
             workers=instances,
             ring_blocks=1 << 12,
@@ -97,11 +97,11 @@ def test_outputs_far_beyond_their_tuples_do_not_stop_the_graph():
 
 
 def test_instances_of_a_join_share_the_comparisons():
-    found = workload("scale_join")
-    data = ordinary_input(found)
+    subject = workload("scale_join")
+    data = ordinary_input(subject)
     counted = set()
     for workers in (1, 2, 5):
-        measured, _ = run(found.program, data, workers=workers, batch=64)
+        measured, _ = run(subject.program, data, workers=workers, batch=64)
         counted.add(measured.counters["comparisons"])
         assert "join of all pairs" in measured.plan
     assert len(counted) == 1 and counted.pop() > 0

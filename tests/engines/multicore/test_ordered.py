@@ -75,9 +75,9 @@ def test_tables_beyond_the_caches_keep_the_state_of_every_key(bounds):
     asked = pipeline("many keys", keyed(remember, by_itself, **partitions), TOTALLING)
     x = np.random.default_rng(8).integers(-4000, 5000, 30_000).astype(np.int32)
     data = input_of(("reading",), (0, np.arange(30_000), {"x": x, "y": np.zeros(30_000)}))
-    wanted = answer_of(asked, data)
+    expected = answer_of(asked, data)
     for workers, batch, count in ((1, 64, None), (1, 100, 3), (2, 64, 3)):
-        check_sequence(asked, data, wanted, workers=workers, batch=batch, partitions=count)
+        check_sequence(asked, data, expected, workers=workers, batch=batch, partitions=count)
 
 
 @pytest.mark.some(2)
@@ -86,13 +86,13 @@ def test_tables_beyond_the_caches_keep_the_state_of_every_key(bounds):
 @pytest.mark.parametrize("name", ["a filter, keys, a total", "fifty of each", "keys first"])
 def test_repeats_give_one_sequence(name, loaded, workers):
     asked, data = SEQUENCES[name], readings(600, 2, 3)
-    wanted = answer_of(asked, data)
-    assert len(wanted["ts"]) > 100
+    expected = answer_of(asked, data)
+    assert len(expected["ts"]) > 100
     for repeat in range(8):
         check_sequence(
             asked,
             data,
-            wanted,
+            expected,
             workers=workers,
             batch=(1, 64)[repeat % 2],
             load=even_load(data, 200) if loaded else None,

@@ -38,10 +38,10 @@ RUNS = [
 
 def received_input(name):
     """An input as a dataset on disk gives it to a program."""
-    found = workload(name)
-    data = ordinary_input(found)
+    subject = workload(name)
+    data = ordinary_input(subject)
     lasts = (int(stream.ts[-1]) for stream in data.streams if len(stream))
-    return found, replace(data, until_ts=flush_end(found.program, lasts))
+    return subject, replace(data, until_ts=flush_end(subject.program, lasts))
 
 
 def copied(data):

@@ -53,9 +53,9 @@ ALL = [
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "name"), ALL)
 def test_the_answer_is_the_oracles_without_a_query_of_its_own(variant, name, spark, tmp_path):
-    found = workload(name)
+    subject = workload(name)
     how = {"variant": variant, **micro_batch_options(variant, 2)}
-    given = spark_task(found, ordinary_input(found), tmp_path, **how)
+    given = spark_task(subject, ordinary_input(subject), tmp_path, **how)
     measured, outputs = assert_right(given)
     assert outputs
     assert measured.plan.startswith(f"{variant}, form generic, ")

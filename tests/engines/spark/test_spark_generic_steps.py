@@ -50,13 +50,13 @@ def check(draw, program, data, output):
 
 @pytest.mark.parametrize("name", names())
 def test_any_cut_into_micro_batches_and_groups_gives_the_sequential_answer(name):
-    found = workload(name)
+    subject = workload(name)
 
     @settings(deadline=None, max_examples=examples(30))
     @given(st.data())
     def holds(draw):
-        data = draw.draw(inputs(found.program, max_events=12))
-        check(draw, found.program, data, found.output)
+        data = draw.draw(inputs(subject.program, max_events=12))
+        check(draw, subject.program, data, subject.output)
 
     holds()
 

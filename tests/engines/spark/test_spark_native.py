@@ -33,8 +33,8 @@ FORMS = {
     "name", [*FORMS, *(pytest.param(n, marks=pytest.mark.full) for n in names() if n not in FORMS)]
 )
 def test_the_answer_is_the_oracles(name, spark, tmp_path):
-    found = workload(name)
-    task = spark_task(found, ordinary_input(found), tmp_path, variant="native")
+    subject = workload(name)
+    task = spark_task(subject, ordinary_input(subject), tmp_path, variant="native")
     measured, outputs = assert_right(task)
     assert outputs
     assert FORMS.get(name, "") in measured.plan
@@ -45,9 +45,11 @@ def test_the_answer_is_the_oracles(name, spark, tmp_path):
     ("options", "form"), [({}, "partial states, 1 task"), ({"form": "blocks"}, "whole, 1 task")]
 )
 def test_many_events_between_separators_are_dealt_as_partial_states(options, form, spark, tmp_path):
-    found = workload("event_window")
-    data = generate_input(found, found.params({"values_per_barrier": 5_000}), 60_000, SEED)
-    measured, outputs = assert_right(spark_task(found, data, tmp_path, variant="native", **options))
+    subject = workload("event_window")
+    data = generate_input(subject, subject.params({"values_per_barrier": 5_000}), 60_000, SEED)
+    measured, outputs = assert_right(
+        spark_task(subject, data, tmp_path, variant="native", **options)
+    )
     assert outputs
     assert measured.plan == f"native, form {form}"
 

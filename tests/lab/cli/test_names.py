@@ -30,9 +30,9 @@ from streamlab.workloads.name_suggestions import suggest_names
 )
 def test_a_misspelt_name_gets_a_suggestion_and_no_list(words, suggested, capsys):
     assert call(words) == EXIT_USER_ERROR
-    told = capsys.readouterr().err
-    assert suggested in told
-    assert told.count(",") < 8, "no list of all"
+    errors = capsys.readouterr().err
+    assert suggested in errors
+    assert errors.count(",") < 8, "no list of all"
 
 
 def test_a_misspelt_run_or_dataset_gets_a_suggestion(stored_run, dataset, capsys):

@@ -72,15 +72,15 @@ def test_right_cases_are_counted_and_refused_ones_have_a_reason(installed, capsy
 
 def test_a_wrong_answer_is_shown_with_its_first_difference(installed, capsys):
     assert call(["conform", "wrong", "--workload", "event_window"]) == EXIT_WRONG_OUTPUT
-    said = capsys.readouterr().out
-    assert "wrong: an ordinary input (and " in said
-    assert "row 0: (ts=49, sum=" in said
+    output = capsys.readouterr().out
+    assert "wrong: an ordinary input (and " in output
+    assert "row 0: (ts=49, sum=" in output
 
 
 def test_a_case_that_takes_its_process_down_is_a_crash(installed, capsys):
     assert call(["conform", "mine", "--workload", "keyed_counter"]) == EXIT_ENGINE_FAILURE
-    said = capsys.readouterr().out
-    assert "crash: an ordinary input: its process ended with code 7" in said
+    output = capsys.readouterr().out
+    assert "crash: an ordinary input: its process ended with code 7" in output
 
 
 def test_as_json_every_case_has_its_state(installed, capsys):
@@ -99,8 +99,8 @@ def test_an_impossible_case_is_a_user_error(installed, capsys):
         (["mine", "--workload", "wordcount"], "supports none of these workloads"),
     ):
         assert call(["conform", *asked]) == EXIT_USER_ERROR
-        told = capsys.readouterr().err
-        assert said in told and "Traceback" not in told
+        errors = capsys.readouterr().err
+        assert said in errors and "Traceback" not in errors
 
 
 def session(pytester, *arguments):

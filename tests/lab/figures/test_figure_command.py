@@ -106,9 +106,9 @@ def test_a_run_with_other_options_is_refused(again, capsys):
 def test_a_run_of_the_wrong_stage_is_refused_with_the_cells_that_it_lacks(again, capsys):
     figure, runs = again
     assert figure("toy:1", "--run", runs[1], "--run", runs[0]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert "cannot serve toy:1, rates: it lacks 2 of 2 cells" in said
-    assert "event_window@small/reference/sequential/w1" in said
+    errors = capsys.readouterr().err
+    assert "cannot serve toy:1, rates: it lacks 2 of 2 cells" in errors
+    assert "event_window@small/reference/sequential/w1" in errors
 
 
 def test_more_runs_than_stages_are_refused(again, capsys):
@@ -133,8 +133,8 @@ def test_an_error_of_a_later_stage_leaves_the_run_of_the_first(again, monkeypatc
 def test_a_dry_run_shows_the_cells_and_runs_nothing(again, done, capsys):
     figure, _ = again
     assert figure("toy:1", "--workers", "1,2", "--dry-run") == EXIT_OK
-    said = capsys.readouterr().out
-    assert "event_window@small/multicore/dgs/w2/b4096  x3" in said
+    output = capsys.readouterr().out
+    assert "event_window@small/multicore/dgs/w2/b4096  x3" in output
     assert sorted((done[0] / "runs").iterdir()) == done[1]
 
 

@@ -138,10 +138,10 @@ def test_an_inconclusive_claim_says_its_interval_and_how_many_repetitions_would_
     found = judged(asked.shape(noisy, 1.0, UP, "x"))
     assert found.outcome == INCONCLUSIVE
     assert found.low < 1 < found.high
-    wanted = repetitions_needed(noisy, (1.0, UP), 0.025)
-    assert f"; about {wanted} repetitions would decide" in found.reason
+    expected = repetitions_needed(noisy, (1.0, UP), 0.025)
+    assert f"; about {expected} repetitions would decide" in found.reason
     assert f"interval of 5 repetitions from {found.low:.3g} x to {found.high:.3g} x" in found.reason
-    again = cell_median([0.9, 1.3, 1.0, 1.2, 1.1] * (wanted // 5 + 1))
+    again = cell_median([0.9, 1.3, 1.0, 1.2, 1.1] * (expected // 5 + 1))
     assert judged(asked.shape(again, 1.0, UP, "x")).outcome == MET
 
 

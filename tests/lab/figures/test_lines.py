@@ -90,5 +90,5 @@ def test_every_program_with_dgs_is_counted():
 
 
 def test_the_document_has_the_table_as_it_is_counted():
-    told = Path("docs/figures.md").read_text(encoding="utf-8")
-    assert "\n".join(table()) in told, "python -m streamlab.lab.figures.lines says otherwise"
+    text = Path("docs/figures.md").read_text(encoding="utf-8")
+    assert "\n".join(table()) in text, "python -m streamlab.lab.figures.lines says otherwise"

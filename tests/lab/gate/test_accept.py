@@ -89,15 +89,15 @@ def test_an_entry_for_no_cell_of_the_matrix_is_an_error_before_anything_is_measu
     command = ["gate", "--against", "HEAD", str(matrix), "--accept", str(accepted), *only]
     accepted.write_text(ENTRY.replace("event_window", "wordcount"))
     assert call(command) == EXIT_USER_ERROR
-    told = capsys.readouterr().err
-    assert "[[accept]] 1: no cell matches 'wordcount/*'; the matrix has event_window/" in told
+    errors = capsys.readouterr().err
+    assert "[[accept]] 1: no cell matches 'wordcount/*'; the matrix has event_window/" in errors
     accepted.write_text(ENTRY.replace("/*", "/*/w2/*"))  # not measured now, but of the matrix
     with pytest.raises(pytest.fail.Exception, match="measured"):
         call(command)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (("until_ratio = 1.10", "until_ratio = 0.9"), "until_ratio is 0.9"),
         (("reason =", "because ="), "reason is missing"),
@@ -105,8 +105,8 @@ def test_an_entry_for_no_cell_of_the_matrix_is_an_error_before_anything_is_measu
         (('"wall"', "3"), "metric is 3"),
     ],
 )
-def test_a_malformed_entry_names_the_key(accepted, change, told):
-    with pytest.raises(MatrixError, match=told):
+def test_a_malformed_entry_names_the_key(accepted, change, message):
+    with pytest.raises(MatrixError, match=message):
         accepted(ENTRY.replace(*change))
 
 

@@ -66,8 +66,8 @@ def test_compare_states_the_conditions_of_rates(stored, capsys):
         call(["compare", stored("old", RATES, **INCLUDED), stored("new", SLOWER, **INCLUDED)])
         == EXIT_OK
     )
-    said = capsys.readouterr().out
-    assert f"- blocks of 4,096, from memory: {CELL}\n" in said
+    output = capsys.readouterr().out
+    assert f"- blocks of 4,096, from memory: {CELL}\n" in output
 
 
 def test_runs_whose_rates_include_other_things_are_refused(stored, capsys):
@@ -82,8 +82,8 @@ def test_runs_whose_rates_include_other_things_are_refused(stored, capsys):
 def test_compare_prints_ratios_and_writes_markdown_and_pictures(stored, tmp_path, capsys):
     arguments = ["compare", stored("old", RATES), stored("new", SLOWER)]
     assert call([*arguments, "--out", str(tmp_path / "out")]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "0.909" in said and "1.100" in said and said.count("worse") == 2
+    output = capsys.readouterr().out
+    assert "0.909" in output and "1.100" in output and output.count("worse") == 2
     written = {path.name for path in (tmp_path / "out").iterdir()}
     names = {
         f"ratios-{metric}.{kind}" for metric in ("throughput", "cpu") for kind in ("svg", "png")
@@ -95,16 +95,16 @@ def test_compare_prints_ratios_and_writes_markdown_and_pictures(stored, tmp_path
 
 def test_compare_marks_and_greys_lines_without_a_difference(stored):
     names = [stored("old", RATES), stored("same", RATES)]
-    said = CliRunner().invoke(compare, names, color=True).output
-    grey = [line for line in said.splitlines() if line.startswith("\x1b[2m")]
+    output = CliRunner().invoke(compare, names, color=True).output
+    grey = [line for line in output.splitlines() if line.startswith("\x1b[2m")]
     assert len(grey) == 2 and all("| ~ 1.000 " in line for line in grey)
-    assert "~: no difference is shown" in said
+    assert "~: no difference is shown" in output
 
 
 def test_tiny_ratios_are_written_as_their_inverse(stored, tmp_path):
     names = [stored("old", RATES), stored("new", [rate / 540 for rate in RATES])]
-    said = CliRunner().invoke(compare, [*names, "--out", str(tmp_path / "out")]).output
-    assert re.search(r"\| 540 \u00d7 slower +\| 5[34]\d - 54\d +\|", said) and "~" not in said
+    output = CliRunner().invoke(compare, [*names, "--out", str(tmp_path / "out")]).output
+    assert re.search(r"\| 540 \u00d7 slower +\| 5[34]\d - 54\d +\|", output) and "~" not in output
     assert "540 \N{MULTIPLICATION SIGN} slower" in (
         tmp_path / "out" / "ratios-throughput.svg"
     ).read_text(encoding="utf-8")
@@ -118,8 +118,8 @@ def test_compare_refuses_runs_of_other_hosts_and_force_marks_everything(stored, 
     assert "host.cpu_model is 'A fast one' in A, 'A slow one' in B" in capsys.readouterr().err
     out = tmp_path / "out"
     assert call(["compare", *names, "--force", "--out", str(out)]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert said.count("NOT COMPARABLE") == 2 and "host.cpu_model" in said
+    output = capsys.readouterr().out
+    assert output.count("NOT COMPARABLE") == 2 and "host.cpu_model" in output
     assert "NOT COMPARABLE" in (out / "compare.md").read_text()
     assert "NOT COMPARABLE" in (out / "ratios-cpu.svg").read_text()
 
@@ -132,8 +132,8 @@ def test_the_same_machine_after_an_update_is_compared_with_a_note(stored, capsys
     names = [stored("old", RATES, host={"kernel": "6.1"}), stored("new", RATES, host=UPDATED)]
     asked = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
     assert call([command, *asked]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "host.kernel is '6.1' in A, '6.6' in B" in said and "host.memory_bytes is" in said
+    output = capsys.readouterr().out
+    assert "host.kernel is '6.1' in A, '6.6' in B" in output and "host.memory_bytes is" in output
 
 
 @pytest.mark.parametrize("command", ["compare", "gate"])
@@ -156,17 +156,17 @@ def test_compare_lists_cells_of_other_settings_and_compares_the_rest(stored, tmp
             store_trial(tmp_path / name, f"more{number}", row | more)
         stored(name, RATES, **own)
     assert call(["compare", "old", "new"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "- dataset is 'd1' in A, 'd2' in B (other)" in said
-    assert f"| {CELL} | throughput" in said and "| other" not in said
-    assert "NOT COMPARABLE" not in said and "only in" not in said
+    output = capsys.readouterr().out
+    assert "- dataset is 'd1' in A, 'd2' in B (other)" in output
+    assert f"| {CELL} | throughput" in output and "| other" not in output
+    assert "NOT COMPARABLE" not in output and "only in" not in output
 
 
 def test_compare_takes_only_the_metrics_that_are_named(stored, capsys):
     names = [stored("old", RATES), stored("new", SLOWER)]
     assert call(["compare", *names, "--metric", "cpu"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "| cpu" in said and "| throughput" not in said
+    output = capsys.readouterr().out
+    assert "| cpu" in output and "| throughput" not in output
 
 
 def test_planted_work_is_reported(stored, capsys):
@@ -214,9 +214,9 @@ def test_a_stored_run_is_gated_against_a_stored_baseline(
 ):
     stored("old", **{"rates": RATES} | old), stored("new", **{"rates": RATES} | new)
     assert call(["gate", "--baseline", "old", "--run", "new", *arguments.split()]) == code
-    said = capsys.readouterr().out
-    assert all(word in said for word in words), said
-    assert (BY_REFERENCE in said) == ("checked_by" in new)
+    output = capsys.readouterr().out
+    assert all(word in output for word in words), output
+    assert (BY_REFERENCE in output) == ("checked_by" in new)
 
 
 def test_a_gate_of_too_few_processes_is_inconclusive_in_every_form(stored, tmp_path, capsys):
@@ -247,10 +247,10 @@ def test_a_gate_of_unstable_cells_is_inconclusive_unless_they_are_advisory(store
     stored("old", scattered), stored("new", scattered[::-1])
     held = ["gate", "--baseline", "old", "--run", "new"]
     assert call(held) == EXIT_INCONCLUSIVE
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
-        "2 of 2 gated comparisons are too noisy to exclude a change of 5 %" in said
-        and "quieter machine" in said
+        "2 of 2 gated comparisons are too noisy to exclude a change of 5 %" in output
+        and "quieter machine" in output
     )
     assert call([*held, "--advisory", "wall"]) == EXIT_INCONCLUSIVE
     assert call([*held, "--advisory", "wall", "--advisory", "cpu"]) == EXIT_OK
@@ -274,8 +274,8 @@ def test_a_baseline_of_another_host_is_refused_before_anything_is_measured(
     matrix.write_text(f'{MATRIX}variants = ["dgs"]\nworkers = [2]\nbatch = [4096]\n')
     before = sorted(tmp_path.iterdir())
     assert call(["gate", "--baseline", "old", str(matrix)]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert "this machine (B) cannot be gated against" in said and "host.cpu_model is" in said
+    errors = capsys.readouterr().err
+    assert "this machine (B) cannot be gated against" in errors and "host.cpu_model is" in errors
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -287,7 +287,7 @@ def test_cells_that_the_baseline_lacks_are_named_before_anything_is_measured(
     matrix.write_text(MATRIX)
     before = sorted(tmp_path.iterdir())
     assert call(["gate", "--baseline", "old", str(matrix)]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert "only in the matrix: event_window/multicore/dgs/w1/b" in said
-    assert f"old has {CELL}" in said and "--only" in said
+    errors = capsys.readouterr().err
+    assert "only in the matrix: event_window/multicore/dgs/w1/b" in errors
+    assert f"old has {CELL}" in errors and "--only" in errors
     assert sorted(tmp_path.iterdir()) == before

@@ -81,8 +81,8 @@ def test_the_command_fails_on_a_regression_and_writes_the_requested_files(
     old, new = file_of("old.json", push=1_000_000), file_of("new.json", push=1_050_000)
     files = ["--junit", str(tmp_path / "j.xml"), "--markdown", str(tmp_path / "m.md")]
     assert call(["gate", "--instructions", new, "--baseline", old, *files]) == EXIT_GATE
-    said = capsys.readouterr().out
-    assert "1.050" in said and "1,000,000 -> 1,050,000" in said
+    output = capsys.readouterr().out
+    assert "1.050" in output and "1,000,000 -> 1,050,000" in output
     assert "<failure" in (tmp_path / "j.xml").read_text()
     assert "Gate FAILED" in (tmp_path / "m.md").read_text()
     assert call(["gate", "--instructions", old, "--baseline", old]) == EXIT_OK
@@ -100,7 +100,7 @@ def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, caps
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "give --against"),
         (["--against", "HEAD", "--instructions", "x"], "different gates"),
@@ -112,6 +112,6 @@ def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, caps
         (["--against", "HEAD", "m.toml", "--build", "make"], "--build requires --repo"),
     ],
 )
-def test_an_impossible_gate_is_a_user_error(arguments, told, capsys):
+def test_an_impossible_gate_is_a_user_error(arguments, message, capsys):
     assert call(["gate", *arguments]) == EXIT_USER_ERROR
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -53,10 +53,10 @@ def test_a_commit_with_ten_times_the_work_fails(repo, capsys):
 def test_a_revision_that_pip_builds_passes_against_itself(repo, capsys):
     # On a busy machine the cell may be unstable; a difference it must not have.
     code = gate(repo, "--build", PIP, "--allow-inconclusive")
-    said = capsys.readouterr()
-    assert code == EXIT_OK, said
-    assert said.err.count(f"building main ({git(repo.folder, 'rev-parse', 'HEAD')[:12]}") == 1
-    assert "| cpu " in said.out and "REGRESSION" not in said.out
+    printed = capsys.readouterr()
+    assert code == EXIT_OK, printed
+    assert printed.err.count(f"building main ({git(repo.folder, 'rev-parse', 'HEAD')[:12]}") == 1
+    assert "| cpu " in printed.out and "REGRESSION" not in printed.out
 
 
 @pytest.mark.full
@@ -339,7 +339,7 @@ def test_a_reference_of_only_the_new_revision_is_reported_as_added(repo, referen
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--against", "nowhere"], "--against 'nowhere' is not a revision of"),
         (
@@ -355,10 +355,10 @@ def test_a_reference_of_only_the_new_revision_is_reported_as_added(repo, referen
         (["--baseline", "old"], "--repo requires --against"),
     ],
 )
-def test_an_impossible_gate_is_one_sentence(repo, arguments, told, capsys):
+def test_an_impossible_gate_is_one_sentence(repo, arguments, message, capsys):
     assert call(["gate", "--repo", ".", str(repo.matrix), *arguments]) == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert told in err and "Traceback" not in err
+    assert message in err and "Traceback" not in err
 
 
 def test_a_gate_that_git_calls_from_a_hook_looks_at_its_own_folder(repo, tmp_path, monkeypatch):

@@ -166,10 +166,12 @@ def _try(engine: Engine) -> None:
 
 def _mounted() -> list[Path]:
     """Return the outermost folders that a trial needs of this machine."""
-    wanted = {Path("/usr"), SOURCE, Path(sys.prefix), Path(sys.base_prefix)}
-    wanted.add(Path(sysconfig.get_path("stdlib")).parent)
-    wanted |= {Path(f"/{name}") for name in _loader_folders() if not Path(f"/{name}").is_symlink()}
-    return sorted(path for path in wanted if not any(other in path.parents for other in wanted))
+    expected = {Path("/usr"), SOURCE, Path(sys.prefix), Path(sys.base_prefix)}
+    expected.add(Path(sysconfig.get_path("stdlib")).parent)
+    expected |= {
+        Path(f"/{name}") for name in _loader_folders() if not Path(f"/{name}").is_symlink()
+    }
+    return sorted(path for path in expected if not any(other in path.parents for other in expected))
 
 
 def _loader_folders() -> list[str]:

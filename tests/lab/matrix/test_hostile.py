@@ -260,6 +260,6 @@ def test_damaged_run_is_refused_or_read(capsys, stored_run, odd):
             if line.startswith("run") and what.startswith("sessions"):
                 continue  # it would be run again: its record is whole
             code = call([word.replace("RUN", str(run)) for word in line.split()])
-            said = capsys.readouterr()
-            assert_one_sentence(code, said.err, (line, what))
-            assert "Traceback" not in said.out
+            printed = capsys.readouterr()
+            assert_one_sentence(code, printed.err, (line, what))
+            assert "Traceback" not in printed.out

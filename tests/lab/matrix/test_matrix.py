@@ -233,8 +233,8 @@ def test_patterns_of_engines_tell_inputs_of_one_workload_apart(pattern: str, inp
         '[[workload]]\nname = "event_window"\n'
         f'[[engine]]\nname = "reference"\nworkloads = ["{pattern}"]'
     )
-    wanted = [f"page_view_join{label}/reference/sequential/w1" for label in inputs]
-    assert [cell.id for cell in found] == wanted
+    expected = [f"page_view_join{label}/reference/sequential/w1" for label in inputs]
+    assert [cell.id for cell in found] == expected
 
 
 def test_an_engine_takes_a_labelled_dataset_by_the_name_of_its_workload():
@@ -355,17 +355,19 @@ def test_byte_order_mark_and_windows_lines_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda path: None, ": cannot read the matrix: No such file or directory$"),
         (lambda path: path.mkdir(), ": cannot read the matrix: Is a directory$"),
         (lambda path: path.write_bytes(b"\xff"), "cannot read the matrix: it is not UTF-8 text"),
     ],
 )
-def test_file_that_is_no_matrix_is_reported_once(tmp_path, make, said):
+def test_file_that_is_no_matrix_is_reported_once(tmp_path, make, message):
     path = tmp_path / "m.toml"
     make(path)
-    with pytest.raises(MatrixError, match=f"^{path}{said}" if said.startswith(":") else said):
+    with pytest.raises(
+        MatrixError, match=f"^{path}{message}" if message.startswith(":") else message
+    ):
         read_matrix(path)
 
 

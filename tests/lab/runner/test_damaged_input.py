@@ -99,8 +99,8 @@ def test_stamps_and_checksums_survive_a_trials_specification(checked, tmp_path):
 
 def run_verify(capsys, *arguments: str) -> tuple[int, list[str], str]:
     code = call(["data", "verify", *arguments])
-    said = capsys.readouterr()
-    return code, said.out.splitlines(), said.err
+    printed = capsys.readouterr()
+    return code, printed.out.splitlines(), printed.err
 
 
 def test_verify_reports_intact_and_damaged_entries(capsys, dataset):

@@ -103,11 +103,12 @@ def test_a_dry_run_states_the_time_and_its_exceptions(stored, matrix, capsys):
     other = matrix(["correct"], options="{}", name="other", more="")
     other.write_text(other.read_text().replace("options = {}", fresh))
     assert call(["run", str(other), "--dry-run"]) == EXIT_OK
-    said = capsys.readouterr().err
+    errors = capsys.readouterr().err
     assert (
-        "time: unknown; no stored run on this machine has completed event_window@small/fake" in said
+        "time: unknown; no stored run on this machine has completed event_window@small/fake"
+        in errors
     )
-    assert "without the time to generate input: wordcount" in said
+    assert "without the time to generate input: wordcount" in errors
 
 
 OWN = """
@@ -132,7 +133,7 @@ def test_missing_input_is_reported_before_other_input_is_made(
     path.write_text(path.read_text() + f"{first}[[workload]]\n{missing}\n")
     before = set((tmp_path / "catalogue").iterdir())
     assert call(["run", str(path), *how]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert {"dataset": "no dataset 'ffffffff'", "file": "gone.csv"}[lacking] in said
+    errors = capsys.readouterr().err
+    assert {"dataset": "no dataset 'ffffffff'", "file": "gone.csv"}[lacking] in errors
     assert set((tmp_path / "catalogue").iterdir()) == before
     assert not (tmp_path / "runs").exists()

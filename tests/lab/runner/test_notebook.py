@@ -137,7 +137,7 @@ HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
 
 
 @pytest.mark.parametrize(
-    ("positional", "named", "said"),
+    ("positional", "named", "message"),
     [
         ((), {}, "workloads is (); give a list"),
         ((), {"workloads": "wordcount", "engines": ["fake"]}, "workloads is 'wordcount'; give a"),
@@ -151,8 +151,8 @@ HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
         (("gone.toml",), {}, "gone.toml: cannot read the matrix"),
     ],
 )
-def test_impossible_runs_are_refused(positional, named, said):
-    with pytest.raises(LabError, match=re.escape(said)):
+def test_impossible_runs_are_refused(positional, named, message):
+    with pytest.raises(LabError, match=re.escape(message)):
         lab.run(*positional, **named)
 
 

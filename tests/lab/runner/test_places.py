@@ -104,9 +104,9 @@ def test_place_below_a_file_is_reported(asked, tmp_path, capsys):
         if "COPY" in words:
             continue
         code = call([word.replace("PLACE", str(place)) for word in words])
-        said = capsys.readouterr().err
-        assert code == EXIT_USER_ERROR, (words, said)
-        assert str(place) in said and "Not a directory" in said, (words, said)
+        errors = capsys.readouterr().err
+        assert code == EXIT_USER_ERROR, (words, errors)
+        assert str(place) in errors and "Not a directory" in errors, (words, errors)
     assert len(read_run(run).rows) == 1
 
 
@@ -117,5 +117,5 @@ def test_report_is_not_written_over_a_folder(asked, tmp_path, capsys):
 def test_missing_accept_list_is_reported_before_anything_is_read(capsys, tmp_path):
     arguments = ["gate", "--baseline", "nowhere", "--run", "nowhere"]
     assert call([*arguments, "--accept", str(tmp_path / "none.toml")]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert "none.toml: cannot read the accepted regressions: No such file" in said
+    errors = capsys.readouterr().err
+    assert "none.toml: cannot read the accepted regressions: No such file" in errors

@@ -378,8 +378,8 @@ def test_list_names_all_entries(capsys, dataset, what, expected):
 
 def test_the_lines_of_a_list_of_runs_are_as_many_as_the_runs(capsys, stored_run, tmp_path):
     assert call(["list", "runs", "--out", str(tmp_path / "none")]) == EXIT_OK
-    said = capsys.readouterr()
-    assert (said.out, "no runs in" in said.err) == ("", True)
+    printed = capsys.readouterr()
+    assert (printed.out, "no runs in" in printed.err) == ("", True)
     stored_run(["correct"], called="20260101T000000Z-a")
     stored_run(["correct"], called="20260101T000000Z-b")
     capsys.readouterr()  # of the run that is copied

@@ -235,7 +235,7 @@ def dry(capsys, *arguments: object) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--engine", "reference", "-w", "1,2"], True),
         (["--engine", "multicore", "--engine", "reference/sequential", "-w", "4"], True),
@@ -245,11 +245,11 @@ def dry(capsys, *arguments: object) -> list[str]:
         (["--engine", "reference", "-w", "2", "--quiet"], False),
     ],
 )
-def test_workers_that_a_sequential_engine_ignores_are_reported(capsys, arguments, said):
+def test_workers_that_a_sequential_engine_ignores_are_reported(capsys, arguments, message):
     code, _, err = run_lab(capsys, "wordcount", *arguments, "--dry-run")
     assert code == EXIT_OK
     words = "lab: reference is sequential: it runs with 1 worker and ignores workers = "
-    assert (words in err) == said
+    assert (words in err) == message
 
 
 def test_any_workload_runs_without_a_matrix_with_the_options_of_one(capsys):
@@ -309,8 +309,8 @@ def test_any_workload_runs_without_a_matrix_with_the_options_of_one(capsys):
 )
 def test_impossible_runs_are_refused_with_the_remedy(capsys, arguments, expected):
     assert call(["run", *arguments]) == EXIT_USER_ERROR
-    said = " ".join(capsys.readouterr().err.split())
-    assert expected in said and "Traceback" not in said
+    text = " ".join(capsys.readouterr().err.split())
+    assert expected in text and "Traceback" not in text
 
 
 @pytest.mark.parametrize("events", ["2e4", "20_000", "20000"])
@@ -357,9 +357,9 @@ def test_a_missing_data_file_or_column_is_reported(capsys, path: Path):
 
 def test_the_plan_of_a_table_is_for_its_own_keys(capsys, path: Path):
     assert call(["plan", str(path), "-w", "2"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "plan for sensors: 2 workers, 20 keys" in said
-    assert json.dumps("reading-0")[1:-1] in said
+    output = capsys.readouterr().out
+    assert "plan for sensors: 2 workers, 20 keys" in output
+    assert json.dumps("reading-0")[1:-1] in output
 
 
 @pytest.mark.full
@@ -378,8 +378,8 @@ def test_a_kernel_is_that_of_the_file_that_its_errors_would_name(
 
 def test_an_engine_is_tried_on_a_workload_of_ones_own(capsys, path: Path):
     assert call(["conform", "multicore", "--workload", str(path), "--variant", "dgs"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "wrong" in said and "crash:" not in said
+    output = capsys.readouterr().out
+    assert "wrong" in output and "crash:" not in output
 
 
 def test_a_dataset_of_another_workload_of_the_same_name_is_refused(capsys, path: Path):

@@ -341,9 +341,11 @@ def test_rates_of_a_trial_that_timed_out_after_its_run_are_void():
 
 
 def test_memory_for_the_answer_is_allocated_before_the_clock_or_counted(tmp_path):
-    asked = workload("page_view_join")
-    defaults = {name: one.default for name, one in asked.parameters.items()}
-    dataset = write_dataset(generated(asked, defaults, 300_000, 1), asked.name, tmp_path / "data")
+    subject = workload("page_view_join")
+    defaults = {name: one.default for name, one in subject.parameters.items()}
+    dataset = write_dataset(
+        generated(subject, defaults, 300_000, 1), subject.name, tmp_path / "data"
+    )
     spec = engine_trial(engine="multicore", variant="dgs", batch=4096, dataset=dataset)
     grown = []
     for _ in range(2):  # the first verifies, and so leaves the oracle's answer

@@ -178,20 +178,20 @@ def test_cells_that_match_are_compared_and_the_others_are_listed(a_run):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"dataset": "d2"}, "dataset is 'd1' in A, 'd2' in B"),
         ({"options": {"pin": True}}, "options.pin is None in A, True in B"),
     ],
 )
-def test_cells_that_differ_are_refused_and_the_field_is_named(a_run, change, told):
+def test_cells_that_differ_are_refused_and_the_field_is_named(a_run, change, message):
     described = {k: v for k, v in change.items() if k == "options"}
     of_row = {k: v for k, v in change.items() if k == "dataset"}
     old = a_run("a", rows(SLOW), options={})
     new = a_run("b", rows(SLOW, fingerprint="f2", **of_row), **{"options": {}, **described})
     with pytest.raises(IncomparableError) as error:
         compared(old, new)
-    assert f"{told} ({CELL})" in str(error.value)
+    assert f"{message} ({CELL})" in str(error.value)
 
 
 def test_the_number_of_repetitions_is_no_difference(a_run):

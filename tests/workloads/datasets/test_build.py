@@ -41,13 +41,13 @@ def test_a_built_dataset_holds_what_the_generator_makes(name: str, catalog: Cata
     chosen = workload(name)
     params = {"streams": 3} if "streams" in chosen.parameters else {}
     dataset = ensure(chosen, params, 50_000, 5, catalog=catalog)
-    wanted, found = generated(chosen, params, 50_000, 5), dataset.load()
+    expected, found = generated(chosen, params, 50_000, 5), dataset.load()
     specs = chosen.streams(chosen.params(params), 50_000)
     sizes = [stream.path.stat().st_size for stream in dataset.streams]
     least = [s.events * s.fields.itemsize // SMALLEST_SHARE for s in specs]
     assert all(size >= some for size, some in zip(sizes, least, strict=True)), "see check_room"
-    assert found.alphabet == wanted.alphabet
-    for one, other in zip(found.streams, wanted.streams, strict=True):
+    assert found.alphabet == expected.alphabet
+    for one, other in zip(found.streams, expected.streams, strict=True):
         assert (one.name, one.kinds) == (other.name, other.kinds)
         assert one.ts.tolist() == other.ts.tolist()
         assert (one.tag is None) == (other.tag is None)

@@ -248,9 +248,9 @@ def test_an_import_with_a_damaged_dictionary_is_replaced_by_importing_again(caps
     pages = tmp_path / "data" / made.strip() / "pages.parquet"
     flip(pages, 8 * 40)
     assert call(["data", "verify", *root]) == EXIT_USER_ERROR
-    said = capsys.readouterr().out
-    assert f"{pages} (dictionary pages) is damaged" in said
-    assert f"lab data import access-log --file {file.name} --streams 1" in said
+    output = capsys.readouterr().out
+    assert f"{pages} (dictionary pages) is damaged" in output
+    assert f"lab data import access-log --file {file.name} --streams 1" in output
     assert call(again) == EXIT_OK
     assert capsys.readouterr().out == made
     assert call(["data", "verify", *root]) == EXIT_OK

@@ -64,11 +64,11 @@ def test_an_odd_entry_is_reported_in_a_line(capsys, catalog: Catalog, make: Any,
     made = publish(catalog, [1, 2])
     make(catalog.root / ODD)
     code = call(["data", command, "--root", str(catalog.root)])
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     assert code == (EXIT_OK if command == "list" else EXIT_USER_ERROR)
-    assert made.id[:16] in said.out
-    lines = [line for line in (said.out + said.err).splitlines() if f"{ODD}/" in line]
-    assert len(lines) == 1, said
+    assert made.id[:16] in printed.out
+    lines = [line for line in (printed.out + printed.err).splitlines() if f"{ODD}/" in line]
+    assert len(lines) == 1, printed
     assert len(lines[0]) < 1000 and "Traceback" not in lines[0]
 
 
@@ -157,7 +157,7 @@ def test_a_folder_without_read_permission_is_reported(
         code = call(["data", "list"])
     finally:
         folder.chmod(0o755)
-    said = capsys.readouterr()
-    assert "Permission denied" in said.err
+    printed = capsys.readouterr()
+    assert "Permission denied" in printed.err
     assert code == (EXIT_OK if which == "entry" else EXIT_USER_ERROR)
-    assert (made.id[:16] in said.out) == (which == "entry")
+    assert (made.id[:16] in printed.out) == (which == "entry")

@@ -268,8 +268,8 @@ def test_whole_numbers_are_scaled_like_exact_fractions(values: list[int], form: 
     numbers, same = read(pa.array(values, pa.int64()), form)
     assert set(bad) == set(same) == {row for row, ms in enumerate(exact) if abs(ms) > 2**61}
     kept = np.array([row not in bad for row in range(len(values))])
-    wanted = [ms for ms in exact if abs(ms) <= 2**61]
-    assert texts[kept].tolist() == numbers[kept].tolist() == wanted
+    expected = [ms for ms in exact if abs(ms) <= 2**61]
+    assert texts[kept].tolist() == numbers[kept].tolist() == expected
 
 
 @given(

@@ -162,11 +162,13 @@ BROKEN = [
 
 
 @pytest.mark.some(3)
-@pytest.mark.parametrize(("program", "said"), BROKEN, ids=[" ".join(said) for _, said in BROKEN])
-def test_a_broken_program_is_caught_with_a_counterexample(program, said):
+@pytest.mark.parametrize(
+    ("program", "message"), BROKEN, ids=[" ".join(message) for _, message in BROKEN]
+)
+def test_a_broken_program_is_caught_with_a_counterexample(program, message):
     report = check(program, examples=ENOUGH)
     assert not report.ok
-    for condition, text in said.items():
+    for condition, text in message.items():
         found = [violation for violation in report.violations if violation.condition == condition]
         assert found, report.render()
         assert text in found[0].render()
@@ -259,18 +261,18 @@ def test_the_law_of_wires_is_about_outputs_as_well():
     "name", [name for name in names() if workload(name).checked_by != INVARIANTS]
 )
 def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
-    found = workload(name)
-    dataset = write_dataset(ordinary_input(found), name, tmp_path)
+    subject = workload(name)
+    dataset = write_dataset(ordinary_input(subject), name, tmp_path)
     times = event_times(dataset)
-    whole = found.oracle(dataset.load())
+    whole = subject.oracle(dataset.load())
     outputs = np.unique(whole["ts"])
     middle = int(outputs[len(outputs) // 2])
-    middle -= middle % found.output.grid
+    middle -= middle % subject.output.grid
     short = truncate(dataset, times, middle)
     assert 0 < short.events < dataset.events
-    expected = truncate_answer(whole, middle, found.output)
+    expected = truncate_answer(whole, middle, subject.output)
     assert 0 < len(expected["ts"]) < len(whole["ts"])
-    difference = compare(expected, found.oracle(short.load()), found.output)
+    difference = compare(expected, subject.oracle(short.load()), subject.output)
     assert difference.equal, difference.render()
 
 

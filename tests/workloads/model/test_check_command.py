@@ -42,10 +42,10 @@ def test_a_module_that_does_not_import_is_an_error_with_the_reason(
     if kind in NOT_IMPORTED:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert call(["check", f"{name}:PROGRAM"]) == EXIT_USER_ERROR
-    said = " ".join(capsys.readouterr().err.split())
-    assert f"module '{name}' cannot be imported" in said
-    assert re.search(reason, said), said
-    assert "Traceback" not in said
+    text = " ".join(capsys.readouterr().err.split())
+    assert f"module '{name}' cannot be imported" in text
+    assert re.search(reason, text), text
+    assert "Traceback" not in text
 
 
 async def coroutine(*given: Any) -> None:
@@ -103,7 +103,7 @@ OPERATOR = naive.counting(Window(advance=2, size=4))
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"),
+    ("name", "code", "message"),
     [
         ("GRAPH", EXIT_OK, "holds  associative for avg"),
         ("BROKEN_GRAPH", EXIT_USER_ERROR, "FAILS  emits for li"),
@@ -111,9 +111,9 @@ OPERATOR = naive.counting(Window(advance=2, size=4))
         ("OPERATOR", EXIT_OK, "holds  keys for counting"),
     ],
 )
-def test_the_command_checks_a_program_by_module_and_attribute(capsys, name, code, said):
+def test_the_command_checks_a_program_by_module_and_attribute(capsys, name, code, message):
     assert call(["check", f"{__name__}:{name}", "--examples", "20"]) == code
-    assert said in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 def test_plain_functions_of_any_form_are_taken():

@@ -149,11 +149,11 @@ def test_a_value_that_leaves_its_field_is_named(case):
     asked, xs, value, field, dtype, function = CASES[case]
     with pytest.raises(ModelError) as raised:
         answer_of(asked, of_values(xs))
-    said = str(raised.value)
-    assert f"field {field}" in said
-    assert f"is of type {dtype} and got {value}; compiled code would wrap it: keep it" in said
-    assert "or declare a wider type" in said
-    assert place(function or update_large) in said
+    message = str(raised.value)
+    assert f"field {field}" in message
+    assert f"is of type {dtype} and got {value}; compiled code would wrap it: keep it" in message
+    assert "or declare a wider type" in message
+    assert place(function or update_large) in message
 
 
 def test_an_integer_field_refuses_a_fraction():

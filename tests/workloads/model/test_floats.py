@@ -274,8 +274,8 @@ def test_a_declared_tolerance_stands():
     declared = {"sum": Tolerance(absolute=1e-9)}
     assert tolerances_of(ROUNDED, declared, 4) == declared
     assert tolerances_of(ROUNDED, {"sum": EXACT}, 4)["sum"].words() == "exact"
-    found = workload(ROUNDED, input=table(nothing), tolerances=declared)
-    assert found.output.tolerances == declared
+    subject = workload(ROUNDED, input=table(nothing), tolerances=declared)
+    assert subject.output.tolerances == declared
 
 
 def test_a_tolerance_of_a_field_that_is_no_float_is_refused():

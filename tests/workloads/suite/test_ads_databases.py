@@ -98,9 +98,9 @@ def test_threads_have_connections_of_their_own_which_end_with_them():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
 def test_answers_are_the_same_from_a_database(name: str, form: str):
-    found = workload(name).bound({"form": form, "lookup": "sqlite"})
-    data = generated(found, {"rate": 100}, 2500, seed=5)
-    agreed(found, data)
+    subject = workload(name).bound({"form": form, "lookup": "sqlite"})
+    data = generated(subject, {"rate": 100}, 2500, seed=5)
+    agreed(subject, data)
 
 
 VARIANTS = {Dataflow: "dataflow", Query: "vsn", Pipeline: "ordered"}
@@ -110,9 +110,9 @@ VARIANTS = {Dataflow: "dataflow", Query: "vsn", Pipeline: "ordered"}
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
 def test_compiled_functions_look_up_in_a_database(name: str, form: str, tmp_path: Path):
-    found = workload(name).bound({"form": form, "lookup": "sqlite"})
-    setting = Setting(variant=VARIANTS[type(found.program)])
-    result = run_case(engine("multicore"), found, CASES[0], setting, tmp_path)
+    subject = workload(name).bound({"form": form, "lookup": "sqlite"})
+    setting = Setting(variant=VARIANTS[type(subject.program)])
+    result = run_case(engine("multicore"), subject, CASES[0], setting, tmp_path)
     assert (result.unsupported, result.problems) == (None, ())
 
 

@@ -22,30 +22,30 @@ ROWS = [f"nexmark_q{number}" for number in NUMBERS]
 
 @pytest.mark.parametrize("name", ROWS)
 def test_a_program_gives_what_its_oracle_gives(name: str):
-    found = workload(name)
-    small = {parameter: SMALL[parameter] for parameter in found.query}
+    subject = workload(name)
+    small = {parameter: SMALL[parameter] for parameter in subject.query}
 
     @settings(deadline=None, max_examples=examples(200))
     @given(nexmark_inputs(), st.fixed_dictionaries(small))
     def check(data, query):
-        agreed(found.bound(query), data)
+        agreed(subject.bound(query), data)
 
     check()
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_generated_events_have_answers(name: str):
-    found = workload(name)
-    assert agreed(found, generated(found, dict(found.small), 4000, seed=1))
+    subject = workload(name)
+    assert agreed(subject, generated(subject, dict(subject.small), 4000, seed=1))
 
 
 @given(nexmark_inputs())
 def test_the_totals_of_arrivals_are_those_of_one_window_with_all_bids(data: Input):
-    found = workload("nexmark_q12")
-    totals, one_window = found.oracle(data), totals_of(found.program, data)
+    subject = workload("nexmark_q12")
+    totals, one_window = subject.oracle(data), totals_of(subject.program, data)
     for columns in (totals, one_window):
         columns["ts"] = columns["ts"] * 0
-    assert_equal(one_window, totals, found.output)
+    assert_equal(one_window, totals, subject.output)
 
 
 @pytest.mark.parametrize(("name", "most"), [("nexmark_q5", 256), ("nexmark_q7", 64)])

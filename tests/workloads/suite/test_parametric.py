@@ -124,8 +124,8 @@ def test_keys_follow_the_normal_distribution_within_the_space_of_keys(sigma: flo
         return erf(x / sigma / sqrt(2))
 
     edges = np.linspace(-1, 1, 21)
-    wanted = np.diff([below(x) for x in edges]) / (below(1) - below(-1))
-    assert np.abs(shares - wanted).max() < 0.005
+    expected = np.diff([below(x) for x in edges]) / (below(1) - below(-1))
+    assert np.abs(shares - expected).max() < 0.005
 
 
 @pytest.mark.parametrize("params", [{"keys": 1}, {"keys": 2, "sigma": 0.001}, {"keys": KEY_SPACE}])

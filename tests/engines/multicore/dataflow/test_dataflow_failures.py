@@ -154,7 +154,7 @@ def test_an_exception_is_reported_with_operator_function_and_line(flow, operator
 
 
 @pytest.mark.parametrize(
-    ("operators", "said"),
+    ("operators", "message"),
     [
         # Before anything runs.
         (
@@ -173,8 +173,8 @@ def test_an_exception_is_reported_with_operator_function_and_line(flow, operator
     ],
     ids=["start state", "index", "outputs", "outputs at markers"],
 )
-def test_a_fault_is_reported_with_the_operator(operators, said):
-    assert re.search(said, crash(chain(*operators)))
+def test_a_fault_is_reported_with_the_operator(operators, message):
+    assert re.search(message, crash(chain(*operators)))
 
 
 @pytest.mark.parametrize(

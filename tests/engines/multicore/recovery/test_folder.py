@@ -227,11 +227,11 @@ def written_with_room(path, rows, room, said):
 
 @pytest.mark.parametrize("room", [0, 10])
 def test_a_folder_without_room_for_outputs_is_closed_without_them(room, tmp_path):
-    said = multiprocessing.get_context("fork").Queue()
-    process = forked(written_with_room, tmp_path, b"12345678" * 2, room, said)
+    text = multiprocessing.get_context("fork").Queue()
+    process = forked(written_with_room, tmp_path, b"12345678" * 2, room, text)
     process.join()
     assert process.exitcode == 0
-    assert "cannot be written to: File too large" in said.get()
+    assert "cannot be written to: File too large" in text.get()
     assert recover(tmp_path)[1] == b""
     write_checkpoints(tmp_path, [b"1111"])
     assert recover(tmp_path)[1] == b"1111"

@@ -139,8 +139,8 @@ def test_its_intervals_are_summed_and_the_last_shorter_one_is_not_lost(tmp_path)
     times = [reading.time_ns for reading in readings]
     assert times == sorted(set(times))
     assert times[-1] <= time.monotonic_ns()
-    said = (tmp_path / "arguments").read_text()
-    assert said == (
+    text = (tmp_path / "arguments").read_text()
+    assert text == (
         "stat -a --per-socket -I 100 -x ; --log-fd 1 -e power/energy-pkg/,power/energy-ram/"
     )
 

@@ -52,19 +52,19 @@ window_s = 3
 def matrix(tmp_path, places):
     """A matrix with a search on two fakes, over an input that lasts 4 s at 12,000 events/s."""
     catalog = Catalog.default()
-    found = workload("event_window")
-    params = found.params({"values_per_barrier": 20})
-    specs = found.streams(params, EVENTS)
+    subject = workload("event_window")
+    params = subject.params({"values_per_barrier": 20})
+    specs = subject.streams(params, EVENTS)
     with catalog.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
         streams = []
-        alphabet = Alphabet(kinds=found.program.kinds, keys=found.keys(params))
+        alphabet = Alphabet(kinds=subject.program.kinds, keys=subject.keys(params))
         for index, spec in enumerate(specs):
-            columns = dict(found.generate(params, 7, specs, index, 0, spec.events))
+            columns = dict(subject.generate(params, 7, specs, index, 0, spec.events))
             columns["ts"] = columns["ts"].astype(np.int64)
             types = {name: values.dtype for name, values in columns.items()}
-            kinds = found.program.kind_indices(spec.kinds)
+            kinds = subject.program.kind_indices(spec.kinds)
             streams.append(write_stream(folder, spec.name, kinds, types, [columns], alphabet))
         content = Content(
             workload="event_window",

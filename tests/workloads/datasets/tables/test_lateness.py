@@ -137,7 +137,7 @@ def test_late_rows_are_an_error_with_row_bound_and_remedy(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"out_of_order": "soon"}, "out_of_order is 'soon'; give a duration such as"),
         ({"out_of_order": "5"}, "out_of_order is '5'; give a duration such as"),
@@ -148,8 +148,8 @@ def test_late_rows_are_an_error_with_row_bound_and_remedy(tmp_path):
         ({"late": "error"}, "no row is late without a bound; give out_of_order"),
     ],
 )
-def test_declarations_without_meaning_are_refused(how, said, tmp_path):
-    with pytest.raises(DatasetError, match=said):
+def test_declarations_without_meaning_are_refused(how, message, tmp_path):
+    with pytest.raises(DatasetError, match=message):
         reports(tmp_path / "a.csv", **how)
 
 

@@ -34,7 +34,7 @@ def test_a_misspelt_argument_gets_a_suggestion(name: str):
 
 
 @pytest.mark.parametrize(
-    ("given", "named", "said"),
+    ("given", "named", "message"),
     [
         (("a.csv",), {"ts": "t", "x": 1}, "no argument 'x'; there are path, ts, delimiter, "),
         (("a.csv",), {}, "lab.csv: ts is missing; give ts=...; `help(lab.csv)`"),
@@ -43,6 +43,6 @@ def test_a_misspelt_argument_gets_a_suggestion(name: str):
         (("a.csv",), {"path": "b", "ts": "t"}, "lab.csv: multiple values for argument 'path';"),
     ],
 )
-def test_wrong_calls_are_reported_with_the_remedy(given, named, said):
-    with pytest.raises(DatasetError, match=re.escape(said)):
+def test_wrong_calls_are_reported_with_the_remedy(given, named, message):
+    with pytest.raises(DatasetError, match=re.escape(message)):
         lab.csv(*given, **named)

@@ -101,13 +101,13 @@ def test_times_in_an_hour_that_came_twice_are_counted(tmp_path: Path):
 def test_the_last_source_and_licence_hold(tmp_path: Path):
     file = text(tmp_path / "shop.csv", *SHOP)
     command = ("--file", str(file), *COUNTED, "--time-format", "%m/%d/%y %H:%M")
-    for said, wanted in (
+    for said, expected in (
         (("--source", "our shop", "--licence", "ours"), ("our shop", "ours")),
         (("--licence", "theirs"), ("our shop", "theirs")),
         ((), ("our shop", "theirs")),
     ):
         found = shown(tmp_path / "data", imported(tmp_path / "data", *command, *said))
-        assert (found["source"], found["licence"]) == wanted
+        assert (found["source"], found["licence"]) == expected
 
 
 def test_a_column_whose_name_holds_a_comma_stands_in_quotes(tmp_path: Path):
@@ -146,15 +146,15 @@ def test_a_field_that_is_called_as_a_role_is_the_field():
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("message", "words"),
     [
         (("--columns", "ts=a", "--columns", "ts=b"), "'ts=b' is not ROLE=COLUMN, or"),
         (("--columns", "ts=t", "--zone", "UTC", "--zone", "UTC"), "--zone is set 2 times"),
         (("--columns", "ts=t", "--streams", "1", "--streams=2"), "--streams is set 2 times"),
     ],
 )
-def test_repeated_options_are_refused(tmp_path: Path, said: tuple[str, ...], words: str):
-    result = imported(tmp_path, "--workload", "event_window", "--file", "a.csv", *said)
+def test_repeated_options_are_refused(tmp_path: Path, message: tuple[str, ...], words: str):
+    result = imported(tmp_path, "--workload", "event_window", "--file", "a.csv", *message)
     assert result.exit_code == 2
     assert words in result.output
 

@@ -117,7 +117,7 @@ class TestKeysAndKinds:
         assert (len(updates), "meta" in views.payload) == (1, False)
 
     @pytest.mark.parametrize(
-        ("said", "match"),
+        ("message", "match"),
         [
             ({"kind": "increment"}, "program is keyed; say which column is the key"),
             ({"kind": "increment", "key": "nobody"}, "no column nobody for key"),
@@ -130,9 +130,9 @@ class TestKeysAndKinds:
         ],
     )
     def test_tables_that_do_not_fit_the_program_are_refused(
-        self, catalog: Catalog, said: dict[str, object], match: str
+        self, catalog: Catalog, message: dict[str, object], match: str
     ):
-        table = arrays({"t": [1], "k": [0]}, ts="t", **said)  # type: ignore[arg-type]
+        table = arrays({"t": [1], "k": [0]}, ts="t", **message)  # type: ignore[arg-type]
         with pytest.raises(DatasetError, match=match):
             made(table, COUNTER, catalog)
         assert not catalog.root.exists() or list(catalog.root.iterdir()) == []

@@ -393,8 +393,8 @@ class TestOfEveryTable:
             table = replace(table, max_bad=1)
         dataset = made(table, COUNTER, catalog)
         (path,) = (file.path for file in dataset.dictionaries)
-        wanted = ["a  b", "a b", 'c  \r\n\t "d"'] if quoted else keys
-        assert pq.read_table(path).column("text").to_pylist() == wanted
+        expected = ["a  b", "a b", 'c  \r\n\t "d"'] if quoted else keys
+        assert pq.read_table(path).column("text").to_pylist() == expected
 
 
 def test_frames_whose_categories_differ_differ():

@@ -123,7 +123,7 @@ def test_the_text_names_a_deployment_without_types():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (["--dataset", "x"], "--dataset is for a workload's input, and a program alone has none"),
         (["--param", "a=1"], "--param is for a workload's input, and a program alone has none"),
@@ -133,9 +133,9 @@ def test_the_text_names_a_deployment_without_types():
     ],
     ids=lambda of: "-".join(of).strip("-") if isinstance(of, list) else "",
 )
-def test_options_that_a_graph_lacks_are_refused(given, said, capsys):
+def test_options_that_a_graph_lacks_are_refused(given, message, capsys):
     assert call(["plan", f"{HERE}:PROGRAM", "--workers", "2", *given]) == EXIT_USER_ERROR
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_streams_are_no_option_of_a_synchronization_plan(capsys):
