@@ -1,4 +1,4 @@
-"""What is measured for the figures, with programs and inputs of a moment."""
+"""Measurements for the figures, with small programs and inputs."""
 
 from pathlib import Path
 

@@ -42,7 +42,7 @@ FULL = pytest.mark.full
 JAVA_STARTS_S = {"flink": 2.0, "spark": 4.0}
 """Long enough for the Java process to be there, and too short for an answer."""
 PATIENCE_S = 600.0
-"""What ends in time ends long before."""
+"""A limit of time; an engine that ends at all ends long before."""
 ELSEWHERE = {
     "vsn": "multicore/test_model_conformance.py",
     "sn": "multicore/test_model_conformance.py",

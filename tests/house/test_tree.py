@@ -1,4 +1,4 @@
-"""What holds for the tree as a whole: no machine paths, a short README."""
+"""Rules for the whole tree: no machine paths, a short README."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""What `lab new` writes passes as it is, and nothing that is there is lost."""
+"""`lab new` writes packages that pass their tests, and overwrites nothing."""
 
 from importlib.metadata import distributions
 

@@ -137,11 +137,11 @@ def test_the_command_runs_a_seed_again_and_ends_with_code_1_when_it_fails():
 
 
 def test_the_command_refuses_what_makes_no_sense():
-    for wrong, said in (
+    for wrong, message in (
         (["--runs", "0"], "argument --runs: '0' is not a number of runs; expected at least 1"),
         (["--family", "none"], "--family none: there is none; there are dgs, oplus, ordered,"),
     ):
         command = [sys.executable, "-m", "tests.random_runs", *wrong]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 2
-        assert said in done.stderr
+        assert message in done.stderr

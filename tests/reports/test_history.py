@@ -1,4 +1,4 @@
-"""Cells over the runs of a machine: what is a step, what is none, and the page that shows it."""
+"""Cells over the runs of a machine: steps, changes that are no step, and the page that shows them."""
 
 import itertools
 import json

@@ -1,3 +1,5 @@
+"""Numbers as text: three digits, the nearest unit, the exact value."""
+
 import pytest
 
 from streamlab.reports.numbers import (

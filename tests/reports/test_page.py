@@ -1,3 +1,5 @@
+"""The HTML page of a run."""
+
 import base64
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""What engines count: threads and CPU time beside energy, and all counters by name."""
+"""Counters of engines: threads and CPU time next to energy, and all counters by name."""
 
 import json
 import re

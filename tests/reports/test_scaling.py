@@ -1,4 +1,4 @@
-"""Where more workers are slower, the page says so, and only what the stored numbers support."""
+"""The page states where more workers are slower, with reasons that the stored numbers support."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the page's script adds, in a real browser."""
+"""The effects of the page's script, in a real browser."""
 
 import re
 

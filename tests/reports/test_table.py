@@ -1,3 +1,5 @@
+"""The table of cells in a report."""
+
 import re
 
 import pytest

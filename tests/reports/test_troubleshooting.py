@@ -20,7 +20,7 @@ from tests.results.records import trial_row
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("lab/measure", "lab/runner", "lab/judge", "lab/trial", "results", "reports/page")
-"""Where trials and runs get their warnings and reasons."""
+"""Modules that write warnings and reasons of trials and runs."""
 VARIABLES = {"warnings", "lost", "failures", "behind", "unknown", "problems", "near", "quick"}
 FUNCTIONS = (
     "_warnings",

@@ -1,4 +1,4 @@
-"""What is printed after a run, on terminals and into pipes."""
+"""Tables printed after a run, on terminals and into pipes."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Where datasets, runs and caches lie."""
+"""The default folders of datasets, runs and caches."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Where the threads of a run begin, and where they may go."""
+"""The cores on which threads of a run begin, and to which they may move."""
 
 import os
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Runs tasks on Spark, and the steps of generic queries without it, cut into micro-batches and groups anyhow."""
+"""Runs tasks on Spark, and the steps of generic queries without it, in random micro-batches and groups."""
 
 import pickle
 import random

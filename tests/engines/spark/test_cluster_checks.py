@@ -1,4 +1,4 @@
-"""A cluster of Spark that cannot run a task is refused with what it lacks."""
+"""A cluster of Spark that cannot run a task is refused with the reason."""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""The steps of generic queries, without Spark: whatever is cut or shuffled, the answer is right."""
+"""The steps of generic queries, without Spark: the answer is right however the input is cut and shuffled."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`lab export`, `lab import-run`, and what takes an imported run."""
+"""`lab export`, `lab import-run`, and the commands that take an imported run."""
 
 import json
 import re

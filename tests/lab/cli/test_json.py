@@ -1,4 +1,4 @@
-"""`--json`: what docs/json.md says, and nothing else on standard output."""
+"""`--json` prints the records of docs/json.md, and nothing else on standard output."""
 
 import json
 import os

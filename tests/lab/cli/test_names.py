@@ -1,4 +1,4 @@
-"""Names: what a wrong one is answered with, and how a shell completes them."""
+"""Misspelt names get suggestions, and a shell completes names."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What `lab run` prints for a trial, also with `-q` and `-v`."""
+"""The output of `lab run` for a trial, also with `-q` and `-v`."""
 
 import pytest
 

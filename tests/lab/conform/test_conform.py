@@ -58,8 +58,8 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_right_cases_are_counted_and_refused_ones_have_a_reason(installed, capsys):
-    asked = ("--workload", "wordcount", "--workload", "event_window", "--workload", "paircount")
-    assert call(["conform", "mine", *asked]) == EXIT_OK
+    arguments = ("--workload", "wordcount", "--workload", "event_window", "--workload", "paircount")
+    assert call(["conform", "mine", *arguments]) == EXIT_OK
     head, row, refused, unsupported, why = capsys.readouterr().out.splitlines()
     assert head.split() == ["workload", "variant", "right", "refused", "wrong", "crash"]
     assert row.split() == ["event_window", "batch", "7", "1", "0", "0"]
@@ -92,7 +92,7 @@ def test_as_json_every_case_has_its_state(installed, capsys):
 
 
 def test_an_impossible_case_is_a_user_error(installed, capsys):
-    for asked, said in (
+    for asked, message in (
         (["nosuch"], "no engine 'nosuch'"),
         (["mine", "--variant", "fast"], "engine mine has no variant 'fast'; there is batch"),
         (["mine", "--workload", "nosuch"], "no workload 'nosuch'"),
@@ -100,7 +100,7 @@ def test_an_impossible_case_is_a_user_error(installed, capsys):
     ):
         assert call(["conform", *asked]) == EXIT_USER_ERROR
         errors = capsys.readouterr().err
-        assert said in errors and "Traceback" not in errors
+        assert message in errors and "Traceback" not in errors
 
 
 def session(pytester, *arguments):
@@ -110,8 +110,8 @@ def session(pytester, *arguments):
 
 
 def test_pytest_has_an_item_for_each_workload_of_an_engine(installed, pytester):
-    asked = ("--lab-workload", "event_window", "--lab-workload", "wordcount")
-    done = session(pytester, "-rs", "--lab-engine", "mine", *asked)
+    arguments = ("--lab-workload", "event_window", "--lab-workload", "wordcount")
+    done = session(pytester, "-rs", "--lab-engine", "mine", *arguments)
     done.assert_outcomes(passed=1, skipped=1)
     done.stdout.fnmatch_lines(["*no query for wordcount*"])
     done = session(pytester, "--lab-engine", "wrong", "--lab-workload", "event_window")

@@ -70,10 +70,10 @@ def test_a_figure_runs_its_stages_draws_and_prints_its_verdict(done):
 def test_finished_runs_are_used_again_and_nothing_is_run(again, done, capsys, monkeypatch):
     figure, runs = again
     monkeypatch.setattr(progress, "LINE_EVERY_S", 0)
-    given = ["toy:1", "--run", runs[0], "--run", runs[1], "--format", "svg"]
-    assert figure(*given, "-q") == EXIT_OK
+    arguments = ["toy:1", "--run", runs[0], "--run", runs[1], "--format", "svg"]
+    assert figure(*arguments, "-q") == EXIT_OK
     assert capsys.readouterr().err == ""
-    assert figure(*given) == EXIT_OK
+    assert figure(*arguments) == EXIT_OK
     printed = capsys.readouterr().err
     assert "toy:1: judging the claims" in printed and "toy:1: drawing" in printed
     root, before, _ = done
@@ -89,11 +89,11 @@ def test_a_figure_with_the_same_stages_takes_the_runs_of_another(again):
 
 def test_the_svg_of_one_run_is_the_same_each_time(again, done):
     figure, runs = again
-    given = ("--run", runs[0], "--run", runs[1], "--format", "svg")
+    arguments = ("--run", runs[0], "--run", runs[1], "--format", "svg")
     root = done[0]
-    assert figure("toy:1", *given) == EXIT_OK
+    assert figure("toy:1", *arguments) == EXIT_OK
     first = (root / "again" / "toy-1.svg").read_bytes()
-    assert figure("toy:1", *given) == EXIT_OK
+    assert figure("toy:1", *arguments) == EXIT_OK
     assert (root / "again" / "toy-1.svg").read_bytes() == first
 
 
@@ -179,7 +179,7 @@ def test_a_quick_figure_indicates_in_what_is_printed_recorded_and_drawn(
 ):
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     out = tmp_path / "quick"
-    given = (
+    arguments = (
         "--quick",
         "--workers",
         "1",
@@ -190,7 +190,7 @@ def test_a_quick_figure_indicates_in_what_is_printed_recorded_and_drawn(
         "--out",
         str(out),
     )
-    assert call(["figure", "toy:1", *given, "--out", str(out)]) == EXIT_OK
+    assert call(["figure", "toy:1", *arguments, "--out", str(out)]) == EXIT_OK
     assert "toy:1: indicates: reproduced (quick lengths, 2 repe" in capsys.readouterr().out
     record = json.loads((out / "toy-1.json").read_text())
     assert (record["verdict"], record["indicates"]) == ("indication", "reproduced")

@@ -1,4 +1,4 @@
-"""What a figure says of the machine that it was measured on."""
+"""The text of a figure on the machine of its measurement."""
 
 import json
 

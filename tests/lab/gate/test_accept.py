@@ -1,3 +1,5 @@
+"""`lab gate --accept`: a listed regression passes until its date, up to its ratio."""
+
 from datetime import date
 
 import pytest

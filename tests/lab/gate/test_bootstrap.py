@@ -1,4 +1,4 @@
-"""What one revision sends to another: fields come and go, and so do the types that have them."""
+"""Messages between revisions, whose fields and types may differ."""
 
 import json
 import os

@@ -1,3 +1,5 @@
+"""`lab compare` and `lab gate --baseline` on stored runs: ratios, verdicts and exit codes."""
+
 import json
 import re
 
@@ -130,8 +132,8 @@ UPDATED = {"memory_bytes": (8 << 30) - 150_000, "kernel": "6.6"}
 @pytest.mark.parametrize("command", ["compare", "gate"])
 def test_the_same_machine_after_an_update_is_compared_with_a_note(stored, capsys, command):
     names = [stored("old", RATES, host={"kernel": "6.1"}), stored("new", RATES, host=UPDATED)]
-    asked = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
-    assert call([command, *asked]) == EXIT_OK
+    arguments = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
+    assert call([command, *arguments]) == EXIT_OK
     output = capsys.readouterr().out
     assert "host.kernel is '6.1' in A, '6.6' in B" in output and "host.memory_bytes is" in output
 
@@ -139,22 +141,22 @@ def test_the_same_machine_after_an_update_is_compared_with_a_note(stored, capsys
 @pytest.mark.parametrize("command", ["compare", "gate"])
 def test_half_a_core_is_not_compared_with_a_whole_one(stored, capsys, command):
     limits = [{"cpu_quota_cores": None}, {"cpu_quota_cores": 0.5}]
-    names = [stored(name, RATES, host=own) for name, own in zip("ab", limits, strict=True)]
-    asked = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
-    assert call([command, *asked]) == EXIT_USER_ERROR
+    names = [stored(name, RATES, host=host) for name, host in zip("ab", limits, strict=True)]
+    arguments = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
+    assert call([command, *arguments]) == EXIT_USER_ERROR
     assert "host.cpu_quota_cores is None in A, 0.5 in B" in capsys.readouterr().err
 
 
 def test_compare_lists_cells_of_other_settings_and_compares_the_rest(stored, tmp_path, capsys):
     for name, dataset in (("old", "d1"), ("new", "d2")):
-        own = {"cell": "other", "dataset": dataset, "fingerprint": dataset}
-        stored(name, RATES, **own)
+        columns = {"cell": "other", "dataset": dataset, "fingerprint": dataset}
+        stored(name, RATES, **columns)
         (tmp_path / name / "run.json").unlink()
         for number, rate in enumerate(RATES):
             row = {"cell": CELL, "status": "ok", "fingerprint": "f", "throughput_eps": float(rate)}
             more = {"dataset": "d", "repetition": number + 1, "order_index": 10 + number}
             store_trial(tmp_path / name, f"more{number}", row | more)
-        stored(name, RATES, **own)
+        stored(name, RATES, **columns)
     assert call(["compare", "old", "new"]) == EXIT_OK
     output = capsys.readouterr().out
     assert "- dataset is 'd1' in A, 'd2' in B (other)" in output
@@ -222,9 +224,9 @@ def test_a_stored_run_is_gated_against_a_stored_baseline(
 def test_a_gate_of_too_few_processes_is_inconclusive_in_every_form(stored, tmp_path, capsys):
     stored("old", RATES[:4]), stored("new", SLOWER[:4])
     files = {name: tmp_path / name for name in ("json", "junit", "markdown")}
-    asked = [word for name, path in files.items() for word in (f"--{name}", str(path))]
-    held = ["gate", "--baseline", "old", "--run", "new", *asked]
-    assert call(held) == EXIT_INCONCLUSIVE
+    options = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    arguments = ["gate", "--baseline", "old", "--run", "new", *options]
+    assert call(arguments) == EXIT_INCONCLUSIVE
     for said in (capsys.readouterr().out, files["markdown"].read_text()):
         assert "Gate INCONCLUSIVE: 2 of 2 in doubt" in said and "Gate passed" not in said
         assert (
@@ -235,25 +237,25 @@ def test_a_gate_of_too_few_processes_is_inconclusive_in_every_form(stored, tmp_p
     assert found["headline"] == "inconclusive"
     assert [line["doubtful"] for line in found["lines"]] == [True, True]
     assert 'name="headline" value="inconclusive"' in files["junit"].read_text()
-    assert call([*held, "--allow-inconclusive"]) == EXIT_OK
+    assert call([*arguments, "--allow-inconclusive"]) == EXIT_OK
     assert "INCONCLUSIVE" in capsys.readouterr().out
     stored("more-old", RATES[:5]), stored("more-new", RATES[:5])
-    assert call(["gate", "--baseline", "more-old", "--run", "more-new", *asked]) == EXIT_OK
+    assert call(["gate", "--baseline", "more-old", "--run", "more-new", *options]) == EXIT_OK
     assert json.loads(files["json"].read_text())["headline"] == "passed"
 
 
 def test_a_gate_of_unstable_cells_is_inconclusive_unless_they_are_advisory(stored, capsys):
     scattered = [1_000_000, 1_400_000, 800_000, 1_200_000, 700_000, 1_300_000]
     stored("old", scattered), stored("new", scattered[::-1])
-    held = ["gate", "--baseline", "old", "--run", "new"]
-    assert call(held) == EXIT_INCONCLUSIVE
+    arguments = ["gate", "--baseline", "old", "--run", "new"]
+    assert call(arguments) == EXIT_INCONCLUSIVE
     output = capsys.readouterr().out
     assert (
         "2 of 2 gated comparisons are too noisy to exclude a change of 5 %" in output
         and "quieter machine" in output
     )
-    assert call([*held, "--advisory", "wall"]) == EXIT_INCONCLUSIVE
-    assert call([*held, "--advisory", "wall", "--advisory", "cpu"]) == EXIT_OK
+    assert call([*arguments, "--advisory", "wall"]) == EXIT_INCONCLUSIVE
+    assert call([*arguments, "--advisory", "wall", "--advisory", "cpu"]) == EXIT_OK
 
 
 MATRIX = """

@@ -1,3 +1,5 @@
+"""`lab gate --instructions`: counts of instructions against stored ones."""
+
 import json
 
 import pytest

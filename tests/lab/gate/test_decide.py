@@ -1,3 +1,5 @@
+"""The decision of a gate on made-up trials: two stages, faults, advisory metrics."""
+
 import numpy as np
 import pytest
 from msgspec.structs import replace

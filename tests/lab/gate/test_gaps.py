@@ -1,4 +1,4 @@
-"""What a revision's files lack is named with its remedy: submodules and nested clones."""
+"""Files that a revision lacks are named with the remedy: submodules and nested clones."""
 
 import shutil
 

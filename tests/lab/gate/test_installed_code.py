@@ -1,4 +1,4 @@
-"""What an arm imports is its revision's source, or the gate has no verdict."""
+"""An arm imports the source of its revision, or the gate has no verdict."""
 
 import ctypes
 import shutil

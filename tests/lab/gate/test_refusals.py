@@ -1,4 +1,4 @@
-"""What `lab gate --against` refuses before it builds anything, each with exit code 2."""
+"""Errors of `lab gate --against` before it builds anything, each with exit code 2."""
 
 import shutil
 import sys

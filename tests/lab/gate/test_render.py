@@ -1,3 +1,5 @@
+"""The verdict of a gate as text, Markdown and JUnit."""
+
 from xml.etree import ElementTree
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A small repository of somebody who has an engine, made in a folder for tests of the gate."""
+"""A small repository of a user's engine, made in a folder for tests of the gate."""
 
 import os
 from pathlib import Path

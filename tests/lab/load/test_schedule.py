@@ -1,3 +1,5 @@
+"""The part of an input that a load offers, with due times and heartbeats."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,3 +1,5 @@
+"""The table `load` of a matrix."""
+
 import tomllib
 
 import pytest

@@ -1,3 +1,5 @@
+"""Reading a matrix and expanding it into cells."""
+
 import os
 from pathlib import Path
 

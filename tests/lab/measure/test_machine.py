@@ -1,4 +1,4 @@
-"""The look at the machine, on made-up machines."""
+"""Warnings about the machine, on made-up machines."""
 
 import math
 import os

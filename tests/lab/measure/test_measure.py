@@ -1,3 +1,5 @@
+"""Percentiles of latency, and resources of a process tree."""
+
 import subprocess
 import sys
 import threading

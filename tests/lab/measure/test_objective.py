@@ -1,3 +1,5 @@
+"""Latency objectives such as `p99<=50ms`."""
+
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a timed part used: page faults and the kernel's share of its CPU time."""
+"""Resources of a timed part: page faults and the kernel's share of its CPU time."""
 
 import mmap
 import subprocess

@@ -1,4 +1,4 @@
-"""What is known before anything is run: how long it takes, and what is missing."""
+"""`lab run --dry-run`: expected time, and missing parts."""
 
 import json
 

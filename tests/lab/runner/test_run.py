@@ -1,3 +1,5 @@
+"""`lab run` on the fake engine: output, exit codes, loads and searches."""
+
 import json
 import os
 from pathlib import Path

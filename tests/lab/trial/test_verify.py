@@ -1,4 +1,4 @@
-"""What a row says of floats: how they were compared, how far they were, and why bits differ."""
+"""The text of a row about floats: their comparison, their distance, and why bits differ."""
 
 import json
 import math

@@ -49,8 +49,8 @@ def test_building_again_names_the_same_dataset(tmp_path: Path):
 
 def test_an_import_is_listed_with_its_file_source_and_licence(tmp_path: Path):
     file = log_file(tmp_path, log_line(1, "/a", "1"), "bad", log_line(2, "/b", "1"))
-    said = ("--max-bad", "1", "--source", "our server", "--licence", "ours alone")
-    made = run(tmp_path / "data", "import", "access-log", "--file", str(file), *said).strip()
+    arguments = ("--max-bad", "1", "--source", "our server", "--licence", "ours alone")
+    made = run(tmp_path / "data", "import", "access-log", "--file", str(file), *arguments).strip()
     assert "log.tsv" in run(tmp_path / "data", "list")
     human = run(tmp_path / "data", "show", made)
     assert "our server" in human

@@ -102,12 +102,12 @@ def test_source_and_licence_are_stated_or_marked_as_not_stated(catalog: Catalog,
     file = log_file(tmp_path, log_line(1, "/a", "1"))
     dataset = imported(catalog, "access-log", file)
     assert (dataset.source, dataset.licence) == ("not stated", "not stated")
-    for said, expected in (
+    for options, expected in (
         ({"source": "our server", "licence": "ours"}, ("our server", "ours")),
         ({}, ("our server", "ours")),
         ({"licence": "theirs"}, ("our server", "theirs")),
     ):  # of the same content
-        assert imported(catalog, "access-log", file, **said).id == dataset.id
+        assert imported(catalog, "access-log", file, **options).id == dataset.id
         found = catalog.get(dataset.id)
         assert (found.source, found.licence) == expected
     assert list(damages(catalog.folder(dataset.id))) == []

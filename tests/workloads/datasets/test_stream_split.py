@@ -1,4 +1,4 @@
-"""How many streams a program's input may have, known before anything is read."""
+"""The number of streams that a program's input may have, known before anything is read."""
 
 import re
 from pathlib import Path

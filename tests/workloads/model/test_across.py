@@ -1,4 +1,4 @@
-"""Events across keys: what a program may say, what they mean, and that every plan means that."""
+"""Events across keys: allowed declarations, their meaning, and every plan against it."""
 
 import pickle
 import random

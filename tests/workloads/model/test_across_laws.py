@@ -1,4 +1,4 @@
-"""`lab check` on events across keys: what holds, and what it finds."""
+"""`lab check` on events across keys: programs that keep the laws, and violations that it finds."""
 
 from dataclasses import replace
 

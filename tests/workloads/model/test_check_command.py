@@ -1,4 +1,4 @@
-"""`lab check` of what cannot be checked: one clear error, and nothing left behind."""
+"""`lab check` of programs that cannot be checked: one clear error, and no file left."""
 
 import os
 import re
@@ -140,7 +140,7 @@ def test_check_writes_no_file_and_names_the_mistake(tmp_path: Path):
         PROGRAM + "BAD = replace(program, states=(replace(program.states[0], update=update),))\n"
     )
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    for name, code, said in (
+    for name, code, message in (
         ("plain:PLAIN", EXIT_OK, "holds  C1"),
         ("late:BAD", EXIT_USER_ERROR, "update is update, a coroutine function"),
     ):
@@ -148,6 +148,6 @@ def test_check_writes_no_file_and_names_the_mistake(tmp_path: Path):
             "-m", "streamlab", "check", name, "--examples", "5", cwd=tmp_path, env=environment
         )
         assert done.returncode == code, done.stderr
-        assert said in done.stdout + done.stderr
+        assert message in done.stdout + done.stderr
         assert "Traceback" not in done.stderr and "never awaited" not in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["late.py", "plain.py"]

@@ -1,4 +1,4 @@
-"""What is kept by a fingerprint is met again only if making it again would give the same."""
+"""Fingerprints: objects of equal fingerprints are equal, so that a stored result can be reused."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""Equality of floats in answers: the bound, which programs have one, and what it never accepts."""
+"""Equality of floats in answers: the bound, the programs that have one, and the faults that it never accepts."""
 
 import math
 from dataclasses import replace

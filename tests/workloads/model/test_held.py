@@ -1,4 +1,4 @@
-"""What a run holds between two records can be pickled, and another run goes on from there."""
+"""The state of a run between two records can be pickled, and another run resumes from it."""
 
 import pickle
 from dataclasses import replace

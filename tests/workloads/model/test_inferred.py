@@ -1,4 +1,4 @@
-"""What a program alone says of the order of its outputs, never stricter than its laws."""
+"""The order of outputs that a program implies, which is never stricter than its laws."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is kept by its arguments also takes those without a hash: programs may hold lists."""
+"""Results stored by arguments, which need no hash: programs may hold lists."""
 
 from dataclasses import dataclass, replace
 

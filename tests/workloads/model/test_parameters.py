@@ -1,4 +1,4 @@
-"""Parameters of workloads are refused with their name, whatever is given."""
+"""Parameters of workloads: wrong values are refused with the name of the parameter."""
 
 import pytest
 

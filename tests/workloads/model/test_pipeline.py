@@ -1,4 +1,4 @@
-"""What pipelines mean: the interpreter against loops, and what is refused with which words."""
+"""The meaning of pipelines: the interpreter against loops, and the errors of wrong pipelines."""
 
 from collections import defaultdict
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Records: what programs see as states, events and outputs."""
+"""Records, which programs see as states, events and outputs."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Code is told by its source, which other versions of Python read as this one does."""
+"""The hash of code is that of its source, which other versions of Python read alike."""
 
 import shutil
 import subprocess

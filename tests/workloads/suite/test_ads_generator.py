@@ -1,4 +1,4 @@
-"""What the generator of events of ads makes, and whether a query's tables have all of it."""
+"""Generated events of ads, all of which a query's tables have."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What all generators promise: any rows alone, the declared columns, and rows that never change.
+"""Laws of all generators: any rows alone, the declared columns, and rows that never change.
 
 Also the parameters, of generators and queries, that workloads refuse.
 """

@@ -1,4 +1,4 @@
-"""What is in a folder after anything that may have happened to it."""
+"""The checkpoints in a folder after crashes, damage and interrupts."""
 
 import errno
 import multiprocessing

@@ -1,3 +1,5 @@
+"""The choice among energy providers."""
+
 import pytest
 
 from streamlab.lab.errors import EnergyError

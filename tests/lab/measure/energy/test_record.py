@@ -1,4 +1,4 @@
-"""What a record says: recorder, columns, idle baseline, estimate, on scripted readings."""
+"""Records of energy: recorder, columns, idle baseline and estimate, on scripted readings."""
 
 import json
 

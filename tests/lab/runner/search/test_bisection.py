@@ -1,3 +1,5 @@
+"""The bisection for a sustainable rate, by votes of trials."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,3 +1,5 @@
+"""Searches of several cells take turns, and resume after an interruption."""
+
 import json
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""The verdict on steadiness of a catch-up run, on simulated rates."""
+
 import numpy as np
 import pytest
 

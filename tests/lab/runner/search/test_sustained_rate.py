@@ -1,3 +1,5 @@
+"""The verdict on an offered rate, on simulated queues."""
+
 import dataclasses
 
 import numpy as np

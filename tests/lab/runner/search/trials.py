@@ -1,4 +1,4 @@
-"""Simulated queues: what an engine of known capacity would have counted; and noise of known truth."""
+"""Simulated queues, with the counts of an engine of known capacity, and noise of known truth."""
 
 from dataclasses import dataclass
 

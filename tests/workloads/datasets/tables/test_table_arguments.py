@@ -1,4 +1,4 @@
-"""What a table is not called with, and what `help` says of what it can be called with."""
+"""Arguments of tables: wrong ones are reported, and `help` lists the right ones."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""Where rows may come from, and what is refused there."""
+"""Sources of rows, and errors of sources."""
 
 import gzip
 import lzma

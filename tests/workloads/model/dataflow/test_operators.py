@@ -1,4 +1,4 @@
-"""What the templates refuse before a graph is made of them."""
+"""Errors of templates, before a graph is made of them."""
 
 from dataclasses import replace
 from typing import Any
