@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.decoded_answer import decode_answer
 from streamlab.workloads.model import Workload
 from streamlab.workloads.registry import workload
 
@@ -49,20 +49,11 @@ def shown(page: str) -> list[list[str]]:
 
 
 def computed(subject: Workload, folder: Path) -> list[list[str]]:
+    """Return the rows of the oracle's answer as `lab answer` decodes them, the names of columns first."""
     dataset = ensure(subject, {}, 0, 0, catalog=Catalog(root=folder / "data"))
-    answer = subject.oracle(dataset.load())
-    texts = {d.name: pq.read_table(d.path)["text"].to_pylist() for d in dataset.dictionaries}
-    columns = []
-    for name, values in answer.items():
-        dictionary = texts.get("keys" if name == subject.output.key_field else name)
-        if name == "ts":
-            cells = [pd.Timestamp(int(v), unit="ms", tz="UTC").isoformat(" ") for v in values]
-            columns.append([re.sub(r"(\.\d{3})000", r"\1", cell) for cell in cells])
-        else:
-            columns.append(
-                [str(dictionary[v] if dictionary and v >= 0 else v) for v in values.tolist()]
-            )
-    return [list(answer), *map(list, zip(*columns, strict=True))]
+    columns = decode_answer(subject, dataset, subject.oracle(dataset.load()))
+    rows = zip(*columns.values(), strict=True)
+    return [list(columns), *([str(value) for value in row] for row in rows)]
 
 
 def views(folder: Path) -> pd.DataFrame:

@@ -6,9 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamlab.engines.conformance import ordinary_input
-from streamlab.engines.small_dataset import write_dataset
-from streamlab.workloads.datasets.time_cutoff import event_times, truncate, truncate_answer
 from streamlab.workloads.model import (
     Alphabet,
     DGSProgram,
@@ -18,14 +15,11 @@ from streamlab.workloads.model import (
     Stream,
     Window,
 )
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.check import check
 from streamlab.workloads.model.dgs.optimizer import choose_plan
 from streamlab.workloads.model.dgs.plan_interpreter import run_plan
 from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.model.operators.program import SINGLE
-from streamlab.workloads.model.workload import INVARIANTS
-from streamlab.workloads.registry import names, workload
 from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 from streamlab.workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
 from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
@@ -255,25 +249,6 @@ def test_the_law_of_wires_is_about_outputs_as_well():
     report = check(with_update(EVENT_WINDOW, emits_itself), examples=ENOUGH)
     found = {violation.condition: violation for violation in report.violations}
     assert "in sequence: window(sum=" in found["wires"].render()
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in names() if workload(name).checked_by != INVARIANTS]
-)
-def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
-    subject = workload(name)
-    dataset = write_dataset(ordinary_input(subject), name, tmp_path)
-    times = event_times(dataset)
-    whole = subject.oracle(dataset.load())
-    outputs = np.unique(whole["ts"])
-    middle = int(outputs[len(outputs) // 2])
-    middle -= middle % subject.output.grid
-    short = truncate(dataset, times, middle)
-    assert 0 < short.events < dataset.events
-    expected = truncate_answer(whole, middle, subject.output)
-    assert 0 < len(expected["ts"]) < len(whole["ts"])
-    difference = compare(expected, subject.oracle(short.load()), subject.output)
-    assert difference.equal, difference.render()
 
 
 @pytest.mark.full
