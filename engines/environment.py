@@ -93,7 +93,7 @@ def unusable_reason(name: str, environment: Environment) -> str | None:
 
 
 def _lacking(environment: Environment) -> str:
-    """Return what the machine lacks to make an environment, as the end of a message."""
+    """Return the tools that the machine lacks to make an environment, as the end of a message."""
     try:
         if environment.check is not None:
             environment.check()

@@ -109,7 +109,7 @@ def _properties(plan: ClusterPlan) -> str:
         "group.initial.rebalance.delay.ms": 0,
         # A dataset's topics stay until the broker is stopped.
         "log.retention.ms": -1,
-        # One broker: nobody takes its partitions over.
+        # The only broker: no other one could take its partitions.
         "controlled.shutdown.enable": "false",
         # The default takes a quarter of a small heap, for compacted topics.
         "log.cleaner.dedupe.buffer.size": 8 << 20,

@@ -81,7 +81,7 @@ def connection(address: str) -> dict[str, object]:
 
 
 def consumer(address: str, **settings: object) -> Any:
-    """Return a consumer that belongs to no group and reads a partition from where it is told."""
+    """Return a consumer that belongs to no group and reads a partition from a chosen offset."""
     return client().Consumer(
         {
             **connection(address),

@@ -43,7 +43,7 @@ def check(jobmanager: str, workers: int) -> None:
 
 
 def lacking(slots: int, free: int, nodes: int, workers: int, jobs: list[str]) -> str | None:
-    """Return what a cluster lacks to run a task, as a predicate with a remedy; None: nothing."""
+    """Return why a cluster cannot run a task, as a predicate with a remedy; None: it can."""
     if slots < workers:
         return (
             f"has {slots} slots on {nodes} task managers, and the task needs {workers}; "

@@ -95,7 +95,7 @@ def interval(units: int) -> str:
 
 
 def costs(part: Declaration) -> Iterator[str]:
-    """Return what a program written by hand does faster than the query of a step."""
+    """Return the parts of a step that a program written by hand does faster than the query."""
     step = part.step
     if isinstance(step, WindowStep):
         if _copies(part, step):

@@ -94,5 +94,5 @@ def _verified_trial(rows: list[TrialRow], run_dir: Path, pattern: str | None) ->
 
 
 def _key(row: TrialRow) -> tuple[str | None, ...]:
-    """Return what determines an answer: workload, query parameters and input."""
+    """Return the identity of an answer: workload, query parameters and input."""
     return row.workload, row.workload_query, row.dataset

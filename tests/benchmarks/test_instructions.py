@@ -33,7 +33,7 @@ needs_compiler = pytest.mark.skipif(
 
 @pytest.fixture
 def folder(built, request):
-    """Where core_bench is; what building it took is not the time of the test that comes first."""
+    """The path of core_bench; the time of its build does not count for the first test."""
     request.node.stash[SHARED_S] = built.pop("took_s", 0.0)
     return built["folder"]
 

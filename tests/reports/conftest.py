@@ -52,7 +52,7 @@ CONDITIONS = {
 
 
 def conditions(variant: str, batch: int | None) -> Row:
-    """What the variants of the lab's engines declare."""
+    """Return the conditions that a variant of the lab's engines declares."""
     unit, origin, also_timed = CONDITIONS.get(variant, ("whole input", "memory", "nothing"))
     if unit == "block":
         unit = "whole input" if batch is None else "record" if batch == 1 else "block"
@@ -204,7 +204,7 @@ FAILS = "backlog grows by 900 events/s, 2.25% of the rate, above 1.0%"
 
 
 def a_search(engine: str = "multicore") -> tuple[list[Row], dict[str, object]]:
-    """Rows of a search between 30 and 30.6 k events/s with levels, and what run.json says of it."""
+    """Return rows of a search between 30 and 30.6 k events/s with levels, and its part of run.json."""
     asked = [
         ("double", 1, 20_000.0, "pass"),
         ("double", 2, 40_000.0, "fail"),

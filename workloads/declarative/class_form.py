@@ -89,7 +89,7 @@ class ClassForm:
 
 
 def read_class(cls: type, columns: InputColumns) -> ClassForm:
-    """Return what a class declares.
+    """Return the declaration of a class.
 
     Raises:
         ModelError: it has no `add` or `result`, or one of its parts cannot be compiled.

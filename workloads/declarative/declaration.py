@@ -230,10 +230,10 @@ Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep | JoinSte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Which rows of equal time come in the order that one worker gives.
+    """States which rows of equal time come in the order that one worker gives.
 
     Attributes:
-        keys: those with equal values of these columns; none: all.
+        keys: columns; rows with equal values of these are in order. Empty: all rows are.
         lost: none, or those of a column that is gone.
     """
 

@@ -47,9 +47,9 @@ def answer_of(program: Program, data: Input) -> Columns:
 
 
 def totals_of(query: Query, data: Input) -> Columns:
-    """Return what a query of one operator gives if a single window has all tuples: one row per key, of time 1.
+    """Return the answer of a query of one operator if a single window has all tuples: one row per key, of time 1.
 
-    Whatever the times of the tuples are, the results of all windows add up to it.
+    The results of all windows add up to it for any times of the tuples.
 
     Raises:
         ModelError: The query raised.

@@ -124,7 +124,7 @@ class OutputType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """Holds what a workload has for given query parameters: program, output type, oracle, limits and declaration."""
+    """Holds the parts of a workload that depend on query parameters: program, output, oracle, limits, declaration."""
 
     program: Program
     output: OutputType

@@ -25,7 +25,7 @@ class OutsideEngine(FakeEngine):
 
 @pytest.fixture
 def outside(tmp_path, monkeypatch):
-    """An engine that is installed beside the lab, as a user's own is; returns its module's path."""
+    """Install a user's engine in the environment of the lab; return the path of its module."""
     module = tmp_path / "installed" / "outside_engine.py"
     facts = tmp_path / "installed" / "outside-1.0.dist-info"
     facts.mkdir(parents=True)

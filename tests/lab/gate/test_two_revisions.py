@@ -39,7 +39,7 @@ RULE = Rule(n=4)
 
 
 def said(words):
-    """Takes what the gate says of its progress; pytest shows it when a test fails."""
+    """Print the progress of the gate, which pytest shows when a test fails."""
     print(words)
 
 
@@ -57,7 +57,7 @@ def built(clone):
 
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory):
-    """What is installed here, laid out as an arm: its packages and the built core."""
+    """The installed packages and the built core, in the folders of an arm."""
     site = tmp_path_factory.mktemp("arm") / "site"
     shutil.copytree(
         ROOT / "streamlab",

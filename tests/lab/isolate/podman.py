@@ -50,7 +50,7 @@ class Engine:
     service: "subprocess.Popen[bytes]"
 
     def run(self, *arguments: str, stdin: bytes | None = None, **more) -> str:
-        """Run one Podman command on this engine's storage and return what it prints."""
+        """Run one Podman command on this engine's storage and return its output."""
         done = subprocess.run(
             [*self.command, *arguments],
             input=stdin,
@@ -179,7 +179,7 @@ def _loader_folders() -> list[str]:
 
 
 def _skeleton() -> bytes:
-    """Return a root file system without a file: what is mounted, and this machine's links to it."""
+    """Return a root file system without files: mount points, and this machine's links to them."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as tar:
         for name in ("usr", "tmp", "proc", "sys", "dev", "etc", "root"):

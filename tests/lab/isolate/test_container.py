@@ -27,7 +27,7 @@ from streamlab.workloads.registry import workload
 from tests.lab.engine_trial import engine_trial
 
 TIMEOUT_S = 600
-# Says of its own surroundings what isolation promises.
+# Prints the properties of its surroundings that isolation promises.
 REPORT = """
 import json, os
 from pathlib import Path
@@ -74,7 +74,7 @@ def trial(tmp_path, small_dataset, image):
 
 
 def contained(image, command, log, *, timeout_s=TIMEOUT_S, mounts=(), **limits):
-    """The outcome of a command in a container, and what it printed."""
+    """Return the outcome of a command in a container, and its output."""
     isolation = Isolation(kind="container", image=image, **limits)
     outcome = run_contained(
         command, isolation=isolation, mounts=mounts, log=log, timeout_s=timeout_s
@@ -123,7 +123,7 @@ def test_an_answer_is_compared_with_the_stored_one_hidden_from_the_container(
     dataset = small_dataset()
     assert trial("correct")["status"] == "ok"
 
-    # A kept answer that is another one: it is what the trial is compared with.
+    # Replace the stored answer: the trial is compared with it.
     answer = oracle_cache.expected(workload("event_window"), dataset)
     (kept,) = oracle_cache.cached_answers(dataset.streams[0].path.parent)
     made_from = oracle_cache._hash(workload("event_window"), dataset)
@@ -141,7 +141,7 @@ def test_the_folder_of_stored_answers_is_hidden_from_a_container(tmp_path, small
     assert translate(OracleJob(dataset=dataset), tmp_path).hidden == ("/data/0/expected",)
 
 
-# What the container is allowed.
+# The rights of a container.
 
 
 def test_container_sees_only_its_mounts_and_cores(image, tmp_path):
@@ -253,7 +253,7 @@ def test_containers_of_a_dead_lab_are_removed_and_those_of_a_living_one_are_not(
         client.close()
 
 
-# What is checked before anything starts.
+# Checks before anything starts.
 
 
 def test_check_says_which_engine_and_image_it_found(image, podman_engine):

@@ -89,7 +89,7 @@ def make_image(engine, folder: Path, image: str, *more: str) -> "subprocess.Comp
 
 
 def registry(folder: Path) -> Path:
-    """Write what pip is told on this machine, by files and environment, as one file."""
+    """Write the settings of pip on this machine, from files and environment, as one file."""
     path = folder / "pip.conf"
     listed = run_python("-m", "pip", "config", "list", check=True)
     settings = {}

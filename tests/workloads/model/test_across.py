@@ -81,7 +81,7 @@ def test_an_event_across_keys_reads_and_changes_the_states_of_its_keys():
 
 
 def oracle(data):
-    """What `PLUGS` means, written without it."""
+    """Return the answer of `PLUGS`, computed without it."""
     keys = data.alphabet.keys
     sums, counts, asked, found = [0] * keys, [0] * keys, {}, []
     for ts, kind, key, payload in in_order(data):

@@ -21,7 +21,7 @@ from tests.workloads.model.dataflow.parts import AVG, JFM, LI, LOADS, ORDERED_LO
 
 
 def moved(new, items, cut, process):
-    """Return what comes of items when the run is replaced by another in between."""
+    """Return the outputs for items when another run takes over in between."""
     rows = []
     first = new(rows.append)
     for item in items[:cut]:

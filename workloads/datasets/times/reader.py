@@ -106,7 +106,7 @@ class TimeReader:
         self._first_repeated = self._first_repeated or first
 
     def merge(self, other: "TimeReader") -> None:
-        """Add what a reader of the same form found in the next rows."""
+        """Add the findings of a reader of the same form in the next rows."""
         self.used |= other.used
         self.stamps |= other.stamps
         self.recognition.merge(other.recognition)

@@ -191,7 +191,7 @@ class _WithPlaces(_Exact):
 
 
 class _AnyValue(_Exact):
-    """Walks over any value; hashes more than is read where it cannot tell what is read."""
+    """Walks over any value; hashes more than is read where the read parts are unknown."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
         yield from source_identity(code)

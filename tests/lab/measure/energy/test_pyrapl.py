@@ -145,7 +145,7 @@ def open_folder():
 
 
 def test_a_denied_file_is_a_reason_that_names_it_and_the_remedy(open_folder):
-    """Root is given up within the namespace, since permission bits do not bind it."""
+    """The process leaves root within the namespace, since permission bits do not bind root."""
     tree, _ = fake_class(open_folder, [])
     tree.path("0").chmod(0)
     drop = """

@@ -53,7 +53,7 @@ def cell(name, **search):
 
 
 def row(trial, vote):
-    """What the lab records of such a trial, as far as a search looks at it."""
+    """Return the columns of a trial that a search reads."""
     columns = {
         "cell": trial.cell.id,
         "purpose": trial.purpose,

@@ -30,7 +30,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What `judge` is given."""
+    """The arguments of `judge`."""
 
     progress: Progress
     load: OfferedLoad
