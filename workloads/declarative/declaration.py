@@ -234,7 +234,7 @@ class Order:
 
     Attributes:
         keys: columns; rows with equal values of these are in order. Empty: all rows are.
-        lost: none, or those of a column that is gone.
+        lost: whether no rows are in order, or only by a column that the output lacks.
     """
 
     keys: tuple[str, ...] = ()
