@@ -74,11 +74,11 @@ def test_pages_of_several_runs_name_the_cells_without_an_oracle(tmp_path, trial)
         return Run(path=tmp_path / name, meta=run_meta(meta), rows=whole)
 
     runs = [run("a"), run("b", **REFERENCE)]
-    said = f"{BY_REFERENCE.capitalize()}: event_window/multicore/own/w1/b4096."
+    sentence = f"{BY_REFERENCE.capitalize()}: event_window/multicore/own/w1/b4096."
     page = tmp_path / "page.html"
     write_comparison(runs, page, seed=1)
-    assert said in page.read_text(encoding="utf-8")
+    assert sentence in page.read_text(encoding="utf-8")
     write_history(runs, page, metric="throughput", seed=1, machine={}, left_out=())
-    assert said in page.read_text(encoding="utf-8")
+    assert sentence in page.read_text(encoding="utf-8")
     write_history(runs[:1], page, metric="throughput", seed=1, machine={}, left_out=())
     assert BY_REFERENCE.capitalize() not in page.read_text(encoding="utf-8")

@@ -68,8 +68,8 @@ def test_intervals_that_meet_make_no_step_whatever_the_test_says():
     met = [104.5, 104.8, 121, 122, 123, 124, 125, 126, 127.0]
     for new in (high, met):
         arms = Arms(old=tuple(1 / x for x in low), new=tuple(1 / x for x in new))
-        (said,) = decide_once({("c", ""): arms}, ONE_STAGE, np.random.default_rng(SEED))
-        assert said.verdict is GateVerdict.IMPROVED
+        (decided,) = decide_once({("c", ""): arms}, ONE_STAGE, np.random.default_rng(SEED))
+        assert decided.verdict is GateVerdict.IMPROVED
     assert steps(made("a", {"c": low}), made("b", {"c": high})) == {"c": [(0, 1, True)]}
     assert steps(made("a", {"c": low}), made("b", {"c": met})) == {"c": []}
 

@@ -115,10 +115,10 @@ def test_every_probe_is_listed_with_votes_and_reasons(shown, a_search):
     page, _ = shown(rows, meta=meta)
     probes = re.search(r'<table class="probes">.*?</table>', page, re.DOTALL)
     assert probes is not None
-    asked = re.findall(
+    listed = re.findall(
         r'<th scope="row" class="num" rowspan="1">(\d)</th><td[^>]*>(\w+)', probes[0]
     )
-    assert asked == [(str(row["probe"]), row["purpose"]) for row in rows]
+    assert listed == [(str(row["probe"]), row["purpose"]) for row in rows]
     assert probes[0].count("backlog grows by 900 events/s") == 2
 
 

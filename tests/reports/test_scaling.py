@@ -64,8 +64,8 @@ def test_each_stored_number_gives_its_reason_and_no_other(found, row, message):
 def test_work_between_synchronizations_is_compared_with_the_cost_of_one(found, took_ns, message):
     # 40 M events, 400,000 synchronizations: 100 events, 0.485 us of CPU time with one worker.
     counters = json.dumps({"synchronizations": 400_000, "sync_median_ns": took_ns})
-    said = because(found({"counters": counters}))
-    assert ("too little work a synchronization: 100 events, 485 ns" in said) == message
+    reason = because(found({"counters": counters}))
+    assert ("too little work a synchronization: 100 events, 485 ns" in reason) == message
 
 
 def test_near_cores_few_switches_and_a_quiet_machine_are_no_reason(found):

@@ -227,11 +227,11 @@ def test_a_gate_of_too_few_processes_is_inconclusive_in_every_form(stored, tmp_p
     options = [word for name, path in files.items() for word in (f"--{name}", str(path))]
     arguments = ["gate", "--baseline", "old", "--run", "new", *options]
     assert call(arguments) == EXIT_INCONCLUSIVE
-    for said in (capsys.readouterr().out, files["markdown"].read_text()):
-        assert "Gate INCONCLUSIVE: 2 of 2 in doubt" in said and "Gate passed" not in said
+    for text in (capsys.readouterr().out, files["markdown"].read_text()):
+        assert "Gate INCONCLUSIVE: 2 of 2 in doubt" in text and "Gate passed" not in text
         assert (
-            "have too few processes to fail" in said
-            and "2 comparisons need 5 processes per arm" in said
+            "have too few processes to fail" in text
+            and "2 comparisons need 5 processes per arm" in text
         )
     found = json.loads(files["json"].read_text())
     assert found["headline"] == "inconclusive"

@@ -98,8 +98,8 @@ def test_a_failure_counts_more_than_a_doubt_and_a_doubt_more_than_the_rest(words
 
 def test_a_gate_that_compared_nothing_says_so_with_a_remedy():
     report = GateReport(old="a", new="b", rule="r", lines=[])
-    (said,) = doubt_notes(report, one_stage=False)
-    assert "nothing was compared" in said and "select cells" in said
+    (doubt,) = doubt_notes(report, one_stage=False)
+    assert "nothing was compared" in doubt and "select cells" in doubt
     assert as_text(report).startswith("Gate INCONCLUSIVE: nothing was compared")
 
 
@@ -140,16 +140,16 @@ def test_with_as_many_outputs_chance_moves_the_tail_by_a_tenth(quantile, needed)
     assert beyond.std() / beyond.mean() == pytest.approx(expected, rel=0.05)
 
 
-def told(*, outputs, offered=1000.0):
+def tail_notes(*, outputs, offered=1000.0):
     trials = [TrialResult(latency_count=n, offered_eps=offered) for n in (outputs, outputs + 1)]
     pair = Pair(old=trials[:1], new=trials[1:])
     return list(describe_outputs({"a/cell": pair}, [METRICS["wall"], METRICS["p99"]]))
 
 
 def test_the_outputs_that_a_quantile_needs_are_stated_with_the_remedy():
-    (words,) = told(outputs=2500)
+    (words,) = tail_notes(outputs=2500)
     assert "a/cell: p99 needs 10,000 outputs" in words and "a trial has 2,500" in words
     assert words.endswith("increase window_s or the rate 4 times")
-    (words,) = told(outputs=10_000)
+    (words,) = tail_notes(outputs=10_000)
     assert words.endswith("a trial has 10,000")
-    assert told(outputs=2500, offered=None) == []
+    assert tail_notes(outputs=2500, offered=None) == []

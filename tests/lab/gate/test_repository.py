@@ -136,8 +136,8 @@ def test_uncommitted_changes_are_measured_as_a_commit_and_reported(repo, tmp_pat
     with repo.arms(tmp_path) as arms:
         texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in arms]
     assert f"ROUNDS = {ROUNDS}\n" in texts[0] and f"ROUNDS = {3 * ROUNDS}\n" in texts[1]
-    told = revision_notes(repo.folder, revisions, plant=0, logs=tmp_path)[0]
-    assert "the gate measures commits" in told and revisions[1].commit[:12] in told
+    note = revision_notes(repo.folder, revisions, plant=0, logs=tmp_path)[0]
+    assert "the gate measures commits" in note and revisions[1].commit[:12] in note
     same = revision_notes(repo.folder, (revisions[0],) * 2, plant=0, logs=tmp_path)
     assert "both revisions have the same files" in same[0] and "commits" not in " ".join(same)
 

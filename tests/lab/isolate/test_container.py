@@ -148,7 +148,7 @@ def test_container_sees_only_its_mounts_and_cores(image, tmp_path):
     data, trial = tmp_path / "data", tmp_path / "trial"
     data.mkdir()
     trial.mkdir()
-    outcome, said = contained(
+    outcome, printed = contained(
         image,
         ["python", "-c", REPORT],
         tmp_path / "log",
@@ -158,8 +158,8 @@ def test_container_sees_only_its_mounts_and_cores(image, tmp_path):
         ],
         cpus="0",
     )
-    assert outcome.returncode == 0, said
-    assert json.loads(said) == {
+    assert outcome.returncode == 0, printed
+    assert json.loads(printed) == {
         "root": "Read-only file system",
         "data": "Read-only file system",
         "tmp": None,
@@ -175,14 +175,14 @@ def test_container_sees_only_its_mounts_and_cores(image, tmp_path):
 
 def test_container_has_the_cores_of_the_lab_by_default(image, tmp_path):
     code = "import os; print(sorted(os.sched_getaffinity(0)))"
-    _, said = contained(image, ["python", "-c", code], tmp_path / "log")
-    assert json.loads(said) == sorted(os.sched_getaffinity(0))
+    _, printed = contained(image, ["python", "-c", code], tmp_path / "log")
+    assert json.loads(printed) == sorted(os.sched_getaffinity(0))
 
 
 def test_memory_limit_kills_a_process_only_beyond_it(image, tmp_path):
     code = "bytearray(100 << 20); print('done')"
-    outcome, said = contained(image, ["python", "-c", code], tmp_path / "a", memory="200m")
-    assert (outcome.returncode, outcome.oom_kills, said) == (0, 0, "done\n")
+    outcome, printed = contained(image, ["python", "-c", code], tmp_path / "a", memory="200m")
+    assert (outcome.returncode, outcome.oom_kills, printed) == (0, 0, "done\n")
     code = "kept = [bytearray(8 << 20) for _ in range(100)]"
     outcome, _ = contained(image, ["python", "-c", code], tmp_path / "b", memory="200m")
     assert outcome.returncode == -9
@@ -200,8 +200,8 @@ def test_signal_that_a_process_sends_itself_is_its_return_code(image, tmp_path):
 def test_everything_that_is_printed_is_in_the_log_each_time(image, tmp_path, times):
     for number in range(times):
         log = tmp_path / str(number)
-        _, said = contained(image, ["sh", "-c", "echo first; seq 20000; echo last >&2"], log)
-        assert said.splitlines() == ["first", *map(str, range(1, 20001)), "last"]
+        _, printed = contained(image, ["sh", "-c", "echo first; seq 20000; echo last >&2"], log)
+        assert printed.splitlines() == ["first", *map(str, range(1, 20001)), "last"]
 
 
 # Nothing is left.
@@ -282,14 +282,14 @@ def test_an_engine_that_stops_after_its_first_reply_is_missing(monkeypatch):
 
 
 def test_the_version_and_kind_of_an_engine_are_requested_once(image, monkeypatch):
-    asked = []
+    calls = []
     for name in ("info", "version"):
         ask = getattr(DaemonApiMixin, name)
         monkeypatch.setattr(
             DaemonApiMixin,
             name,
             lambda self, *args, ask=ask, name=name, **more: (
-                asked.append(name) or ask(self, *args, **more)
+                calls.append(name) or ask(self, *args, **more)
             ),
         )
     monkeypatch.setattr(container_engine, "_api_versions", {})
@@ -299,7 +299,7 @@ def test_the_version_and_kind_of_an_engine_are_requested_once(image, monkeypatch
         client = connect()
         assert run_in(client, isolation, ["python", "-c", "print(6 * 7)"]) == (0, "42\n")
         client.close()
-    assert asked == ["version", "info"]
+    assert calls == ["version", "info"]
 
 
 def test_missing_image_is_an_error_that_names_the_build(image):
@@ -343,8 +343,8 @@ def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_p
     assert {s.path.parent for s in inside.job.dataset.complete().streams} == {Path("/data/0")}
     assert [s.path.name for s in inside.job.dataset.streams] == [s.path.name for s in cut.streams]
     assert (inside.job.series, inside.job.outputs) == (None, None)  # the judge writes them
-    told = {"dataset": cut, "series": spec.series, "outputs": spec.outputs}
-    assert msgspec.structs.replace(inside.job, **told) == spec
+    fields = {"dataset": cut, "series": spec.series, "outputs": spec.outputs}
+    assert msgspec.structs.replace(inside.job, **fields) == spec
     assert [(m.target, m.writable) for m in inside.mounts] == [("/data/0", False), ("/trial", True)]
 
 

@@ -121,8 +121,8 @@ def test_cores_that_the_host_moved_are_reported(machine, before_ns, after_ns, mo
     assert seen.core_to_core_ns == after_ns
     assert (len(seen.warnings) == 1) == moved
     if moved:
-        (said,) = seen.warnings
-        assert said.startswith(f"cores were {before_ns:.0f} ns apart before the trial and")
+        (warning,) = seen.warnings
+        assert warning.startswith(f"cores were {before_ns:.0f} ns apart before the trial and")
 
 
 def test_a_trial_waits_until_the_cores_are_near_but_not_for_ever():

@@ -43,15 +43,15 @@ def test_generated_input_that_is_damaged_is_generated_again_with_the_same_id(tmp
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
     text = '[[workload]]\nname = "event_window"\nevents = 1000\n[[engine]]\nname = "fake"\n'
     (entry,) = parse_matrix(text, "test").workloads
-    said: list[str] = []
-    made = find_dataset(entry, master="local[1]", say=said.append)
-    assert find_dataset(entry, master="no Spark", say=said.append) == made
-    assert said == []
+    messages: list[str] = []
+    made = find_dataset(entry, master="local[1]", say=messages.append)
+    assert find_dataset(entry, master="no Spark", say=messages.append) == made
+    assert messages == []
     flip(made.streams[0].path, WITHIN_THE_FIRST_PAGE)
-    again = find_dataset(entry, master="local[1]", say=said.append)
+    again = find_dataset(entry, master="local[1]", say=messages.append)
     assert again == made
     assert all(stream.stamp is not None for stream in again.streams)
-    (line,) = said
+    (line,) = messages
     assert "will be generated again" in line and str(made.streams[0].path) in line
     assert verify(Catalog.default().get(made.id)) == made
 

@@ -99,11 +99,11 @@ def test_number_that_is_not_finite_is_a_warning_in_run_table_and_page(capsys, ma
     run = read_run(Path(out[-1]))
     (row,) = run.rows
     assert (row.status, row.load_cov, row.instances_max) == ("ok", None, 1)
-    said = "load_cov is inf, not a finite number: it is left out"
-    assert said in json.loads(row.warnings)
-    assert any(said in line for line in out)
+    warning = "load_cov is inf, not a finite number: it is left out"
+    assert warning in json.loads(row.warnings)
+    assert any(warning in line for line in out)
     assert call(["report", str(run.path)]) == EXIT_OK
-    assert said in (run.path / "report.html").read_text()
+    assert warning in (run.path / "report.html").read_text()
 
 
 @pytest.mark.full
