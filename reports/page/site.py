@@ -108,7 +108,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
         for place, run in enumerate(group)
         if (earlier := _last_alike(run, group[:place])) is not None
     }
-    known = [{"name": run.name, "machine": places[run.name]} for run in runs]
+    runs_on_machines = [{"name": run.name, "machine": places[run.name]} for run in runs]
     write_whole(
         out / "compare.html",
         fill(
@@ -116,7 +116,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
             name="comparison of two runs",
             home="index.html",
             scripts=("page.js", "compare.js"),
-            known={"runs": known, "higher": HIGHER_IS_BETTER, "level": LEVEL},
+            known={"runs": runs_on_machines, "higher": HIGHER_IS_BETTER, "level": LEVEL},
             colours={},
             runs=runs[::-1],
         ),
@@ -221,10 +221,10 @@ def _parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_
             for track in follow(measured, METRICS[metric], seed=seed).tracks:
                 local = {place: at for at, place in enumerate(places[track.cell])}
                 tracks[track.cell].append((metric, _renumbered(track, local)))
-        for name, own in places.items():
+        for name, run_places in places.items():
             part = _Part(
                 machine=group[-1].machine,
-                runs=tuple(group[place] for place in own),
+                runs=tuple(group[place] for place in run_places),
                 tracks=tuple(tracks[name]),
             )
             cells.setdefault(name, []).append(part)
@@ -303,11 +303,11 @@ def _table(
     cell: str, part: _Part
 ) -> tuple[list[str], list[tuple[SiteRun, str, list[Any], SiteRun | None]]]:
     """Return the metrics of a cell, and of each run: failure, medians as texts, last comparable run."""
-    own = [next(each for each in run.cells if each.cell == cell) for run in part.runs]
-    metrics = [name for name in METRICS if any(name in each.texts for each in own)]
+    cells_of_runs = [next(each for each in run.cells if each.cell == cell) for run in part.runs]
+    metrics = [name for name in METRICS if any(name in each.texts for each in cells_of_runs)]
     latest: dict[str, SiteRun] = {}
     rows = []
-    for run, each in zip(part.runs, own, strict=True):
+    for run, each in zip(part.runs, cells_of_runs, strict=True):
         texts = [each.texts.get(metric) for metric in metrics]
         rows.append((run, each.failure or "", texts, latest.get(each.fingerprint)))
         latest[each.fingerprint] = run
@@ -317,13 +317,13 @@ def _table(
 def _listed(cell: str, parts: Sequence[_Part], page: str) -> _ListedCell:
     latest = max((part.runs[-1] for part in parts), key=lambda run: run.start_time)
     steps = [step for part in parts for _, track in part.tracks for step in track.steps]
-    own = next(each for each in latest.cells if each.cell == cell)
+    shown = next(each for each in latest.cells if each.cell == cell)
     return _ListedCell(
         name=cell,
         page=page,
         runs=sum(len(part.runs) for part in parts),
         latest=latest,
-        rate=own.texts.get("throughput") or own.texts.get("p50") or (own.failure or "", ""),
+        rate=shown.texts.get("throughput") or shown.texts.get("p50") or (shown.failure or "", ""),
         steps=len(steps),
         worse=sum(not step.better for step in steps),
     )

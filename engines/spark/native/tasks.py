@@ -197,9 +197,9 @@ def streams_of(reference: NativeReference, share: int, blocks: Iterable[Block]) 
         of_src.setdefault(block.src, []).append(block)
     streams = []
     for src, stream in enumerate(reference.streams):
-        own = sorted(of_src.get(src, ()), key=lambda block: (block.begin, block.part))
-        if own:
-            columns = unpack_blocks([block.records for block in own])
+        share_blocks = sorted(of_src.get(src, ()), key=lambda block: (block.begin, block.part))
+        if share_blocks:
+            columns = unpack_blocks([block.records for block in share_blocks])
             streams.append(_stream(stream, columns))
         else:
             nothing = [empty_rows(reference.streams[other]) for other in split.shared]

@@ -241,7 +241,7 @@ class _Builder:
 
     def keyed(self, vertex: Vertex, reads: TraceType, inputs: tuple[int, ...]) -> tuple[int, ...]:
         degree = 1 if reads.key is None else min(self._workers, vertex.degree or self._workers)
-        whole = Unit(
+        unit = Unit(
             name=vertex.name,
             vertex=vertex,
             reads=reads,
@@ -249,9 +249,9 @@ class _Builder:
             inputs=inputs,
             degree=degree,
         )
-        if self._forwards(whole):
-            return self._add(whole)
-        moving = replace(whole, route=Route.HASH if degree > 1 else Route.MERGED)
+        if self._forwards(unit):
+            return self._add(unit)
+        moving = replace(unit, route=Route.HASH if degree > 1 else Route.MERGED)
         if not self._partials or not has_parts(vertex):
             return self._add(moving)
         return self.combining(
