@@ -94,6 +94,7 @@ class RunMeta(Record, frozen=True, kw_only=True):
         matrix_text, matrix_folder: the matrix as TOML, and the base of its relative paths.
         only: patterns of the selected cells; empty: all.
         keep_outputs: whether the run stores an answer of each cell.
+        requested_engines: of each, as `engine` or `engine/variant`, a cell must run.
         cells: description of each cell, by id (`streamlab.lab.matrix.cells.describe`).
         code: hash of each workload's code, by key.
         host: properties of the machine, compared by `streamlab.results.machines`.
@@ -112,6 +113,7 @@ class RunMeta(Record, frozen=True, kw_only=True):
     matrix_folder: str = ""
     only: list[str] = []
     keep_outputs: bool = False
+    requested_engines: list[str] = []
     cells: Mapping[str, JsonObject] = {}
     code: Mapping[str, str] = {}
     vcs: Revision = Revision()
@@ -172,6 +174,7 @@ _PARTS: Mapping[str, tuple[Any, str]] = {
     "matrix_text": _TEXT,
     "only": (list[str], "a list of texts"),
     "keep_outputs": (bool, "true or false"),
+    "requested_engines": (list[str], "a list of texts"),
     "settings": _OBJECT,
     "settings.isolation": _OBJECT,
     "cells": _OBJECT,

@@ -144,7 +144,7 @@ class AutomaticOptions:
     `map_instances` 0 means that sources split their tweets themselves; `broker` empty: the input is in memory.
     """
 
-    broker: str = ""
+    broker: Annotated[str, Meta(min_length=1)] = ""
 
     state: Literal["heap", "rocksdb"] = "heap"
     buffer_timeout_ms: Annotated[int, Meta(ge=-1)] | None = None

@@ -57,7 +57,7 @@ EVENT_COLUMNS = tuple(name for name in nexmark.FIELDS.names or () if name != "la
 class KafkaStreamsOptions:
     """Options of both variants, which docs/brokers.md describes; `heap_mb` 0 fits the answer and a query's state."""
 
-    broker: str = ""
+    broker: Annotated[str, Meta(min_length=1)] = ""
     heap_mb: Annotated[int, Meta(ge=0)] = 0
     warm_up_rounds: Annotated[int, Meta(ge=0)] = 1
 

@@ -82,7 +82,9 @@ def start_cluster(
     """
     engine = cluster_engine(name)
     running = read_record(name)
-    if running is not None:
+    if running is not None and not any(map(is_alive, running.daemons)):
+        stop_cluster(running)  # all its daemons were killed
+    elif running is not None:
         raise ClusterError(
             f"a cluster of {name} exists, at {running.address}; stop it first: {stop_command(name)}"
         )

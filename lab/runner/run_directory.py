@@ -49,6 +49,7 @@ def new_meta(plan: RunPlan) -> RunMeta:
         matrix_folder=str(plan.matrix.folder),
         only=list(plan.only),
         keep_outputs=plan.keep_outputs,
+        requested_engines=list(plan.requested_engines),
         cells={cell.id: describe(cell) for cell in plan.cells},
         code={entry.key: entry.bound().code() for entry in plan.entries},
         vcs=revision(),

@@ -21,6 +21,7 @@ class RunPlan:
         text: the matrix, as TOML.
         only: patterns that selected the cells; empty: all cells.
         keep_outputs: store one answer for each cell.
+        requested_engines: of each, as `engine` or `engine/variant`, a cell must run.
     """
 
     matrix: Matrix
@@ -28,6 +29,7 @@ class RunPlan:
     cells: tuple[Cell, ...]
     only: tuple[str, ...] = ()
     keep_outputs: bool = False
+    requested_engines: tuple[str, ...] = ()
 
     @property
     def entries(self) -> list[WorkloadEntry]:
@@ -42,6 +44,7 @@ def plan_run(
     *,
     only: tuple[str, ...] = (),
     keep_outputs: bool = False,
+    requested_engines: tuple[str, ...] = (),
 ) -> RunPlan:
     """Parse a matrix, check its workloads, and select its cells.
 
@@ -50,7 +53,14 @@ def plan_run(
     matrix = parse_matrix(text, source, folder)
     check_entries(matrix)
     cells = expand(matrix, only)
-    return RunPlan(matrix=matrix, text=text, cells=cells, only=only, keep_outputs=keep_outputs)
+    return RunPlan(
+        matrix=matrix,
+        text=text,
+        cells=cells,
+        only=only,
+        keep_outputs=keep_outputs,
+        requested_engines=requested_engines,
+    )
 
 
 def read_plan(run_dir: Path) -> RunPlan:
@@ -73,6 +83,7 @@ def read_plan(run_dir: Path) -> RunPlan:
         Path(restore_bytes(meta.matrix_folder)),
         only=tuple(meta.only),
         keep_outputs=meta.keep_outputs,
+        requested_engines=tuple(meta.requested_engines),
     )
 
 

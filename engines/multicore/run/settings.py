@@ -109,7 +109,7 @@ class CommonOptions:
     `broker` is the address of a broker to read the input from; empty: the input is in memory.
     """
 
-    broker: str = ""
+    broker: Annotated[str, Meta(min_length=1)] = ""
     pin: bool | None = None
     measure: bool = True
     bounds = True

@@ -93,7 +93,14 @@ def run(
         else:
             text, source = _matrix_text(matrix, demo, real_data, master)
         folder = None if matrix is None else matrix.parent.absolute()
-        plan = plan_run(text, source, folder, only=only, keep_outputs=keep_outputs)
+        plan = plan_run(
+            text,
+            source,
+            folder,
+            only=only,
+            keep_outputs=keep_outputs,
+            requested_engines=options.engines,
+        )
     if dry_run:
         check_inputs(plan.entries)
         show_cells(plan.cells)
@@ -107,7 +114,6 @@ def run(
         master=master,
         verbosity=verbosity,
         report=report,
-        requested=options.engines,
     )
     echo(str(outcome.run_dir))
     return outcome.exit_code
@@ -150,12 +156,10 @@ def measure(
     master: str = "local[*]",
     verbosity: Verbosity = Verbosity.USUAL,
     report: bool = False,
-    requested: Sequence[str] = (),
 ) -> RunOutcome:
     """Find or make the datasets, run all cells, and print the results.
 
     With `report`, also write the page, after each part of the run and at its end.
-    `requested` are engines, or `engine/variant`, of which a cell must run.
     Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
     """
     check_folder(resume or out, "the run")
@@ -174,7 +178,7 @@ def measure(
         echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
     if report and not result.interrupted:
         echo(_write_page(run_dir))
-    refused = {} if result.interrupted else refused_engines(requested, result.rows)
+    refused = {} if result.interrupted else refused_engines(plan.requested_engines, result.rows)
     for name, reason in refused.items():
         echo(f"lab: no cell of engine {name} ran: {reason}", err=True)
     code = _exit_code(result)

@@ -264,6 +264,12 @@ def test_an_address_where_no_kafka_answers_is_named_within_the_limit():
 WRONG_BROKER = ("--engine", "multicore", "--option", "multicore.broker=127.0.0.1:1")
 
 
+def test_an_empty_address_ends_a_run_before_its_first_trial(place):
+    done = run_command(place, "run", "event_window", "--option", "multicore.broker=")
+    assert done.returncode == 2
+    assert "broker" in done.stderr and "length >= 1" in done.stderr
+
+
 def test_a_wrong_address_ends_a_run_before_its_first_trial(place):
     done = run_command(place, "run", "event_window", *WRONG_BROKER, "--events", "9000")
     assert done.returncode == 2
@@ -463,6 +469,9 @@ def test_a_broker_that_dies_before_it_has_sent_all_rows_fails_the_run_and_is_nam
         status = run_command(tmp_path, "broker", "status").stdout
         assert "does not answer" in status
         assert "ended; see" in status
+        again = run_command(tmp_path, "broker", "up", "--memory-mb", "256")
+        assert again.returncode == 0, again.stderr
+        assert answers(again.stdout.strip())
     finally:
         assert run_command(tmp_path, "broker", "down").returncode == 0
 

@@ -327,10 +327,12 @@ def test_a_number_of_events_may_be_written_as_a_power_of_ten(capsys, events):
 def test_a_requested_engine_of_which_no_cell_runs_is_a_failure(capsys, monkeypatch, tmp_path: Path):
     monkeypatch.setenv("LAB_ENGINES", str(tmp_path / "engines"))
     arguments = ["event_window", "--events", "2e4", "--engine"]
-    code, _, err = run_lab(capsys, *arguments, "duckdb", "--engine", "reference")
+    code, out, err = run_lab(capsys, *arguments, "duckdb", "--engine", "reference")
     assert code == EXIT_ENGINE_FAILURE
     missing = "lab: no cell of engine duckdb ran: the environment of engine duckdb is not made; "
     assert f"{missing}`lab environment duckdb`" in err and "no cell of engine reference" not in err
+    code, _, err = run_lab(capsys, "--resume", out[-1])
+    assert (code, missing in err) == (EXIT_ENGINE_FAILURE, True)
     matrix = tmp_path / "m.toml"
     matrix.write_text(
         '[[workload]]\nname = "event_window"\nevents = 20_000\n[[engine]]\nname = "duckdb"\n'
