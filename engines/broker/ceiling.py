@@ -1,4 +1,4 @@
-"""Prepares a broker for a run, and measures how many rows a second pass it without work on them."""
+"""Warms up a broker before a run, and measures how many rows/s pass through it without an engine."""
 
 import tempfile
 import time
@@ -32,7 +32,7 @@ def prepare_broker(address: str) -> None:
     """Check that a broker answers, and offer it a load for WARM_UP_S.
 
     Raises:
-        EngineError: the broker does not answer within 10 s, fails, or takes longer than a minute.
+        EngineError: the broker does not answer within 10 s, reports an error, or takes more than TIMEOUT_S.
     """
     check_reachable(address)
     due_ns = np.arange(WARM_UP_S * WARM_UP_EPS) * (1_000_000_000 // WARM_UP_EPS)
@@ -40,12 +40,12 @@ def prepare_broker(address: str) -> None:
 
 
 def broker_ceiling_eps(address: str, row_bytes: int, *, rows: int = ROWS) -> float:
-    """Return the rows/s that the generator of a load sends through a broker to a reader that only counts them.
+    """Return the rows/s from a load generator through a broker to a reader that only counts them.
 
-    A row has at least the 28 bytes of one with a key.
+    Rows have `row_bytes`, but at least the 28 bytes of a keyed row.
 
     Raises:
-        EngineError: the broker does not answer, fails, or takes longer than a minute.
+        EngineError: the broker does not answer, reports an error, or takes more than TIMEOUT_S.
     """
     return rows / _pass_rows(address, row_bytes, np.zeros(rows, np.int64))
 

@@ -61,7 +61,7 @@ def test_a_machine_with_everything_passes(path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_an_old_python_names_its_version_and_an_installed_newer_one(path):
+def test_an_old_python_is_reported_with_its_version_and_a_newer_installed_one(path):
     program(path, "g++", "exit 0")
     python(path, broken="version_info", seen="3.9")
     done = check(path)
@@ -81,7 +81,9 @@ def test_an_old_python_names_its_version_and_an_installed_newer_one(path):
     ],
     ids=["python", "venv", "headers"],
 )
-def test_missing_parts_of_python_name_their_packages(path, broken, packages):
+def test_a_missing_part_of_python_is_reported_with_the_packages_that_have_it(
+    path, broken, packages
+):
     program(path, "g++", "exit 0")
     if broken is not None:
         python(path, broken=broken, seen="3.12")

@@ -1,4 +1,4 @@
-"""An installed wheel is the whole lab: another environment, another folder, no checkout.
+"""An installed wheel is the complete lab: another environment, another folder, no checkout.
 
 The environment sees the packages of this one, and not its lab: what is tested is the wheel, not
 whether an index can be reached. On this machine's interpreter only; others are pyproject's promise.

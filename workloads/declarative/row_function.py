@@ -20,7 +20,7 @@ from streamlab.workloads.model.errors import ModelError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFunction:
-    """The declaration of rows by a function that yields them.
+    """Holds the declaration of a function that yields rows.
 
     Attributes:
         give: `give(t, out)`, which emits the rows.

@@ -124,7 +124,7 @@ class OutputType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """Holds the parts of a workload that depend on query parameters: program, output, oracle, limits, declaration."""
+    """Holds the program, output type, oracle, limits and declaration of a workload with bound query parameters."""
 
     program: Program
     output: OutputType

@@ -35,7 +35,7 @@ COSTS = Costs(
     start_ns=50_000,
     cores=64,
 )
-OURS = ("appendix-b", "balanced", "by-stream", "cost", "leaf-per-stream")
+OPTIMIZERS = ("appendix-b", "balanced", "by-stream", "cost", "leaf-per-stream")
 
 
 def request(
@@ -58,7 +58,7 @@ def window(values: int, per_barrier: int, streams: int = 2) -> list[StreamProfil
 
 
 def test_the_labs_own_optimizers_are_announced():
-    assert set(OURS) <= set(names())
+    assert set(OPTIMIZERS) <= set(names())
 
 
 def test_an_unknown_optimizer_is_refused_with_the_known_ones():
@@ -66,13 +66,13 @@ def test_an_unknown_optimizer_is_refused_with_the_known_ones():
         choose("costs", request(EVENT_WINDOW, window(10, 1), 2))
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_impossible_requests_are_refused(name):
     with pytest.raises(PlanError, match="workers is 0"):
         choose(name, request(EVENT_WINDOW, window(10, 1), 0))
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_plans_are_valid_and_give_the_sequential_answer(name, program):
     @settings(deadline=None, max_examples=examples(30))
@@ -93,7 +93,7 @@ def test_plans_are_valid_and_give_the_sequential_answer(name, program):
     holds()
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("keys", [1, 500])
 def test_64_streams_and_1000_tags_are_planned(name, keys):
     """64 streams of an unkeyed program, and 1,000 tags (two kinds of 500 keys) in 64 streams.

@@ -15,7 +15,7 @@ MAX_NAMES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeView:
-    """Holds a tree to show: that of one key, or the shape that many keys share."""
+    """Holds a tree to show: the tree of one key, or the shape that many keys share."""
 
     title: str
     root: PlanNode

@@ -1,4 +1,4 @@
-"""Graphs before and after they are deployed, as text and pictures, and what `lab plan` says."""
+"""Graphs before and after they are deployed, as text and pictures, and the output of `lab plan`."""
 
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -41,7 +41,7 @@ def row() -> Dataflow:
     return flow.gives(flow.add(LI, flow.sort(totals)))
 
 
-def test_the_text_has_the_graph_the_deployment_and_explains_its_words():
+def test_the_text_has_the_graph_the_deployment_and_a_legend():
     deployed = deploy(row(), 2, streams=[2])
     assert pictures_text(pictures_of(deployed)).splitlines() == [
         "dataflow row: markers every 10",
@@ -133,7 +133,7 @@ def test_the_text_names_a_deployment_without_types():
     ],
     ids=lambda of: "-".join(of).strip("-") if isinstance(of, list) else "",
 )
-def test_options_that_a_graph_lacks_are_refused(given, message, capsys):
+def test_options_of_other_models_are_refused(given, said, capsys):
     assert call(["plan", f"{HERE}:PROGRAM", "--workers", "2", *given]) == EXIT_USER_ERROR
     assert message in " ".join(capsys.readouterr().err.split())
 
