@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.protocol import IntArray
-from streamlab.engines.spark.files import END, bounds, with_columns_read
+from streamlab.engines.spark.files import END, equal_times, with_columns_read
 from streamlab.engines.spark.native.micro_batches import (
     FILES,
     ShareProcessor,

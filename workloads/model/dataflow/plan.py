@@ -241,7 +241,7 @@ class _Builder:
 
     def keyed(self, vertex: Vertex, reads: TraceType, inputs: tuple[int, ...]) -> tuple[int, ...]:
         degree = 1 if reads.key is None else min(self._workers, vertex.degree or self._workers)
-        unit = Unit(
+        whole = Unit(
             name=vertex.name,
             vertex=vertex,
             reads=reads,

@@ -123,7 +123,7 @@ def test_the_text_names_a_deployment_without_types():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "said"),
     [
         (["--dataset", "x"], "--dataset is for a workload's input, and a program alone has none"),
         (["--param", "a=1"], "--param is for a workload's input, and a program alone has none"),
@@ -135,7 +135,7 @@ def test_the_text_names_a_deployment_without_types():
 )
 def test_options_of_other_models_are_refused(given, said, capsys):
     assert call(["plan", f"{HERE}:PROGRAM", "--workers", "2", *given]) == EXIT_USER_ERROR
-    assert message in " ".join(capsys.readouterr().err.split())
+    assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_streams_are_no_option_of_a_synchronization_plan(capsys):

@@ -340,7 +340,7 @@ def emitting(*fields: Any, most: int = 1) -> Dataflow:
 def test_emitted_pairs_fit_their_type(flow: Dataflow, said: str):
     with pytest.raises(ModelError) as caught:
         answer(flow, readings((1, 7, 1)))
-    assert message in str(caught.value)
+    assert said in str(caught.value)
 
 
 def test_a_whole_number_may_be_a_float():
