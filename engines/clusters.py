@@ -15,8 +15,8 @@ class ClusterPlan:
         host: the address of the coordinating daemon.
         ports: free ports of `host`: of the service, and of its web page.
         worker_hosts: the address of each worker.
-        cores: of each worker.
-        memory_mb: of each worker, for the engine's own processes.
+        cores: cores of each worker.
+        memory_mb: memory of each worker for the engine's own processes.
     """
 
     folder: Path
@@ -48,8 +48,8 @@ class ClusterState:
     """The workers that a cluster has, all of them alive.
 
     Attributes:
-        used_cores: on which tasks run or may run now.
-        applications: that run now.
+        used_cores: cores on which tasks run or may run now.
+        applications: number of applications that run now.
     """
 
     workers: int
@@ -84,9 +84,9 @@ class Placement:
     """Where a task runs.
 
     Attributes:
-        kind: of the cluster, e.g. `spark standalone`.
-        cores: that the task has on each node, largest first.
-        processes: of this machine, whose trees have all workers of the task; empty: they cannot be observed.
+        kind: kind of the cluster, e.g. `spark standalone`.
+        cores: the task's cores on each node, largest first.
+        processes: processes of this machine, whose trees have all workers of the task; empty: they cannot be observed.
     """
 
     kind: str

@@ -121,8 +121,8 @@ def generated_plan(
 ) -> str:
     """Return a note that a query is generated, with the `costs` of each step compared with a hand-written query."""
     of_step = costs or _costs
-    named = [f"{part.name} {cost}" for part in declaration.steps() for cost in of_step(part)]
-    slow = "; a query written by hand may be faster: " + ", ".join(named) if named else ""
+    slow_steps = [f"{part.name} {cost}" for part in declaration.steps() for cost in of_step(part)]
+    slow = "; a query written by hand may be faster: " + ", ".join(slow_steps) if slow_steps else ""
     return f"the query is generated from the declaration{slow}"
 
 
@@ -136,13 +136,13 @@ def _costs(part: Declaration) -> Iterator[str]:
         return
     if step.kind == SLIDING:
         yield f"copies each row into its {-(-step.size // step.advance)} windows"
-    named = (step.result or {}).values()
+    aggregates = (step.result or {}).values()
     if adds_in_order(part) and any(
         aggregate.function in (Function.SUM, Function.MEAN) and is_float(aggregate, part)
-        for aggregate in named
+        for aggregate in aggregates
     ):
         yield "adds floats one by one, in the order of the rows"
-    if any(aggregate.function is Function.PERCENTILE for aggregate in named):
+    if any(aggregate.function is Function.PERCENTILE for aggregate in aggregates):
         yield "sorts the values of each window for a percentile"
 
 

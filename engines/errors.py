@@ -2,7 +2,7 @@
 
 
 class EngineError(Exception):
-    """An engine cannot do something; the message says what, and the remedy."""
+    """An engine cannot do something; the message names it and the remedy."""
 
 
 class UnsupportedError(EngineError):

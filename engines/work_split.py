@@ -57,12 +57,12 @@ class WorkSplit(ABC):
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
     ) -> tuple[Columns, Any]:
-        """Return the outputs of a share for the next part of the input, and the state for the part after it.
+        """Return the outputs of a share for the next part of the input, and the state that the following part needs.
 
-        `state` is from the part before, None for the first; it can be pickled, and its bulk is records of fixed size.
-        `streams` has the share's rows before `until_ts` that no part had yet; shared streams are the part's, too.
+        `state` is the one returned for the preceding part; None for the first part. It can be pickled.
+        `streams` has the rows before `until_ts` that no earlier part had, of the share and of shared streams.
         Parts of a typed dataflow graph begin at multiples of its markers' period.
-        For programs that `SplitsWork.unresumable` allows; raises what `answer` raises.
+        Call it only for programs whose `SplitsWork.unresumable` is None. It raises the errors of `answer`.
         """
 
 

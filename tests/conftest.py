@@ -1,4 +1,4 @@
-"""What all tests share: a limit of time, a fast Java, one Spark, a folder in place of the user's.
+"""Fixtures of all tests: a limit of time, a fast Java, one Spark, a folder in place of the user's.
 
 Collection makes hundreds of thousands of objects that stay until the end. The garbage collector is
 off meanwhile and does not look at them later: that was a third of collection. Tests are kept as

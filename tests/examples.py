@@ -1,4 +1,4 @@
-"""How many random examples a test draws: an eighth of them in `make test`, all in `make test-all`.
+"""The number of random examples that a test draws: an eighth of them in `make test`, all in `make test-all`.
 
 tests/conftest.py says which, by whether `-m ''` is given. Tests that name no number of examples
 draw that share of the default. No example has a deadline: on a busy machine any may take its time,

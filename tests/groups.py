@@ -1,4 +1,4 @@
-"""Which tests share a process with others, and how processes are given tests (pytest-xdist)."""
+"""Selects tests that must share a process, and assigns tests to processes (pytest-xdist)."""
 
 import re
 
@@ -12,7 +12,7 @@ SHARED = (
 
 
 def group_of(nodeid):
-    """Return whom a test must share a process with, one after the other; itself where nobody.
+    """Return the group of tests that must run one after the other in one process; the test itself if alone.
 
     Tests of Spark share its start. The kernel counts what it kills for lack of memory on the whole
     machine, so tests that make it kill must not run beside others whose trial is killed; some are

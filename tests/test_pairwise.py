@@ -12,11 +12,11 @@ SQUARE = list(product(range(4), range(4), range(4)))
 @pytest.mark.parametrize("rows", [SQUARE, SQUARE[::3], [(1, 2)], []])
 def test_all_that_any_row_holds_is_in_a_chosen_row(rows, strength):
     chosen = [rows[index] for index in covering(rows, strength)]
-    wanted, found = (
+    expected, found = (
         {held for row in some for held in combinations(enumerate(row), min(strength, len(row)))}
         for some in (rows, chosen)
     )
-    assert found == wanted
+    assert found == expected
 
 
 def test_few_rows_are_chosen_and_always_the_same():
@@ -48,7 +48,7 @@ def test_some_of_a_product_have_as_many_values_as_so_many_can(number, sizes):
 @pytest.mark.parametrize(
     ("marker", "kept"), [("pairwise(strength=1)", 4), ("pairwise", 16), ("some(3)", 3)]
 )
-def test_what_is_left_out_is_marked_and_stays(pytester, marker, kept):
+def test_left_out_parts_are_marked_and_stay(pytester, marker, kept):
     pytester.makeconftest(
         """
         import pytest

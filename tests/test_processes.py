@@ -32,14 +32,14 @@ def test_an_assertion_that_fails_does_not_wait_for_a_child(hanging):
     assert process.returncode == -9 and ended(below)
 
 
-def test_what_a_test_leaves_running_ends_with_it(hanging):
+def test_processes_of_a_test_end_with_it(hanging):
     process, below = hanging
     end_started()
     below.wait(300)
     assert process.returncode == -9 and process.stdout.closed and ended(below)
 
 
-def test_what_has_ended_is_left_as_it_is():
+def test_ended_runs_are_left_unchanged():
     with Popen([sys.executable, "-c", "raise SystemExit(3)"]) as process:
         process.wait()
     assert process.returncode == 3

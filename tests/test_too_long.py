@@ -41,7 +41,7 @@ def test_the_limit_grows_with_the_load_of_each_core_and_never_shrinks(load, fact
 
 
 @pytest.mark.parametrize("limit", [0.0, 3600.0])
-def test_a_test_above_the_limit_is_listed_with_what_to_do_and_passes(tmp_path, limit):
+def test_a_test_above_the_limit_is_listed_with_the_remedy_and_passes(tmp_path, limit):
     (tmp_path / "conftest.py").write_text(CONFTEST.format(limit=limit))
     shutil.copy(ROOT / "tests" / "too_long.py", tmp_path / "limited.py")
     (tmp_path / "test_some.py").write_text(TESTS)

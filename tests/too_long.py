@@ -24,7 +24,7 @@ NOISE = 1.5
 SET_UP_S = pytest.StashKey[float]()
 TOO_LONG = "took too long"
 SHARED_S = pytest.StashKey[float]()
-"""What a fixture that starts something for many tests spent on that, in seconds."""
+"""Seconds that a fixture spent on starting something for many tests."""
 
 
 def limit_s(load, cores):

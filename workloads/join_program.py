@@ -55,7 +55,7 @@ class JoinValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinShape:
-    """What a join computes, in units of event time.
+    """The parameters of a join, in units of event time.
 
     Attributes:
         name: of the program.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.broker.generator import LoadGenerator, at_once
+from streamlab.engines.broker.generator import LoadGenerator, load_at_once
 from streamlab.engines.broker.reader import SETTINGS
 from streamlab.engines.broker.records import PARTITIONS, Topic
 from streamlab.engines.broker.topics import check_reachable, client, consumer
@@ -74,7 +74,7 @@ def _pass_rows(address: str, row_bytes: int, due_ns: IntArray) -> float:
         tag=(numbers % _KEYS).astype(np.int32),
         payload={name: np.zeros(rows, dtype=kind) for name, kind in more},
     )
-    offered = replace(at_once((stream,)), due_ns=(due_ns,))
+    offered = replace(load_at_once((stream,)), due_ns=(due_ns,))
     with (
         tempfile.TemporaryDirectory(prefix="broker-ceiling-") as folder,
         closing(LoadGenerator(address, (topic,), (stream,), offered, Path(folder))) as load,

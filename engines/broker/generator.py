@@ -51,7 +51,7 @@ class _Job:
     folder: Path
 
 
-def at_once(streams: Sequence[Stream]) -> OfferedLoad:
+def load_at_once(streams: Sequence[Stream]) -> OfferedLoad:
     """Return a load whose events and heartbeats are all due at the start."""
     beats = tuple(np.ascontiguousarray(stream.heartbeats, np.int64) for stream in streams)
     return OfferedLoad(
@@ -128,7 +128,7 @@ class LoadGenerator:
         """Start the load and send `go` to a process that reads it.
 
         Returns:
-            the start in ns of the monotonic clock, the process's reply, and what was sent.
+            the start in ns of the monotonic clock, the process's reply, and the record of sent events.
 
         Raises:
             EngineCrashError: one of the two processes failed.
@@ -153,7 +153,7 @@ class LoadGenerator:
             raise self._ended()
 
     def sent(self) -> Sent:
-        """Return what was sent, after the last row; the folder then has a file of times for each stream."""
+        """Return the record of sent events, after the last row; the folder then has a file of times for each stream."""
         self._expect("done")
         sent_ns = self._sent_ns()
         lags = sent_ns - np.concatenate(self._load.due_ns)

@@ -125,7 +125,7 @@ class TopicReader:
         self._begin()
         heard = time.monotonic()
         while not self._closed.is_set() and any(state.open for state in states.values()):
-            # `consume` waits until it has all; what has arrived is not to wait for more.
+            # `consume` would wait for a full batch; records that have arrived must not wait for later ones.
             first = self._consumer.poll(_WAIT_S)
             if first is None:
                 if self._is_sending():
@@ -165,7 +165,7 @@ class TopicReader:
 
 
 class _StreamState:
-    """What has arrived of a stream."""
+    """Rows of a stream that have arrived, and the promises of its partitions."""
 
     def __init__(self, topic: Topic, stream: Stream, heartbeats: IntArray) -> None:
         self.topic = topic

@@ -107,7 +107,7 @@ Node = tuple[str, int, int, int, int]
 def lacking(
     nodes: Sequence[Node], workers: int, memory_mb: int, applications: Sequence[str]
 ) -> str | None:
-    """Return what a cluster lacks to run a task, as a predicate with a remedy; None: nothing."""
+    """Return why a cluster cannot run a task, as a predicate with a remedy; None: it can."""
     total = sum(cores for _, cores, _, _, _ in nodes)
     if total < workers:
         return (

@@ -75,7 +75,7 @@ def equal_cuts(rows: int, files: int) -> list[int]:
     return [rows * index // files for index in range(files + 1)]
 
 
-def bounds(dataset: Dataset, files: int) -> IntArray:
+def equal_times(dataset: Dataset, files: int) -> IntArray:
     """Return the event times that split the events of all streams into about equal parts."""
     ts = np.concatenate([read_rows(stream)["ts"].to_numpy() for stream in dataset.streams])
     ts.sort()
@@ -100,8 +100,11 @@ def write_file(table: pa.Table, path: Path, number: int) -> None:
     os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
 
 
-def prefix(dataset: Dataset, folder: Path, events: int) -> Dataset:
-    """Write the first part of every stream, up to one event time, as an input; one of at most `events` events stays."""
+def write_beginning(dataset: Dataset, folder: Path, events: int) -> Dataset:
+    """Write the beginning of every stream, up to one event time, as an input of about `events` events.
+
+    An input of at most `events` events is returned as it is.
+    """
     if dataset.events <= events:
         return dataset
     folder.mkdir(parents=True)

@@ -15,7 +15,7 @@ PYTHON = "Python"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReport:
-    """What a task sees on its node.
+    """Software and files that a task sees on its node.
 
     Attributes:
         node: its host name.

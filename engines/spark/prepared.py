@@ -17,7 +17,7 @@ from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Measured, Task
 from streamlab.engines.spark.cluster import check_nodes, master_check, settings_of
 from streamlab.engines.spark.dgs import DgsQuery
-from streamlab.engines.spark.files import prefix
+from streamlab.engines.spark.files import write_beginning
 from streamlab.engines.spark.generic.query import GenericQuery
 from streamlab.engines.spark.generic.segments import segments
 from streamlab.engines.spark.native.query import NativeQuery
@@ -148,7 +148,7 @@ class SparkPrepared:
     def _warm_up(self) -> None:
         """Run the query on a prefix of the input, so that the JVM and Python have compiled it."""
         folder = self._task.scratch / "warm-up"
-        short = prefix(self._task.dataset, folder, self._options.warm_up_events)
+        short = write_beginning(self._task.dataset, folder, self._options.warm_up_events)
         cut = self._cut(short, "warm-up-input", 1)
         tables = self._cache(short)
         for turn in range(self._options.warm_up_rounds):

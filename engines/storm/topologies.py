@@ -69,7 +69,7 @@ def topology_settings(task: Task, data: Input) -> Mapping[str, object]:
 
 
 def _tables(task: Task) -> Mapping[str, object]:
-    """Write what operators look up; return where databases are."""
+    """Write the tables and databases for look-ups of operators; return the paths of databases."""
     query, settings = task.workload.query_params, {}
     for name, lookup in ((ADS, campaign_of_ad), (USERS, location_of_user)):
         if name in query:

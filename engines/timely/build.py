@@ -12,8 +12,8 @@ from streamlab.engines.errors import EngineError
 RUST = Path(__file__).parent / "rust"
 LOCK = RUST / "Cargo.lock"
 PROGRAM = "streamlab-timely"
-_CHANGE_THE_PROGRAM = ("CARGO_BUILD_TARGET", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS")
-"""Variables of a user's other builds, without effect here: all machines measure the same program."""
+_PROGRAM_VARIABLES = ("CARGO_BUILD_TARGET", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS")
+"""Variables for a user's other builds. They are removed, so that all machines measure the same program."""
 COMPILER = "rustc.txt"
 """The file of an environment with the version of the compiler."""
 
@@ -22,7 +22,7 @@ def find_cargo() -> str:
     """Return the path of cargo: on PATH, or where rustup installs it.
 
     Raises:
-        EngineError: it was not found; with the command that installs it.
+        EngineError: cargo was not found; the message has the command that installs it.
     """
     home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     cargo = shutil.which("cargo") or shutil.which("cargo", path=str(home / "bin"))
@@ -35,7 +35,7 @@ def find_cargo() -> str:
 
 
 def compile_program(folder: Path) -> None:
-    """Compile the program into an environment; crates that cargo has need no network.
+    """Compile the program into an environment; without a network if cargo has all crates already.
 
     Raises:
         EngineError: no cargo was found, a crate is not available, or the compiler rejects the program.
@@ -45,7 +45,7 @@ def compile_program(folder: Path) -> None:
     # rustup's programs lie next to each other; cargo starts rustc by its name.
     path = os.pathsep.join([str(Path(cargo).parent), os.environ.get("PATH", "")])
     variables = {**os.environ, "PATH": path}
-    for name in _CHANGE_THE_PROGRAM:
+    for name in _PROGRAM_VARIABLES:
         variables.pop(name, None)
     command = [
         *(cargo, "build", "--release", "--locked", "--quiet", "--bin", PROGRAM),
@@ -71,8 +71,8 @@ def version() -> str:
     packages = tomllib.loads(LOCK.read_text(encoding="utf-8"))["package"]
     (timely,) = (package["version"] for package in packages if package["name"] == "timely")
     compiler = folder("timely") / COMPILER
-    made = [compiler.read_text(encoding="utf-8")] if compiler.exists() else []
-    return ", ".join([f"timely {timely}", *made])
+    compiled_by = [compiler.read_text(encoding="utf-8")] if compiler.exists() else []
+    return ", ".join([f"timely {timely}", *compiled_by])
 
 
 ENVIRONMENT = Environment(

@@ -32,7 +32,7 @@ class Fault:
 
 
 def parse_fault(text: str) -> Fault | None:
-    """Return a fault from its text; None if it is none."""
+    """Return a fault from its text; None if the text has another form."""
     match = _TEXT.fullmatch(text)
     if match is None or (match[2] is not None) != (match[4] is not None):
         return None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from streamlab.lab.doctor.finding import Finding, missing, ok, warn
 from streamlab.lab.host.machine import Machine
-from streamlab.lab.isolate.engine import sockets
+from streamlab.lab.isolate.container_engine import sockets
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.java import find_java
 from streamlab.workloads.optional_packages import install_command

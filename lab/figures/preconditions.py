@@ -26,12 +26,12 @@ class Need:
     """A precondition of a claim.
 
     Attributes:
-        what: the counted phenomenon.
+        quantity: the counted events, in words.
         count: its number of occurrences in the run; None: not recorded.
         least: the number that the claim needs.
     """
 
-    what: str
+    quantity: str
     count: float | None
     least: float = 1
 
@@ -39,10 +39,10 @@ class Need:
     def shortfall(self) -> str | None:
         """The unmet need in words; None if met."""
         if self.count is None:
-            return f"{self.what}: not recorded"
+            return f"{self.quantity}: not recorded"
         if self.count >= self.least:
             return None
-        return f"{self.what}: {self.count:,g}, at least {self.least:,g} needed"
+        return f"{self.quantity}: {self.count:,g}, at least {self.least:,g} needed"
 
 
 def shortfalls(needs: Iterable[Need]) -> str | None:
@@ -71,7 +71,7 @@ def trials(run: Run, *parts: str, workers: Iterable[int] | None = None) -> list[
 def outputs(rows: Sequence[TrialRow], least: int = 1) -> Need:
     """Return the need for outputs: an empty answer shows neither work nor latency."""
     return Need(
-        what="outputs of every trial",
+        quantity="outputs of every trial",
         count=min((row.outputs or 0 for row in rows), default=0),
         least=least,
     )
@@ -82,13 +82,15 @@ def counted_synchronizations(rows: Sequence[TrialRow]) -> Need:
     counts = [json.loads(row.counters or "{}").get("synchronizations") for row in rows]
     present = [float(count) for count in counts if count is not None]
     count = min(present) if present and len(present) == len(counts) else None
-    return Need(what="synchronizations of every trial", count=count)
+    return Need(quantity="synchronizations of every trial", count=count)
 
 
 def sustained_loads(rows: Sequence[TrialRow]) -> Need:
     """Return the need for sustained loads: else latency grows with the length of the load."""
     sustained = sum(row.status != UNSUSTAINED for row in rows)
-    return Need(what="trials that sustained their load", count=sustained, least=max(1, len(rows)))
+    return Need(
+        quantity="trials that sustained their load", count=sustained, least=max(1, len(rows))
+    )
 
 
 def latencies(rows: Sequence[TrialRow]) -> tuple[Need, Need]:
@@ -100,7 +102,7 @@ def several_workers(options: Options, degrees: Iterable[int] | None = None) -> N
     """Return the need for two or more instances, workers or injectors with a core each."""
     instances = options.instances if degrees is None else degrees
     return Need(
-        what="workers with a core each",
+        quantity="workers with a core each",
         count=max((n for n in instances if n <= options.cores), default=0),
         least=2,
     )
@@ -115,20 +117,20 @@ def two_degrees(options: Options, series: Series, degrees: Iterable[int] | None 
     )
 
 
-def sweep_points(what: str, count: int, least: int = 2) -> Need:
+def sweep_points(quantity: str, count: int, least: int = 2) -> Need:
     """Return the need of a claim on a sweep: at least `least` points."""
-    return Need(what=what, count=count, least=least)
+    return Need(quantity=quantity, count=count, least=least)
 
 
 def cores(options: Options, least: int) -> Need:
     """Return the need for at least `least` cores."""
-    return Need(what="cores", count=options.cores, least=least)
+    return Need(quantity="cores", count=options.cores, least=least)
 
 
 def reconfigurations(trials: Sequence[ElasticTimeline]) -> Need:
     """Return the need for reconfigurations that changed the number of instances."""
     return Need(
-        what="reconfigurations in every trial",
+        quantity="reconfigurations in every trial",
         count=min((changes(timeline) for timeline in trials), default=0),
     )
 

@@ -1,4 +1,4 @@
-"""Defines what a gate reads of trials: their results, and metrics, which are costs where larger is worse."""
+"""Defines results of trials and metrics for a gate; a metric is a cost: larger is worse."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

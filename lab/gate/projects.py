@@ -1,4 +1,4 @@
-"""Finds installed packages that come from a repository, as both arms would share these copies."""
+"""Finds installed packages that come from a repository: both arms of a gate would load the same copy."""
 
 import configparser
 import json

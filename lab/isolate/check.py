@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from streamlab.lab.errors import IsolationError
 from streamlab.lab.isolate import docker
 from streamlab.lab.isolate.container import run_in
-from streamlab.lab.isolate.engine import BOOT_ID, address_of, connect, sweep
+from streamlab.lab.isolate.container_engine import BOOT_ID, address_of, connect, sweep
 from streamlab.lab.isolate.isolation import IMAGE, Isolation
 from streamlab.lab.isolate.source import source_digest
 

@@ -18,7 +18,7 @@ from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.installation import IMPORT_ROOT
 from streamlab.lab.interrupt import check, interruptible
 from streamlab.lab.isolate import docker, requests
-from streamlab.lab.isolate.engine import (
+from streamlab.lab.isolate.container_engine import (
     LABEL_OWNER,
     REPLY_TIMEOUT_S,
     connect,

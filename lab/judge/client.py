@@ -57,7 +57,7 @@ class JudgementRequest(SizeRequest, frozen=True, kw_only=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judge says of a job.
+    """The judge's report on a job.
 
     Attributes:
         columns: columns of the trial's row (`streamlab.results.schema.TrialRow`); empty without evidence.

@@ -110,7 +110,7 @@ def check_answer(
 
 
 def _end_columns(workload: Workload, dataset: Dataset) -> Result:
-    """Return what the end of the input does to open windows, and how many outputs these have."""
+    """Return the columns on windows open at the end of the input: their treatment and number of outputs."""
     program = workload.program
     if not isinstance(program, Query):
         return {}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -14,10 +14,13 @@ from streamlab.reports.numbers import Quantity
 from streamlab.reports.palette import GRID, INK, MUTED, PAPER
 from streamlab.results.query import Spread
 
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
 WIDTH_IN = 4.4
 _POINTS_PER_INCH = 72  # matplotlib's SVG files are in points
 
-RC: dict[Any, Any] = {
+RC: "dict[RcKeyType, str]" = {
     "svg.fonttype": "none",  # text stays text: searchable, and in the page's colours
     "svg.hashsalt": "stream-lab",  # keeps element ids equal from one rendering to the next
 }
@@ -102,7 +105,7 @@ def log_row_panel(
 
 
 def row_label(axes: Axes, at: float, text: str, *, x: float = 0.0, **style: Any) -> None:
-    """Write a text in a row of a panel: `at` in rows from the top, `x` as share of the width."""
+    """Write a text in a row of a panel: `at` in rows from the top, `x` as a share of the width."""
     box = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8}
     look: dict[str, Any] = {"size": 7.5, "color": INK.light, "bbox": box} | style
     transform = axes.get_yaxis_transform()

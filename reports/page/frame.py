@@ -78,7 +78,7 @@ def write_whole(target: Path, page: str) -> Path:
 
 
 def is_current(target: Path, made_from: str) -> bool:
-    """Return whether a page exists and was made from what this digest stands for."""
+    """Return whether a page exists and was made from the content of this digest."""
     try:
         with target.open("rb") as file:
             return made_from.encode() in file.read(_HEAD)

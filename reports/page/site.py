@@ -131,7 +131,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> SiteReport:
         for place, run in enumerate(group)
         if (earlier := _last_alike(run, group[:place])) is not None
     }
-    known = [{"name": run.name, "machine": places[run.name]} for run in runs]
+    runs_on_machines = [{"name": run.name, "machine": places[run.name]} for run in runs]
     write_whole(
         out / "compare.html",
         fill(
@@ -139,7 +139,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> SiteReport:
             name="comparison of two runs",
             home="index.html",
             scripts=("page.js", "compare.js"),
-            known={"runs": known, "higher": HIGHER_IS_BETTER, "level": LEVEL},
+            known={"runs": runs_on_machines, "higher": HIGHER_IS_BETTER, "level": LEVEL},
             colours={},
             runs=runs[::-1],
         ),

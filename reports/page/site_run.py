@@ -1,4 +1,4 @@
-"""Extracts from a run what the pages of a site need besides the run's own page.
+"""Extracts the data of a run for the pages of a site, except for the run's own page.
 
 It is stored as a script that calls `addRun` with JSON: browsers load scripts also from `file://`, where
 they refuse to read JSON.
@@ -77,7 +77,7 @@ class SiteRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def extract(run: Run, cells: tuple[Cell, ...], searches: tuple[Search, ...], mark: str) -> SiteRun:
-    """Return what a site shows of a run; `mark` is the colour of its verdict."""
+    """Return the data of a run for a site; `mark` is the colour of its verdict."""
     rated = sum(cell.has_numbers and cell.status != IMPORTED for cell in cells)
     return SiteRun(
         name=run.path.resolve().name,

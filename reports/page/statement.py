@@ -31,14 +31,14 @@ class Statement:
     """The text below the title.
 
     Attributes:
-        what: the size of the run.
+        size: the size of the run, in words.
         verdict: a statement on which numbers are verified.
         noise: how much repetitions of a cell differ; empty without a rate.
         mark: the colour of the verdict, by its worst part. `bad`: a cell failed, or no cell has a
             number; `doubt`: something is missing, marked, empty or noisy. Unsupported cells count as neither.
     """
 
-    what: str
+    size: str
     verdict: str
     noise: str
     mark: Literal["good", "doubt", "bad"]
@@ -61,7 +61,7 @@ def statement(
     every = [*cells, *(search.place for search in searches)]
     if not every:
         return Statement(
-            what="No trial was recorded.",
+            size="No trial was recorded.",
             verdict="There is nothing to verify." + _rest(missing, complete),
             noise="",
             mark="bad",
@@ -94,7 +94,7 @@ def statement(
     noise, noisy = _noise(cells)
     sound = rated > 0 and set(failed) <= {UNSUPPORTED}
     return Statement(
-        what=", ".join(filter(None, sizes)),
+        size=", ".join(filter(None, sizes)),
         verdict=_verdict(rated, failed, weak) + "".join(doubts),
         noise=noise,
         mark="bad" if not sound else "doubt" if any(doubts) or noisy or weak[UNCHECKED] else "good",

@@ -200,7 +200,7 @@ def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> di
         "statement": (
             about := statement(cells, searches=searches, missing=missing, complete=complete)
         ),
-        "origin": origin(run, about.what),
+        "origin": origin(run, about.size),
         "missing": missing,
         "other_sections": any(cell.load is not None for cell in cells) or bool(searches),
         "advice": advice_on(run.rows, texts, missing=bool(missing)),

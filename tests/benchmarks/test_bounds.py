@@ -1,4 +1,4 @@
-"""The benchmark of checked indices: where there is something to check, and equal answers."""
+"""The benchmark of checked indices: the number of checks, and equal answers."""
 
 import pytest
 

@@ -15,7 +15,7 @@ from tests.processes import run_python
 REPOSITORY = Path(__file__).parents[2]
 
 
-def stand_in(folder: Path, body: str) -> None:
+def write_cmake(folder: Path, body: str) -> None:
     folder.mkdir(parents=True)
     cmake = folder / "cmake"
     cmake.write_text(f"#!/bin/sh\n{body}\n")
@@ -28,12 +28,12 @@ def environment(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
     monkeypatch.setattr(core_programs, "ROOT", tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path / 'system'}{os.pathsep}/usr/bin{os.pathsep}/bin")
-    stand_in(tmp_path / "system", "echo the machine has an old one >&2; exit 1")
+    write_cmake(tmp_path / "system", "echo the machine has an old one >&2; exit 1")
     return tmp_path
 
 
-def test_cmake_beside_the_running_python_goes_before_the_machine_s(environment):
-    stand_in(environment / "venv", f'echo "$@" >> {environment / "calls"}')
+def test_cmake_of_the_running_python_precedes_that_of_the_machine(environment):
+    write_cmake(environment / "venv", f'echo "$@" >> {environment / "calls"}')
     core_programs.build("ordered_log")
     assert (environment / "calls").read_text().splitlines() == [
         "--preset release",

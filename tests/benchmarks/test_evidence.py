@@ -1,4 +1,4 @@
-"""What is measured for the figures, with programs and inputs of a moment."""
+"""Measurements for the figures, with small programs and inputs."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_programs_take_turns_and_each_is_run_once_a_round(program, tmp_path):
     assert log.read_text().splitlines() == ["order 2 2 64 1", "scalegate 2 2 64 1"] * times
 
 
-def test_a_program_that_fails_has_said_nothing_and_is_not_run_again(program, tmp_path, capsys):
+def test_a_failed_program_has_no_output_and_is_not_run_again(program, tmp_path, capsys):
     log = tmp_path / "log"
     script = f'echo "$1" >> {log}; [ "$1" = lock ] && exit 1; echo "9.0 $4.5"'
     program("reordering_bench", script)
@@ -115,6 +115,6 @@ def test_a_cell_that_no_matrix_has_is_named():
         evidence.cells_by_matrix([target("gone/cell")])
 
 
-def test_cells_are_asked_of_the_matrix_that_has_them_once():
+def test_a_matrix_lists_each_of_its_cells_once():
     figures = [target(CELL), target(CELL, over=CELL)]
     assert evidence.cells_by_matrix(figures) == {Path(evidence.HERE) / "operators.toml": [CELL]}

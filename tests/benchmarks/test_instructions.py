@@ -1,4 +1,4 @@
-"""Counts repeat exactly, show what was planted, and name what is missing."""
+"""Instruction counts repeat exactly, show planted work, and name missing tools."""
 
 import fcntl
 import os
@@ -33,7 +33,7 @@ needs_compiler = pytest.mark.skipif(
 
 @pytest.fixture
 def folder(built, request):
-    """Where core_bench is; what building it took is not the time of the test that comes first."""
+    """The path of core_bench; the time of its build does not count for the first test."""
     request.node.stash[SHARED_S] = built.pop("took_s", 0.0)
     return built["folder"]
 
@@ -84,7 +84,7 @@ def test_planted_work_shows_in_the_count_to_a_tenth_of_a_percent(folder, name):
 
 @needs_compiler
 def test_unknown_benchmarks_and_bad_sizes_are_refused_by_name(folder):
-    for arguments, said in (
+    for arguments, message in (
         (["nosuch"], "no benchmark 'nosuch'; there are block_ring_hand_over"),
         ([QUICK, "--n", "0"], "n is 0, wanted at least 1"),
         ([QUICK, "--n", "many"], "--n is 'many', wanted a number"),
@@ -92,7 +92,7 @@ def test_unknown_benchmarks_and_bad_sizes_are_refused_by_name(folder):
     ):
         with pytest.raises(CountError, match="ended with code 2") as error:
             instructions._output([f"./{instructions.PROGRAM.name}", *arguments], cwd=folder)
-        assert said in str(error.value)
+        assert message in str(error.value)
 
 
 def test_missing_valgrind_is_an_error_that_says_how_to_get_it(tmp_path, monkeypatch, capsys):
@@ -111,7 +111,7 @@ def test_counts_survive_their_file_and_only_those_of_another_compiler_are_not_co
     ]
 
 
-def test_the_baseline_has_every_benchmark_and_says_what_counted_it():
+def test_the_baseline_has_every_benchmark_and_its_counting_tool():
     baseline = read_counts(ROOT / "results" / "baselines" / "instructions.json")
     assert set(baseline.counts) == set(_bench.names())
     assert all(count > 1_000_000 for count in baseline.counts.values())

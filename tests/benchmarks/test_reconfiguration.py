@@ -17,10 +17,10 @@ ROUNDS = 4
 
 @pytest.fixture
 def given(tmp_path):
-    found = workload("scale_join").bound({"ws_ms": 500})
+    subject = workload("scale_join").bound({"ws_ms": 500})
     # Few values, so that many pairs match and a lost tuple is seen in the answer.
-    data = generated(found, {"highest": 400}, 15_000, 1)
-    return found, write_dataset(data, found.name, tmp_path)
+    data = generated(subject, {"highest": 400}, 15_000, 1)
+    return subject, write_dataset(data, subject.name, tmp_path)
 
 
 @pytest.mark.some(1)

@@ -1,4 +1,4 @@
-"""The scaling program: what it prints of a run, and what it needs of a bare machine."""
+"""The scaling program: its output for a run, and its needs on a bare machine."""
 
 import os
 import subprocess

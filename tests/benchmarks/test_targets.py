@@ -64,11 +64,11 @@ def test_a_counters_rate_is_the_median_of_the_processes_own():
 
 def test_a_quotient_of_counters_needs_every_answer_verified():
     rows = [counting(pairs=8), counting("other/cell", pairs=8, duration_s=2.0)]
-    wanted = target(f"{CELL}: pairs/s", over="other/cell: pairs/s")
-    assert measured(wanted, rows=rows) == pytest.approx(2.0)
-    assert measured(wanted, rows=rows[:1]) is None
+    expected = target(f"{CELL}: pairs/s", over="other/cell: pairs/s")
+    assert measured(expected, rows=rows) == pytest.approx(2.0)
+    assert measured(expected, rows=rows[:1]) is None
     wrong = row("other/cell", status="wrong_output", duration_s=1.0)
-    assert measured(wanted, rows=[*rows, wrong]) is None
+    assert measured(expected, rows=[*rows, wrong]) is None
 
 
 def test_a_lists_rate_is_of_the_values_in_the_input_on_each_worker():
@@ -77,7 +77,7 @@ def test_a_lists_rate_is_of_the_values_in_the_input_on_each_worker():
     assert measured(target(f"{CELL}: lists.words/s/worker"), rows=rows, lists=lists) == 30.0
 
 
-def test_a_programs_figure_is_the_median_of_what_its_processes_say():
+def test_a_programs_figure_is_the_median_of_its_processes():
     said = {
         "ordered_log order 2 64 1": [{"eps": eps} for eps in (30.0, 10.0, 20.0)],
         "ordered_log scalegate 2 64 1": [{"eps": eps} for eps in (5.0, 1.0, 2.0)],

@@ -49,15 +49,15 @@ def check_conformance(engine: str, variant: str, workload: str, refused: set[str
 
 def check_random_inputs(engine: str, variant: str, workloads: Sequence[str]) -> None:
     """Check random inputs, which are all supported, and of which a quarter has an answer."""
-    wanted = examples(150)
+    expected = examples(150)
     done = run_python(
-        __file__, *(engine, variant, str(wanted), *workloads), environ={"PYTHONPATH": str(ROOT)}
+        __file__, *(engine, variant, str(expected), *workloads), environ={"PYTHONPATH": str(ROOT)}
     )
     assert done.returncode == 0, done.stdout + done.stderr
     counts = [[int(word) for word in line.split()[1:]] for line in done.stdout.splitlines()]
     assert len(counts) == len(workloads)
-    assert min(answered for answered, _ in counts) >= wanted, done.stdout
-    assert sum(with_outputs for _, with_outputs in counts) > len(workloads) * wanted / 4
+    assert min(answered for answered, _ in counts) >= expected, done.stdout
+    assert sum(with_outputs for _, with_outputs in counts) > len(workloads) * expected / 4
 
 
 SMALL = {

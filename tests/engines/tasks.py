@@ -23,13 +23,13 @@ def task_of(
     **more: Any,
 ) -> Task:
     """Return a task on an input, which is written below `folder`; `more` are fields of `Task`."""
-    found = workload(chosen) if isinstance(chosen, str) else chosen
+    subject = workload(chosen) if isinstance(chosen, str) else chosen
     scratch = folder / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     if isinstance(data, Input):
-        data = write_dataset(data, found.name, folder / "data")
+        data = write_dataset(data, subject.name, folder / "data")
     return Task(
-        workload=found,
+        workload=subject,
         dataset=data,
         variant=variant,
         workers=workers,

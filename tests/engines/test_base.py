@@ -87,7 +87,7 @@ def test_outputs_after_the_last_event_count_as_made_by_it(tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-def test_outputs_that_are_kept_back_are_told_with_the_remedy(tmp_path):
+def test_outputs_that_are_held_back_are_reported_with_the_remedy(tmp_path):
     setting = Setting(variant="streaming", workers=1)
     found = run_load_case(AtTheEnd(), workload("event_window"), LOAD_CASES[0], setting, tmp_path)
     (problem,) = [said for said in found.problems if "outputs in warm_up_latency" in said]
@@ -96,11 +96,11 @@ def test_outputs_that_are_kept_back_are_told_with_the_remedy(tmp_path):
 
 
 def a_task(folder, variant="batch"):
-    found = workload("event_window")
-    return task_of(found, ordinary_input(found), folder, variant)
+    subject = workload("event_window")
+    return task_of(subject, ordinary_input(subject), folder, variant)
 
 
-def test_what_is_not_declared_is_refused_with_the_reason(tmp_path):
+def test_undeclared_workloads_are_refused_with_the_reason(tmp_path):
     task = a_task(tmp_path)
     variant = Sums().variants()[0]
 
@@ -139,7 +139,7 @@ def test_the_version_is_that_of_its_packages():
     assert Windows().version() == "not stated"
 
 
-def test_what_a_query_raises_is_a_crash_with_its_cause(tmp_path):
+def test_an_exception_in_a_query_is_a_crash_with_its_cause(tmp_path):
     class Broken(Sums):
         def compute(self, task, data):
             return 1 // 0

@@ -42,7 +42,7 @@ FULL = pytest.mark.full
 JAVA_STARTS_S = {"flink": 2.0, "spark": 4.0}
 """Long enough for the Java process to be there, and too short for an answer."""
 PATIENCE_S = 600.0
-"""What ends in time ends long before."""
+"""A limit of time; an engine that ends at all ends long before."""
 ELSEWHERE = {
     "vsn": "multicore/test_model_conformance.py",
     "sn": "multicore/test_model_conformance.py",
@@ -95,7 +95,7 @@ def test_every_variant_of_every_engine_is_in_this_suite():
         assert {variant.name for variant in engine(name).variants()} == known[name]
 
 
-def test_every_variant_says_what_its_rates_include():
+def test_every_variant_states_the_conditions_of_its_rates():
     for name in names():
         for variant in engine(name).variants():
             for batch in (1, 64) if variant.uses_batch else (None,):

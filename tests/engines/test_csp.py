@@ -56,8 +56,8 @@ def test_an_input_longer_than_the_clock_runs_is_refused():
 
 
 def test_a_second_worker_and_other_workloads_are_refused(tmp_path):
-    found = workload("event_window")
-    task = task_of(found, ordinary_input(found), tmp_path, VARIANT)
+    subject = workload("event_window")
+    task = task_of(subject, ordinary_input(subject), tmp_path, VARIANT)
     engine = CspEngine()
     assert engine.unsupported(replace(task, workers=2)) == "csp has at most 1 worker, got 2"
     assert "runs no queries" in engine.unsupported(replace(task, workload=workload("wordcount")))

@@ -105,7 +105,7 @@ def busy(tmp_path):
     return file
 
 
-def test_explain_prints_the_query_alone_and_what_it_costs(busy, capsys):
+def test_explain_prints_the_query_alone_and_its_cost(busy, capsys):
     assert call(["explain", f"{busy}:first", "--engine", "duckdb"]) == 0
     printed = capsys.readouterr()
     assert printed.out == SQL
@@ -161,7 +161,9 @@ def test_explain_prints_joins(engine, inner, asof, capsys):
         (("parametric", "--engine", "duckdb"), 2, "declared workloads only"),
     ],
 )
-def test_explain_says_what_runs_or_why_nothing_does(arguments, code, text, capsys):
+def test_explain_names_the_code_that_runs_or_the_reason_why_none_does(
+    arguments, code, text, capsys
+):
     assert call(["explain", *arguments]) == code
     printed = capsys.readouterr()
     assert text in (printed.err if code else printed.out)
@@ -209,7 +211,7 @@ SIDE = lab.arrays({"at": [1], "a": [1], "b": [2]}, ts="at", time_format="ms")
         ),
     ],
 )
-def test_what_cannot_be_translated_is_refused_with_a_remedy(made, reason):
+def test_functions_without_a_translation_are_refused_with_a_remedy(made, reason):
     assert reason in untranslatable(made)
 
 
@@ -227,6 +229,6 @@ def test_a_sum_of_whole_numbers_can_be_exact():
         ("deduplicate_within", "deduplicate_within finds the rows of a key that leave one after"),
     ],
 )
-def test_the_plan_says_what_is_slow_because_it_is_generated(name, cost):
+def test_the_plan_names_parts_that_are_slow_because_generated(name, cost):
     assert cost in generated_plan(DECLARED[name].declaration)
     assert "faster" not in generated_plan(DECLARED["top"].declaration)

@@ -47,11 +47,11 @@ def locked(folder: Path, version: str, **more) -> Environment:
 
 
 def test_it_is_made_by_a_command_that_the_reason_names(place):
-    wanted = locked(place, "1.0")
-    assert "lab environment mine" in environment.unusable_reason("mine", wanted)
-    made = environment.make("mine", wanted)
+    expected = locked(place, "1.0")
+    assert "lab environment mine" in environment.unusable_reason("mine", expected)
+    made = environment.make("mine", expected)
     assert made == place / "engines" / "mine"
-    assert environment.unusable_reason("mine", wanted) is None
+    assert environment.unusable_reason("mine", expected) is None
     assert environment.versions("mine", ("opinion",)) == "opinion 1.0"
     assert list(made.parent.iterdir()) == [made]
 
@@ -79,7 +79,7 @@ def test_a_package_that_has_to_be_built_is_built(place, monkeypatch):
     assert environment.versions("mine", ("built",)) == "built 1.0"
 
 
-def test_a_version_is_found_beside_a_package_that_was_half_removed(tmp_path, monkeypatch):
+def test_a_version_is_found_despite_a_half_removed_package(tmp_path, monkeypatch):
     (tmp_path / "half-1.0.dist-info").mkdir()
     whole = tmp_path / "Whole_Thing-1.2.dist-info"
     whole.mkdir()
@@ -90,21 +90,21 @@ def test_a_version_is_found_beside_a_package_that_was_half_removed(tmp_path, mon
 
 def test_another_lock_or_input_makes_it_stale(place):
     (place / "Source.java").write_text("class Source {}")
-    wanted = locked(place, "1.0", inputs=(place / "Source.java",))
-    environment.make("mine", wanted)
-    assert environment.unusable_reason("mine", wanted) is None
+    expected = locked(place, "1.0", inputs=(place / "Source.java",))
+    environment.make("mine", expected)
+    assert environment.unusable_reason("mine", expected) is None
     (place / "Source.java").write_text("class Source { int x; }")
-    assert "makes it again" in environment.unusable_reason("mine", wanted)
+    assert "makes it again" in environment.unusable_reason("mine", expected)
 
 
 def test_a_file_that_the_engine_came_without_is_named(place):
-    wanted = locked(place, "1.0", inputs=(place / "Source.java",))
+    expected = locked(place, "1.0", inputs=(place / "Source.java",))
     with pytest.raises(EngineError, match=r"engine mine .*Source\.java.*; install the engine"):
-        environment.make("mine", wanted)
+        environment.make("mine", expected)
     (place / "Source.java").touch()
-    environment.make("mine", wanted)
+    environment.make("mine", expected)
     (place / "Source.java").unlink()
-    assert "Source.java" in environment.unusable_reason("mine", wanted)
+    assert "Source.java" in environment.unusable_reason("mine", expected)
 
 
 def test_a_process_that_activates_it_finds_its_packages_first(place):
@@ -126,7 +126,7 @@ def test_one_that_is_not_made_changes_nothing(place):
     assert sys.path == before
 
 
-def test_what_is_built_after_the_installation_belongs_to_it(place):
+def test_files_built_after_the_installation_belong_to_it(place):
     def build(folder: Path) -> None:
         assert (folder / "opinion.py").exists()
         (folder / "built").write_text("yes")
@@ -138,13 +138,15 @@ def test_what_is_built_after_the_installation_belongs_to_it(place):
 def test_a_lock_of_another_tool_is_left_to_the_build(place):
     lock = place / "Cargo.lock"
     lock.write_text("version = 4\n")
-    wanted = Environment(lock=lock, installs=False, build=lambda folder: (folder / "built").touch())
-    made = environment.make("mine", wanted)
+    expected = Environment(
+        lock=lock, installs=False, build=lambda folder: (folder / "built").touch()
+    )
+    made = environment.make("mine", expected)
     assert (made / "built").exists()
-    assert environment.unusable_reason("mine", wanted) is None
+    assert environment.unusable_reason("mine", expected) is None
 
 
-def test_what_the_machine_lacks_is_told_before_it_is_made(place):
+def test_missing_tools_are_reported_before_an_environment_is_made(place):
     def fail() -> None:
         raise EngineError("found no cargo; install Rust first")
 
@@ -165,7 +167,7 @@ def test_one_that_cannot_be_made_leaves_the_one_before(place):
     assert list(made.parent.iterdir()) == [made]
 
 
-def test_a_package_that_cannot_be_had_is_told_with_the_lock_and_the_remedy(place):
+def test_an_unavailable_package_is_reported_with_the_lock_and_the_remedy(place):
     lock = place / "requirements.txt"
     lock.write_text("a-package-that-nobody-has==1.0\n")
     with pytest.raises(EngineError, match=r"requirements.txt.*package index.*lab environment mine"):
@@ -182,11 +184,11 @@ def an_engine_with(wanted: Environment, name: str):
     return Made()
 
 
-def test_what_the_engine_has_nothing_for_is_told_before_its_environment(place, tmp_path):
+def test_workloads_without_a_query_are_reported_before_the_environment(place, tmp_path):
     engine = an_engine_with(locked(place, "1.0"), "mine")
     engine.queries = {"wordcount": None}
-    found = workload("event_window")
-    task = task_of(found, ordinary_input(found), tmp_path, "batch")
+    subject = workload("event_window")
+    task = task_of(subject, ordinary_input(subject), tmp_path, "batch")
     assert "no query for event_window" in engine.unsupported(task)
     engine.queries = {"event_window": None}
     assert "lab environment mine" in engine.unsupported(task)
@@ -195,12 +197,12 @@ def test_what_the_engine_has_nothing_for_is_told_before_its_environment(place, t
 def test_the_command_makes_it_once_and_lists_and_doctor_name_the_command(
     place, monkeypatch, capsys
 ):
-    wanted = locked(place, "1.0")
+    expected = locked(place, "1.0")
     modules = ("streamlab.lab.cli.commands.listing.engines", "streamlab.lab.doctor.places")
     for module in modules:
         monkeypatch.setattr(f"{module}.names", lambda: ("mine",))
     for module in ("streamlab.lab.cli.commands.environment", *modules):
-        monkeypatch.setattr(f"{module}.engine", lambda name: an_engine_with(wanted, name))
+        monkeypatch.setattr(f"{module}.engine", lambda name: an_engine_with(expected, name))
     finding = environments(Machine())
     assert finding.state is State.WARN and "lab environment mine" in finding.remedy
     assert call(["list", "engines"]) == EXIT_OK

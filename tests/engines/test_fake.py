@@ -141,7 +141,7 @@ def test_departures_obey_the_recursion_of_a_queue(gaps, capacity_eps, noise):
         assert np.abs(served.done_ns - served.taken_ns - 1e9 / capacity_eps).max() <= 2
 
 
-def test_a_stall_that_nobody_comes_in_does_nothing():
+def test_a_stall_without_arrivals_has_no_effect():
     arrive = np.array([0, 100 * MS], dtype=np.int64)
     served = serve(arrive, FakeOptions(capacity_eps=1_000.0, stall_at_s=0.01, stall_s=0.05))
     assert served.taken_ns.tolist() == arrive.tolist()

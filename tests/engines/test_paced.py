@@ -139,7 +139,7 @@ def test_latency_counts_from_when_an_event_was_due_and_service_from_when_it_was_
     assert found.events == 4
 
 
-def test_a_virtual_source_has_no_lag_and_has_sent_what_is_due():
+def test_a_virtual_source_has_no_lag_and_has_sent_all_due_events():
     due = [0, 10, 100, 101]
     sent = measured(run_of(due, due, due, []), offered(due)).sent
     assert (sent.own_thread, sent.events, len(sent.lag.counts)) == (False, 3, 0)

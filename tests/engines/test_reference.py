@@ -38,15 +38,15 @@ STALL_NS = 200 * MS
 
 @pytest.mark.parametrize("name", event_time_workloads())
 def test_the_reference_engine_equals_the_oracle(name):
-    found = workload(name)
-    made = inputs(found.program, max_events=20, values=values(found))
+    subject = workload(name)
+    made = inputs(subject.program, max_events=20, values=values(subject))
 
     @settings(max_examples=examples(150))
-    @given(small_inputs(found) if found.input_name == NEXMARK else made)
+    @given(small_inputs(subject) if subject.input_name == NEXMARK else made)
     def holds(data: Input) -> None:
-        prepared = PreparedReference(found.program, data)
+        prepared = PreparedReference(subject.program, data)
         measured = prepared.run()
-        assert_equal(found.oracle(data), prepared.answer(), found.output)
+        assert_equal(subject.oracle(data), prepared.answer(), subject.output)
         assert measured.events == data.events
 
     holds()
@@ -118,10 +118,10 @@ def test_each_output_carries_the_due_time_of_the_event_that_made_it():
 
 def test_a_stall_shows_in_the_latency_and_a_naive_clock_would_have_hidden_it(tmp_path):
     clock = FakeClock(read_ns=5_000)
-    found = workload("event_window")
-    data = generated(found, {"values_per_barrier": 2}, 40_000, 1)
+    subject = workload("event_window")
+    data = generated(subject, {"values_per_barrier": 2}, 40_000, 1)
     spec = LoadSpec(rate_eps=10_000.0, warm_up_s=0.2, window_s=1.8)
-    offered = offer(spec, write_dataset(data, found.name, tmp_path))
+    offered = offer(spec, write_dataset(data, subject.name, tmp_path))
     middle_ts = offered.dataset.until_ts // 2
     stalls = []
 
@@ -134,7 +134,7 @@ def test_a_stall_shows_in_the_latency_and_a_naive_clock_would_have_hidden_it(tmp
     program = replace(EVENT_WINDOW, states=(replace(EVENT_WINDOW.states[0], update=update),))
     prepared = PreparedReference(program, offered.dataset.load(), offered.load, pacer=clock.pacer)
     measured = prepared.run()
-    assert_equal(expected(found, offered.dataset), prepared.answer(), found.output)
+    assert_equal(expected(subject, offered.dataset), prepared.answer(), subject.output)
     assert measured.events == offered.dataset.events
     latency, service = percentiles(measured.latency), percentiles(measured.service_latency)
     assert latency.count == service.count > 1_000
@@ -199,7 +199,7 @@ def test_an_output_is_as_late_as_the_tuple_whose_processing_emitted_it():
     assert latencies(naive.query(slow), at(0, 1, 10), clock) == [25]
 
 
-def test_what_the_end_of_the_input_lets_go_counts_for_the_last_tuple():
+def test_outputs_at_the_end_of_the_input_count_for_the_last_tuple():
     query = naive.query(naive.counting(TUMBLING))
     assert answer_of(query, at(0, 1, 10))["ts"].tolist() == [10]
     assert answer_of(query, at(0, 1, 10, until_ts=20))["ts"].tolist() == [10]

@@ -87,7 +87,7 @@ def test_an_engine_that_cannot_be_built_fails_the_run_and_stops_no_other_stage(t
     assert f"failed so far: {engines}" in done.stdout
 
 
-def test_without_maven_storm_is_not_made_and_that_is_said(tmp_path):
+def test_without_maven_storm_is_not_made_and_the_reason_is_printed(tmp_path):
     done = run(tmp_path, lacks="mvn")
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "calls").read_text().split().count("engine") == 5
@@ -106,7 +106,7 @@ def test_without_valgrind_no_instructions_are_counted_and_the_output_says_so(tmp
 
 
 @pytest.mark.parametrize("without", [{"lacks": "cargo"}, {"cargo": "1.85.1"}])
-def test_without_a_rust_that_is_new_enough_timely_is_not_tested_and_that_is_said(tmp_path, without):
+def test_without_a_new_enough_rust_the_tests_of_timely_are_skipped_loudly(tmp_path, without):
     done = run(tmp_path, **without)
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "calls").read_text().split().count("engine") == 7

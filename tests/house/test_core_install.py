@@ -104,8 +104,8 @@ def test_the_environment_has_no_package_of_an_extra(core):
 
 def test_it_runs_and_reports_and_a_cell_on_spark_names_its_extra(core):
     engines = ("reference", "multicore", "dataframe", "spark")
-    wanted = [word for engine in engines for word in ("--engine", engine)]
-    done = core("-m", "streamlab", *RUN, *wanted)
+    expected = [word for engine in engines for word in ("--engine", engine)]
+    done = core("-m", "streamlab", *RUN, *expected)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "no cell of engine spark ran: spark: pyspark is not installed" in done.stderr
     run, rows = rows_of(done.stdout)

@@ -25,10 +25,10 @@ def pins() -> dict[str, str]:
 def test_every_requirement_is_pinned_to_a_version_that_satisfies_it():
     found = pins()
     for line in requirements(ROOT / "pyproject.toml"):
-        wanted = Requirement(line)
-        assert canonicalize_name(wanted.name) in found, f"{line}: not locked; run `make lock`"
-        version = found[canonicalize_name(wanted.name)]
-        assert version in wanted.specifier, f"{line}: locked at {version}; run `make lock`"
+        expected = Requirement(line)
+        assert canonicalize_name(expected.name) in found, f"{line}: not locked; run `make lock`"
+        version = found[canonicalize_name(expected.name)]
+        assert version in expected.specifier, f"{line}: locked at {version}; run `make lock`"
 
 
 def test_the_lock_names_versions_and_no_places():
@@ -68,8 +68,8 @@ def test_the_lab_depends_on_all_packages_that_it_imports():
         *project["dependencies"],
         *(line for tier in tiers for line in project["optional-dependencies"][tier]),
     ]
-    wanted = {canonicalize_name(Requirement(line).name) for line in lines}
-    assert wanted - used == WITHOUT_IMPORT
+    expected = {canonicalize_name(Requirement(line).name) for line in lines}
+    assert expected - used == WITHOUT_IMPORT
     assert project["optional-dependencies"]["all"] == [f"{project['name']}[{','.join(tiers)}]"]
 
 

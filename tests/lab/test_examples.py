@@ -79,8 +79,8 @@ def test_the_figure_is_listed_made_and_judged(tmp_path, places):
     site = announced("figure", tmp_path)
     listed = lab(site, "list", "figures").stdout
     assert "arrays:1  array operations and a Python loop; available" in listed
-    wanted = ("figure", "arrays:1", "--quick", "--repetitions", "3", "--format", "svg")
-    done = lab(site, *wanted, "--out", str(tmp_path / "out"))
+    expected = ("figure", "arrays:1", "--quick", "--repetitions", "3", "--format", "svg")
+    done = lab(site, *expected, "--out", str(tmp_path / "out"))
     assert done.returncode == EXIT_OK, done.stdout + done.stderr
     record = json.loads((tmp_path / "out" / "arrays-1.json").read_text())
     (claim,) = record["claims"]

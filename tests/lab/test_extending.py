@@ -87,6 +87,6 @@ def test_every_command_of_the_tutorial_works(tmp_path: Path, monkeypatch, capsys
         words = shlex.split(command.replace("-n 5", "-n 1"))
         assert call(words) == EXIT_OK, (command, capsys.readouterr())
     assert call(["run", "sensors.py:TWO_FILES", "--engine", "reference"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "checked against the reference engine, not an independent oracle" in said
-    assert "generated_sensors" in said
+    output = capsys.readouterr().out
+    assert "checked against the reference engine, not an independent oracle" in output
+    assert "generated_sensors" in output

@@ -47,7 +47,7 @@ def broken(request, tmp_path: Path, monkeypatch) -> tuple[str, str]:
     return name, reason
 
 
-def test_it_is_told_with_the_reason_and_others_are_listed(capsys, broken):
+def test_a_broken_engine_is_reported_with_the_reason_and_others_are_listed(capsys, broken):
     name, reason = broken
     assert name in names()
     assert call(["list", "engines"]) == EXIT_OK
@@ -63,9 +63,9 @@ def test_a_run_with_it_ends_with_the_reason(capsys, broken, tmp_path: Path):
     matrix = tmp_path / "m.toml"
     matrix.write_text(f'[[workload]]\nname = "event_window"\n[[engine]]\nname = "{name}"\n')
     assert call(["run", str(matrix), "--dry-run"]) == EXIT_USER_ERROR
-    said = capsys.readouterr()
-    assert f"engine '{name}'" in said.err and reason in said.err
-    assert "Traceback" not in said.err
+    printed = capsys.readouterr()
+    assert f"engine '{name}'" in printed.err and reason in printed.err
+    assert "Traceback" not in printed.err
 
 
 def test_an_engine_that_is_not_installed_is_an_error_that_names_the_others():

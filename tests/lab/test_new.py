@@ -1,4 +1,4 @@
-"""What `lab new` writes passes as it is, and nothing that is there is lost."""
+"""`lab new` writes packages that pass their tests, and overwrites nothing."""
 
 from importlib.metadata import distributions
 
@@ -46,7 +46,7 @@ def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, by_pip, tm
 
 
 @pytest.mark.parametrize("what", ["engine", "workload"])
-def test_what_builds_and_tests_leave_in_a_package_is_not_committed(what, tmp_path, capsys):
+def test_files_of_builds_and_tests_are_not_committed(what, tmp_path, capsys):
     assert call(["new", what, "my-own", "--in", str(tmp_path)]) == EXIT_OK
     package = tmp_path / "my-own"
     git(package, "init", "-q")
@@ -82,7 +82,7 @@ def test_a_byte_order_mark_in_a_pyproject_is_read_over(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("My Engine", "is not a valid package name"),
         ("../up", "is not a valid package name"),
@@ -92,9 +92,9 @@ def test_a_byte_order_mark_in_a_pyproject_is_read_over(tmp_path, capsys):
         ("numpy", "would hide the installed module 'numpy'"),
     ],
 )
-def test_a_name_that_cannot_be_is_refused(name, said, tmp_path, capsys):
+def test_a_name_that_cannot_be_is_refused(name, message, tmp_path, capsys):
     assert call(["new", "engine", name, "--in", str(tmp_path)]) == EXIT_USER_ERROR
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

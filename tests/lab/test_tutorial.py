@@ -58,7 +58,7 @@ def entries(output: str) -> set[str]:
     return set(re.findall(r"#([\w-]+)", named[0])) & DOUBTS if named else set()
 
 
-def test_the_page_shows_what_is_tested():
+def test_the_page_shows_the_tested_commands():
     assert set(files()) == {"totals.py", "load.toml"}
     assert [command.exit_code for command in commands()] == [0, 0, 0, 0, 4, 0, 3, 0, 0]
     assert set.union(*(entries(command.shown) for command in commands())) == DOUBTS

@@ -1,4 +1,4 @@
-"""What a random run is: plain values, which can be sent to another process and read by people."""
+"""The plain values of a random run, which people read and another process receives."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

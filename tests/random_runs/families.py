@@ -68,13 +68,13 @@ def _check(
 ) -> str | None:
     """Do a case; return why it is refused, if it is."""
     subject = subjects[case.program]
-    wanted = subject.answer(case.data)
+    expected = subject.answer(case.data)
     try:
         repeat(
             case.how,
             case.data,
             lambda settings: make(subject.program, case, settings),
-            lambda got: subject.same(wanted, got),
+            lambda got: subject.same(expected, got),
             during,
         )
     except UnsupportedError as error:
@@ -130,7 +130,7 @@ def _script(program: DGSProgram, case: Case) -> list[tuple[int, Plan]]:
 def _check_dgs(case: Case) -> None:
     """A run with checkpoints is done again from the one before its last, which is its end."""
     subject, how = DGS[case.program], case.how
-    wanted = subject.answer(case.data)
+    expected = subject.answer(case.data)
     kind = VARIANTS["dgs"].options
     options = kind(**{field.name: how[field.name] for field in fields(kind) if field.name in how})
     script = _script(subject.program, case)
@@ -150,12 +150,12 @@ def _check_dgs(case: Case) -> None:
             return run_of(settings)
 
         def judge(got: Columns) -> None:
-            subject.same(wanted, got)
+            subject.same(expected, got)
             if how["checkpoint_every"]:
                 max(folder.glob("checkpoint-*")).unlink()
                 with closing(run_of(replace(made(how, case.data), load=None))) as run:
                     run.run()
-                    subject.same(wanted, run.answer())
+                    subject.same(expected, run.answer())
 
         repeat(how, case.data, begin, judge)
 

@@ -40,12 +40,12 @@ def _cases(draw: st.DrawFn, family: str) -> Case:
 
 
 def _run(case: Case, query: Query) -> None:
-    wanted = answer_of(RIGHT, case.data)
+    expected = answer_of(RIGHT, case.data)
     repeat(
         case.how,
         case.data,
         lambda settings: OplusRun(query, case.data, settings, OplusOptions()),
-        lambda got: rows_in_time_order(wanted, got),
+        lambda got: rows_in_time_order(expected, got),
     )
 
 

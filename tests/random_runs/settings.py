@@ -1,4 +1,4 @@
-"""How a run goes, whatever its family: drawn, made into what the engine takes, and judged."""
+"""The settings of a random run of any family: drawn, passed to the engine, and judged."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is done to small inputs: long ones, ties, bursts, silence, edges of time, heartbeats."""
+"""Changes of small inputs: length, ties, bursts, silence, edges of time, heartbeats."""
 
 from collections.abc import Callable
 from dataclasses import replace

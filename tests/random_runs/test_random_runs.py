@@ -51,7 +51,7 @@ def first_finding(campaign, name, *, shrink):
 
 
 @pytest.mark.parametrize("name", ["wrong", pytest.param("now and then", marks=pytest.mark.full)])
-def test_a_wrong_answer_is_found_and_shrunk_to_what_it_takes(name):
+def test_a_wrong_answer_is_found_and_shrunk(name):
     with Campaign(PLANTED) as campaign:
         found = first_finding(campaign, name, shrink=True)
     assert found.outcome.kind == WRONG
@@ -65,18 +65,18 @@ def test_a_wrong_answer_is_found_and_shrunk_to_what_it_takes(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "said"),
+    ("name", "kind", "message"),
     [
         ("crash", CRASHED, "SIGSEGV"),
         ("hang", HUNG, "in _hang"),
     ],
 )
-def test_a_run_that_brings_down_its_process_is_named_and_the_next_goes_on(name, kind, said):
+def test_a_run_that_brings_down_its_process_is_named_and_the_next_goes_on(name, kind, message):
     # Long enough for a run on any machine: the others answer at once.
     with Campaign(PLANTED, bound_s=2.0) as campaign:
         found = first_finding(campaign, name, shrink=False)
         assert found.outcome.kind == kind
-        assert said in found.outcome.text
+        assert message in found.outcome.text
         assert len(found.case.data.streams) == 2
         one = next(
             seed
@@ -137,11 +137,11 @@ def test_the_command_runs_a_seed_again_and_ends_with_code_1_when_it_fails():
 
 
 def test_the_command_refuses_what_makes_no_sense():
-    for wrong, said in (
+    for wrong, message in (
         (["--runs", "0"], "argument --runs: '0' is not a number of runs; expected at least 1"),
         (["--family", "none"], "--family none: there is none; there are dgs, oplus, ordered,"),
     ):
         command = [sys.executable, "-m", "tests.random_runs", *wrong]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 2
-        assert said in done.stderr
+        assert message in done.stderr

@@ -1,4 +1,4 @@
-"""Opens pages in headless Chromium and asks it what it laid out, and what the script did."""
+"""Opens pages in headless Chromium, runs scripts in them, and returns the document or the result."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def browse(page: Path, profile: Path, width: int = 1400, fragment: str = "") -> 
 
 
 def ask(page: Path, script: str, width: int = 1400) -> object:
-    """Run a script in a copy of the page that lets others than its own run; return what it returns.
+    """Run a script in a copy of the page without its content security policy; return the result.
 
     Chromium has no window narrower than 500 px; a frame has any width.
     """
@@ -60,7 +60,7 @@ document.body.append(answer);
 </script></body>"""
     text = page.read_text(encoding="utf-8").replace("</body>", probe)
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
-    copy = page.with_name("asked.html")
+    copy = page.with_name("copy.html")
     copy.write_text(text, encoding="utf-8")
     profile = page.with_name("profile")
     if width < 500:

@@ -52,7 +52,7 @@ CONDITIONS = {
 
 
 def conditions(variant: str, batch: int | None) -> Row:
-    """What the variants of the lab's engines declare."""
+    """Return the conditions that a variant of the lab's engines declares."""
     unit, origin, also_timed = CONDITIONS.get(variant, ("whole input", "memory", "nothing"))
     if unit == "block":
         unit = "whole input" if batch is None else "record" if batch == 1 else "block"
@@ -204,8 +204,8 @@ FAILS = "backlog grows by 900 events/s, 2.25% of the rate, above 1.0%"
 
 
 def a_search(engine: str = "multicore") -> tuple[list[Row], dict[str, object]]:
-    """Rows of a search between 30 and 30.6 k events/s with levels, and what run.json says of it."""
-    asked = [
+    """Return rows of a search between 30 and 30.6 k events/s with levels, and its part of run.json."""
+    planned = [
         ("double", 1, 20_000.0, "pass"),
         ("double", 2, 40_000.0, "fail"),
         ("bisect", 3, 30_000.0, "pass"),
@@ -216,7 +216,7 @@ def a_search(engine: str = "multicore") -> tuple[list[Row], dict[str, object]]:
         ("level", 8, 28_500.0, None),
     ]
     rows, probes = [], []
-    for purpose, number, rate_eps, outcome in asked:
+    for purpose, number, rate_eps, outcome in planned:
         failed = outcome == "fail"
         rows.append(
             searched(

@@ -1,3 +1,5 @@
+"""The layout of pages in a real browser."""
+
 import re
 
 import pytest

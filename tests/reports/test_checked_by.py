@@ -53,14 +53,14 @@ def test_a_row_that_was_checked_by_invariants_is_marked(page_of, trial, offered)
     assert f"Those of 1 cell were {BY_INVARIANTS}." in page
 
 
-@pytest.mark.parametrize("said", [{}, {"checked_by": None}, {"checked_by": "oracle"}])
-def test_rows_that_had_an_oracle_or_do_not_say_are_not_marked(page_of, trial, said):
-    _, page = page_of([trial(**said)])
+@pytest.mark.parametrize("message", [{}, {"checked_by": None}, {"checked_by": "oracle"}])
+def test_rows_that_had_an_oracle_or_do_not_say_are_not_marked(page_of, trial, message):
+    _, page = page_of([trial(**message)])
     assert BY_REFERENCE not in page
     assert "All answers are right: every one equals the oracle&#39;s." in page
 
 
-def test_a_cell_without_a_number_is_not_said_to_be_right(page_of, trial):
+def test_a_cell_without_a_number_is_not_called_right(page_of, trial):
     _, page = page_of([trial(), trial("spark", status="wrong_output", reason="1", **REFERENCE)])
     assert "All answers of 1 cell are right: they equal the oracle&#39;s." in page
 
@@ -74,11 +74,11 @@ def test_pages_of_several_runs_name_the_cells_without_an_oracle(tmp_path, trial)
         return Run(path=tmp_path / name, meta=run_meta(meta), rows=whole)
 
     runs = [run("a"), run("b", **REFERENCE)]
-    said = f"{BY_REFERENCE.capitalize()}: event_window/multicore/own/w1/b4096."
+    sentence = f"{BY_REFERENCE.capitalize()}: event_window/multicore/own/w1/b4096."
     page = tmp_path / "page.html"
     write_comparison(runs, page, seed=1)
-    assert said in page.read_text(encoding="utf-8")
+    assert sentence in page.read_text(encoding="utf-8")
     write_history(runs, page, metric="throughput", seed=1, machine={}, left_out=())
-    assert said in page.read_text(encoding="utf-8")
+    assert sentence in page.read_text(encoding="utf-8")
     write_history(runs[:1], page, metric="throughput", seed=1, machine={}, left_out=())
     assert BY_REFERENCE.capitalize() not in page.read_text(encoding="utf-8")

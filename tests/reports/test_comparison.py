@@ -30,7 +30,7 @@ def runs(make_run, trial):
     return found
 
 
-def told(*arguments):
+def page_of_runs(*arguments):
     done = CliRunner().invoke(report, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
     return Path(done.output.strip()).read_text(encoding="utf-8")
@@ -42,7 +42,7 @@ def words(page):
 
 
 def test_ratios_and_intervals_are_those_of_lab_compare(runs):
-    text = words(told(*runs))
+    text = words(page_of_runs(*runs))
     for other in runs[1:]:
         lines = CliRunner().invoke(compare, [str(runs[0]), str(other)]).output.splitlines()
         rows = [[part.strip() for part in line.split("|")] for line in lines if "/w1/" in line]
@@ -55,7 +55,7 @@ def test_ratios_and_intervals_are_those_of_lab_compare(runs):
 
 
 def test_colours_agree_with_the_words(runs):
-    page = told(*runs)
+    page = page_of_runs(*runs)
     for part in page.split("<tr id=")[1:]:
         for ratio, word in re.findall(
             r'<td[^>]*/ A"><span(.*?)</span>.*?verdict.*?<span class="(.*?)"', part
@@ -64,8 +64,8 @@ def test_colours_agree_with_the_words(runs):
     assert 'class="unclear"' in page and 'class="status bad"' in page
 
 
-def test_the_page_says_what_differs_and_nothing_else(runs):
-    page = told(*runs)
+def test_the_page_states_the_differences_and_nothing_else(runs):
+    page = page_of_runs(*runs)
     section = words(page[page.index('id="differs"') :])
     assert f"Vcs: commit {'a' * 40} {'b' * 40} {'c' * 40}" in section
     assert "Run: lab version 0.a 0.b 0.c" in section
@@ -73,9 +73,9 @@ def test_the_page_says_what_differs_and_nothing_else(runs):
 
 
 def test_the_page_is_one_file_with_its_own_policy(runs, tmp_path):
-    page = told(*runs, "--out", tmp_path / "new" / "page.html")
+    page = page_of_runs(*runs, "--out", tmp_path / "new" / "page.html")
     assert "Content-Security-Policy" in page and "http" not in page.replace("http-equiv", "")
-    assert page == told(*runs, "--out", tmp_path / "again.html")
+    assert page == page_of_runs(*runs, "--out", tmp_path / "again.html")
     assert (tmp_path / "new").is_dir() and len(list((tmp_path / "new").iterdir())) == 1
 
 
@@ -83,7 +83,7 @@ def test_runs_of_two_machines_have_values_and_no_ratio(runs, make_run, trial):
     host = META["host"] | {"cpu_model": "Another <CPU>"}
     rows = [trial(repetition=n, eps=4e8, fingerprint="else") for n in range(1, 8)]
     away = make_run(rows, name="away", meta=META | {"host": host})
-    page = told(runs[0], away)
+    page = page_of_runs(runs[0], away)
     text = words(page)
     assert "B may not be compared with A" in text
     assert "host.cpu_model is 'Sample CPU <2.6 GHz>' in A, 'Another <CPU>' in B" in text
@@ -94,13 +94,13 @@ def test_runs_of_two_machines_have_values_and_no_ratio(runs, make_run, trial):
 
 def test_a_cell_that_is_wrong_or_missing_in_a_run_has_its_status_there(runs, make_run, trial):
     rows = [trial(status="wrong_output", reason="1 missing", fingerprint="f1")]
-    text = words(told(runs[0], make_run(rows, name="wrong")))
+    text = words(page_of_runs(runs[0], make_run(rows, name="wrong")))
     assert re.search(r"event_window/multicore/dgs/w1/b4096 # 201 M/s n = 7 wrong_output", text)
     assert re.search(r"event_window/multicore/vsn/w1/b4096 # 100 M/s n = 7 not run", text)
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "message"),
     [
         (["a", "none"], "'none' is neither a run's directory"),
         (["a", "b", "a"], "run a is named twice"),
@@ -108,14 +108,14 @@ def test_a_cell_that_is_wrong_or_missing_in_a_run_has_its_status_there(runs, mak
         (["a", "other"], "have no cell in common"),
     ],
 )
-def test_bad_input_is_a_user_error(runs, make_run, trial, monkeypatch, capfd, names, said):
+def test_bad_input_is_a_user_error(runs, make_run, trial, monkeypatch, capfd, names, message):
     monkeypatch.setenv("LAB_RUNS", str(runs[0].parent))
     broken = make_run([trial()], name="broken")
     (broken / "run.json").write_text(json.dumps({"schema_version": 2}), encoding="utf-8")
     make_run([trial("spark", fingerprint="f9")], name="other")
     assert call(["report", *names]) == 2
     out, err = capfd.readouterr()
-    assert said in err and "Traceback" not in out + err
+    assert message in err and "Traceback" not in out + err
 
 
 @pytest.mark.some(1)
@@ -124,7 +124,7 @@ def test_bad_input_is_a_user_error(runs, make_run, trial, monkeypatch, capfd, na
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_page_fits_the_window(runs, tmp_path, width):
     page = tmp_path / "page.html"
-    told(*runs, "--out", page)
+    page_of_runs(*runs, "--out", page)
     seen = ask(
         page,
         """
@@ -139,5 +139,5 @@ def test_the_page_fits_the_window(runs, tmp_path, width):
 
 def test_a_run_with_planted_busy_work_says_so(runs, make_run, trial):
     rows = [trial(planted_slowdown=0.1, fingerprint="f1", repetition=n) for n in range(1, 4)]
-    text = words(told(runs[0], make_run(rows, name="planted")))
+    text = words(page_of_runs(runs[0], make_run(rows, name="planted")))
     assert "planted commit 0123456789ab, 10% of planted busy work, 3 trials" in text

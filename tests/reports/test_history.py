@@ -1,4 +1,4 @@
-"""Cells over the runs of a machine: what is a step, what is none, and the page that shows it."""
+"""Cells over the runs of a machine: steps, changes that are no step, and the page that shows them."""
 
 import itertools
 import json
@@ -68,8 +68,8 @@ def test_intervals_that_meet_make_no_step_whatever_the_test_says():
     met = [104.5, 104.8, 121, 122, 123, 124, 125, 126, 127.0]
     for new in (high, met):
         arms = Arms(old=tuple(1 / x for x in low), new=tuple(1 / x for x in new))
-        (said,) = decide_once({("c", ""): arms}, ONE_STAGE, np.random.default_rng(SEED))
-        assert said.verdict is GateVerdict.IMPROVED
+        (decided,) = decide_once({("c", ""): arms}, ONE_STAGE, np.random.default_rng(SEED))
+        assert decided.verdict is GateVerdict.IMPROVED
     assert steps(made("a", {"c": low}), made("b", {"c": high})) == {"c": [(0, 1, True)]}
     assert steps(made("a", {"c": low}), made("b", {"c": met})) == {"c": []}
 
@@ -198,7 +198,7 @@ def test_a_machine_after_an_update_is_still_the_same_machine(runs, make_run, tri
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["x", "nowhere"], "'nowhere' is neither a run's directory"),
         (["x", "away"], "was made on another machine than"),
@@ -206,14 +206,14 @@ def test_a_machine_after_an_update_is_still_the_same_machine(runs, make_run, tri
         (["--runs", "empty"], "/empty; make one with `lab run`"),
     ],
 )
-def test_bad_input_is_a_user_error(runs, make_run, trial, capfd, arguments, said):
+def test_bad_input_is_a_user_error(runs, make_run, trial, capfd, arguments, message):
     host = META["host"] | {"cpu_model": "Another"}
     make_run([trial()], name="away", meta=META | {"host": host})
     broken = make_run([trial()], name="broken")
     (broken / "run.json").write_text(json.dumps({"schema_version": 2}), encoding="utf-8")
     assert call(["history", *arguments]) == 2
     out, err = capfd.readouterr()
-    assert said in err and "Traceback" not in out + err
+    assert message in err and "Traceback" not in out + err
 
 
 def test_one_run_and_a_run_without_a_number_are_still_a_page(make_run, trial):

@@ -1,3 +1,5 @@
+"""Numbers as text: three digits, the nearest unit, the exact value."""
+
 import pytest
 
 from streamlab.reports.numbers import (
@@ -30,7 +32,7 @@ def test_rates_have_three_digits_and_the_nearest_unit(eps, text):
     assert rate(eps).text == text
 
 
-def test_the_exact_value_is_kept_beside_the_short_one():
+def test_a_quantity_has_its_exact_value_and_a_short_text():
     assert rate(412_345_678).exact == "412,345,678 events/s"
     assert duration(1234.5).exact == "1,234 ns"
     assert memory(1 << 30).exact == "1,073,741,824 bytes"
@@ -77,7 +79,7 @@ def test_latencies_below_the_price_of_a_clock_have_no_digits():
         (1 / 540, "540 \u00d7 slower than Spark"),
     ],
 )
-def test_a_ratio_says_against_what_and_a_small_one_how_much_slower(value, text):
+def test_a_ratio_names_its_base_and_a_small_one_how_much_slower(value, text):
     assert times(value, "Spark").text == text
 
 

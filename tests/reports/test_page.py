@@ -1,3 +1,5 @@
+"""The HTML page of a run."""
+
 import base64
 import hashlib
 import re
@@ -30,7 +32,7 @@ def test_the_page_needs_nothing_but_itself(page_of, typical):
     assert all(link.startswith(("#", "data:")) for link in outline.links)
 
 
-def test_the_browser_is_told_to_run_this_script_and_to_ask_nobody(page_of, typical):
+def test_the_browser_may_run_only_this_script_and_open_no_connection(page_of, typical):
     page = page_of(typical)
     script = page.partition("<script>")[2].partition("</script>")[0]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -174,7 +176,7 @@ def test_ratios_name_their_base(page_of, typical):
     assert text.count("0.758 \u00d7 2 workers") == 3 * 2
 
 
-def test_the_page_shows_what_each_rate_includes_and_gives_unlike_rows_no_ratio(page_of, trial):
+def test_the_page_shows_conditions_of_rates_and_no_ratio_of_unlike_rows(page_of, trial):
     page = page_of(
         [
             trial(eps=1e9),
@@ -220,7 +222,7 @@ def test_folders_of_the_users_files_are_not_on_the_page(page_of, trial):
         assert fact in text
 
 
-def test_what_an_import_invented_is_said_of_its_input(page_of, trial):
+def test_invented_events_of_an_import_are_stated_of_its_input(page_of, trial):
     words_of_it = "57.1% of 7 events were invented by the import (4 of kind read_reset)"
     one = {"id": "cd" * 32, "workload": "keyed_counter", "invented": words_of_it}
     page = page_of([trial()], meta={**META, "datasets": {"keyed_counter@edits": one}})
@@ -234,7 +236,7 @@ def test_properties_and_plans_are_shown(page_of, typical):
     assert "root: barrier" in text
 
 
-def test_missing_latency_is_said_not_left_blank(page_of, trial):
+def test_missing_latency_is_stated_not_left_blank(page_of, trial):
     text = words(parse(page_of([trial(latency_ns=None)])))
     assert "No engine stamped its outputs" in text
     assert 'id="latency"' not in page_of([trial(latency_ns=None)])

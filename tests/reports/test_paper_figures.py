@@ -82,7 +82,7 @@ def test_labels_of_workers_do_not_touch_each_other():
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
-def test_a_box_stands_beside_the_axes_and_leaves_their_range():
+def test_a_box_is_next_to_the_axes_and_leaves_their_range():
     points = [Point(x, x + 1.0, x + 1.0, x + 1.0) for x in range(10)]
     panels = [
         Panel(title="p", y_label="y", lines=[Line(name="late", points=points)], boxed=boxed)

@@ -1,3 +1,5 @@
+"""`lab report`: the run and the output file that it takes, and its errors."""
+
 import os
 from pathlib import Path
 

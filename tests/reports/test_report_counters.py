@@ -1,4 +1,4 @@
-"""What engines count: threads and CPU time beside energy, and all counters by name."""
+"""Counters of engines: threads and CPU time next to energy, and all counters by name."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def layers(trial, repetition=1, status="ok", **counters):
     )
 
 
-def test_threads_and_cpu_time_stand_beside_energy_as_medians_over_trials(shown, trial):
+def test_threads_and_cpu_time_are_shown_with_energy_as_medians_over_trials(shown, trial):
     rows = [
         layers(trial, number, graph_cpu_s_per_mtuple=cpu_s)
         for number, cpu_s in ((1, 0.03), (2, 0.05), (3, 0.04))

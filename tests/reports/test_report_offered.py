@@ -1,4 +1,4 @@
-"""Cells under an offered load: what is shown is what is stored, and only where it was verified."""
+"""Cells under an offered load: the page shows stored values, and only verified ones."""
 
 import re
 

@@ -31,7 +31,7 @@ def test_the_bracket_is_the_recorded_one(shown, a_search):
     assert "1 cell, 1 search, 8 fresh processes" in text
 
 
-def test_catch_up_stands_beside_the_bracket_of_the_same_cell_only(make_run, trial, a_search):
+def test_catch_up_is_shown_with_the_bracket_of_the_same_cell_only(make_run, trial, a_search):
     rows, meta = a_search()
     rows += [trial(eps=1.5e8), trial(workers=2, eps=3e8)]
     run = read_run(make_run(rows, meta=meta))
@@ -40,7 +40,7 @@ def test_catch_up_stands_beside_the_bracket_of_the_same_cell_only(make_run, tria
     assert search.catch_up_eps.values == (1.5e8,)
 
 
-def test_the_ceiling_of_a_broker_is_drawn_beside_the_brackets_of_its_loads(make_run, a_search):
+def test_the_ceiling_of_a_broker_is_drawn_with_the_brackets_of_its_loads(make_run, a_search):
     rows, meta = a_search()
     for row in rows:
         row |= {"origin": "broker", "generator_ceiling_eps": 1.5e6}
@@ -140,10 +140,10 @@ def test_every_probe_is_listed_with_votes_and_reasons(shown, a_search):
     page, _ = shown(rows, meta=meta)
     probes = re.search(r'<table class="probes">.*?</table>', page, re.DOTALL)
     assert probes is not None
-    asked = re.findall(
+    listed = re.findall(
         r'<th scope="row" class="num" rowspan="1">(\d)</th><td[^>]*>(\w+)', probes[0]
     )
-    assert asked == [(str(row["probe"]), row["purpose"]) for row in rows]
+    assert listed == [(str(row["probe"]), row["purpose"]) for row in rows]
     assert probes[0].count("backlog grows by 900 events/s") == 2
 
 
@@ -160,7 +160,7 @@ def test_a_wrong_answer_voids_bracket_and_levels_whatever_is_recorded(shown, a_s
     assert "No cell has a verified number: 1 wrong_output." in text
 
 
-def test_an_open_end_says_what_bounds_the_search(shown, a_search):
+def test_an_open_end_names_the_bound_of_the_search(shown, a_search):
     rows, meta = a_search()
     (noted,) = meta["searches"].values()
     noted["bracket"] |= {"r_fail_eps": None, "confirmed": False, "reason": "the input is <short>"}

@@ -82,7 +82,7 @@ def test_a_timeline_holds_the_numbers_of_the_series(tmp_path):
     assert found.power_w["package-0"][1] == pytest.approx(20.0)
 
 
-def test_what_was_not_recorded_stays_unknown():
+def test_unrecorded_values_stay_unknown():
     table = {"t_ns": [0, STEP_NS, 2 * STEP_NS], "phase": ["window"] * 3}
     found = timeline(table | {"cpu_s": [1.0, None, 1.4]}, 0)
     assert found is not None
@@ -139,7 +139,7 @@ def test_the_first_trial_of_each_cell_and_all_that_are_not_ok_are_drawn(run_with
     assert "2 of 4." in page
 
 
-def test_beyond_the_limit_trials_are_left_out_and_it_is_said(run_with, offered, monkeypatch):
+def test_trials_beyond_the_limit_are_left_out_and_counted(run_with, offered, monkeypatch):
     monkeypatch.setattr(chosen, "MOST", 2)
     rows = [
         offered(repetition=n, series=f"series/{n}.parquet", status="unsustained", reason="r")
@@ -166,7 +166,7 @@ def test_a_series_that_is_missing_or_damaged_does_not_stop_the_report(make_run, 
     assert unreadable + "series/none.parquet, series/bad.parquet." in page
 
 
-def test_of_many_series_that_are_gone_five_are_named(page_of_run, offered):
+def test_of_many_missing_series_five_are_named(page_of_run, offered):
     rows = [
         offered(repetition=n, series=f"series/{n}.parquet", status="unsteady", reason="r")
         for n in range(1, 8)

@@ -27,9 +27,9 @@ def test_each_kind_of_warning_is_counted_by_trials(shown, trial):
             trial(repetition=3),
         ]
     )
-    said = box(page)
-    assert "load average 3.10 to 4.30 on 2 cores · 2 of 3 trials" in said
-    assert "turbo is on: speed varies · 1 of 3 trials" in said
+    text = box(page)
+    assert "load average 3.10 to 4.30 on 2 cores · 2 of 3 trials" in text
+    assert "turbo is on: speed varies · 1 of 3 trials" in text
 
 
 def test_each_number_that_differs_between_trials_is_a_range(trial):

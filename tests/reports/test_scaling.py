@@ -1,4 +1,4 @@
-"""Where more workers are slower, the page says so, and only what the stored numbers support."""
+"""The page states where more workers are slower, with reasons that the stored numbers support."""
 
 import json
 
@@ -31,7 +31,7 @@ def because(found):
 BUSY = '["load average 2.40 on 2 cores, and 1.3 cores busy beside the lab"]'
 
 
-def test_without_a_number_that_explains_it_no_reason_is_given(found):
+def test_no_reason_is_stated_without_a_number_that_explains_it(found):
     (one,) = found({"cpu_s": 0.194}, {"cpu_s": 0.194})
     assert one.ratio == pytest.approx(0.5)
     assert one.is_apart and not one.doubt
@@ -41,7 +41,7 @@ def test_without_a_number_that_explains_it_no_reason_is_given(found):
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ({"warnings": BUSY, "loadavg_before": 2.4}, "other programs were on the cores around 3 of"),
         ({"oversubscribed": True}, "more workers than cores"),
@@ -54,18 +54,18 @@ def test_without_a_number_that_explains_it_no_reason_is_given(found):
         ({"events": 50_000}, "the timed part took 500 µs"),
     ],
 )
-def test_each_stored_number_gives_its_reason_and_no_other(found, row, said):
+def test_each_stored_number_gives_its_reason_and_no_other(found, row, message):
     calm = {"cpu_s": None} if "cpu_s" not in row else {}
-    assert said in because(found(calm | row))
-    assert all(said not in text for one in found(calm) for text in one.reasons)
+    assert message in because(found(calm | row))
+    assert all(message not in text for one in found(calm) for text in one.reasons)
 
 
-@pytest.mark.parametrize(("took_ns", "told"), [(300, True), (20, False)])
-def test_work_between_synchronizations_is_set_against_what_one_takes(found, took_ns, told):
+@pytest.mark.parametrize(("took_ns", "message"), [(300, True), (20, False)])
+def test_work_between_synchronizations_is_compared_with_the_cost_of_one(found, took_ns, message):
     # 40 M events, 400,000 synchronizations: 100 events, 0.485 us of CPU time with one worker.
     counters = json.dumps({"synchronizations": 400_000, "sync_median_ns": took_ns})
-    said = because(found({"counters": counters}))
-    assert ("too little work a synchronization: 100 events, 485 ns" in said) == told
+    reason = because(found({"counters": counters}))
+    assert ("too little work a synchronization: 100 events, 485 ns" in reason) == message
 
 
 def test_near_cores_few_switches_and_a_quiet_machine_are_no_reason(found):

@@ -1,4 +1,4 @@
-"""What the page's script adds, in a real browser."""
+"""The effects of the page's script, in a real browser."""
 
 import re
 
@@ -52,16 +52,16 @@ def test_a_heading_sorts_its_column_by_exact_values_and_gives_the_old_order_back
         page,
         START
         + """
-        const said = [cells()];
+        const states = [cells()];
         const button = heading('Throughput');
         for (let i = 0; i < 3; i += 1) {
           button.click();
-          said.push([button.closest('th').ariaSort, ...cells().slice(0, 4)]);
+          states.push([button.closest('th').ariaSort, ...cells().slice(0, 4)]);
         }
         heading('Engine').click();
-        said.push([button.closest('th').ariaSort, ...cells().slice(0, 4)]);
-        said.push([button.tagName, button.tabIndex, cells().length]);
-        return said;""",
+        states.push([button.closest('th').ariaSort, ...cells().slice(0, 4)]);
+        states.push([button.tagName, button.tabIndex, cells().length]);
+        return states;""",
     )
     slow, fast, near, none = (f"event_window/multicore/{v}/w1/b4096" for v in
                               ("slow", "fast", "near", "none"))  # fmt: skip
@@ -80,19 +80,19 @@ def test_a_filter_keeps_the_rows_that_have_every_word(page_of_run, typical):
         page,
         START
         + """
-        const said = [];
+        const states = [];
         for (const words of ['spark', 'Spark page_view', 'crash', 'no such', '']) {
-          const told = type(words);
+          const shown = type(words);
           const groups = all('#results .cells tbody').filter(body => body.checkVisibility());
-          said.push([told, cells(), groups.length]);
+          states.push([shown, cells(), groups.length]);
         }
-        return said;""",
+        return states;""",
     )
-    told, spark, groups = seen[0]
-    assert (told, groups) == ("12 of 39 rows", 6)
+    shown, spark, groups = seen[0]
+    assert (shown, groups) == ("12 of 39 rows", 6)
     assert all("/spark/" in cell for cell in spark) and len(spark) == 12
-    told, both, groups = seen[1]
-    assert (told, groups) == ("4 of 39 rows", 2)
+    shown, both, groups = seen[1]
+    assert (shown, groups) == ("4 of 39 rows", 2)
     assert all(cell.startswith("page_view_join/spark/") for cell in both)
     assert seen[2][:2] == ["1 of 39 rows", ["event_window/fake/crash/w1"]]
     assert seen[3] == ["0 of 39 rows", [], 0]
@@ -105,11 +105,11 @@ def test_the_clear_button_of_a_filter_shows_all_rows_again(page_of_run, typical)
         START
         + """
         const clear = document.querySelector('#results .filter button');
-        const said = [clear.hidden];
+        const states = [clear.hidden];
         type('spark');
-        said.push(clear.hidden, cells().length);
+        states.push(clear.hidden, cells().length);
         clear.click();
-        return [...said, clear.hidden, cells().length,
+        return [...states, clear.hidden, cells().length,
                 document.querySelector('#results input[type=search]').value];""",
     )
     assert seen == [True, False, 12, True, 39, ""]
@@ -121,15 +121,15 @@ def test_the_address_keeps_order_and_filter(page_of_run, typical, tmp_path):
         page,
         START
         + """
-        const said = [];
+        const states = [];
         type('spark page_view');
         heading('Throughput').click();
-        said.push(location.hash, cells());
+        states.push(location.hash, cells());
         document.querySelector('#results .filter button').click();
-        said.push(location.hash);
+        states.push(location.hash);
         heading('Throughput').click();
         heading('Throughput').click();
-        return [...said, location.hash];""",
+        return [...states, location.hash];""",
     )
     link, rows, sorted_only, nothing = seen
     assert link == "#results.filter=spark+page_view&results.sort=-2"
@@ -222,16 +222,16 @@ def test_hostile_text_stays_text_whatever_the_script_does_with_it(page_of_run, t
     assert seen == ["Stream lab: sample", 0, 2, 9]  # its reason has the words, too
 
 
-def test_paper_gets_what_is_folded_and_the_screen_gets_it_folded_again(page_of_run, typical):
+def test_folded_parts_are_open_on_paper_and_folded_again_on_screen(page_of_run, typical):
     seen = ask(
         page_of_run(typical),
         """
         const open = () => document.querySelectorAll('details[open]').length;
-        const said = [open(), document.querySelectorAll('details').length];
+        const states = [open(), document.querySelectorAll('details').length];
         dispatchEvent(new Event('beforeprint'));
-        said.push(open());
+        states.push(open());
         dispatchEvent(new Event('afterprint'));
-        return [...said, open()];""",
+        return [...states, open()];""",
     )
     before, every, printed, after = seen
     assert before < every / 2
@@ -254,7 +254,7 @@ def test_a_table_that_is_wider_than_its_box_says_so(page_of_run, trial, width):
         width,
     )
     assert all((tab, role) == (0, "region") for _, _, tab, role in seen)
-    assert all(wide == said for wide, said, *_ in seen)
+    assert all(wide == states for wide, states, *_ in seen)
     assert any(wide for wide, *_ in seen) == (width == 360)
 
 
@@ -277,23 +277,23 @@ def test_a_chart_tells_exact_values_to_pointer_touch_and_keyboard(page_of_run, t
         page_of_run(rows),
         CHART % "#throughput"
         + """
-        const said = [tip.hidden, svg.tabIndex, svg.querySelectorAll('.spot title').length];
+        const states = [tip.hidden, svg.tabIndex, svg.querySelectorAll('.spot title').length];
         const spots = [...svg.querySelectorAll('.spot')];
         const moves = [[0, 'pointermove', 'mouse'], [1, 'pointerdown', 'touch']];
         for (const [spot, type, kind] of moves) {
           const [x, y] = centre(spots[spot]);
           point(type, x + 3, y - 3, kind);
-          said.push(tip.hidden ? null : tip.textContent);
+          states.push(tip.hidden ? null : tip.textContent);
         }
         point('pointerleave', 0, 0, 'touch');
-        said.push(tip.hidden);
+        states.push(tip.hidden);
         point('pointerleave', 0, 0, 'mouse');
-        said.push(tip.hidden);
+        states.push(tip.hidden);
         for (const key of ['Home', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 'Escape']) {
           press(key);
-          said.push(tip.hidden ? null : tip.textContent);
+          states.push(tip.hidden ? null : tip.textContent);
         }
-        return [...said, tip.getAttribute('role')];""",
+        return [...states, tip.getAttribute('role')];""",
     )
     one = "multicore, 1 worker: 412,345,678 events/s (one process)"
     two = "multicore, 2 workers: 823,456,789 events/s (one process)"
@@ -320,11 +320,11 @@ def test_a_timeline_tells_all_its_lines_at_a_moment(make_run, offered, tmp_path)
         CHART % "#timelines"
         + """
         press('Home'); press('ArrowRight'); press('ArrowRight');
-        const said = [tip.textContent];
+        const states = [tip.textContent];
         const box = svg.getBoundingClientRect();
         point('pointermove', box.right - 12, box.top + 40, 'mouse');
-        return [...said, tip.textContent];""",
+        return [...states, tip.textContent];""",
     )
-    third, last = (said.split("\n") for said in seen)
+    third, last = (states.split("\n") for states in seen)
     assert third[0] == "0.25 s" and "backlog, events: 22" in third
     assert last[0] == "1.95 s" and "backlog, events: 209" in last

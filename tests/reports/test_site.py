@@ -1,4 +1,4 @@
-"""`lab site`: its pages and links, what an update writes, and the comparison in a browser."""
+"""`lab site`: its pages and links, the files that an update writes, and the comparison in a browser."""
 
 import re
 from html import unescape

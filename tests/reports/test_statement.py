@@ -8,7 +8,7 @@ from tests.results.records import trial_row
 
 
 def cells(rows):
-    """Sum rows up as they are read from a run: with every column."""
+    """Return the cells of rows that have every column, as in a stored run."""
     return summarise(map(trial_row, rows))
 
 
@@ -23,8 +23,8 @@ def cells(rows):
     ],
 )
 def test_a_verdicts_colour_goes_with_its_words(offered, status, mark, words):
-    said = statement(cells([offered(status=status)]))
-    assert said.mark == mark and words in said.verdict
+    shown = statement(cells([offered(status=status)]))
+    assert shown.mark == mark and words in shown.verdict
 
 
 @pytest.mark.parametrize(
@@ -36,18 +36,18 @@ def test_a_verdicts_colour_goes_with_its_words(offered, status, mark, words):
     ],
 )
 def test_the_noise_is_stated_and_much_of_it_is_a_doubt(trial, rates, mark, words):
-    said = statement(cells(trial(repetition=n, eps=eps) for n, eps in enumerate(rates, 1)))
-    assert said.mark == mark and words in said.noise
+    shown = statement(cells(trial(repetition=n, eps=eps) for n, eps in enumerate(rates, 1)))
+    assert shown.mark == mark and words in shown.noise
 
 
-def test_what_is_missing_is_neither_good_nor_a_failure(trial):
+def test_an_incomplete_run_is_neither_good_nor_a_failure(trial):
     once = cells([trial()])
     for incomplete in ({"missing": ["another"]}, {"complete": False}):
-        said = statement(once, **incomplete)
-        assert said.mark == "doubt" and "incomplete" in said.verdict
+        shown = statement(once, **incomplete)
+        assert shown.mark == "doubt" and "incomplete" in shown.verdict
 
 
-def test_an_unsupported_cell_beside_a_right_one_is_no_failure(trial):
+def test_an_unsupported_cell_is_no_failure_if_another_is_right(trial):
     rows = [trial(), trial("spark", variant="streaming", status="unsupported")]
     assert statement(cells(rows)).mark == "good"
 

@@ -1,3 +1,5 @@
+"""The table of cells in a report."""
+
 import re
 
 import pytest
@@ -30,7 +32,7 @@ def of(table, engine, variant):
     return next(row for row in table if (row.cell.engine, row.cell.variant) == (engine, variant))
 
 
-def test_rows_that_differ_in_unit_origin_or_what_is_timed_have_no_ratio(trial):
+def test_rows_that_differ_in_unit_origin_or_timed_part_have_no_ratio(trial):
     table = headline(
         trial(eps=1.5e9),
         trial(batch=1, eps=1.5e7),
@@ -147,17 +149,17 @@ def test_a_remark_on_a_verified_cell_is_kept(trial):
     assert row.reason == "a thread was left"
 
 
-def test_cpu_time_is_given_per_million_events(trial):
+def test_cpu_time_is_shown_per_million_events(trial):
     (row,) = headline(trial(cpu_s=2.0))
     assert row.cpu_per_million.text == "50.0 ms"
 
 
-def test_statuses_that_agree_are_said_once():
+def test_equal_statuses_are_stated_once():
     assert status_text({"ok": 5}) == "ok"
     assert status_text({"crash": 1, "ok": 2, "timeout": 1}) == "ok 2 of 4, crash 1, timeout 1"
 
 
-def test_cells_that_differ_in_options_only_are_told_apart_by_their_tag(trial):
+def test_cells_that_differ_in_options_only_are_distinguished_by_their_tag(trial):
     place = "event_window/multicore/dgs/w1/b4096"
     fast = trial() | {"cell": f"{place}/pinned"}
     slow = trial(eps=1e8) | {"cell": f"{place}/floating/constant-1M", "load_label": "constant-1M"}

@@ -20,7 +20,7 @@ from tests.results.records import trial_row
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("lab/measure", "lab/runner", "lab/judge", "lab/trial", "results", "reports/page")
-"""Where trials and runs get their warnings and reasons."""
+"""Modules that write warnings and reasons of trials and runs."""
 VARIABLES = {"warnings", "lost", "failures", "behind", "unknown", "problems", "near", "quick"}
 FUNCTIONS = (
     "_warnings",
@@ -147,7 +147,7 @@ def test_every_entry_finds_a_text_of_the_sources():
     assert SIGNS.keys() - kinds == elsewhere
 
 
-def test_a_run_has_the_advice_on_what_occurred(trial):
+def test_a_run_has_the_advice_on_its_problems(trial):
     rows = [
         trial(status=schema.INVALID, reason="generator: send lag p99 8 ms, above 1 ms"),
         trial(repetition=2, warnings='["load average 3.10 on 2 cores"]'),

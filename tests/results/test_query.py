@@ -31,15 +31,15 @@ def cells_of(*more: str):
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("{ copys = 2 }", "no query parameter copys; it has copies"),
         ("{ copies = 0 }", "query parameter copies: must be at least 1, got 0"),
         ('{ copies = "many" }', "query parameter copies: expected int"),
     ],
 )
-def test_a_bad_query_parameter_is_refused_by_table(query, said):
-    with pytest.raises(MatrixError, match=rf"m\.toml: \[\[workload\]\] 2: .*{said}"):
+def test_a_bad_query_parameter_is_refused_by_table(query, message):
+    with pytest.raises(MatrixError, match=rf"m\.toml: \[\[workload\]\] 2: .*{message}"):
         cells_of('label = "a"', f"query = {query}")
 
 

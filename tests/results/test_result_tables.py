@@ -1,4 +1,4 @@
-"""What is printed after a run, on terminals and into pipes."""
+"""Tables printed after a run, on terminals and into pipes."""
 
 import io
 
@@ -103,7 +103,7 @@ def test_no_line_is_wider_than_100_columns_and_no_cell_wraps(show, make, termina
     )
 
 
-def test_columns_are_those_that_differ_and_the_rest_is_said_once():
+def test_columns_are_those_that_differ_and_the_others_are_stated_once():
     rows = [
         trial_row(trial(workers=w, repetition=n, eps=w * n * 1e8)) for w in (1, 2) for n in (1, 2)
     ]
@@ -114,7 +114,7 @@ def test_columns_are_those_that_differ_and_the_rest_is_said_once():
     assert "status ok" in shared and "n 2" in shared and "p99 900 µs" in shared
 
 
-def test_groups_say_what_may_be_compared_and_ratios_against_what():
+def test_groups_name_comparable_cells_and_ratios_their_base():
     rows = [
         trial_row(trial("dataframe", variant="numpy", batch=None, eps=1e9)),
         trial_row(trial("spark", variant="cached", batch=None, workers=2, eps=1e6)),

@@ -62,7 +62,7 @@ def files(run_dir):
     return sorted(path for path in run_dir.rglob("*") if path.is_file())
 
 
-def test_none_of_500_flipped_bits_in_any_kind_of_file_goes_unnoticed(run_dir):
+def test_each_of_500_flipped_bits_in_any_kind_of_file_is_noticed(run_dir):
     compact(run_dir)
     verify_run(run_dir)
     draw = random.Random(1)
@@ -84,7 +84,7 @@ def test_none_of_500_flipped_bits_in_any_kind_of_file_goes_unnoticed(run_dir):
     ("name", "read"),
     [("run.json", read_meta), ("trials.parquet", read_run), ("trials/a-r1.json", read_trials)],
 )
-def test_what_commands_read_is_checked_when_it_is_read(run_dir, name, read):
+def test_files_of_commands_are_checked_when_read(run_dir, name, read):
     read(run_dir)
     content = (run_dir / name).read_bytes()
     (run_dir / name).write_bytes(content.replace(b"1", b"2", 1))
@@ -138,7 +138,7 @@ def test_a_record_that_was_added_by_hand_is_refused(run_dir):
 
 
 @pytest.mark.parametrize("folder", ["outputs", "logs", "series"])
-def test_files_that_a_person_removed_to_save_space_keep_nobody_from_resuming(run_dir, folder):
+def test_files_removed_to_save_space_do_not_prevent_resuming(run_dir, folder):
     for path in (run_dir / folder).iterdir():
         path.unlink()
     verify_run(run_dir)

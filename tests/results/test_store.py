@@ -152,7 +152,7 @@ def test_number_that_is_not_finite_is_left_out_with_a_warning_and_the_row_stays(
 
 
 @pytest.mark.parametrize(
-    ("odd", "told"),
+    ("odd", "message"),
     [
         ({"events": 2**63}, "events is 9223372036854775808, which is not of type int64"),
         ({"events": 1.5}, "events is 1.5, which is not of type int64"),
@@ -164,9 +164,9 @@ def test_number_that_is_not_finite_is_left_out_with_a_warning_and_the_row_stays(
     ],
 )
 def test_value_that_its_column_cannot_hold_is_refused_before_anything_is_written(
-    tmp_path, odd, told
+    tmp_path, odd, message
 ):
-    with pytest.raises(ResultsError, match=told):
+    with pytest.raises(ResultsError, match=message):
         store_trial(tmp_path, "a-r1", row(**odd))
     assert not (tmp_path / "trials").exists()
 
@@ -208,19 +208,19 @@ def test_damaged_trial_record_is_named_in_the_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("record", "told"),
+    ("record", "message"),
     [
         ({}, "it has no cell, repetition, order_index, status"),
         (row(order="first"), "it has no order_index"),
         (row(status="fine"), "it has status 'fine'"),
     ],
 )
-def test_trial_record_that_does_not_say_what_was_run_is_named(tmp_path, record, told):
+def test_trial_record_without_its_workload_or_engine_is_named(tmp_path, record, message):
     store_meta(tmp_path, {})
     (tmp_path / "trials").mkdir()
     (tmp_path / "trials" / "a-r1.json").write_text(json.dumps(record))
     (tmp_path / SEALS).unlink()
-    with pytest.raises(ResultsError, match=rf"a-r1\.json is damaged: {told}"):
+    with pytest.raises(ResultsError, match=rf"a-r1\.json is damaged: {message}"):
         read_run(tmp_path)
 
 

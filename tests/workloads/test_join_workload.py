@@ -30,7 +30,7 @@ def clicks(folder: Path, **meaning: Any) -> Table:
     return csv(text(folder / "clicks.csv", *CLICKS), ts="at", **meaning)
 
 
-def test_a_file_of_four_lines_is_a_workload_with_paths_beside_it(tmp_path: Path):
+def test_a_file_of_four_lines_is_a_workload_with_paths_relative_to_it(tmp_path: Path):
     views(tmp_path)
     clicks(tmp_path)
     file = text(
@@ -119,7 +119,7 @@ def test_a_mistake_is_named(tmp_path: Path, arguments: dict[str, Any], message: 
         join(views(tmp_path), clicks(tmp_path), **{"on": "user", **arguments})
 
 
-def test_what_the_join_declares_is_refused_in_its_tables(tmp_path: Path):
+def test_declarations_of_the_join_are_refused_in_its_tables(tmp_path: Path):
     with pytest.raises(ModelError, match="key='user', which the join declares"):
         join(views(tmp_path, key="user"), clicks(tmp_path), on="user", within=1)
     with pytest.raises(ModelError, match='has late="keep", but a join reads no late rows'):

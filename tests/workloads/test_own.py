@@ -57,10 +57,10 @@ def rows_of(events, seed):
 def test_the_shortest_file_is_a_workload_with_everything_else_inferred(
     tmp_path: Path, catalog: Catalog
 ):
-    found = workload(str(sensors(tmp_path)))
-    assert (found.name, found.title, found.paper) == ("sensors", "program sensors", "")
-    assert (found.output.key_field, found.checked_by) == ("key", REFERENCE)
-    dataset = made(found, catalog)
+    subject = workload(str(sensors(tmp_path)))
+    assert (subject.name, subject.title, subject.paper) == ("sensors", "program sensors", "")
+    assert (subject.output.key_field, subject.checked_by) == ("key", REFERENCE)
+    dataset = made(subject, catalog)
     assert dataset.events == 3000 and dataset.workload == "sensors"
     assert dataset.alphabet.keys == 20
     remedy = rebuild_command(dataset)
@@ -71,14 +71,14 @@ def test_the_shortest_file_is_a_workload_with_everything_else_inferred(
             dataset, workload="event_window", origin={**dataset.origin, "files": [{"name": "a"}]}
         )
     )
-    answer = expected(found, dataset)
-    right = answer_of(found.program, dataset.load())
+    answer = expected(subject, dataset)
+    right = answer_of(subject.program, dataset.load())
     assert {name: values.tolist() for name, values in answer.items()} == {
         name: values.tolist() for name, values in right.items()
     }
 
 
-def test_what_is_given_is_taken():
+def test_declared_attributes_are_taken():
     output = replace(workload("event_window").output, sorted=True)
     oracle = workload("event_window").oracle
     found = own(WINDOW, input=counted, name="n", title="t", paper="p", oracle=oracle, output=output)
@@ -126,7 +126,7 @@ def edited(**globals_: object):
     return namespace["made"]
 
 
-def test_an_edited_function_never_meets_what_it_made_before(catalog: Catalog):
+def test_an_edited_function_never_meets_its_earlier_input(catalog: Catalog):
     first = made(own(COUNTER, input=edited(), name="c"), catalog, events=10)
     assert made(own(COUNTER, input=edited(), name="c"), catalog, events=10).id == first.id
     assert made(own(COUNTER, input=edited(FIRST=7), name="c"), catalog, events=10).id != first.id
@@ -179,7 +179,7 @@ def test_loading_a_declaration_reads_no_data_and_imports_nothing_heavy(tmp_path:
         ({"key_field": "page"}, r"key_field is 'page', which is not a field of the output"),
     ],
 )
-def test_what_is_not_what_it_must_be_is_refused(given, expected):
+def test_arguments_of_another_type_are_refused(given, expected):
     with pytest.raises(ModelError, match=expected):
         own(**{"program": COUNTER, "input": counted, "name": "c", **given})
 
@@ -227,7 +227,7 @@ def test_tables_in_memory_are_taken_as_they_are(catalog: Catalog):
     assert isinstance(csv("x.csv", ts="t"), type(subject.source))
 
 
-def test_a_program_that_raises_is_said_with_its_line(tmp_path: Path, catalog: Catalog):
+def test_a_program_that_raises_is_reported_with_its_line(tmp_path: Path, catalog: Catalog):
     path = sensors(tmp_path, rows=10)
     path.write_text(path.read_text().replace("+= event.value", "+= 1 // 0"))
     subject = workload(str(path))

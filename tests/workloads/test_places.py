@@ -1,4 +1,4 @@
-"""Where datasets, runs and caches lie."""
+"""The default folders of datasets, runs and caches."""
 
 import os
 import stat
@@ -131,7 +131,7 @@ def test_another_users_folder_is_no_cache(homeless, monkeypatch):
     assert not cache_folder().resolve().is_relative_to(theirs)
 
 
-def test_a_folder_that_is_gone_is_no_defect_of_the_lab(tmp_path, monkeypatch, capsys):
+def test_a_removed_folder_is_no_defect_of_the_lab(tmp_path, monkeypatch, capsys):
     gone = folder(tmp_path / "gone")
     monkeypatch.chdir(gone)
     gone.rmdir()

@@ -54,8 +54,8 @@ def test_a_name_that_is_known_is_found_without_a_look_at_all_modules(monkeypatch
 
 def test_a_file_is_found_by_its_path_and_known_by_its_own_name(tmp_path: Path, monkeypatch):
     path = user_file(tmp_path)
-    found = workload(str(path))
-    assert (found.name, found.title, found.reference) == ("mine", "mine", str(path))
+    subject = workload(str(path))
+    assert (subject.name, subject.title, subject.reference) == ("mine", "mine", str(path))
     monkeypatch.chdir(tmp_path)
     assert workload("mine.py").reference == str(path)
     other = workload("mine.py:OTHER")
@@ -70,8 +70,8 @@ def test_a_module_is_found_in_the_current_folder_and_among_installed_packages(
     user_file(site, "installed_there/part.py", name="there")
     monkeypatch.chdir(tmp_path)
     assert workload("written_here:WORKLOAD").name == "here"
-    found = workload("installed_there.part:OTHER")
-    assert (found.name, found.reference) == ("other", "installed_there.part:OTHER")
+    subject = workload("installed_there.part:OTHER")
+    assert (subject.name, subject.reference) == ("other", "installed_there.part:OTHER")
 
 
 def test_a_package_announces_its_workloads_by_name(site: Path):
@@ -94,14 +94,14 @@ def test_a_file_shadows_nothing_and_imports_its_neighbours_before_installed_pack
     (tmp_path / "mine" / "random.py").write_text("raise RuntimeError('not Python's')\n")
     import statistics
 
-    found = workload(str(tmp_path / "mine" / "statistics.py"))
+    subject = workload(str(tmp_path / "mine" / "statistics.py"))
     module = next(
         m
         for m in sys.modules.values()
         if getattr(m, "WORKLOAD", None) is not None and getattr(m, "WORD", None)
     )
     assert module.WORD == "neighbour"
-    assert found.name == "mine"
+    assert subject.name == "mine"
     assert sys.modules["statistics"] is statistics
 
 
@@ -200,7 +200,7 @@ def test_a_file_that_holds_no_workload_is_refused_with_place_and_remedy(tmp_path
     assert all(text in said for text in expected), said
 
 
-def test_what_is_not_there_is_refused_with_a_remedy(tmp_path: Path, monkeypatch):
+def test_missing_workloads_are_refused_with_a_remedy(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = refused("none.py")
     assert f"{tmp_path / 'none.py'} cannot be read: No such file" in said
@@ -222,7 +222,7 @@ def test_a_name_that_two_packages_announce_is_refused_with_both(site: Path):
     assert "uninstall one of them" in said
 
 
-def test_a_package_that_fails_takes_nobody_with_it(site: Path, capsys):
+def test_a_package_that_fails_leaves_the_others_usable(site: Path, capsys):
     (site / "raising_plug_in.py").write_text("\n\nraise ValueError('bad day')\n")
     announce(site, "raising", raising="raising_plug_in:WORKLOAD", lacking="not_there:WORKLOAD")
     user_file(site, "renamed_plug_in.py", name="renamed")

@@ -182,7 +182,7 @@ class Catalog:
     def staging(self, recipe: Recipe | None = None) -> Iterator[Path]:
         """Yield a folder next to the datasets, and remove it afterwards in any case.
 
-        It is empty, or what a killed process left of the same recipe.
+        It is empty, or has the files that a killed process made for the same recipe.
 
         Raises:
             DatasetError: the catalogue's folder cannot be created or written.
@@ -319,7 +319,7 @@ class Catalog:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _adopt(self, target: Path, recipe: Recipe) -> None:
-        """Move what a killed process left of a recipe, if anything, to an empty folder."""
+        """Move the files that a killed process made for a recipe, if any, to an empty folder."""
         for folder in self._abandoned_folders():
             with suppress(OSError):
                 if (folder / _RECIPE).read_text(encoding="ascii") == recipe.key():
@@ -359,5 +359,5 @@ def damages(folder: Path) -> Iterator[str]:
 
 
 def _statement(dataset: Dataset) -> str:
-    """Return what an import says of a dataset, as text that is equal for equal values."""
+    """Return the facts of an import on a dataset, as text that is equal for equal values."""
     return manifest.canonical([dataset.source, dataset.licence, dict(dataset.origin)])

@@ -115,7 +115,7 @@ class Dataset:
         return replace(self, streams=streams, until_ts=None)
 
     def flushed(self, program: object) -> "Dataset":
-        """Return the dataset as its end leaves it to a program (`flush_end`).
+        """Return the dataset whose input ends as the program requires (`flush_end`).
 
         A truncated dataset stays as it is: its input continues after the cut, so no window is flushed. Arrival times
         know no cut.

@@ -51,7 +51,7 @@ def first_violation(limit: Limit, data: Input) -> str:
     total = (int(sums[0][row]) << _HALF) + int(sums[1][row])
     value = "" if limit.field is None else f"{limit.field} = {events.payload[limit.field][row]}: "
     return (
-        f"{_describe_position(data, row)}, {value}{limit.what} is {total}, and {bound} is the {side} that can "
+        f"{_describe_position(data, row)}, {value}{limit.quantity} is {total}, and {bound} is the {side} that can "
         f"be represented; {limit.remedy}"
     )
 

@@ -137,7 +137,7 @@ class _ArrayUses(ast.NodeTransformer):
         self._user, self._fields, self._types = user, fields, types
 
     def _name(self, node: ast.AST) -> str:
-        """Return the name of the bounded field that a node is; "" if it is none."""
+        """Return the name of the bounded field that a node reads; "" for any other node."""
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return ""
         is_own = node.value.id == self._user.parameters[0]

@@ -201,12 +201,12 @@ class JoinStep:
         """Return the columns of both tables that the output needs, with names such as `left.price`."""
         texts = " ".join(self.outputs().values())
         needed = {*re.findall(rf"\b(?:{LEFT}|{RIGHT})\.\w+", texts)}
-        named = [
+        columns = [
             replace(column, name=f"{side}.{column.name}")
             for side in (LEFT, RIGHT)
             for column in (TIME, *self.of_side(side))
         ]
-        return tuple(column for column in named if column.name in needed)
+        return tuple(column for column in columns if column.name in needed)
 
     def outputs(self) -> Mapping[str, str]:
         """Return the expressions of all output columns between `ts` and `matched`."""

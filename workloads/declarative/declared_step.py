@@ -56,7 +56,7 @@ class DeclaredStep:
 
     @property
     def source(self) -> InputType:
-        """The schema of the rows that the operator reads; after another one, all of its output."""
+        """The schema of the rows that the operator reads: of the input, or of the output of the step before."""
         before = self.declaration.before
         columns = self.declaration.reads if before is None else before.output[1:]
         return InputType(name=ROW, fields=windows.fields_of(columns))
@@ -89,7 +89,7 @@ class DeclaredStep:
         )
 
     def pipeline(self, stage: Stage) -> Workload:
-        """Return the workload whose last stage is `stage`; after windows of time, it is an operator."""
+        """Return the workload whose last stage is `stage`; after windows of time, the stage becomes an operator."""
         program = None if self.before is None else self.before.program
         if isinstance(program, Query):
             return self.query(row_stages.operator_of(stage, self.source))

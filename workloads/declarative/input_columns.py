@@ -297,13 +297,13 @@ def _sample_of_table(table: Table) -> "dict[str, pa.Array]":
 def _sample_of_function(source: InputFunction, label: str) -> "dict[str, pa.Array]":
     parameters = {name: parameter.default for name, parameter in source.parameters.items()}
     try:
-        made = source.function(events=_SMALL_EVENTS, seed=1, **parameters)
-        if isinstance(made, np.ndarray) and made.dtype.names:
-            made = {name: made[name] for name in made.dtype.names}
-        if not isinstance(made, Mapping):
-            rows = list(islice(made, _SMALL_EVENTS))
-            made = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
-        return {name: pa.array(values) for name, values in made.items() if name != "ts"}
+        sample = source.function(events=_SMALL_EVENTS, seed=1, **parameters)
+        if isinstance(sample, np.ndarray) and sample.dtype.names:
+            sample = {name: sample[name] for name in sample.dtype.names}
+        if not isinstance(sample, Mapping):
+            rows = list(islice(sample, _SMALL_EVENTS))
+            sample = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+        return {name: pa.array(values) for name, values in sample.items() if name != "ts"}
     except Exception as error:  # the function is the user's
         raise ModelError(
             f"{label}: the types of its columns cannot be found: {type(error).__name__}: {error}, in "

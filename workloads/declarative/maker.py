@@ -355,10 +355,10 @@ class Maker:
                     f"{self.place}: the output has a column {name!r}; {FIELD_NAMES}: rename it"
                 )
             if names.count(name) > 1:
-                taken = [c.name for c in (TIME, *key.columns, *first)]
+                others = [c.name for c in (TIME, *key.columns, *first)]
                 raise ModelError(
                     f"{self.place}: the output has a column {name!r}, which is there twice (besides the "
-                    f"result it has {', '.join(taken)}); rename it"
+                    f"result it has {', '.join(others)}); rename it"
                 )
         return output
 

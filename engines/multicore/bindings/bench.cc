@@ -28,7 +28,7 @@ NB_MODULE(_bench, m) {
   m.def("names", &names, "Names of all benchmarks, in a fixed order.");
   m.def(
       "unit", [](const std::string& name) { return std::string(lab::bench::find(name).unit); }, "name"_a,
-      "What a benchmark's n counts.");
+      "The unit of a benchmark's n.");
   m.def(
       "default_n", [](const std::string& name) { return lab::bench::find(name).n; }, "name"_a,
       "The n at which a benchmark's instructions are counted.");

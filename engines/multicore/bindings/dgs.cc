@@ -193,7 +193,7 @@ void route(MessageRun& run, std::int32_t stream, const Array<std::int32_t>& acto
   run.route(stream, keep_alive(run, actors), keep_alive(run, tags));
 }
 
-// What both forms of a run offer.
+// Binds the methods that both forms of a run have.
 template <typename AnyRun>
 void bind_forest(nb::class_<AnyRun, Run>& form) {
   form.def("add_stream", &add_stream<AnyRun>, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,

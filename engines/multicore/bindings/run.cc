@@ -48,7 +48,7 @@ std::vector<std::vector<std::int64_t>> progress(const Run& run) {
 void bind_run(nb::module_& m) {
   m.attr("STEP_NS") = Recorder::kStepNs;
   m.attr("MOST_WORKERS") = RunSettings::kMostWorkers;
-  nb::class_<RunSettings>(m, "RunSettings", "What every run is given; see core/run/run.h.")
+  nb::class_<RunSettings>(m, "RunSettings", "Settings of every run; see core/run/run.h.")
       .def(
           "__init__",
           [](RunSettings* self, std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks,

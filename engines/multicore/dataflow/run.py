@@ -58,10 +58,10 @@ class DataflowOptions(CompiledOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowStates:
-    """What a graph keeps after a marker.
+    """State of a graph after a marker.
 
     Attributes:
-        next_marker: time of the marker after that.
+        next_marker: time of the next marker.
         units: for each unit, the initial state of a new key, and the entries of its keys, all of one size.
     """
 

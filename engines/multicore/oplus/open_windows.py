@@ -18,11 +18,11 @@ from streamlab.workloads.model.streams.stream import since
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenWindows:
-    """What a query needs of the parts of its input so far.
+    """The state that a query resumes from: open windows of the input so far.
 
     Attributes:
         tuples: for each stream, the tuples of open windows.
-        watermark: time that has passed.
+        watermark: event time up to which the input is complete.
         emitted: number of outputs of these tuples so far that are timed after it.
     """
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from streamlab.engines import environment
 from streamlab.engines.broker.broker import ENVIRONMENT, NAME
-from streamlab.engines.broker.generator import LoadGenerator, at_once
+from streamlab.engines.broker.generator import LoadGenerator, load_at_once
 from streamlab.engines.broker.reader import TopicReader, clear
 from streamlab.engines.broker.records import list_column, topics_of
 from streamlab.engines.broker.topics import write_topics
@@ -20,7 +20,7 @@ from streamlab.engines.protocol import Measured, Task
 from streamlab.workloads.model import Columns
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 
-_LOOK_S = 0.0001
+_POLL_S = 0.0001
 
 
 def refusal(task: Task) -> str | None:
@@ -48,7 +48,7 @@ class BrokerRun:
             EngineError: the broker does not answer, or has lost a part of the topics.
         """
         data = task.dataset.load()
-        load = task.load or at_once(data.streams)
+        load = task.load or load_at_once(data.streams)
         settings = replace(
             options.settings(task), load=load, received=True, ring_blocks=LOAD_RING_BLOCKS
         )
@@ -90,7 +90,7 @@ class BrokerRun:
         if self._generator is not None:
             sent = self._generator.sent()
             progress = measured.progress
-            if progress is not None:  # what waits in the broker is backlog, too
+            if progress is not None:  # records that wait in the broker are backlog, too
                 emitted = self._generator.emitted(len(progress.emitted))
                 progress = replace(progress, emitted=emitted)
             return replace(measured, counters=counters, sent=sent, progress=progress)
@@ -120,12 +120,12 @@ class BrokerRun:
             self._run.close()
 
     def _begin(self) -> None:
-        """Let the load begin when the run has: due times count from there."""
+        """Start the load when the clock of the run starts: due times count from then."""
         if self._generator is None:
             return
         assert self._run is not None
         while (start_ns := self._run.start_ns()) == 0:
-            if self._closed.wait(_LOOK_S):
+            if self._closed.wait(_POLL_S):
                 return
         self._generator.begin(start_ns)
 

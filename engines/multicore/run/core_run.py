@@ -155,9 +155,9 @@ class CoreRun:
 
 def _check_borrowed(stream: Stream, columns: Any) -> None:
     """Raise UnsupportedError if the core would read a copy of a column, which rows from outside do not reach."""
-    own = [column for column in stream.payload.values() if isinstance(column, np.ndarray)]
+    arrays = [column for column in stream.payload.values() if isinstance(column, np.ndarray)]
     for column in columns:
-        if column is None or any(np.may_share_memory(column, each) for each in own):
+        if column is None or any(np.may_share_memory(column, each) for each in arrays):
             continue
         if np.any(column):
             raise UnsupportedError(

@@ -72,9 +72,9 @@ class GroupProgress:
         events = sort_by_place(tables, places)
         ts, source = events["place 0"].to_numpy(), events["place 1"].to_numpy()
         limit, last = self.frontier
-        done = int(np.count_nonzero((ts < limit) | ((ts == limit) & (source <= last))))
+        complete = int(np.count_nonzero((ts < limit) | ((ts == limit) & (source <= last))))
         if limit == END:
-            done = len(events)
-        if done < len(events):
-            self.waiting = [pack(events.slice(done))]
-        return events.slice(0, done)
+            complete = len(events)
+        if complete < len(events):
+            self.waiting = [pack(events.slice(complete))]
+        return events.slice(0, complete)

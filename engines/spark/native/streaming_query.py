@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.protocol import IntArray
-from streamlab.engines.spark.files import END, bounds, with_columns_read
+from streamlab.engines.spark.files import END, equal_times, with_columns_read
 from streamlab.engines.spark.native.micro_batches import (
     FILES,
     ShareProcessor,
@@ -39,7 +39,7 @@ class NativeStreamingQuery(NativeQuery):
 
     def cut_times(self, dataset: Dataset, files: int) -> IntArray:
         """Return the event times at which the files of all streams end, so that no event waits; of graphs, markers."""
-        program, times = self.workload.program, bounds(dataset, files)
+        program, times = self.workload.program, equal_times(dataset, files)
         if not isinstance(program, Dataflow):
             return times
         ends = [-(-ts // program.markers) * program.markers for ts in times.tolist()]

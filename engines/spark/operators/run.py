@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.protocol import IntArray
-from streamlab.engines.spark.files import bounds
+from streamlab.engines.spark.files import equal_times
 from streamlab.engines.spark.operators.clock import Clock, clock
 from streamlab.engines.spark.operators.relations import RELATIONS, Inputs, Relation
 from streamlab.engines.spark.query import Part, SparkQuery
@@ -52,7 +52,7 @@ class OperatorQuery(SparkQuery):
 
     def cut_times(self, dataset: Dataset, files: int) -> IntArray | None:
         """Return the event times at which files end, where these must be equal in all streams."""
-        return bounds(dataset, files) if self.query.aligned else None
+        return equal_times(dataset, files) if self.query.aligned else None
 
     def closing(self, dataset: Dataset, table: pa.Table) -> dict[str, int]:
         """Return a heartbeat at the end of the input, if outputs wait for the watermark."""

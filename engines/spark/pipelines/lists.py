@@ -67,10 +67,10 @@ def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
     )
     best = Window.partitionBy("hour").orderBy(F.desc("count"), "item")
     listed = lasting.withColumn("rank", F.row_number().over(best)).where(F.col("rank") <= top)
-    named = listed.join(at, "hour").selectExpr(
+    rows = listed.join(at, "hour").selectExpr(
         "since", "rank", f"{item} as item_1", "item as item_2", "count"
     )
-    return _forward_times(named, hours)
+    return _forward_times(rows, hours)
 
 
 def _hours(pairs: DataFrame, time: str) -> DataFrame:

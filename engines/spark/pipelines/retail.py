@@ -31,7 +31,7 @@ def in_sessions(clicks: DataFrame, gap_ms: int) -> DataFrame:
 
 
 def closed_sessions(sessions: DataFrame) -> DataFrame:
-    """Return sessions with the place of the click that ends each: the user's next session begins."""
+    """Return the sessions that have ended, each with the place of the click that begins the user's next session."""
     end = "lead(began) over (partition by user order by session) as end"
     return sessions.selectExpr("*", end).where("end is not null")
 
@@ -44,9 +44,9 @@ def _viewed_together(clicks: DataFrame, params: Params) -> DataFrame:
     )
     # `array_distinct` keeps the items' order.
     items = f"slice(array_distinct(viewed.item), 1, {params['most_items']}) as items"
-    holding = closed_sessions(sessions).selectExpr("end", items)
-    holding = holding.where(f"array_contains(items, {params['item']})")
-    pairs = holding.selectExpr("end.*", "posexplode(items) as (nth, item)")
+    ended = closed_sessions(sessions).selectExpr("end", items)
+    with_item = ended.where(f"array_contains(items, {params['item']})")
+    pairs = with_item.selectExpr("end.*", "posexplode(items) as (nth, item)")
     others = pairs.where(f"item != {params['item']}")
     hours = others.selectExpr("*", lists.hour_start(int(params["hour_ms"])))
     return lists.running_lists(hours, int(params["item"]), int(params["top"]))
@@ -60,11 +60,11 @@ def _viewed_together_stream(clicks: DataFrame, params: Params, groups: int) -> D
 
 
 def _lists_so_far(pairs: DataFrame, params: Params) -> DataFrame:
-    named = pairs.selectExpr(
+    in_hours = pairs.selectExpr(
         *PLACE, lists.hour_start(int(params["hour_ms"])), f"{params['item']} as item_1",
         "item as item_2", "1L as count",
     )  # fmt: skip
-    return in_one_group(named, steps.lists(int(params["top"]), 0, restart=False))
+    return in_one_group(in_hours, steps.lists(int(params["top"]), 0, restart=False))
 
 
 def _relevant(clicks: DataFrame, params: Params) -> DataFrame:
@@ -89,8 +89,8 @@ def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
         lists.hour_start(int(params["hour_ms"])),
         f"posexplode({recent_views}) as (nth, view)",
     )
-    named = pairs.selectExpr(*PLACE, "since", "nth", "view.item as item")
-    return lists.running_lists(named, int(params["item"]), int(params["top"]))
+    viewed = pairs.selectExpr(*PLACE, "since", "nth", "view.item as item")
+    return lists.running_lists(viewed, int(params["item"]), int(params["top"]))
 
 
 def _last_views_stream(clicks: DataFrame, params: Params, groups: int) -> DataFrame:
@@ -152,10 +152,10 @@ def _sold_together(sales: DataFrame, params: Params) -> DataFrame:
         "place.ts as ts",
         "item",
         f"row_number() over ({turns}) as nth",
-        f"collect_list(item) over ({turns} {before}) as had",
+        f"collect_list(item) over ({turns} {before}) as earlier",
     )
     pairs = counted.where(f"nth <= {params['most_items']}").selectExpr(
-        "ts", "item", "explode(had) as other", lists.hour_start(int(params["hour_ms"]))
+        "ts", "item", "explode(earlier) as other", lists.hour_start(int(params["hour_ms"]))
     )
     ordered = pairs.selectExpr(
         "ts", "since", "least(item, other) as item_1", "greatest(item, other) as item_2"

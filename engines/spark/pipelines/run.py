@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.protocol import IntArray
-from streamlab.engines.spark.files import bounds
+from streamlab.engines.spark.files import equal_times
 from streamlab.engines.spark.pipelines import linear_road, nexmark, nexmark_windows, retail
 from streamlab.engines.spark.pipelines.relation import Relation
 from streamlab.engines.spark.query import ROCKS_DB, Part, SparkQuery
@@ -48,7 +48,7 @@ class PipelineQuery(SparkQuery):
 
     def cut_times(self, dataset: Dataset, files: int) -> IntArray:
         """Return the event times at which the files of all streams end."""
-        return bounds(dataset, files)
+        return equal_times(dataset, files)
 
     def relation(
         self, frames: Sequence[tuple[Part, DataFrame]], dataset: Dataset, *, streaming: bool

@@ -81,8 +81,8 @@ def _sessions(
 
 
 def _at_end(rows: pd.DataFrame, fields: list[str]) -> pd.DataFrame:
-    named = rows[[f"end_{name}" for name in PLACE] + fields]
-    return named.set_axis([*PLACE, *fields], axis=1)
+    columns = rows[[f"end_{name}" for name in PLACE] + fields]
+    return columns.set_axis([*PLACE, *fields], axis=1)
 
 
 def last_views(views: int, within_ms: int) -> Step:
@@ -135,10 +135,10 @@ def sold_together(most_items: int, hour_ms: int) -> Step:
 def _earlier(lines: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each new line and each earlier item of its ticket, in order of places."""
     at = np.flatnonzero(lines["fresh"])
-    had = lines["nth"].to_numpy()[at]
-    turn = np.arange(had.sum()) - np.repeat(np.cumsum(had) - had, had)
-    items, later = lines["item"].to_numpy(), np.repeat(at, had)
-    item, other = items[later], items[np.repeat(at - had, had) + turn]
+    earlier = lines["nth"].to_numpy()[at]
+    turn = np.arange(earlier.sum()) - np.repeat(np.cumsum(earlier) - earlier, earlier)
+    items, later = lines["item"].to_numpy(), np.repeat(at, earlier)
+    item, other = items[later], items[np.repeat(at - earlier, earlier) + turn]
     pairs = lines.iloc[later][PLACE]
     pairs = pairs.assign(item_1=np.minimum(item, other), item_2=np.maximum(item, other))
     return pairs.sort_values(PLACE)

@@ -181,9 +181,9 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
 
 
 def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
-    """Make a figure; return the exit code, and why it has no record: empty if it has one.
+    """Make a figure; return the exit code, and the reason why it has no record: empty if it has one.
 
-    A figure that lacks an engine is not a failure, as an unsupported cell of a run is none.
+    A figure that lacks an engine is no failure, like an unsupported cell of a run.
     """
     if missing := missing_needs(target):
         code, reason = EXIT_OK, f"cannot be made here: missing {', '.join(missing)}"

@@ -192,9 +192,9 @@ def refused_engines(requested: Sequence[str], rows: Sequence[TrialRow]) -> dict[
     refused = {}
     for name in requested:
         engine, _, variant = name.partition("/")
-        own = [row for row in rows if row.engine == engine and variant in ("", row.variant)]
-        if own and all(row.status == schema.UNSUPPORTED for row in own):
-            refused[name] = own[0].reason or "no reason"
+        engine_rows = [row for row in rows if row.engine == engine and variant in ("", row.variant)]
+        if engine_rows and all(row.status == schema.UNSUPPORTED for row in engine_rows):
+            refused[name] = engine_rows[0].reason or "no reason"
     return refused
 
 

@@ -45,11 +45,11 @@ def _find(names: tuple[str, ...]) -> Iterable[Path]:
     """
     places: dict[Path, Path] = {}
     for name in names or (str(runs_root()),):
-        inside = [] if (Path(name) / "run.json").is_file() else list_runs(Path(name).absolute())
-        if not inside and not names:
+        stored = [] if (Path(name) / "run.json").is_file() else list_runs(Path(name).absolute())
+        if not stored and not names:
             raise LabError(
                 f"no run in {name}; make one with `lab run`, or name a folder of runs or LAB_RUNS"
             )
-        found = inside or [find_run(name, runs_root())]
-        places |= {path.resolve(): path for path in found}
+        paths = stored or [find_run(name, runs_root())]
+        places |= {path.resolve(): path for path in paths}
     return places.values()

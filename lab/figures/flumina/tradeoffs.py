@@ -95,7 +95,7 @@ def _non_empty(runs: Runs, program: Program, form: str) -> Need:
         if _comparable(row)
     ]
     full = sum(row.status == _WRONG or bool(row.outputs) for row in rows)
-    return Need(what="trials whose answer is not empty", count=full, least=max(1, len(rows)))
+    return Need(quantity="trials whose answer is not empty", count=full, least=max(1, len(rows)))
 
 
 def _declares(row: TrialRow, pip: str) -> bool:

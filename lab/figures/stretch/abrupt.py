@@ -125,7 +125,7 @@ def rate_variation(trials: Sequence[ElasticTimeline], planned: Sequence[Phase]) 
     rates = [phase.rate_eps for phase in planned]
     least = max(rates) / min(rates) / 2
     return Need(
-        what="trials whose offered rate varied as planned",
+        quantity="trials whose offered rate varied as planned",
         count=sum(_variation(timeline) >= least for timeline in trials),
         least=max(1, len(trials)),
     )

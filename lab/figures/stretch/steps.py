@@ -356,7 +356,7 @@ def start_points(values: Mapping[int, Sequence[float]], options: Options) -> lis
 def rate_steps(trials: Sequence[Step]) -> Need:
     """Return the need for trials whose offered rate stepped as planned."""
     return Need(
-        what="trials whose offered rate stepped",
+        quantity="trials whose offered rate stepped",
         count=sum(step.has_stepped for step in trials),
         least=max(1, len(trials)),
     )
@@ -365,7 +365,7 @@ def rate_steps(trials: Sequence[Step]) -> Need:
 def step_reconfigurations(trials: Sequence[Step]) -> Need:
     """Return the need for trials whose number of instances changed after the step."""
     return Need(
-        what="trials with a reconfiguration after the step",
+        quantity="trials with a reconfiguration after the step",
         count=sum(step.duration_ms is not None for step in trials),
         least=max(1, len(trials)),
     )

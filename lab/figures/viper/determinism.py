@@ -38,7 +38,12 @@ from streamlab.lab.figures.measurements import (
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.paper import Paper
 from streamlab.lab.figures.preconditions import outputs, several_workers, sweep_points, trials
-from streamlab.lab.figures.viper.over_time import Course, as_numbers, read_courses, rows_over_time
+from streamlab.lab.figures.viper.over_time import (
+    TrialCourse,
+    as_numbers,
+    read_courses,
+    rows_over_time,
+)
 from streamlab.reports.figures.paper import Line, Mark, Panel
 from streamlab.reports.numbers import number_of
 from streamlab.results.stats.estimates import Estimate, Extreme, Monotone, highest, lowest
@@ -267,9 +272,9 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
 
 def _courses(
     question: Question, options: Options, runs: Runs
-) -> Mapping[tuple[str, int], Sequence[Course]]:
+) -> Mapping[tuple[str, int], Sequence[TrialCourse]]:
     """Return the trials with most instances over time, by layer and number of injectors."""
-    courses: dict[tuple[str, int], Sequence[Course]] = {}
+    courses: dict[tuple[str, int], Sequence[TrialCourse]] = {}
     for layer, form in FORMS.items():
         run = runs[VARIANTS.index(form.variant)]
         for injectors in degrees(options):

@@ -1,6 +1,6 @@
-"""Follows trials of figures 4a and 4b over time: rates of periods of 5 s, and latencies of seconds.
+"""Follows trials of figures 4a and 4b over time: the rate in each period of 5 s, the latency in each second.
 
-The paper counts what the injectors emit in periods of 5 s, and averages latencies at the sinks by second.
+The paper counts tuples of the injectors in periods of 5 s, and averages latencies at the sinks by second.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ Samples = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class TrialCourse:
     """A trial over time.
 
     Attributes:
@@ -41,20 +41,20 @@ class Course:
     latencies: Samples
 
 
-def read_courses(run: Run, rows: Sequence[TrialRow]) -> tuple[Course, ...]:
-    """Return the courses of trials that have a series."""
+def read_courses(run: Run, rows: Sequence[TrialRow]) -> tuple[TrialCourse, ...]:
+    """Return the courses of the trials that have a series."""
     timelines = (read_timeline(run, row) for row in rows)
-    return tuple(course(timeline) for timeline in timelines if timeline is not None)
+    return tuple(_course(timeline) for timeline in timelines if timeline is not None)
 
 
-def course(timeline: ElasticTimeline) -> Course:
-    """Return the course of a trial; without samples if the engine keeps no counts."""
+def _course(timeline: ElasticTimeline) -> TrialCourse:
+    """Return the course of a trial; without samples if the engine records no counts."""
     emitted = np.trim_zeros(np.nan_to_num(timeline.offered_eps), "b")
     full = emitted[:-1] if len(emitted) > 1 else emitted  # the injectors end within the last row
     periods = [full[at : at + _ROWS] for at in range(0, len(full), _ROWS)]
     begins = np.arange(len(periods)) * PERIOD_S
     seconds = means_by_second(timeline.latency_ms).tolist()
-    return Course(
+    return TrialCourse(
         rates=tuple(
             (float(begin + len(period) * STEP_S / 2), float(period.mean()))
             for begin, period in zip(begins, periods, strict=True)
@@ -63,7 +63,7 @@ def course(timeline: ElasticTimeline) -> Course:
     )
 
 
-def as_numbers(courses: Sequence[Course]) -> dict[str, JsonValue]:
+def as_numbers(courses: Sequence[TrialCourse]) -> dict[str, JsonValue]:
     """Return the values of trials as JSON; empty without trials."""
     if not courses:
         return {}
@@ -74,18 +74,18 @@ def as_numbers(courses: Sequence[Course]) -> dict[str, JsonValue]:
 
 
 def rows_over_time(
-    by_column: Sequence[Mapping[str, Sequence[Course]]], scales: Sequence[str]
+    by_column: Sequence[Mapping[str, Sequence[TrialCourse]]], scales: Sequence[str]
 ) -> list[list[Panel]]:
-    """Return a row of panels of rates and one of latencies, of the first trial of each line.
+    """Return a row of panels with rates and one with latencies; each line shows its first trial.
 
-    `by_column` has the trials of each line, for each column of the figure. Columns with equal `scales` have
-    one vertical scale. Without any trials there are no rows.
+    `by_column` has the trials of each line, for each column of the figure. Columns with equal `scales` share
+    their vertical scale. Without any trials there are no rows.
     """
     if not any(trials for column in by_column for trials in column.values()):
         return []
 
     def row(
-        y_label: str, pick: Callable[[Course], Samples], write: Callable[[float], str] | None
+        y_label: str, pick: Callable[[TrialCourse], Samples], write: Callable[[float], str] | None
     ) -> list[Panel]:
         drawn = [
             {name: pick(trials[0]) if trials else () for name, trials in column.items()}

@@ -20,10 +20,10 @@ NEEDS_BROKER = pytest.mark.skipif(
 def broker_task(broker, tmp_path, chosen="event_window", data=None, **more):
     """A task of the multicore engine whose input is on the broker."""
     variant = more.pop("variant", "dgs")
-    found = workload(chosen) if isinstance(chosen, str) else chosen
-    data = ordinary_input(found) if data is None else data
+    subject = workload(chosen) if isinstance(chosen, str) else chosen
+    data = ordinary_input(subject) if data is None else data
     options = {"broker": broker, **more.pop("options", {})}
-    return task_of(found, data, tmp_path, variant, options=options, batch=256, **more)
+    return task_of(subject, data, tmp_path, variant, options=options, batch=256, **more)
 
 
 def needs(engine):

@@ -17,7 +17,7 @@ import pytest
 
 from streamlab.engines.broker.broker import answers
 from streamlab.engines.broker.ceiling import broker_ceiling_eps, prepare_broker
-from streamlab.engines.broker.generator import at_once
+from streamlab.engines.broker.generator import load_at_once
 from streamlab.engines.broker.records import (
     PARTITIONS,
     SILENCE_S,
@@ -141,18 +141,18 @@ RATES_EPS = [20_000, pytest.param(10_000_000, marks=pytest.mark.full)]
 
 def load_task(broker, tmp_path, variant, rate_eps=20_000, name="keyed_counter", **options):
     """A task whose load, of half a second at 20,000 events/s, passes the broker."""
-    found = workload(name)
+    subject = workload(name)
     events = 10_000 if rate_eps == 20_000 else 100_000
     params = {"values_per_barrier": 500} if name == "event_window" else {}
-    data = generate_input(found, found.params(params), events, seed=7)
-    dataset = write_dataset(data, found.name, tmp_path)
+    data = generate_input(subject, subject.params(params), events, seed=7)
+    dataset = write_dataset(data, subject.name, tmp_path)
     share = events / rate_eps
     spec = LoadSpec(rate_eps=rate_eps, warm_up_s=share / 5, window_s=share * 0.6)
-    offered = offer(spec, dataset, program=found.program)
+    offered = offer(spec, dataset, program=subject.program)
     return broker_task(
         broker,
         tmp_path,
-        found.name,
+        subject.name,
         data=offered.dataset,
         load=offered.load,
         variant=variant,
@@ -291,8 +291,8 @@ def test_a_wrong_address_costs_other_engines_nothing(place):
 
 
 def test_trials_of_one_dataset_write_its_topics_once(broker, tmp_path):
-    found = workload("event_window")
-    dataset = write_dataset(some_input(8), found.name, tmp_path)
+    subject = workload("event_window")
+    dataset = write_dataset(some_input(8), subject.name, tmp_path)
     data = dataset.load()
     begin = threading.Barrier(3)
 
@@ -491,9 +491,9 @@ def test_a_full_disk_of_the_broker_is_named(offered, words, tmp_path):
         up = run_command(tmp_path, "broker", "up", "--memory-mb", "256")
         assert up.returncode == 0, up.stderr
         address = up.stdout.strip()
-        found = workload("event_window")
-        data = generate_input(found, found.params({}), 4_000_000, seed=1)
-        load = at_once(data.streams) if offered else None
+        subject = workload("event_window")
+        data = generate_input(subject, subject.params({}), 4_000_000, seed=1)
+        load = load_at_once(data.streams) if offered else None
         task = broker_task(address, tmp_path, data=data, load=load)
         with pytest.raises(EngineError, match=words):
             run_task(MulticoreEngine(), task)
@@ -504,8 +504,8 @@ def test_a_full_disk_of_the_broker_is_named(offered, words, tmp_path):
 
 def some_input(seed):
     """An input of its own for each test, so that its topics are."""
-    found = workload("event_window")
-    return generate_input(found, found.params({}), 20_000, seed=seed)
+    subject = workload("event_window")
+    return generate_input(subject, subject.params({}), 20_000, seed=seed)
 
 
 def cut(broker, topic):

@@ -80,14 +80,16 @@ def test_kafka_streams_is_right_on_random_events_of_few_persons_and_auctions(
 )
 def test_negative_ids_and_times_are_refused(broker, tmp_path, column, text):
     needs(KafkaStreamsEngine())
-    found = workload("nexmark_q18")
-    data = generated(found, dict(found.small), 200, seed=1)
+    subject = workload("nexmark_q18")
+    data = generated(subject, dict(subject.small), 200, seed=1)
     stream = data.streams[0]
     if column == "ts":
         other = replace(stream, ts=stream.ts - stream.ts.max() - 1)
     else:
         other = replace(stream, payload={**stream.payload, column: -1 - stream.payload[column]})
-    task = nexmark_task(broker, tmp_path, found, replace(data, streams=(other, *data.streams[1:])))
+    task = nexmark_task(
+        broker, tmp_path, subject, replace(data, streams=(other, *data.streams[1:]))
+    )
     with pytest.raises(UnsupportedError, match=text):
         KafkaStreamsEngine().start(task)
 

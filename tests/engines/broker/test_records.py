@@ -57,6 +57,6 @@ def test_the_same_key_goes_to_one_partition_and_all_partitions_have_keys():
 
 
 def test_a_column_of_lists_is_named(tmp_path):
-    found = workload("wordcount")
-    dataset = write_dataset(ordinary_input(found), "wordcount", tmp_path)
+    subject = workload("wordcount")
+    dataset = write_dataset(ordinary_input(subject), "wordcount", tmp_path)
     assert list_column(dataset) is not None

@@ -137,7 +137,7 @@ def test_several_commands_are_cells_of_one_run(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "status", "said"),
+    ("text", "code", "status", "message"),
     [
         (ECHO, EXIT_WRONG_OUTPUT, "wrong_output", "missing"),
         ("", EXIT_WRONG_OUTPUT, "wrong_output", "missing"),
@@ -147,23 +147,23 @@ def test_several_commands_are_cells_of_one_run(run, tmp_path):
         ("import os; os.kill(os.getpid(), 9)", EXIT_ENGINE_FAILURE, "crash", "by signal 9"),
     ],
 )
-def test_a_wrong_or_failing_program_is_reported(run, tmp_path, text, code, status, said):
+def test_a_wrong_or_failing_program_is_reported(run, tmp_path, text, code, status, message):
     found, (row,) = run(python(tmp_path, "bad.py", text))
     assert (found, row.status) == (code, status)
-    assert said in f"{row.reason} {row.difference}"
+    assert message in f"{row.reason} {row.difference}"
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         ("true 'x", "No closing quotation"),
         ("", "option command is missing"),
         ("./none {input}", "no program './none' in PATH or the current folder"),
     ],
 )
-def test_a_command_without_a_program_is_refused_before_anything_runs(run, capsys, command, said):
+def test_a_command_without_a_program_is_refused_before_anything_runs(run, capsys, command, message):
     assert run(command) == (EXIT_USER_ERROR, ())
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_command_without_a_place_for_workers_has_one(run, tmp_path):

@@ -68,7 +68,7 @@ def plan(folder: Path, port: int, memory_mb: int = 1024) -> ClusterPlan:
         (1, 2, "has 1 of 4 slots free, and the task needs 2: they belong to other; wait"),
     ],
 )
-def test_slots_are_compared_with_what_is_free(free, workers, words):
+def test_slots_are_compared_with_free_memory(free, workers, words):
     lack = lacking(4, free, 2, workers, ["other"])
     assert lack is None if words is None else words in lack
 

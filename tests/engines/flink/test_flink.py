@@ -49,7 +49,7 @@ def test_without_a_java_compiler_the_remedy_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("variant", "options", "said"),
+    ("variant", "options", "message"),
     [
         ("automatic", {"state": "disk"}, "state is 'disk'; it must be one of heap, rocksdb"),
         ("automatic", {"heap_mb": -1}, "heap_mb is -1; it must be a whole number of at least 0"),
@@ -59,8 +59,8 @@ def test_without_a_java_compiler_the_remedy_is_named(tmp_path, monkeypatch):
         ("manual", {"state": "rocksdb"}, "manual of flink stores its state in fields"),
     ],
 )
-def test_a_wrong_option_is_told(variant, options, said):
-    with pytest.raises(OptionError, match=said):
+def test_a_wrong_option_is_reported(variant, options, message):
+    with pytest.raises(OptionError, match=message):
         check(variant, options)
 
 
@@ -74,7 +74,7 @@ def check(name, options):
     check_options(ENGINE, variant, options)
 
 
-def test_what_rocksdb_would_not_change_is_refused(tmp_path):
+def test_states_that_rocksdb_would_not_change_are_refused(tmp_path):
     task = flink_task("fraud_detection", tmp_path, options={"state": "rocksdb"})
     assert "state = rocksdb would change nothing" in ENGINE.refused(task)
 
@@ -131,13 +131,13 @@ def test_an_event_carries_the_column_of_its_kind(tmp_path):
     write_task(task, data, {}, tmp_path)
     (stream,) = data.streams
     update = stream.tag % 2 == 1
-    wanted = np.where(update, stream.payload["meta"], stream.payload["user"])
-    assert column(tmp_path, "0.value", "<i8") == wanted.tolist()
+    expected = np.where(update, stream.payload["meta"], stream.payload["user"])
+    assert column(tmp_path, "0.value", "<i8") == expected.tolist()
     assert column(tmp_path, "0.tag", "<i4") == stream.tag.tolist()
     assert "kinds_of.0=0,1\n" in (tmp_path / "job.properties").read_text()
 
 
-def test_lists_are_packed_and_their_ends_given(tmp_path):
+def test_lists_are_packed_with_their_ends(tmp_path):
     data = ordinary_input(workload("wordcount"))
     write_task(flink_task("wordcount", tmp_path, data), data, {}, tmp_path)
     words = data.streams[1].payload["words"].packed()

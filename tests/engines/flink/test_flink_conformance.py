@@ -72,12 +72,12 @@ def test_a_stream_that_two_sources_read_is_in_order(variant, tmp_path):
 
 
 def test_a_flushed_query_gets_its_last_windows(tmp_path):
-    found = workload("wordcount")
-    data = ordinary_input(found)
-    flushing = replace(found, program=replace(found.program, at_end="flush"))
+    subject = workload("wordcount")
+    data = ordinary_input(subject)
+    flushing = replace(subject, program=replace(subject.program, at_end="flush"))
     task = task_of(flushing, data, tmp_path, "automatic", workers=2, options=QUICK)
     _, answer = check_task(FlinkEngine(), task)
-    assert len(answer["ts"]) > len(found.oracle(data)["ts"])
+    assert len(answer["ts"]) > len(subject.oracle(data)["ts"])
 
 
 @pytest.mark.some(1)

@@ -54,7 +54,7 @@ def test_a_chain_of_steps_on_rows_and_on_windows_is_refused(name):
 
 
 @pytest.mark.parametrize("name", ["pairs", "dearest", "chosen"])
-def test_what_reads_a_join_is_refused_if_flink_has_no_time_for_it(name):
+def test_steps_after_a_join_without_a_time_in_flink_are_refused(name):
     assert "which reads the join" in refuse(DECLARED[name])
 
 
@@ -122,7 +122,7 @@ def test_the_text_says_that_its_times_are_in_another_unit():
         ),
     ],
 )
-def test_the_text_has_what_flink_has_for_it(name, text):
+def test_the_text_uses_functions_of_flink(name, text):
     assert text in FlinkEngine().query_text(DECLARED[name], GENERATED)
 
 
@@ -135,7 +135,7 @@ def test_the_text_has_what_flink_has_for_it(name, text):
         ("distinct_counts", "distinct_counts sorts its input, which comes from several tasks"),
     ],
 )
-def test_the_plan_says_what_is_slow_because_it_is_generated(name, cost):
+def test_the_plan_names_parts_that_are_slow_because_generated(name, cost):
     engine = FlinkEngine()
     assert cost in engine.generated_plan(DECLARED[name].declaration)
     assert "faster" not in engine.generated_plan(DECLARED["top"].declaration)

@@ -32,8 +32,8 @@ def tied_events(found):
 @pytest.mark.parametrize("name", ["nexmark_q6", "nexmark_q19"])
 @requires_environment(FlinkEngine)
 def test_a_trial_gives_the_answer_of_the_oracle(name, tmp_path, quick_java):
-    found = workload(name)
-    task = task_of(found, tied_events(found), tmp_path, SQL, workers=WORKERS, options=OPTIONS)
+    subject = workload(name)
+    task = task_of(subject, tied_events(subject), tmp_path, SQL, workers=WORKERS, options=OPTIONS)
     _, answer = check_task(FlinkEngine(), task)
     assert len(answer["ts"])
 

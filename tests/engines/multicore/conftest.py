@@ -1,4 +1,4 @@
-"""What tests of the core share."""
+"""Fixtures for tests of the core."""
 
 import os
 

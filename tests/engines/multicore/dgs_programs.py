@@ -152,8 +152,8 @@ def plugs(events=4000, streams=2, seed=1):
 
 def generated(name, events, seed=3, **params):
     """Return the input that a workload generates."""
-    found = workload(name)
-    return generate_input(found, found.params(params), events, seed)
+    subject = workload(name)
+    return generate_input(subject, subject.params(params), events, seed)
 
 
 COSTS = Costs(

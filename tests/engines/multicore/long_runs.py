@@ -99,7 +99,7 @@ def values(program, events):
 
 def pairs(rows):
     """Return a join of all with all, in which every pair is a candidate and none matches."""
-    found = workload("scale_join").bound({"ws_ms": 2 * rows})
+    subject = workload("scale_join").bound({"ws_ms": 2 * rows})
     ts = np.arange(rows, dtype=np.int64)
     near = np.zeros(rows, dtype=np.int32)
     left = {"x": near, "y": near.astype(np.float32)}
@@ -109,7 +109,7 @@ def pairs(rows):
         "c": near.astype(np.float64),
         "d": near.astype(np.int8),
     }
-    return found.program, input_of(("left", "right"), (0, ts, left), (1, ts, right))
+    return subject.program, input_of(("left", "right"), (0, ts, left), (1, ts, right))
 
 
 FORMS = {

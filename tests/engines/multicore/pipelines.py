@@ -148,7 +148,7 @@ GRAPHS = {
 """Pipelines whose answers do not depend on which instance is first among ties, and their outputs."""
 
 LAYOUTS = st.lists(st.just(("reading",)), min_size=1, max_size=3).map(tuple)
-"""Which kinds the streams of a random input have."""
+"""The kinds of each stream of a random input."""
 
 
 def readings(records, streams, seed, span=500):

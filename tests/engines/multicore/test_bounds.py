@@ -260,9 +260,9 @@ def test_an_index_out_of_bounds_is_named(case, index, workers):
     xs[33] = index
     with pytest.raises(EngineCrashError) as raised:
         run(variant, asked, of_values(xs, asked), workers=workers)
-    said = str(raised.value)
-    assert f": OutOfBoundsError: {array}: index {index} is out of bounds for axis" in said
-    assert said.endswith(f"with size 3, in {place(function)}")
+    message = str(raised.value)
+    assert f": OutOfBoundsError: {array}: index {index} is out of bounds for axis" in message
+    assert message.endswith(f"with size 3, in {place(function)}")
 
 
 def narrow(state, event, out):
@@ -340,7 +340,7 @@ def take(state, event, out):
     out.emit(event.ts, state.items.take(event.x))
 
 
-def test_what_numpy_looks_up_is_checked_by_numba():
+def test_numba_checks_the_indices_of_numpy_look_ups():
     asked = program(take)
     with pytest.raises(EngineCrashError, match="update function raised an exception: IndexError"):
         run("dgs", asked, of_values([1, 5], asked))
@@ -362,7 +362,7 @@ def test_another_exception_is_named_too(bounds):
     assert isinstance(raised.value.__cause__, ValueError)
 
 
-def test_what_is_raised_elsewhere_meanwhile_goes_where_it_went(monkeypatch):
+def test_exceptions_elsewhere_are_handled_as_before(monkeypatch):
     seen = []
     monkeypatch.setattr(sys, "unraisablehook", seen.append)
     with collect_exceptions() as raised:

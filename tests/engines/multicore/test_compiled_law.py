@@ -68,14 +68,14 @@ CASES = {
 
 @pytest.mark.some(2)
 @pytest.mark.parametrize("case", CASES)
-def test_what_compiled_functions_do_is_told(case, tmp_path, capsys):
+def test_effects_of_compiled_functions_are_reported(case, tmp_path, capsys):
     update, code, says = CASES[case]
     path = tmp_path / "checked.py"
     path.write_text(PROGRAM.replace("{update}", update))
     assert call(["check", f"{path}:PROGRAM", "--examples", "80"]) == code
-    said = " ".join(capsys.readouterr().out.split())
-    assert says.replace("PATH", str(path)) in said
-    assert "Traceback" not in said
+    text = " ".join(capsys.readouterr().out.split())
+    assert says.replace("PATH", str(path)) in text
+    assert "Traceback" not in text
 
 
 @pytest.mark.some(1)

@@ -1,4 +1,4 @@
-"""Where the threads of a run begin, and where they may go."""
+"""The cores on which threads of a run begin, and to which they may move."""
 
 import os
 from contextlib import closing
@@ -22,10 +22,10 @@ TRIES = 10
 
 def threads_of(workers, **settings):
     """Return the cores on which new threads sleep, in turn, and those that each may use."""
-    found = workload("event_window")
-    data = generate_input(found, found.params({"streams": STREAMS}), 1000, seed=1)
+    subject = workload("event_window")
+    data = generate_input(subject, subject.params({"streams": STREAMS}), 1000, seed=1)
     return threads_made_by(
-        lambda: make_run("dgs", found.program, data, workers=workers, **settings)
+        lambda: make_run("dgs", subject.program, data, workers=workers, **settings)
     )
 
 
@@ -61,13 +61,13 @@ def test_pinned_threads_stay_where_they_begin():
 
 def test_readers_downstream_begin_on_the_last_core():
     """Where instances may be more than are active, the first core has one that is."""
-    found = workload("wordcount")
-    data = ordinary_input(found)
+    subject = workload("wordcount")
+    data = ordinary_input(subject)
     cores = sorted(os.sched_getaffinity(0))
     instances = len(cores)
 
     def make():
-        return make_run("vsn", found.program, data, max_instances=instances, downstream=1)
+        return make_run("vsn", subject.program, data, max_instances=instances, downstream=1)
 
     tried = [threads_made_by(make)[0] for _ in range(TRIES)]
     assert [*cores, cores[-1]] in tried

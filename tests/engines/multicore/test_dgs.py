@@ -25,17 +25,17 @@ WINDOWS = workload("event_window")
 @pytest.mark.some(2)
 @pytest.mark.parametrize("name", BY_COST)
 def test_it_equals_the_oracle_on_any_small_input(name):
-    found = workload(name)
+    subject = workload(name)
 
     @settings(max_examples=examples(120), suppress_health_check=[HealthCheck.too_slow])
     @given(
-        inputs(found.program, max_events=20),
+        inputs(subject.program, max_events=20),
         st.integers(1, 8),
         st.sampled_from([1, 2, 3, 100]),
         st.sampled_from([1, 2, 64]),
     )
     def holds(data, workers, batch, ring_blocks):
-        check_native("dgs", found, data, workers=workers, batch=batch, ring_blocks=ring_blocks)
+        check_native("dgs", subject, data, workers=workers, batch=batch, ring_blocks=ring_blocks)
 
     holds()
 
@@ -44,12 +44,12 @@ def test_it_equals_the_oracle_on_any_small_input(name):
 @pytest.mark.parametrize("name", BY_COST)
 @pytest.mark.parametrize("workers", [1, 2, 3, 8, 64])
 def test_generated_input_gives_one_answer_at_any_parallelism(name, workers):
-    found = workload(name)
+    subject = workload(name)
     data = generated(name, 60_000, streams=3)
-    expected = found.oracle(data)
+    expected = subject.oracle(data)
     for batch, handover in product((1, 64, 100_000), ("direct", "ring")):
         how = {"workers": workers, "batch": batch, "handover": handover}
-        check_native("dgs", found, data, expected, **how)
+        check_native("dgs", subject, data, expected, **how)
 
 
 @pytest.mark.parametrize("gather", [True, False])
@@ -68,14 +68,14 @@ def test_a_barrier_for_every_few_values_gives_the_oracles_answer(gather):
 
 @pytest.mark.parametrize("name", ["page_view_join", "keyed_counter"])
 def test_many_keys_and_few_streams_spread_over_the_workers(name):
-    found = workload(name)
+    subject = workload(name)
     keys = {"pages": 500} if name == "page_view_join" else {"keys": 500}
     data = generated(name, 50_000, streams=1, skew=1.1, **keys)
-    with closing(make_run("dgs", found.program, data, workers=4, batch=100)) as run:
+    with closing(make_run("dgs", subject.program, data, workers=4, batch=100)) as run:
         run.run()
         nodes = [node for tree in run.plan.trees for node in tree.root.walk()]
         assert {node.worker for node in nodes if not node.children} == {0, 1, 2, 3}
-        assert_equal(found.oracle(data), run.answer(), found.output)
+        assert_equal(subject.oracle(data), run.answer(), subject.output)
 
 
 def test_the_same_cell_emits_its_dependent_outputs_in_one_order():
@@ -100,16 +100,16 @@ def test_memory_does_not_grow_with_the_length_of_the_stream():
 
 
 @pytest.mark.parametrize(
-    ("ts", "values", "said"),
+    ("ts", "values", "message"),
     [
         ([1, np.iinfo(np.int64).max], np.array([1, 2]), "end of time"),
         ([0, 1], np.array([1, 2], dtype=np.int32), "value is int32"),
     ],
     ids=["the end of time", "a payload of another type"],
 )
-def test_an_input_that_the_core_cannot_read_is_refused(ts, values, said):
+def test_an_input_that_the_core_cannot_read_is_refused(ts, values, message):
     data = input_of(WINDOWS.program.kinds, (0, ts, {"value": values}))
-    with pytest.raises(EngineError, match=said):
+    with pytest.raises(EngineError, match=message):
         make_run("dgs", WINDOWS.program, data)
 
 
@@ -121,15 +121,15 @@ def test_an_input_that_the_core_cannot_read_is_refused(ts, values, said):
         (2, "nosuch", "no variant 'nosuch'"),
     ],
 )
-def test_what_it_cannot_do_it_says(workers, variant, reason, tmp_path):
+def test_the_engine_states_its_limits(workers, variant, reason, tmp_path):
     data = generated("event_window", 10)
     task = task_of("event_window", data, tmp_path, variant, workers=workers)
     assert reason in MulticoreEngine().unsupported(task)
 
 
 def test_latency_is_recorded_for_every_output():
-    found = workload("page_view_join")
+    subject = workload("page_view_join")
     data = generated("page_view_join", 50_000)
-    measured, answer = run_native("dgs", found.program, data, workers=2, batch=64)
+    measured, answer = run_native("dgs", subject.program, data, workers=2, batch=64)
     assert measured.latency.counts.sum() == len(answer["ts"])
     assert (np.diff(measured.latency.values_ns) > 0).all()

@@ -49,7 +49,7 @@ def test_an_index_beyond_the_members_is_an_error_that_names_the_function():
         run_native("dgs", program, plugs(200), workers=2)
 
 
-def test_too_many_outputs_are_an_error_that_says_what_to_raise():
+def test_too_many_outputs_are_an_error_that_names_the_limit_to_raise():
     def twice(own, members, event, out):
         for _ in range(100_000):
             out.emit(event.ts, 0, 0, 0, 0)
@@ -131,8 +131,8 @@ def test_nothing_moves_with_one_worker():
 
 
 def test_a_barrier_moves_the_states_of_the_other_worker_and_back():
-    found = workload("event_window")
+    subject = workload("event_window")
     data = generated("event_window", 2_000, values_per_barrier=100)
-    measured, _ = run_native("dgs", found.program, data, workers=2, gather=False)
-    state_bytes = -(-found.program.states[0].dtype.itemsize // 8) * 8
+    measured, _ = run_native("dgs", subject.program, data, workers=2, gather=False)
+    state_bytes = -(-subject.program.states[0].dtype.itemsize // 8) * 8
     assert measured.counters["state_bytes_moved"] == 2 * len(data.streams[-1]) * state_bytes

@@ -85,18 +85,18 @@ def _divides(state):
 
 
 @pytest.mark.parametrize(
-    ("init", "said"),
+    ("init", "message"),
     [
         (_too_large, "field sum of window is of type int8 and got 300; compiled code would"),
         (_divides, r"ZeroDivisionError\('integer division or modulo by zero'\)"),
     ],
 )
-def test_an_init_that_fails_is_named_with_field_value_and_line(init, said):
+def test_an_init_that_fails_is_named_with_field_value_and_line(init, message):
     small = replace(WINDOWS.program.states[0], dtype=np.dtype([("sum", np.int8)]))
     program = replace(WINDOWS.program, states=(small,), init=init)
     data = input_of(program.kinds, *((kind, [1], {"value": np.array([1])}) for kind in (0, 1)))
     where = rf"{init.__name__} \(.*test_dgs_programs.py:\d+\)"
-    with pytest.raises(EngineError, match=f"init raised: {said}.*, in {where}"):
+    with pytest.raises(EngineError, match=f"init raised: {message}.*, in {where}"):
         make_run("dgs", program, data)
 
 
@@ -173,7 +173,7 @@ def test_two_leaves_of_a_tree_on_one_worker_synchronize_each_for_itself():
 
 
 def test_ties_within_streams_of_several_kinds_keep_their_order():
-    found = workload("page_view_join")
+    subject = workload("page_view_join")
     for seed in range(4):
         rng = np.random.default_rng(seed)
 
@@ -185,10 +185,10 @@ def test_ties_within_streams_of_several_kinds_keep_their_order():
             }
             return (0, 1), np.sort(rng.integers(0, n // 8, n)), columns
 
-        data = input_of(found.program.kinds, stream(), stream(), keys=2)
-        expected = found.oracle(data)
+        data = input_of(subject.program.kinds, stream(), stream(), keys=2)
+        expected = subject.oracle(data)
         for batch in (1, 64, 1000):
-            check_native("dgs", found, data, expected, workers=2, batch=batch)
+            check_native("dgs", subject, data, expected, workers=2, batch=batch)
 
 
 def _looking_up(table):
@@ -215,11 +215,11 @@ def _looking_up(table):
 def test_a_kernel_of_an_array_that_changes_is_not_one_of_another_array(table):
     """Numba reads such arrays where they lie; copies of them are of no use to others."""
     data = input_of(("ask",), (0, np.arange(10), {"amount": np.arange(10)}))
-    first, wanted = table(), table()[:10].tolist()
+    first, expected = table(), table()[:10].tolist()
 
     def answer(array):
         return run_native("dgs", _looking_up(array), data)[1]["value"].tolist()
 
-    assert answer(first) == wanted
+    assert answer(first) == expected
     first *= 2
-    assert answer(table()) == wanted
+    assert answer(table()) == expected

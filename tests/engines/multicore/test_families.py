@@ -51,12 +51,12 @@ def test_every_model_has_a_default_and_every_variant_a_family():
 def test_a_program_of_another_model_is_refused_with_the_variant_for_it(
     name, model, default, variant, tmp_path
 ):
-    found = workload(name)
-    task = task_of(found, ordinary_input(found), tmp_path, variant)
+    subject = workload(name)
+    task = task_of(subject, ordinary_input(subject), tmp_path, variant)
     refused = MulticoreEngine().unsupported(task) == (
         f"{name} is {model}; give variants = ['{default}']"
     )
-    assert refused is not isinstance(found.program, FAMILIES[variant].models)
+    assert refused is not isinstance(subject.program, FAMILIES[variant].models)
 
 
 def test_layers_run_pipelines_and_queries():
@@ -74,9 +74,9 @@ def test_layers_run_pipelines_and_queries():
     ],
 )
 def test_without_measuring_the_answer_is_the_same_and_no_figure_is_made_up(variant, name):
-    found = workload(name)
+    subject = workload(name)
     how = {"workers": 2, "batch": 16, "measure": False}
-    measured, _ = check_native(variant, found, ordinary_input(found), **how)
+    measured, _ = check_native(variant, subject, ordinary_input(subject), **how)
     assert measured.latency is None and measured.progress is None
 
 
@@ -164,11 +164,11 @@ def test_options_that_make_no_sense_are_refused(variant, options, reason):
     ],
 )
 def test_closing_a_run_that_never_ran_ends_its_threads(variant, name):
-    found = workload(name)
-    process, data = psutil.Process(), ordinary_input(found)
-    make_run(variant, found.program, data).close()  # compiling may leave threads
+    subject = workload(name)
+    process, data = psutil.Process(), ordinary_input(subject)
+    make_run(variant, subject.program, data).close()  # compiling may leave threads
     before = process.num_threads()
-    run = make_run(variant, found.program, data, workers=3)
+    run = make_run(variant, subject.program, data, workers=3)
     assert process.num_threads() >= before + 3
     run.close()
     assert process.num_threads() == before
@@ -184,7 +184,7 @@ def test_settings_out_of_range_are_refused_by_the_core():
             _core.DgsRun(settings, max_outputs_per_event=1, itemsizes=[8, 8])
 
 
-def test_a_run_keeps_the_arrays_it_is_given_until_it_goes():
+def test_a_run_holds_its_arrays_until_it_is_destroyed():
     run = _core.DgsRun(RunSettings().for_core(OUTPUT), max_outputs_per_event=1, itemsizes=[8, 8])
     ts = np.arange(1000, dtype=np.int64)
     kept = weakref.ref(ts)
@@ -214,26 +214,26 @@ def test_a_run_keeps_the_arrays_it_is_given_until_it_goes():
     ],
 )
 def test_many_more_workers_than_cores_give_the_oracles_answer(variant, name, how):
-    found = workload(name)
+    subject = workload(name)
     most = {"workers": _core.MOST_WORKERS, "batch": 16}
-    check_native(variant, found, ordinary_input(found), **most | how)
+    check_native(variant, subject, ordinary_input(subject), **most | how)
 
 
 @pytest.mark.some(2)
 @pytest.mark.parametrize("variant", ["vsn", "sn", "layers", "ordered"])
 def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, tmp_path):
-    found = workload("parametric" if variant == "ordered" else "forward")
-    sides, most = len(found.program.kinds), _core.MOST_STREAMS
+    subject = workload("parametric" if variant == "ordered" else "forward")
+    sides, most = len(subject.program.kinds), _core.MOST_STREAMS
 
     def prepared(streams):
-        data = generated(found, {"streams": streams // sides}, 1000, 1)
+        data = generated(subject, {"streams": streams // sides}, 1000, 1)
         assert len(data.streams) == streams
-        task = task_of(found, data, tmp_path, variant, batch=16)
-        return MulticoreEngine().prepare(task), len(found.oracle(data)["ts"])
+        task = task_of(subject, data, tmp_path, variant, batch=16)
+        return MulticoreEngine().prepare(task), len(subject.oracle(data)["ts"])
 
-    run, wanted = prepared(most)
+    run, expected = prepared(most)
     run.run()
-    assert len(run.answer()["ts"]) == wanted > 0
+    assert len(run.answer()["ts"]) == expected > 0
     run.close()
     with pytest.raises(UnsupportedError, match=f"at most {most} streams, got {most + sides}"):
         prepared(most + sides)

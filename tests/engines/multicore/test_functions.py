@@ -132,7 +132,7 @@ def test_constructions_compile_and_answer_as_the_interpreter(name):
     @given(data=st.data())
     def check(data):
         drawn = data.draw(inputs(query, layouts=[layout]))
-        wanted = sorted_rows(answer_of(query, drawn))
+        expected = sorted_rows(answer_of(query, drawn))
         forms = [("operator10", False), ("operator10", True)]
         if operator.join is not None:
             forms.append(("fused", False))
@@ -145,7 +145,7 @@ def test_constructions_compile_and_answer_as_the_interpreter(name):
                 shared_nothing=shared_nothing,
                 join_form=join_form,
             )
-            assert got == wanted
+            assert got == expected
 
     check()
 
@@ -162,9 +162,9 @@ def test_a_join_finds_each_match_among_any_number_of_stored_tuples(shares):
         (1, count + places, {"x": places, "z": (10 * rng.permutation(count)).astype(np.int32)}),
     )
     query = asked(join(name="j_plus", shares=shares, **JOINED | {"size": span}))
-    wanted = sorted_rows(answer_of(query, data))
-    assert 0 < len(wanted) < count
-    assert native(query, data, workers=2, join_form="operator10") == wanted
+    expected = sorted_rows(answer_of(query, data))
+    assert 0 < len(expected) < count
+    assert native(query, data, workers=2, join_form="operator10") == expected
 
 
 # --- keys are removed when their states are zero by value -----------------------------------------
@@ -234,10 +234,10 @@ def turning(update=add_up, slide=turn, state=FLOATS):
 def test_a_key_whose_states_are_minus_zero_is_removed(shared_nothing):
     query = turning()
     data = numbers((0, 2.0), (1, -2.0), (2, 0.0), (55, 1.0))
-    wanted = sorted_rows(answer_of(query, data))
+    expected = sorted_rows(answer_of(query, data))
     # The keys 0 and 10 have come to zero by the first slide: they are shown once.
-    assert [row[:2] for row in wanted if row[1] in (0, 10)] == [(10, 0), (10, 10)]
-    assert native(query, data, workers=2, shared_nothing=shared_nothing) == wanted
+    assert [row[:2] for row in expected if row[1] in (0, 10)] == [(10, 0), (10, 10)]
+    assert native(query, data, workers=2, shared_nothing=shared_nothing) == expected
 
 
 @pytest.mark.parametrize(
@@ -252,8 +252,8 @@ def test_keys_go_when_the_interpreter_lets_them_go(query):
     @given(st.lists(st.tuples(st.integers(0, 60), value), max_size=12))
     def check(tuples):
         data = numbers(*sorted(tuples, key=lambda t: t[0]))
-        got, wanted = native(query, data, workers=2), sorted_rows(answer_of(query, data))
-        assert [row[:2] for row in got] == [row[:2] for row in wanted]  # sums may be no numbers
+        got, expected = native(query, data, workers=2), sorted_rows(answer_of(query, data))
+        assert [row[:2] for row in got] == [row[:2] for row in expected]  # sums may be no numbers
 
     check()
 
@@ -349,7 +349,7 @@ def misspelt(w, t, out):
         ({"keys": by_text}, r"keys function by_text \(.*does not compile"),
     ],
 )
-def test_what_does_not_compile_is_named_with_the_function(functions, message):
+def test_code_that_does_not_compile_is_named_with_the_function(functions, message):
     operator = replace(turning().operators[0], **functions)
     with pytest.raises(EngineError, match=message):
         native(asked(operator), numbers((0, 1.0)))

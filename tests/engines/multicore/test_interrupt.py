@@ -41,12 +41,12 @@ def test_ctrl_c_ends_a_native_run_of_every_family_at_once():
             told = []
             watch = threading.Timer(PATIENCE_S, give_up, [process, told])
             watch.start()
-            said = process.stdout.readline().rstrip()
+            output = process.stdout.readline().rstrip()
             watch.cancel()
-            if said != wanted:
+            if output != wanted:
                 process.kill()
                 _, err = process.communicate(timeout=PATIENCE_S)
-                pytest.fail(f"it said {said!r} and not {wanted!r}; {err}\n" + "\n".join(told))
+                pytest.fail(f"it said {output!r} and not {wanted!r}; {err}\n" + "\n".join(told))
 
         for name in NAMES:
             expect(f"running {name}")

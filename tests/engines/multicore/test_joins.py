@@ -38,10 +38,10 @@ def in_window(data, ws_ms):
 @pytest.fixture(scope="module")
 def dense():
     """A workload, and an input in which many pairs match, ties are many, and a window holds a quarter of it."""
-    found = workload("scale_join").bound({"ws_ms": 250})
+    subject = workload("scale_join").bound({"ws_ms": 250})
     params = {"highest": 300, "left_eps": 3000, "right_eps": 2000, "fraction_bits": 2}
-    data = generated(found, params, 5_000, 3)
-    return found, data
+    data = generated(subject, params, 5_000, 3)
+    return subject, data
 
 
 @pytest.mark.parametrize(
@@ -108,22 +108,22 @@ def test_a_side_without_tuples_gives_nothing(variant, workers, dense):
 @pytest.mark.parametrize(("variant", "workers"), WORKERS)
 @pytest.mark.parametrize("batching", ["adaptive", "full"])
 def test_an_offered_load_loses_nothing_and_times_every_output(variant, workers, batching, tmp_path):
-    found = workload("scale_join").bound({"ws_ms": 300})
+    subject = workload("scale_join").bound({"ws_ms": 300})
     params = {"highest": 400, "left_eps": 3000, "right_eps": 3000}
-    dataset = write_dataset(generated(found, params, 6_000, 1), "scale_join", tmp_path)
+    dataset = write_dataset(generated(subject, params, 6_000, 1), "scale_join", tmp_path)
     spec = LoadSpec(rate_eps=20_000.0, warm_up_s=0.05, window_s=0.2, batching=batching)
     made = offer(spec, dataset)
     how = {"batch": 16, "ring_blocks": 1024, "load": made.load}
-    measured, answer = run_of(variant, found, made.dataset.load(), workers, **how)
+    measured, answer = run_of(variant, subject, made.dataset.load(), workers, **how)
     assert len(answer["ts"]) > 100
     assert measured.latency.values_ns.min() > 0
     assert measured.sent.own_thread and measured.sent.lag.counts.sum() == measured.events
 
 
-def test_the_adapter_runs_them_and_says_what_it_cannot(tmp_path):
-    found = workload("scale_join").bound({"ws_ms": 200})
-    data = generated(found, {"highest": 300}, 1_000, 1)
-    task = task_of(found, data, tmp_path, ADHOC, workers=2, batch=64)
+def test_the_adapter_runs_user_commands_and_states_its_limits(tmp_path):
+    subject = workload("scale_join").bound({"ws_ms": 200})
+    data = generated(subject, {"highest": 300}, 1_000, 1)
+    task = task_of(subject, data, tmp_path, ADHOC, workers=2, batch=64)
     engine = MulticoreEngine()
     check_task(engine, task)
     for variant in (SINGLE, INDEXED):
@@ -142,14 +142,14 @@ def test_the_adapter_runs_them_and_says_what_it_cannot(tmp_path):
 
 
 def test_more_streams_of_a_side_are_refused():
-    found = workload("scale_join").bound({"ws_ms": 200})
-    data = generated(found, {"streams": 2}, 400, 1)
+    subject = workload("scale_join").bound({"ws_ms": 200})
+    data = generated(subject, {"streams": 2}, 400, 1)
     with pytest.raises(UnsupportedError, match="generate it with streams = 1"):
-        make_run(ADHOC, found.program, data)
+        make_run(ADHOC, subject.program, data)
 
 
 def test_an_option_out_of_range_is_an_error():
-    found = workload("scale_join").bound({"ws_ms": 200})
-    data = generated(found, {}, 400, 1)
+    subject = workload("scale_join").bound({"ws_ms": 200})
+    data = generated(subject, {}, 400, 1)
     with pytest.raises(EngineError, match="batch must be at least 1"):
-        make_run(ADHOC, found.program, data, batch=0)
+        make_run(ADHOC, subject.program, data, batch=0)

@@ -82,22 +82,22 @@ def side_by_side(records):
     return input_of(("reading",), (0, ts, columns), (0, ts, columns))
 
 
-def test_without_determinism_the_comparison_says_what_went_wrong():
+def test_without_determinism_the_comparison_names_the_difference():
     data = side_by_side(20_000)
     for name, fault in (("stateless", "out_of_order"), ("keys first", "wrong")):
         asked, output = GRAPHS[name]
-        wanted = answer_of(asked, data)
+        expected = answer_of(asked, data)
         how = {"workers": 2, "batch": 16, "link_rows": 256}
         measured, got = run(asked, data, determinism=NONE, **how)
-        assert len(got["ts"]) == len(wanted["ts"])
-        difference = compare(wanted, got, output)
+        assert len(got["ts"]) == len(expected["ts"])
+        difference = compare(expected, got, output)
         assert getattr(difference, fault) > 1000, difference.render()
         assert measured.counters["logs"] == measured.counters["mergers"] == 0
         for determinism in LAYERS:
-            assert_equal(wanted, run(asked, data, determinism=determinism, **how)[1], output)
+            assert_equal(expected, run(asked, data, determinism=determinism, **how)[1], output)
 
 
-def test_counters_and_plan_tell_what_a_layer_costs():
+def test_counters_and_plan_show_the_cost_of_a_layer():
     asked, _ = GRAPHS["keys first"]
     data = readings(4000, 2, 1)
     for determinism, threads, mergers, queues, logs in (
@@ -148,7 +148,7 @@ def test_failures_name_the_operator():
         run(pipeline("raises", keyed(raises)), readings(500, 2, 1), workers=2, batch=4)
 
 
-def test_what_channels_cannot_take_is_refused():
+def test_queries_that_channels_cannot_run_are_refused():
     asked, _ = GRAPHS["stateless"]
     data = readings(5, 1, 1)
     wide = np.dtype([("ts", np.int64), ("last", np.int64, (3,))])
@@ -172,7 +172,7 @@ def test_ties_that_find_no_room_are_counted(determinism):
 
 
 @pytest.mark.parametrize(
-    ("form", "threads", "logs", "said"),
+    ("form", "threads", "logs", "message"),
     [
         (PUBLISHED[0], 6, 4, "communication (ScaleGate as channels; dealt in turn)"),
         (
@@ -184,13 +184,13 @@ def test_ties_that_find_no_room_are_counted(determinism):
     ],
     ids=LAYERS,
 )
-def test_plan_and_counters_tell_the_published_forms(form, threads, logs, said):
+def test_plan_and_counters_tell_the_published_forms(form, threads, logs, message):
     data = readings(2000, 2, 1)
     measured, got = run(GRAPHS["stateless"][0], data, workers=2, batch=8, **form)
     assert len(got["ts"]) == data.events
     assert (measured.counters["threads"], measured.counters["logs"]) == (threads, logs)
     assert measured.counters["merges_by_producers"] == 0
-    assert said in measured.plan
+    assert message in measured.plan
 
 
 # ---- The adapter ------------------------------------------------------------------------------

@@ -40,13 +40,13 @@ def check_query(asked, data, **how):
 @pytest.mark.parametrize("instances", [1, 2, 4, 6])
 @pytest.mark.parametrize("name", ["wordcount", "scale_join"])
 def test_repeats_give_one_answer_in_either_layer(name, instances):
-    found = workload(name)
-    data = ordinary_input(found)
+    subject = workload(name)
+    data = ordinary_input(subject)
     seen = set()
     for repeat in range(8):
         _, got = check_native(
             "layers",
-            found,
+            subject,
             data,
             workers=instances,
             ring_blocks=1 << 12,
@@ -72,7 +72,7 @@ def two_streams_apart(count):
     return two_streams(count, apart=count)
 
 
-def test_without_determinism_the_comparison_says_what_went_wrong():
+def test_without_determinism_the_comparison_names_the_difference():
     # Of one time each: whatever comes first, blocks of it are longer than a window.
     asked, data = RANDOM["tumbling"], two_streams(20_000, apart=0)
     how = {"workers": 2, "batch": 16, "link_rows": 256}
@@ -97,11 +97,11 @@ def test_outputs_far_beyond_their_tuples_do_not_stop_the_graph():
 
 
 def test_instances_of_a_join_share_the_comparisons():
-    found = workload("scale_join")
-    data = ordinary_input(found)
+    subject = workload("scale_join")
+    data = ordinary_input(subject)
     counted = set()
     for workers in (1, 2, 5):
-        measured, _ = run(found.program, data, workers=workers, batch=64)
+        measured, _ = run(subject.program, data, workers=workers, batch=64)
         counted.add(measured.counters["comparisons"])
         assert "join of all pairs" in measured.plan
     assert len(counted) == 1 and counted.pop() > 0
@@ -112,7 +112,7 @@ def emit_thrice(w, out):  # so that a chunk of memory has room for one of the la
         out.emit(w[0].key, w[0].sum, n)
 
 
-def test_records_beyond_what_an_operator_said_end_the_run():
+def test_records_beyond_an_operators_declaration_end_the_run():
     asked = query("generous", Window(advance=3, size=3), expire=emit_thrice)
     keys = 120_000  # of one tuple; what they give when the window ends is more than a chunk
     ids = ListColumn(values=np.arange(keys, dtype=np.int32), offsets=np.array([0, keys, keys]))
@@ -146,7 +146,7 @@ def test_a_function_that_raises_ends_the_run_and_is_named(functions):
         run(asked, two_streams_apart(1000), workers=2, link_rows=4)
 
 
-def test_what_does_not_run_as_a_graph_is_refused_with_a_reason():
+def test_a_workload_that_is_no_graph_is_refused_with_a_reason():
     chain = CHAINS["aggregate twice"]
     assert "has 2 operators" in str(check_graph(chain, OPERATOR))
     assert "needs an order" in str(check_graph(JOIN, NONE))

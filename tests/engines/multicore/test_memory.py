@@ -44,12 +44,12 @@ def made(tmp_path_factory):
 
     def make(name, events, query):
         if name not in kept:
-            asked = workload(name).bound(query)
-            defaults = {key: one.default for key, one in asked.parameters.items()}
-            data = generated(asked, defaults, events, 1)
+            subject = workload(name).bound(query)
+            defaults = {key: one.default for key, one in subject.parameters.items()}
+            data = generated(subject, defaults, events, 1)
             folder = tmp_path_factory.mktemp(name)
-            rows = len(asked.oracle(data)["ts"])
-            kept[name] = asked, write_dataset(data, asked.input_name, folder), rows
+            rows = len(subject.oracle(data)["ts"])
+            kept[name] = subject, write_dataset(data, subject.input_name, folder), rows
         return kept[name]
 
     return make
@@ -139,5 +139,5 @@ def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
     assert re.match(rf"multicore: {thread} \d: {table}{grow} give fewer keys", said), said
 
 
-def test_what_lacks_memory_is_a_memory_error_for_who_knows_no_engines():
+def test_lack_of_memory_is_a_memory_error_without_knowledge_of_engines():
     assert issubclass(OutOfMemoryError, MemoryError)

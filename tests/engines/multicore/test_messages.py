@@ -56,18 +56,18 @@ NAMES = [
 @pytest.mark.some(2)
 @pytest.mark.parametrize("name", BY_COST)
 def test_it_equals_the_oracle_on_any_small_input(name):
-    found = workload(name)
+    subject = workload(name)
 
     @settings(max_examples=examples(80), suppress_health_check=[HealthCheck.too_slow])
     @given(
-        inputs(found.program, max_events=20),
+        inputs(subject.program, max_events=20),
         st.integers(1, 8),
         st.sampled_from([1, 2, 64]),
         st.sampled_from(OPTIMIZERS),
     )
     def holds(data, workers, ring_blocks, optimizer):
         how = {"batch": 1, "ring_blocks": ring_blocks, "optimizer": optimizer, **PUBLISHED}
-        check_native("dgs", found, data, workers=workers, **how)
+        check_native("dgs", subject, data, workers=workers, **how)
 
     holds()
 
@@ -77,12 +77,12 @@ def test_it_equals_the_oracle_on_any_small_input(name):
 @pytest.mark.parametrize("workers", [1, 2, 4, 7])
 @pytest.mark.parametrize("name", NAMES)
 def test_generated_input_gives_one_answer_with_every_plan(name, workers, optimizer):
-    found = workload(name)
+    subject = workload(name)
     data = generated(name, 20_000, streams=3)
-    expected = found.oracle(data)
+    expected = subject.oracle(data)
     for batch, ring_blocks in ((1, 64), (64, 1)):
         how = {"batch": batch, "ring_blocks": ring_blocks, "optimizer": optimizer, **PUBLISHED}
-        measured, _ = check_native("dgs", found, data, expected, workers=workers, **how)
+        measured, _ = check_native("dgs", subject, data, expected, workers=workers, **how)
         assert measured.counters["messages"] >= data.events
 
 
@@ -90,10 +90,10 @@ def test_generated_input_gives_one_answer_with_every_plan(name, workers, optimiz
 @pytest.mark.parametrize("workers", [1, 2, 4, 7])
 @pytest.mark.parametrize("name", NAMES)
 def test_an_open_loop_with_heartbeats_gives_it_too(name, workers):
-    found = workload(name)
+    subject = workload(name)
     data = generated(name, 2_000, streams=3)
     how = {"load": even_load(data, 1_000), "ring_blocks": 1 << 10, "batch": 64, **PUBLISHED}
-    measured, _ = check_native("dgs", found, data, workers=workers, **how)
+    measured, _ = check_native("dgs", subject, data, workers=workers, **how)
     assert measured.counters["heartbeat_messages"] > 0
 
 

@@ -27,8 +27,8 @@ POWER = ("sensor_interpolation", "smart_home_prediction")
 
 def by_hand(name):
     """Return the handcrafted form of a workload, and the variant that runs it."""
-    found = workload(name).bound({"form": "handcrafted"})
-    return found, "vsn" if isinstance(found.program, Query) else "ordered"
+    subject = workload(name).bound({"form": "handcrafted"})
+    return subject, "vsn" if isinstance(subject.program, Query) else "ordered"
 
 
 TWO = {"workers": 2, "batch": 64}

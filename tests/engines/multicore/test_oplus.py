@@ -70,28 +70,29 @@ def drop(w, t, out):
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("update", "said"), [(thrice, "appends more than one tuple"), (drop, "pop from an empty deque")]
+    ("update", "message"),
+    [(thrice, "appends more than one tuple"), (drop, "pop from an empty deque")],
 )
-def test_a_misused_deque_ends_the_run_with_its_name(update, said):
+def test_a_misused_deque_ends_the_run_with_its_name(update, message):
     (operator,) = STORED["kept"].operators
     asked = Query(name="kept", operators=(replace(operator, update=update),))
     columns = {"x": np.arange(20), "y": np.zeros(20, np.float32)}
-    with pytest.raises(EngineCrashError, match=said):
+    with pytest.raises(EngineCrashError, match=message):
         run(asked, input_of(asked.kinds, (0, np.arange(20), columns)))
 
 
 def test_joins_by_key_read_any_number_of_streams_of_each_side():
-    found = workload("scale_join").bound({"ws_ms": 200, "shares": 7})
-    data = generated(found, {"highest": 300, "streams": 3, "right_eps": 500}, 1_500, 2)
-    wanted = found.oracle(data)
-    assert len(wanted["ts"]) > 100
+    subject = workload("scale_join").bound({"ws_ms": 200, "shares": 7})
+    data = generated(subject, {"highest": 300, "streams": 3, "right_eps": 500}, 1_500, 2)
+    expected = subject.oracle(data)
+    assert len(expected["ts"]) > 100
     for variant in ("vsn", "sn"):
-        check_native(variant, found, data, wanted, workers=3, batch=64, **BY_KEY)
-    reason = check_query(found.program, data, fused=True)
+        check_native(variant, subject, data, expected, workers=3, batch=64, **BY_KEY)
+    reason = check_query(subject.program, data, fused=True)
     assert reason is not None and 'join_form = "operator10", which reads any' in reason
 
 
-def test_what_the_core_cannot_run_is_refused_with_a_reason():
+def test_programs_that_the_core_cannot_run_are_refused_with_a_reason():
     operator = Operator(
         name="stored",
         inputs=(FIRST,),
@@ -172,8 +173,8 @@ def refuse(w, t, out):
 )
 def test_one_number_of_instances_gives_one_sequence_of_a_chain(name, instances):
     asked, data = CHAINS[name], readings(400, 2, 3)
-    wanted = sorted_rows(answer_of(asked, data))
-    assert len(wanted) > 100
+    expected = sorted_rows(answer_of(asked, data))
+    assert len(expected) > 100
     seen = set()
     for repeat in range(8):
         _, got = run(
@@ -184,7 +185,7 @@ def test_one_number_of_instances_gives_one_sequence_of_a_chain(name, instances):
             tuple_buffer=("order", "scalegate")[repeat // 2 % 2],
             link_rows=(None, 4)[repeat // 4],
         )
-        assert sorted_rows(got) == wanted
+        assert sorted_rows(got) == expected
         seen.add(b"".join(column.tobytes() for column in got.values()))
     assert len(seen) == 1
 
@@ -211,7 +212,7 @@ def test_chains_that_share_nothing_are_refused_with_a_reason():
 
 
 @pytest.mark.parametrize(
-    ("second", "said"),
+    ("second", "message"),
     [
         (replace(TUMBLING_TOTALS, stores=True), "operator totalling stores tuples"),
         # The windows of all operators count for the range of event times.
@@ -219,12 +220,12 @@ def test_chains_that_share_nothing_are_refused_with_a_reason():
     ],
     ids=["stores tuples", "a window too far"],
 )
-def test_a_later_operator_that_cannot_run_is_refused(second, said):
+def test_a_later_operator_that_cannot_run_is_refused(second, message):
     reason = check_query(query("refused", SLIDING, second), readings(9, 1, 0), fused=False)
-    assert reason is not None and said in reason
+    assert reason is not None and message in reason
 
 
-def test_a_controller_needs_what_measuring_gives():
+def test_a_controller_needs_measured_parameters():
     script = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 2]]}
     how = {"measure": False, "max_instances": 2, "controller": script}
     with pytest.raises(UnsupportedError, match="remove the option measure = false"):

@@ -44,11 +44,11 @@ def elastic_run(program, data, controller, *, workers=2, **options):
 
 def check_elastic(name, controller, **how):
     """Compare a run with the oracle; return what was measured, the answer and the switches."""
-    found = workload(name)
-    data = ordinary_input(found)
-    with closing(elastic_run(found.program, data, controller, **how)) as run:
+    subject = workload(name)
+    data = ordinary_input(subject)
+    with closing(elastic_run(subject.program, data, controller, **how)) as run:
         measured, got = run.run(), run.answer()
-        assert_equal(found.oracle(data), got, found.output)
+        assert_equal(subject.oracle(data), got, subject.output)
         assert measured.events == data.events
         return measured, got, run.switches()
 
@@ -157,7 +157,7 @@ def test_random_mappings_of_its_first_operator_change_no_answer_of_a_chain(name,
     assert sorted_rows(got) == sorted_rows(answer_of(query, data))
 
 
-def test_there_are_threads_for_what_a_controller_may_ask(tmp_path):
+def test_there_are_threads_for_every_request_of_a_controller(tmp_path):
     options = {"controller": {"kind": "thresholds", "max": 3}}
     data = ordinary_input(workload("scale_join"))
     task = task_of("scale_join", data, tmp_path, "vsn", batch=16, options=options)
@@ -175,11 +175,11 @@ def test_there_are_threads_for_what_a_controller_may_ask(tmp_path):
 @pytest.mark.parametrize("form", FORMS)
 def test_readers_downstream_take_the_oracles_answer(form, log, workers, batch):
     name, options = FORMS[form]
-    found = workload(name)
-    data = ordinary_input(found)
+    subject = workload(name)
+    data = ordinary_input(subject)
     how = {"workers": workers, "batch": batch, "ring_blocks": 16, "link_rows": 64, **options}
     for readers in (1, 2):
-        _, got = check_native("vsn", found, data, downstream=readers, tuple_buffer=log, **how)
+        _, got = check_native("vsn", subject, data, downstream=readers, tuple_buffer=log, **how)
         assert (np.diff(got["ts"]) >= 0).all()
 
 
@@ -221,6 +221,6 @@ def test_a_wrong_number_of_readers_is_refused():
     assert option_error("vsn", {"downstream": 64}) is None
     expected = "option downstream is 257; it must be a whole number from 0 to 256"
     assert option_error("vsn", {"downstream": 257}) == expected
-    found = workload("wordcount")
+    subject = workload("wordcount")
     with pytest.raises(EngineError, match="downstream must be between 0 and 256"):
-        make_run("vsn", found.program, ordinary_input(found), downstream=-1)
+        make_run("vsn", subject.program, ordinary_input(subject), downstream=-1)

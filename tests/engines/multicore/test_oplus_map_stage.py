@@ -29,14 +29,14 @@ def test_a_bag_is_counted_alike_by_all_forms_and_is_more_than_a_set(name, query)
     data = generated(workload(name).bound(short), {"vocabulary": 30, "streams": 2}, 700, 3)
     totals = {}
     for counting in ("set", "bag"):
-        found = workload(name).bound(short | {"counting": counting})
-        wanted = found.oracle(data)
-        totals[counting] = int(wanted["count"].sum())
+        subject = workload(name).bound(short | {"counting": counting})
+        expected = subject.oracle(data)
+        totals[counting] = int(expected["count"].sum())
         for instances, batch in ((1, 1), (2, 64), (4, 4096)):
             how = {"workers": instances, "batch": batch, "pin": False}
             for variant in ("vsn", "sn", "sn-map"):
                 maps = {"map_instances": 3} if variant == "sn-map" else {}
-                check_native(variant, found, data, wanted, **how, **maps)
+                check_native(variant, subject, data, expected, **how, **maps)
     assert 0 < totals["set"] < totals["bag"]
 
 
@@ -44,31 +44,31 @@ def test_a_bag_is_counted_alike_by_all_forms_and_is_more_than_a_set(name, query)
     ("name", "variant"), [("multicore", "layers"), ("reference", "sequential")]
 )
 def test_other_engines_count_bags_too(name, variant, tmp_path):
-    found = workload("wordcount").bound({"counting": "bag"})
+    subject = workload("wordcount").bound({"counting": "bag"})
     setting = Setting(variant=variant, workers=1, batch=64)
-    assert run_case(engine(name), found, CASES[0], setting, tmp_path).problems == ()
+    assert run_case(engine(name), subject, CASES[0], setting, tmp_path).problems == ()
 
 
 def test_one_number_of_instances_gives_one_sequence_whatever_maps():
-    found = workload("wordcount")
-    data = ordinary_input(found)
+    subject = workload("wordcount")
+    data = ordinary_input(subject)
     seen = set()
     for maps in (1, 2, 7):
         for batch in (1, 64):
-            _, got = run(found.program, data, workers=2, map_instances=maps, batch=batch)
+            _, got = run(subject.program, data, workers=2, map_instances=maps, batch=batch)
             seen.add(b"".join(column.tobytes() for column in got.values()))
     assert len(seen) == 1
 
 
 def test_map_instances_emit_a_tuple_for_each_key():
-    found = workload("wordcount")
-    data = ordinary_input(found)
+    subject = workload("wordcount")
+    data = ordinary_input(subject)
     different = sum(len(set(words)) for s in data.streams for words in s.payload["words"].rows())
     every = sum(len(words) for s in data.streams for words in s.payload["words"].rows())
-    measured, _ = run(found.program, data, workers=2, map_instances=2)
+    measured, _ = run(subject.program, data, workers=2, map_instances=2)
     assert measured.counters["mapped_tuples"] == different
     assert measured.plan.startswith("map: 2 instances -> wordcount: 2 instances")
-    (operator,) = found.program.operators
+    (operator,) = subject.program.operators
     bag = Query(name="bag", operators=(replace(operator, bag=True),))
     assert run(bag, data, workers=2, map_instances=2)[0].counters["mapped_tuples"] == every
 
@@ -114,7 +114,7 @@ def reads_words(w, t, out):
     w[0].count += len(t.words)
 
 
-def test_what_cannot_run_behind_a_map_stage_is_refused_with_the_remedy():
+def test_queries_that_cannot_follow_a_map_stage_are_refused_with_the_remedy():
     words = workload("wordcount").program
     (operator,) = words.operators
     listed = map_stage.check_query(

@@ -75,9 +75,9 @@ def test_tables_beyond_the_caches_keep_the_state_of_every_key(bounds):
     asked = pipeline("many keys", keyed(remember, by_itself, **partitions), TOTALLING)
     x = np.random.default_rng(8).integers(-4000, 5000, 30_000).astype(np.int32)
     data = input_of(("reading",), (0, np.arange(30_000), {"x": x, "y": np.zeros(30_000)}))
-    wanted = answer_of(asked, data)
+    expected = answer_of(asked, data)
     for workers, batch, count in ((1, 64, None), (1, 100, 3), (2, 64, 3)):
-        check_sequence(asked, data, wanted, workers=workers, batch=batch, partitions=count)
+        check_sequence(asked, data, expected, workers=workers, batch=batch, partitions=count)
 
 
 @pytest.mark.some(2)
@@ -86,13 +86,13 @@ def test_tables_beyond_the_caches_keep_the_state_of_every_key(bounds):
 @pytest.mark.parametrize("name", ["a filter, keys, a total", "fifty of each", "keys first"])
 def test_repeats_give_one_sequence(name, loaded, workers):
     asked, data = SEQUENCES[name], readings(600, 2, 3)
-    wanted = answer_of(asked, data)
-    assert len(wanted["ts"]) > 100
+    expected = answer_of(asked, data)
+    assert len(expected["ts"]) > 100
     for repeat in range(8):
         check_sequence(
             asked,
             data,
-            wanted,
+            expected,
             workers=workers,
             batch=(1, 64)[repeat % 2],
             load=even_load(data, 200) if loaded else None,
@@ -108,7 +108,7 @@ def test_fields_that_a_stream_does_not_carry_are_zero():
     check_sequence(SEQUENCES["stateless"], data, batch=4)
 
 
-def test_counters_tell_what_operators_cost_and_what_the_scheduler_did():
+def test_counters_show_costs_of_operators_and_steps_of_the_scheduler():
     data = readings(5000, 1, 1)
     how = {"workers": 2, "batch": 64, "ring_blocks": 16}
     measured, got = run_native("ordered", SEQUENCES["a filter, keys, a total"], data, **how)
@@ -165,7 +165,7 @@ def test_serials_of_operators_number_what_each_operator_reads():
     assert counters["window_units"] == 1024
 
 
-def test_what_the_core_cannot_run_is_refused_with_a_reason():
+def test_programs_that_the_core_cannot_run_are_refused_with_a_reason():
     data = readings(5, 1, 0)
     with pytest.raises(EngineError, match="operator untyped: apply function untyped"):
         make_run("ordered", pipeline("fails", each(untyped)), data)
@@ -210,7 +210,7 @@ def test_the_window_holds_some_records_and_some_units_for_each_worker(workers, b
     assert OrderedOptions().window_for(workers, batch) == units
 
 
-def test_serials_of_operators_go_with_the_papers_hybrid_queue_unless_another_is_given():
+def test_serials_of_operators_use_the_papers_hybrid_queue_by_default():
     assert OrderedOptions().queue == "homed"
     assert OrderedOptions(serials="operator").queue == "hybrid"
     assert OrderedOptions(serials="operator", worklist="shared").queue == "shared"
@@ -227,7 +227,7 @@ def test_only_the_worklist_with_homes_bounds_the_partitions(worklist, workers, p
     assert options.partitions_of(each(scale), workers) == 1
 
 
-def test_partitions_and_windows_that_are_given_are_taken_but_for_ranges():
+def test_declared_partitions_and_windows_are_used_except_for_ranges():
     assert OrderedOptions(partitions=7).partitions_of(KEYED, 1) == 7
     assert OrderedOptions(partitions=7).partitions_of(keyed(remember, bounds=(1, 2, 3)), 1) == 4
     assert OrderedOptions(window=3).window_for(8, 1) == 3

@@ -61,7 +61,7 @@ def test_measured_costs_are_the_true_ones(name, events, params, skip_ns, rel):
     assert found.cores == 2
 
 
-def test_what_a_run_takes_to_begin_is_no_cost_of_its_events():
+def test_the_start_of_a_run_is_no_cost_of_its_events():
     data, machine = generated("event_window", 300_000, values_per_barrier=1_000), Machine()
     program = workload("event_window").program
     found = measure_costs(program, data, lambda *run: 5e4 + machine.timed(*run), 2)
@@ -69,7 +69,7 @@ def test_what_a_run_takes_to_begin_is_no_cost_of_its_events():
         assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.05)
 
 
-def test_what_two_workers_take_to_meet_is_not_below_what_one_takes_for_both():
+def test_the_meeting_of_two_workers_costs_no_less_than_one_worker_for_both():
     """One that has both leaves goes from one's input to the other's, here for 500 ns each time."""
     data = generated("event_window", 300_000, values_per_barrier=1_000)
 
@@ -121,27 +121,27 @@ def test_where_each_hand_over_is_a_slice_of_the_scheduler_little_is_run():
 
 @pytest.mark.parametrize("events", [0, 1, 40])
 def test_an_input_of_few_events_has_costs(events):
-    found = workload("event_window")
+    subject = workload("event_window")
     data = generated("event_window", events, values_per_barrier=10)
-    costs = measure_costs(found.program, data, Machine().timed, 2)
+    costs = measure_costs(subject.program, data, Machine().timed, 2)
     assert costs.update_ns >= 0
 
 
 @pytest.mark.parametrize("optimizer", names())
 @pytest.mark.parametrize("name", ["event_window", "page_view_join"])
 def test_every_optimizers_plans_run_and_give_the_oracles_answer(name, optimizer):
-    found = workload(name)
+    subject = workload(name)
     data = generated(name, 60_000, streams=3, **({"pages": 9} if name != "event_window" else {}))
-    measured, _ = check_native("dgs", found, data, workers=4, optimizer=optimizer)
+    measured, _ = check_native("dgs", subject, data, workers=4, optimizer=optimizer)
     assert 1 <= measured.counters["workers_used"] <= 4
 
 
-def test_workers_that_the_plan_is_not_for_are_not_started_and_that_is_said(monkeypatch):
+def test_workers_beyond_the_plan_are_not_started_and_reported(monkeypatch):
     """With a barrier for each value, one worker is quicker by the costs of an ordinary machine."""
     monkeypatch.setattr(dgs_run, "measure_costs", lambda *_: TRUE)
-    found = workload("event_window")
+    subject = workload("event_window")
     data = generated("event_window", 200_000, values_per_barrier=1)
-    measured, _ = run_native("dgs", found.program, data, workers=2, optimizer="cost")
+    measured, _ = run_native("dgs", subject.program, data, workers=2, optimizer="cost")
     assert measured.counters["workers_used"] == 1
     assert measured.counters["synchronizations"] == 0
     assert "1 of 2 workers" in measured.notices[0]
@@ -149,23 +149,23 @@ def test_workers_that_the_plan_is_not_for_are_not_started_and_that_is_said(monke
 
 
 def test_a_plan_for_all_workers_says_nothing():
-    found = workload("event_window")
-    measured, _ = run_native("dgs", found.program, generated("event_window", 1_000), workers=2)
+    subject = workload("event_window")
+    measured, _ = run_native("dgs", subject.program, generated("event_window", 1_000), workers=2)
     assert measured.notices == ()
     assert measured.counters["workers_used"] == 2
 
 
 def test_costs_of_a_plan_that_is_only_shown_are_measured():
-    found = workload("fraud_detection")
-    costs = plan_costs(found.program, generated("fraud_detection", 100_000), 2)
+    subject = workload("fraud_detection")
+    costs = plan_costs(subject.program, generated("fraud_detection", 100_000), 2)
     assert costs.update_ns > 0
     assert costs.cores >= 1
 
 
-def test_under_a_load_costs_are_measured_at_full_speed_and_the_load_is_kept():
-    found = workload("event_window")
+def test_under_a_load_costs_are_measured_at_full_speed_and_the_load_stays():
+    subject = workload("event_window")
     data = generated("event_window", 30_000, values_per_barrier=10)
     how = {"workers": 2, "batch": 64, "ring_blocks": LOAD_RING_BLOCKS, "optimizer": "cost"}
-    measured, _ = check_native("dgs", found, data, load=even_load(data, 300), **how)
+    measured, _ = check_native("dgs", subject, data, load=even_load(data, 300), **how)
     assert measured.sent is not None
     assert measured.sent.lag.counts.sum() == data.events

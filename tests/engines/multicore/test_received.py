@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamlab.engines.broker.generator import at_once
+from streamlab.engines.broker.generator import load_at_once
 from streamlab.engines.broker.reader import ABSENT, clear
 from streamlab.engines.broker.records import columns_of
 from streamlab.engines.conformance import ordinary_input
@@ -38,10 +38,10 @@ RUNS = [
 
 def received_input(name):
     """An input as a dataset on disk gives it to a program."""
-    found = workload(name)
-    data = ordinary_input(found)
+    subject = workload(name)
+    data = ordinary_input(subject)
     lasts = (int(stream.ts[-1]) for stream in data.streams if len(stream))
-    return found, replace(data, until_ts=flush_end(found.program, lasts))
+    return subject, replace(data, until_ts=flush_end(subject.program, lasts))
 
 
 def copied(data):
@@ -88,7 +88,7 @@ def test_rows_that_arrive_in_any_steps_give_the_answer_of_the_oracle(name, varia
     run = make_run(
         *(variant, found.program, mine),
         received=True,
-        load=at_once(mine.streams),
+        load=load_at_once(mine.streams),
         workers=workers,
         batch=64,
     )
@@ -107,7 +107,9 @@ def test_rows_that_arrive_in_any_steps_give_the_answer_of_the_oracle(name, varia
 
 def test_a_failed_sender_ends_the_run_with_its_error():
     found, data = received_input("event_window")
-    run = make_run("dgs", found.program, data, received=True, load=at_once(data.streams), workers=2)
+    run = make_run(
+        "dgs", found.program, data, received=True, load=load_at_once(data.streams), workers=2
+    )
 
     class LostError(Exception):
         pass
@@ -134,7 +136,7 @@ def test_a_column_that_the_core_would_copy_is_refused():
         ),
     )
     with pytest.raises(UnsupportedError, match="in another type"):
-        make_run("ordered", found.program, wide, received=True, load=at_once(wide.streams))
+        make_run("ordered", found.program, wide, received=True, load=load_at_once(wide.streams))
 
 
 def test_every_family_is_tested():

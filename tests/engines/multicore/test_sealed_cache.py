@@ -78,7 +78,7 @@ def test_a_damaged_kernel_is_replaced(cache: Path, damage: Callable[[bytes], byt
     assert comes_from_cache()
 
 
-def test_a_kernel_that_cannot_be_kept_only_costs_compiling(cache: Path):
+def test_a_kernel_that_cannot_be_stored_only_costs_compiling(cache: Path):
     path = only_kernel(cache)
     path.unlink()
     path.mkdir()
@@ -107,7 +107,7 @@ def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_p
     assert loaded == compiled > 0
 
 
-def test_a_width_that_nobody_asked_for_is_read_when_somebody_does(tmp_path, monkeypatch):
+def test_a_width_that_was_not_requested_is_read_at_its_first_request(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_CACHE", str(tmp_path))
     assert summing(width=False).cache_hits == 0
     compiling._loaded.clear()

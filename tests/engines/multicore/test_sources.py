@@ -119,11 +119,11 @@ RATE_EPS = 400_000.0
 
 def offered(name, tmp_path, **spec):
     """A quarter of a second of a workload's input, the first 50 ms of it warm-up."""
-    found = workload(name)
-    dataset = write_dataset(generated(found, {}, 200_000, 1), name, tmp_path)
+    subject = workload(name)
+    dataset = write_dataset(generated(subject, {}, 200_000, 1), name, tmp_path)
     given = {"rate_eps": RATE_EPS, "warm_up_s": 0.05, "window_s": 0.2, **spec}
     made = offer(LoadSpec(**given), dataset)
-    return found, made.dataset.load(), made.load
+    return subject, made.dataset.load(), made.load
 
 
 def test_warm_up_outputs_are_those_due_before_its_end(tmp_path):

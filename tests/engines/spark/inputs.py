@@ -30,8 +30,8 @@ PARAMS = {
     "items_viewed_together": {"top": 3, "most_items": 9, "hour_ms": 7 * 3_600_000},
     "last_views_before_purchase": {"top": 4, "views": 3, "categories": "all"},
 }
-"""Query parameters by workload: small windows, some of which do not end where another begins; lists that are full,
-tickets and sessions that are cut off, a year that ends."""
+"""Query parameters by workload, for small windows (some with gaps or overlaps), full lists, tickets and sessions that
+are cut off, and a year that ends."""
 RANGES = {"price": (95, 106), "average": (100, 101), "id": (0, 3)}
 """Values so that many pairs match; others are in [-20, 20)."""
 
@@ -45,7 +45,7 @@ def spark_input(name, seed):
 
 
 def operator_input(name, seed, *, mixed=False):
-    """Ties everywhere, times before 1970, a gap, a stream without events, ends that differ."""
+    """Return an input with ties, times before 1970, a gap, a stream without events, and different ends."""
     query = workload(name).program
     rng = np.random.default_rng(seed)
     kinds = [(kind,) for kind in range(len(query.kinds))]
@@ -53,30 +53,30 @@ def operator_input(name, seed, *, mixed=False):
     if mixed:
         kinds.append(tuple(range(len(query.kinds))))
     streams = []
-    for index, held in enumerate(kinds):
+    for index, stream_kinds in enumerate(kinds):
         rows = 0 if index == len(kinds) - 1 and not mixed else int(rng.integers(20, 60))
         ts = np.sort(rng.integers(-60, int(rng.integers(20, 60)), rows))
         ts[ts > 10] += 100
         fields, lists = {}, {}
-        for kind in held:
-            given = query.operators[0].inputs[kind]
-            fields |= {field: given.fields[field] for field in given.fields.names}
-            lists |= dict(given.lists)
+        for kind in stream_kinds:
+            input_type = query.operators[0].inputs[kind]
+            fields |= {field: input_type.fields[field] for field in input_type.fields.names}
+            lists |= dict(input_type.lists)
         payload = {
-            field: rng.integers(*RANGES.get(field, (-20, 20)), rows).astype(of)
-            for field, of in fields.items()
+            field: rng.integers(*RANGES.get(field, (-20, 20)), rows).astype(dtype)
+            for field, dtype in fields.items()
         }
         if "average" in payload:
             payload["average"][::7] = 0  # no average, no distance from it
         if "chars" in payload:
             payload["chars"] = np.abs(payload["chars"])
-        for field, of in lists.items():
+        for field, dtype in lists.items():
             payload[field] = ListColumn.of(
-                [rng.integers(0, 6, rng.integers(0, 7)).tolist() for _ in range(rows)], of
+                [rng.integers(0, 6, rng.integers(0, 7)).tolist() for _ in range(rows)], dtype
             )
-        if len(held) > 1:
-            payload["tag"] = rng.choice(held, rows)
-        streams.append((held, ts, payload))
+        if len(stream_kinds) > 1:
+            payload["tag"] = rng.choice(stream_kinds, rows)
+        streams.append((stream_kinds, ts, payload))
     return input_of(query.kinds, *streams)
 
 

@@ -1,4 +1,4 @@
-"""Runs tasks on Spark, and the steps of generic queries without it, cut into micro-batches and groups anyhow."""
+"""Runs tasks on Spark, and the steps of generic queries without it, in random micro-batches and groups."""
 
 import pickle
 import random
@@ -52,19 +52,19 @@ WORKLOAD = replace(COUNTER, name="negated", program=PROGRAM, oracle=oracle, refe
 
 
 def spark_task(chosen, data, folder, *, variant="streaming", workers=2, **options):
-    """Return a task on an input, written below `folder`; without a warm-up unless asked for."""
+    """Return a task on an input, written below `folder`; without a warm-up by default."""
     options = {"warm_up_rounds": 0} | options
     return task_of(chosen, data, folder, variant, workers=workers, options=options)
 
 
 def assert_right(task):
-    """Run a task, compare it with the oracle; return what was measured and how many outputs."""
+    """Run a task and compare it with the oracle; return the measurements and the number of outputs."""
     measured, answer = check_task(SparkEngine(), task)
     return measured, len(answer["ts"])
 
 
 def micro_batch_options(variant, count):
-    """Return the options for so many, where a variant has them."""
+    """Return the options for a number of micro-batches; empty for variants without micro-batches."""
     return {"micro_batches": count} if variant.endswith("streaming") else {}
 
 
@@ -105,7 +105,7 @@ def micro_batches(data, cuts):
 
 
 def run(program, data, workers, cuts, seed):
-    """Return what the steps give, in the order in which micro-batches gave it."""
+    """Return the outputs of the steps, in the order of the micro-batches."""
     reference, rng = reference_for(data, workers), random.Random(seed)
     cut = segments(program, data.alphabet, workers)
     kept, answers = {}, []
@@ -139,7 +139,7 @@ def run(program, data, workers, cuts, seed):
 
 
 def sequential(program, data):
-    """Return what a program means."""
+    """Return the answer of a program by its definition."""
     out = Emitter(program.output)
     events = merge(data, program).events(program)
     keys = data.alphabet.keys

@@ -1,4 +1,4 @@
-"""A cluster of Spark that cannot run a task is refused with what it lacks."""
+"""A cluster of Spark that cannot run a task is refused with the reason."""
 
 import socket
 import time
@@ -28,7 +28,7 @@ NODES = [("a", 2, 2, 4096, 4096), ("b", 2, 1, 4096, 1000)]
         (3, 1024, "has 2 free cores on workers with 1024 MB of free memory, and the task needs 3"),
     ],
 )
-def test_cores_and_memory_are_compared_with_what_is_free(workers, memory_mb, words):
+def test_cores_and_memory_are_compared_with_those_that_are_free(workers, memory_mb, words):
     lack = lacking(NODES, workers, memory_mb, ["other"])
     assert lack is None if words is None else words in lack
 

@@ -189,7 +189,7 @@ def test_an_event_at_the_time_of_the_closing_heartbeat_is_refused(tmp_path):
         ),
     ],
 )
-def test_what_spark_cannot_run_is_refused_with_the_reason(change, reason, tmp_path):
+def test_programs_that_spark_cannot_run_are_refused_with_the_reason(change, reason, tmp_path):
     given = replace(
         spark_task("event_window", tied_input("event_window", seed=6), tmp_path), **change
     )

@@ -53,9 +53,9 @@ ALL = [
 @pytest.mark.spark
 @pytest.mark.parametrize(("variant", "name"), ALL)
 def test_the_answer_is_the_oracles_without_a_query_of_its_own(variant, name, spark, tmp_path):
-    found = workload(name)
+    subject = workload(name)
     how = {"variant": variant, **micro_batch_options(variant, 2)}
-    given = spark_task(found, ordinary_input(found), tmp_path, **how)
+    given = spark_task(subject, ordinary_input(subject), tmp_path, **how)
     measured, outputs = assert_right(given)
     assert outputs
     assert measured.plan.startswith(f"{variant}, form generic, ")
@@ -145,7 +145,7 @@ def test_a_program_that_workers_would_not_find_is_refused(own, tmp_path):
 
 
 @pytest.mark.parametrize("variant", GENERIC)
-def test_what_cannot_be_run_is_refused_with_the_reason(variant, tmp_path):
+def test_impossible_runs_are_refused_with_the_reason(variant, tmp_path):
     chosen = workload("event_window")
     given = spark_task(chosen, ordinary_input(chosen), tmp_path, variant=variant)
     load = load_at_once([stream.rows for stream in given.dataset.streams])

@@ -1,4 +1,4 @@
-"""The steps of generic queries, without Spark: whatever is cut or shuffled, the answer is right."""
+"""The steps of generic queries, without Spark: the answer is right however the input is cut and shuffled."""
 
 import random
 from dataclasses import replace
@@ -50,13 +50,13 @@ def check(draw, program, data, output):
 
 @pytest.mark.parametrize("name", event_time_workloads())
 def test_any_cut_into_micro_batches_and_groups_gives_the_sequential_answer(name):
-    found = workload(name)
+    subject = workload(name)
 
     @settings(deadline=None, max_examples=examples(30))
     @given(st.data())
     def holds(draw):
-        data = draw.draw(inputs(found.program, max_events=12))
-        check(draw, found.program, data, found.output)
+        data = draw.draw(inputs(subject.program, max_events=12))
+        check(draw, subject.program, data, subject.output)
 
     holds()
 
@@ -151,7 +151,7 @@ def words(flow, workers=3):
     return segments(flow, Alphabet(kinds=flow.kinds), workers).description
 
 
-def test_what_reads_the_keys_of_a_sort_is_with_it_and_needs_no_shuffle():
+def test_readers_of_the_keys_of_a_sort_need_no_shuffle():
     assert words(averages()) == "3 groups"
 
 
@@ -208,7 +208,7 @@ def beginning(flow, *times, until_ts):
     return Input(alphabet=Alphabet(kinds=flow.kinds), streams=(stream,), until_ts=until_ts)
 
 
-def test_a_stateless_operator_is_given_a_marker_once_however_many_groups_there_are():
+def test_a_stateless_operator_gets_a_marker_once_for_any_number_of_groups():
     flow = grown(keyed("a", 0), unordered("b"), stateless("c", 0, rekey=False, ticks=True))
     assert words(flow) == "3 groups"
     found = run(flow, beginning(flow, 0, until_ts=13), 3, [[0, 0]], 1)

@@ -66,15 +66,17 @@ def run_group(name, data, group, cuts):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_any_cut_into_micro_batches_gives_the_oracles_answer(name):
-    found = workload(name)
-    names = found.program.output.names
-    streams = (kinds for count in (1, 2, 3) for kinds in product(found.program.kinds, repeat=count))
+    subject = workload(name)
+    names = subject.program.output.names
+    streams = (
+        kinds for count in (1, 2, 3) for kinds in product(subject.program.kinds, repeat=count)
+    )
     layouts = [[(kind,) for kind in kinds] for kinds in streams]
 
     @settings(deadline=None, max_examples=examples(150))
     @given(st.data())
     def holds(draw):
-        data = draw.draw(inputs(found.program, layouts=layouts, max_events=25, values=WIDE))
+        data = draw.draw(inputs(subject.program, layouts=layouts, max_events=25, values=WIDE))
         cuts = [
             sorted(draw.draw(st.lists(st.integers(0, len(s) + 1), min_size=3, max_size=3)))
             for s in data.streams
@@ -88,9 +90,9 @@ def test_any_cut_into_micro_batches_gives_the_oracles_answer(name):
         }
         order = np.lexsort((columns["src"], columns["ts"]))
         answer = {
-            field: columns[field][order].astype(found.program.output[field]) for field in names
+            field: columns[field][order].astype(subject.program.output[field]) for field in names
         }
-        difference = compare(found.oracle(data), answer, found.output)
+        difference = compare(subject.oracle(data), answer, subject.output)
         assert difference.equal, difference.render()
 
     holds()

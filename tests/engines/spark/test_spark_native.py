@@ -41,8 +41,8 @@ FORMS = {
     ],
 )
 def test_the_answer_is_the_oracles(name, spark, tmp_path):
-    found = workload(name)
-    task = spark_task(found, ordinary_input(found), tmp_path, variant="native")
+    subject = workload(name)
+    task = spark_task(subject, ordinary_input(subject), tmp_path, variant="native")
     measured, outputs = assert_right(task)
     assert outputs
     assert FORMS.get(name, "") in measured.plan
@@ -53,9 +53,11 @@ def test_the_answer_is_the_oracles(name, spark, tmp_path):
     ("options", "form"), [({}, "partial states, 1 task"), ({"form": "blocks"}, "whole, 1 task")]
 )
 def test_many_events_between_separators_are_dealt_as_partial_states(options, form, spark, tmp_path):
-    found = workload("event_window")
-    data = generate_input(found, found.params({"values_per_barrier": 5_000}), 60_000, SEED)
-    measured, outputs = assert_right(spark_task(found, data, tmp_path, variant="native", **options))
+    subject = workload("event_window")
+    data = generate_input(subject, subject.params({"values_per_barrier": 5_000}), 60_000, SEED)
+    measured, outputs = assert_right(
+        spark_task(subject, data, tmp_path, variant="native", **options)
+    )
     assert outputs
     assert measured.plan == f"native, form {form}"
 
@@ -96,7 +98,7 @@ def test_windows_that_are_open_at_the_end_are_flushed(spark, tmp_path):
     assert rows_of(answer) == by_pandas(data, advance=10, size=25)
 
 
-def test_what_cannot_be_run_is_refused_with_the_reason(tmp_path):
+def test_impossible_runs_are_refused_with_the_reason(tmp_path):
     chosen = workload("event_window")
     task = spark_task(chosen, ordinary_input(chosen), tmp_path, variant="native")
     load = load_at_once([stream.rows for stream in task.dataset.streams])

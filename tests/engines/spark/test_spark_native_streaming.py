@@ -45,9 +45,9 @@ FORMS = {
     ],
 )
 def test_the_answer_is_the_oracles(name, spark, tmp_path):
-    found = workload(name)
+    subject = workload(name)
     options = {"variant": NATIVE_STREAMING, "micro_batches": 3}
-    task = spark_task(found, ordinary_input(found), tmp_path, **options)
+    task = spark_task(subject, ordinary_input(subject), tmp_path, **options)
     measured, outputs = assert_right(task)
     assert outputs
     assert measured.events == task.dataset.events
@@ -91,17 +91,17 @@ class StoppedQuery(NativeStreamingQuery):
     ],
 )
 def test_a_query_that_is_stopped_continues_from_its_checkpoint(name, form, spark, tmp_path):
-    found = workload(name)
-    data = ordinary_input(found)
+    subject = workload(name)
+    data = ordinary_input(subject)
     if name == "event_window":
-        params = found.params({"values_per_barrier": 5_000})
-        data = generate_input(found, params, 60_000, SEED)
-    task = spark_task(found, data, tmp_path, variant=NATIVE_STREAMING)
+        params = subject.params({"values_per_barrier": 5_000})
+        data = generate_input(subject, params, 60_000, SEED)
+    task = spark_task(subject, data, tmp_path, variant=NATIVE_STREAMING)
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    dtype = found.program.output
+    dtype = subject.program.output
     output = tuple((column, dtype[column].name) for column in dtype.names)
     query = StoppedQuery(
-        workload=found, output=output, form="", workers=2, partials=True, stop_at=2
+        workload=subject, output=output, form="", workers=2, partials=True, stop_at=2
     )
     assert query.check(task.dataset).form == form
     query.cut(task.dataset, tmp_path / "input", 4)
@@ -113,7 +113,7 @@ def test_a_query_that_is_stopped_continues_from_its_checkpoint(name, form, spark
     assert len(query.loaded) == 5
     assert query.loaded.pop(2).equals(query.loaded[2])
     answer = columns_of(pa.concat_tables(query.loaded).cast(query.schema()))
-    assert_equal(found.oracle(data), answer, found.output)
+    assert_equal(subject.oracle(data), answer, subject.output)
 
 
 @pytest.mark.spark
@@ -126,7 +126,7 @@ def test_a_program_that_raises_is_a_crash_with_its_words(spark, tmp_path):
 
 
 def test_queries_whose_windows_cannot_be_stored_are_refused(tmp_path):
-    found = workload("campaign_views").bound({"form": "handcrafted"})
-    task = spark_task(found, ordinary_input(found), tmp_path, variant=NATIVE_STREAMING)
+    subject = workload("campaign_views").bound({"form": "handcrafted"})
+    task = spark_task(subject, ordinary_input(subject), tmp_path, variant=NATIVE_STREAMING)
     reason = "has a single window, whose state the core does not return"
     assert reason in SparkEngine().unsupported(task)

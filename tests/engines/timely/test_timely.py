@@ -36,7 +36,7 @@ def test_without_cargo_a_task_is_unsupported_and_both_commands_are_named(tmp_pat
         ENGINE.generator_ceiling_eps("automatic", 1)
 
 
-def test_a_crate_that_cannot_be_had_is_told_with_the_remedy(tmp_path, monkeypatch):
+def test_an_unavailable_crate_is_reported_with_the_remedy(tmp_path, monkeypatch):
     cargo = tmp_path / "cargo"
     cargo.write_text("#!/bin/sh\necho 'error: failed to fetch serde' >&2\nexit 101\n")
     cargo.chmod(0o755)

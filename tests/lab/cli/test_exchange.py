@@ -1,4 +1,4 @@
-"""`lab export`, `lab import-run`, and what takes an imported run."""
+"""`lab export`, `lab import-run`, and the commands that take an imported run."""
 
 import json
 import re
@@ -38,14 +38,14 @@ NEVER = "measured by another program and imported, and never checked"
 
 def test_imported_runs_are_compared_and_marked(names, capsys):
     assert call(["compare", *names]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "0.500" in said and "worse" in said and f"- {COMMAND}: {NEVER}" in said
+    output = capsys.readouterr().out
+    assert "0.500" in output and "worse" in output and f"- {COMMAND}: {NEVER}" in output
 
 
-def test_imported_runs_are_gated_on_what_their_files_have(names, capsys):
+def test_imported_runs_are_gated_on_the_metrics_of_their_files(names, capsys):
     assert call(["gate", "--baseline", names[0], "--run", names[1]]) == EXIT_GATE
-    said = capsys.readouterr().out
-    assert "2.000" in said and "REGRESSION" in said and NEVER in said and "cpu" not in said
+    output = capsys.readouterr().out
+    assert "2.000" in output and "REGRESSION" in output and NEVER in output and "cpu" not in output
     assert call(["gate", "--baseline", names[0], "--run", names[0]]) == EXIT_OK
 
 

@@ -1,4 +1,4 @@
-"""`--json`: what docs/json.md says, and nothing else on standard output."""
+"""`--json` prints the records of docs/json.md, and nothing else on standard output."""
 
 import json
 import os
@@ -63,16 +63,16 @@ def test_no_color_is_honoured_on_a_terminal(environ, coloured):
         stdout=theirs,
     )
     os.close(theirs)
-    told = b""
+    received = b""
     try:
         while part := os.read(ours, 4096):
-            told += part
+            received += part
     except OSError:  # the other end is closed
         pass
     os.close(ours)
     assert done.wait() == EXIT_OK
-    assert b"places" in told
-    assert (b"\x1b[" in told) is coloured
+    assert b"places" in received
+    assert (b"\x1b[" in received) is coloured
 
 
 def test_without_a_terminal_there_are_no_colours(stored):

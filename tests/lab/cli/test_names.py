@@ -1,4 +1,4 @@
-"""Names: what a wrong one is answered with, and how a shell completes them."""
+"""Misspelt names get suggestions, and a shell completes names."""
 
 import os
 import subprocess
@@ -30,9 +30,9 @@ from streamlab.workloads.name_suggestions import suggest_names
 )
 def test_a_misspelt_name_gets_a_suggestion_and_no_list(words, suggested, capsys):
     assert call(words) == EXIT_USER_ERROR
-    told = capsys.readouterr().err
-    assert suggested in told
-    assert told.count(",") < 8, "no list of all"
+    errors = capsys.readouterr().err
+    assert suggested in errors
+    assert errors.count(",") < 8, "no list of all"
 
 
 def test_a_misspelt_run_or_dataset_gets_a_suggestion(stored_run, dataset, capsys):
@@ -59,7 +59,7 @@ def completed(*words):
     return [(item.value, item.type) for item in found]
 
 
-def test_names_of_what_there_is_are_completed(dataset, tmp_path):
+def test_existing_names_are_completed(dataset, tmp_path):
     (tmp_path / "runs" / "20260101-mine").mkdir(parents=True)
     (tmp_path / "runs" / "20260101-mine" / "run.json").write_text("{}")
     assert completed("rep") == [("report", "plain")]

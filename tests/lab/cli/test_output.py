@@ -72,7 +72,7 @@ def test_the_process_ends_without_a_word(tmp_path):
     assert (done.returncode, done.stderr) == (EXIT_CLOSED_PIPE, b"")
 
 
-def test_what_a_workload_prints_is_not_on_standard_output(tmp_path, capsys):
+def test_output_of_a_workload_is_not_on_standard_output(tmp_path, capsys):
     path = user_file(tmp_path)
     path.write_text(PRINTS + path.read_text())
     assert call(["plan", str(path), "-w", "2"]) == EXIT_OK
@@ -91,7 +91,7 @@ BASE = replace(BASE, program=replace(BASE.program, depends=depends))
 """
 
 
-def test_what_a_program_prints_is_not_on_standard_output(tmp_path, capsys):
+def test_output_of_a_program_is_not_on_standard_output(tmp_path, capsys):
     path = user_file(tmp_path, more=SAYING)
     assert call(["plan", str(path), "-w", "2"]) == EXIT_OK
     out, err = capsys.readouterr()

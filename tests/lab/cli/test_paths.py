@@ -31,8 +31,8 @@ def begun(tmp_path, monkeypatch):
 @pytest.mark.some(1)
 @pytest.mark.parametrize("reference", ["mine.py", "mine:WORKLOAD"])
 def test_a_run_is_stored_where_the_command_began(begun, capsys, monkeypatch, reference):
-    asked = ["--events", "20000", "--engine", "reference", "-q"]
-    assert call(["run", reference, *asked]) == EXIT_OK, capsys.readouterr()
+    arguments = ["--events", "20000", "--engine", "reference", "-q"]
+    assert call(["run", reference, *arguments]) == EXIT_OK, capsys.readouterr()
     run_dir = Path(capsys.readouterr().out.splitlines()[-1])
     assert run_dir.parent == begun / "lab_runs" and (run_dir / "run.json").exists()
     assert (begun / "lab_data").is_dir()
@@ -59,8 +59,8 @@ def test_a_matrix_and_its_files_are_found_where_the_command_began(begun, capsys)
 def test_a_table_is_found_where_the_command_began(begun, capsys):
     (begun / "table.csv").write_text("t,kind,v\n1,value,2\n")
     columns = ["--columns", "ts=t,kind=kind,value=v"]
-    asked = ["--workload", "mine.py", "--file", "*.csv", *columns]
-    assert call(["data", "import", "table", *asked]) == EXIT_OK, capsys.readouterr()
+    arguments = ["--workload", "mine.py", "--file", "*.csv", *columns]
+    assert call(["data", "import", "table", *arguments]) == EXIT_OK, capsys.readouterr()
     assert (begun / "lab_data").is_dir()
 
 

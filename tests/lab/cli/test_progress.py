@@ -1,4 +1,4 @@
-"""What long commands print on standard error that is no terminal: lines with the time that is left."""
+"""Progress of long commands without a terminal: lines on standard error with the remaining time."""
 
 from io import StringIO
 

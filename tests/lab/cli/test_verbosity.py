@@ -1,4 +1,4 @@
-"""What `lab run` prints for a trial, also with `-q` and `-v`."""
+"""The output of `lab run` for a trial, also with `-q` and `-v`."""
 
 import pytest
 
@@ -7,31 +7,31 @@ from streamlab.lab.cli.progress import LINES_SHOWN, outcome_of
 from tests.results.records import trial_row
 
 
-def test_quiet_tells_only_problems_and_the_run_directory(matrix, capfd):
+def test_quiet_prints_only_problems_and_the_run_directory(matrix, capfd):
     assert call(["run", "-q", str(matrix(["correct", "lose"]))]) == EXIT_WRONG_OUTPUT
-    told = capfd.readouterr()
-    assert len(told.out.splitlines()) == 1 and told.out.strip().endswith("-m")
-    lines = told.err.splitlines()
+    printed = capfd.readouterr()
+    assert len(printed.out.splitlines()) == 1 and printed.out.strip().endswith("-m")
+    lines = printed.err.splitlines()
     assert "event_window@small/fake/lose" in lines[0] and "wrong_output" in lines[0]
-    assert "fake/correct" not in told.err
+    assert "fake/correct" not in printed.err
 
 
-def test_verbose_tells_what_each_trial_cost(matrix, capfd):
+def test_verbose_states_the_cost_of_each_trial(matrix, capfd):
     assert call(["run", "--verbose", str(matrix(["correct"]))]) == EXIT_OK
-    told = capfd.readouterr().err
-    assert "    timed part " in told and ", CPU " in told and ", RSS " in told
-    assert "    log: " in told
+    errors = capfd.readouterr().err
+    assert "    timed part " in errors and ", CPU " in errors and ", RSS " in errors
+    assert "    log: " in errors
 
 
-def test_verbose_tells_plan_and_counters_where_an_engine_has_them(dataset, tmp_path, capfd):
+def test_verbose_prints_plan_and_counters_if_an_engine_has_them(dataset, tmp_path, capfd):
     path = tmp_path / "m.toml"
     path.write_text(
         f'[[workload]]\nname = "event_window"\ndataset = "{dataset[:12]}"\n'
         '[[engine]]\nname = "multicore"\nvariants = ["dgs"]\nworkers = [1]\n'
     )
     assert call(["run", "-v", str(path)]) == EXIT_OK
-    told = capfd.readouterr().err
-    assert "    plan: " in told and "    counters: " in told
+    errors = capfd.readouterr().err
+    assert "    plan: " in errors and "    counters: " in errors
 
 
 def test_one_cannot_have_both(matrix, capfd):

@@ -158,9 +158,9 @@ def test_a_task_manager_that_dies_is_replaced_and_nothing_is_lost_or_twice(
     query, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("LAB_CLUSTERS", str(tmp_path / "clusters"))
-    found = workload(query)
+    subject = workload(query)
     # Several seconds of work, in which a checkpoint completes.
-    data = generate_input(found, found.params({}), 10_000_000, seed=1)
+    data = generate_input(subject, subject.params({}), 10_000_000, seed=1)
     with cluster(tmp_path, "flink", "--workers", "3") as jobmanager:
         options = {"jobmanager": jobmanager, "checkpoint_ms": 100, "warm_up_rounds": 0}
         task = task_of(query, data, tmp_path, "automatic", workers=2, options=options)
@@ -173,4 +173,4 @@ def test_a_task_manager_that_dies_is_replaced_and_nothing_is_lost_or_twice(
             os.kill(prepared.placement().processes[0], signal.SIGKILL)
             assert running.result().events == task.dataset.events
             assert checkpoints(jobmanager, job, "restored") >= 1
-            assert_equal(found.oracle(data), prepared.answer(), found.output)
+            assert_equal(subject.oracle(data), prepared.answer(), subject.output)

@@ -57,9 +57,9 @@ def installed(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_what_is_right_is_counted_and_what_is_refused_has_its_reason(installed, capsys):
-    asked = ("--workload", "wordcount", "--workload", "event_window", "--workload", "paircount")
-    assert call(["conform", "mine", *asked]) == EXIT_OK
+def test_right_cases_are_counted_and_refused_ones_have_a_reason(installed, capsys):
+    arguments = ("--workload", "wordcount", "--workload", "event_window", "--workload", "paircount")
+    assert call(["conform", "mine", *arguments]) == EXIT_OK
     head, row, refused, unsupported, why = capsys.readouterr().out.splitlines()
     assert head.split() == ["workload", "variant", "right", "refused", "wrong", "crash"]
     assert row.split() == ["event_window", "batch", "7", "1", "0", "0"]
@@ -72,15 +72,15 @@ def test_what_is_right_is_counted_and_what_is_refused_has_its_reason(installed, 
 
 def test_a_wrong_answer_is_shown_with_its_first_difference(installed, capsys):
     assert call(["conform", "wrong", "--workload", "event_window"]) == EXIT_WRONG_OUTPUT
-    said = capsys.readouterr().out
-    assert "wrong: an ordinary input (and " in said
-    assert "row 0: (ts=49, sum=" in said
+    output = capsys.readouterr().out
+    assert "wrong: an ordinary input (and " in output
+    assert "row 0: (ts=49, sum=" in output
 
 
 def test_a_case_that_takes_its_process_down_is_a_crash(installed, capsys):
     assert call(["conform", "mine", "--workload", "keyed_counter"]) == EXIT_ENGINE_FAILURE
-    said = capsys.readouterr().out
-    assert "crash: an ordinary input: its process ended with code 7" in said
+    output = capsys.readouterr().out
+    assert "crash: an ordinary input: its process ended with code 7" in output
 
 
 def test_as_json_every_case_has_its_state(installed, capsys):
@@ -91,16 +91,16 @@ def test_as_json_every_case_has_its_state(installed, capsys):
     assert len(one["cases"]) == 8
 
 
-def test_what_cannot_be_tried_is_a_user_error(installed, capsys):
-    for asked, said in (
+def test_an_impossible_case_is_a_user_error(installed, capsys):
+    for asked, message in (
         (["nosuch"], "no engine 'nosuch'"),
         (["mine", "--variant", "fast"], "engine mine has no variant 'fast'; there is batch"),
         (["mine", "--workload", "nosuch"], "no workload 'nosuch'"),
         (["mine", "--workload", "wordcount"], "supports none of these workloads"),
     ):
         assert call(["conform", *asked]) == EXIT_USER_ERROR
-        told = capsys.readouterr().err
-        assert said in told and "Traceback" not in told
+        errors = capsys.readouterr().err
+        assert message in errors and "Traceback" not in errors
 
 
 def session(pytester, *arguments):
@@ -110,8 +110,8 @@ def session(pytester, *arguments):
 
 
 def test_pytest_has_an_item_for_each_workload_of_an_engine(installed, pytester):
-    asked = ("--lab-workload", "event_window", "--lab-workload", "wordcount")
-    done = session(pytester, "-rs", "--lab-engine", "mine", *asked)
+    arguments = ("--lab-workload", "event_window", "--lab-workload", "wordcount")
+    done = session(pytester, "-rs", "--lab-engine", "mine", *arguments)
     done.assert_outcomes(passed=1, skipped=1)
     done.stdout.fnmatch_lines(["*no query for wordcount*"])
     done = session(pytester, "--lab-engine", "wrong", "--lab-workload", "event_window")

@@ -183,7 +183,7 @@ def test_cores_that_are_far_apart_are_seen(tmp_path, apart_ns, state):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_what_was_read_from_files_is_left_of_a_groups_memory(tmp_path, version):
+def test_file_pages_count_as_free_memory_of_a_group(tmp_path, version):
     group, names, mount = {
         1: (
             "3:memory:/job",
@@ -276,7 +276,7 @@ def test_the_compiler_is_judged_by_its_own_version(tmp_path, line, state):
     assert programs.compiler(machine(tmp_path, **seams)).state is state
 
 
-def test_a_container_engine_that_answers_is_told_from_one_that_is_only_installed(tmp_path):
+def test_an_answering_container_engine_differs_from_an_installed_one(tmp_path):
     seams = {"which": lambda name: "/usr/bin/podman" if name == "podman" else None}
     found = programs.container_engine(machine(tmp_path, **seams))
     assert found.state is State.WARN

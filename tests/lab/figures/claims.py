@@ -1,4 +1,4 @@
-"""What figures' claims came to, and the cells that figures plan."""
+"""Outcomes of the claims of figures, and the cells that figures plan."""
 
 from streamlab.lab.figures.registry import find
 from streamlab.lab.figures.systems import hollow

@@ -32,17 +32,19 @@ def announce(folder, monkeypatch, paper, code):
 def test_an_announced_figure_is_listed(tmp_path, monkeypatch, capsys):
     announce(tmp_path, monkeypatch, "mine", MADE.format(paper="mine"))
     assert call(["list", "figures"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "mine:1  t; available" in said and "viper:4a" in said
+    output = capsys.readouterr().out
+    assert "mine:1  t; available" in output and "viper:4a" in output
 
 
 @pytest.mark.parametrize("paper", BROKEN)
-def test_a_broken_one_is_told_and_the_others_are_there(paper, tmp_path, monkeypatch, capsys):
+def test_a_broken_figure_is_reported_and_the_others_are_listed(
+    paper, tmp_path, monkeypatch, capsys
+):
     code, why = BROKEN[paper]
     announce(tmp_path, monkeypatch, paper, code)
     assert call(["list", "figures"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert f"not usable: figures of '{paper}' (figures_of_{paper}) {why}" in said
-    assert "viper:4a" in said and "stretch:6" in said
+    output = capsys.readouterr().out
+    assert f"not usable: figures of '{paper}' (figures_of_{paper}) {why}" in output
+    assert "viper:4a" in output and "stretch:6" in output
     assert call(["figure", "nosuch:1"]) == EXIT_USER_ERROR
     assert why in capsys.readouterr().err

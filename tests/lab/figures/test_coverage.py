@@ -48,7 +48,7 @@ def test_a_part_stands_once_in_its_paper():
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ("Figure 1,partial,a.py,", "with the reason ''"),
         ("Figure 1,missing,,", "with the reason ''"),
@@ -59,11 +59,11 @@ def test_a_part_stands_once_in_its_paper():
         (",works,a.py,", "expected a name"),
     ],
 )
-def test_a_row_without_what_its_state_needs_is_an_error_with_its_line(tmp_path, row, said):
+def test_a_row_that_lacks_a_column_of_its_state_is_an_error_with_its_line(tmp_path, row, message):
     (tmp_path / "toy.csv").write_text(f"{HEADER}{row}\n", encoding="utf-8")
     with pytest.raises(ResultsError, match=r"toy\.csv, line 2: ") as error:
         read_coverage("toy", tmp_path)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_row_is_a_part_with_its_places(tmp_path):

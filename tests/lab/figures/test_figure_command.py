@@ -47,7 +47,7 @@ def again(done):
     return call_again, [str(run) for run in runs]
 
 
-def test_a_figure_runs_its_stages_draws_and_says_what_came_of_it(done):
+def test_a_figure_runs_its_stages_draws_and_prints_its_verdict(done):
     root, runs, said = done
     assert [run.name.partition("-")[2] for run in runs] == ["toy-1-rates", "toy-1-latency"]
     out = root / "out"
@@ -70,10 +70,10 @@ def test_a_figure_runs_its_stages_draws_and_says_what_came_of_it(done):
 def test_finished_runs_are_used_again_and_nothing_is_run(again, done, capsys, monkeypatch):
     figure, runs = again
     monkeypatch.setattr(progress, "LINE_EVERY_S", 0)
-    given = ["toy:1", "--run", runs[0], "--run", runs[1], "--format", "svg"]
-    assert figure(*given, "-q") == EXIT_OK
+    arguments = ["toy:1", "--run", runs[0], "--run", runs[1], "--format", "svg"]
+    assert figure(*arguments, "-q") == EXIT_OK
     assert capsys.readouterr().err == ""
-    assert figure(*given) == EXIT_OK
+    assert figure(*arguments) == EXIT_OK
     printed = capsys.readouterr().err
     assert "toy:1: judging the claims" in printed and "toy:1: drawing" in printed
     root, before, _ = done
@@ -89,11 +89,11 @@ def test_a_figure_with_the_same_stages_takes_the_runs_of_another(again):
 
 def test_the_svg_of_one_run_is_the_same_each_time(again, done):
     figure, runs = again
-    given = ("--run", runs[0], "--run", runs[1], "--format", "svg")
+    arguments = ("--run", runs[0], "--run", runs[1], "--format", "svg")
     root = done[0]
-    assert figure("toy:1", *given) == EXIT_OK
+    assert figure("toy:1", *arguments) == EXIT_OK
     first = (root / "again" / "toy-1.svg").read_bytes()
-    assert figure("toy:1", *given) == EXIT_OK
+    assert figure("toy:1", *arguments) == EXIT_OK
     assert (root / "again" / "toy-1.svg").read_bytes() == first
 
 
@@ -106,9 +106,9 @@ def test_a_run_with_other_options_is_refused(again, capsys):
 def test_a_run_of_the_wrong_stage_is_refused_with_the_cells_that_it_lacks(again, capsys):
     figure, runs = again
     assert figure("toy:1", "--run", runs[1], "--run", runs[0]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert "cannot serve toy:1, rates: it lacks 2 of 2 cells" in said
-    assert "event_window@small/reference/sequential/w1" in said
+    errors = capsys.readouterr().err
+    assert "cannot serve toy:1, rates: it lacks 2 of 2 cells" in errors
+    assert "event_window@small/reference/sequential/w1" in errors
 
 
 def test_more_runs_than_stages_are_refused(again, capsys):
@@ -133,13 +133,13 @@ def test_an_error_of_a_later_stage_leaves_the_run_of_the_first(again, monkeypatc
 def test_a_dry_run_shows_the_cells_and_runs_nothing(again, done, capsys):
     figure, _ = again
     assert figure("toy:1", "--workers", "1,2", "--dry-run") == EXIT_OK
-    said = capsys.readouterr().out
-    assert "event_window@small/multicore/dgs/w2/b4096  x3" in said
+    output = capsys.readouterr().out
+    assert "event_window@small/multicore/dgs/w2/b4096  x3" in output
     assert sorted((done[0] / "runs").iterdir()) == done[1]
 
 
 @pytest.mark.usefixtures("done")
-def test_what_a_figure_lacks_is_named_where_it_is_listed_and_when_it_is_asked_for(capsys):
+def test_the_missing_engine_of_a_figure_is_named_in_the_list_and_on_request(capsys):
     assert call(["list", "figures"]) == EXIT_OK
     said = capsys.readouterr().out
     assert "toy:1  a toy; available" in said
@@ -179,7 +179,7 @@ def test_a_quick_figure_indicates_in_what_is_printed_recorded_and_drawn(
 ):
     monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     out = tmp_path / "quick"
-    given = (
+    arguments = (
         "--quick",
         "--workers",
         "1",
@@ -190,7 +190,7 @@ def test_a_quick_figure_indicates_in_what_is_printed_recorded_and_drawn(
         "--out",
         str(out),
     )
-    assert call(["figure", "toy:1", *given, "--out", str(out)]) == EXIT_OK
+    assert call(["figure", "toy:1", *arguments, "--out", str(out)]) == EXIT_OK
     assert "toy:1: indicates: reproduced (quick lengths, 2 repe" in capsys.readouterr().out
     record = json.loads((out / "toy-1.json").read_text())
     assert (record["verdict"], record["indicates"]) == ("indication", "reproduced")

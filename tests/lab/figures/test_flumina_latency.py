@@ -114,7 +114,7 @@ def test_one_core_tells_nothing_of_growth(late):
     assert outcome.claims[0].outcome == NOT_JUDGED
 
 
-def test_a_tenth_is_taken_from_the_histogram_that_was_kept(late, row, make_run, tmp_path):
+def test_a_tenth_is_taken_from_the_stored_histogram(late, row, make_run, tmp_path):
     values = np.arange(1, 201, dtype=np.int64) * US
     made = Histogram(values_ns=values, counts=np.ones(200, dtype=np.int64), definition="due to out")
     assert percentile(made, 100) == 20 * US

@@ -17,7 +17,7 @@ from streamlab.lab.figures.verdict import INCONCLUSIVE, MET, MISSED, NOT_JUDGED,
 from streamlab.results.stats.estimates import Level, cell_median, ratio
 
 asked = PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1")
-blocked = asked.requiring(Need(what="cores", count=2, least=12))
+blocked = asked.requiring(Need(quantity="cores", count=2, least=12))
 LACK = "cores: 2, at least 12 needed"
 UP = math.inf
 
@@ -75,7 +75,7 @@ def test_without_a_number_nothing_is_judged(measured):
     assert found.reason == "it has no verified number"
 
 
-def test_what_is_blocked_is_not_judged_however_good_the_number_is():
+def test_a_blocked_claim_is_not_judged_however_good_the_number_is():
     found = judged(blocked.near(steady(2.37), 2.37, 2.37, 0.2, "x"))
     assert (found.outcome, found.reason, found.measured) == (NOT_JUDGED, LACK, "2.37 x")
 
@@ -102,7 +102,7 @@ def test_one_trial_is_drawn_and_not_judged():
     assert (found.reason, found.measured) == ("one trial: drawn, not judged", "1.3 x")
 
 
-def test_two_repetitions_decide_nothing_and_say_what_they_indicate():
+def test_two_repetitions_indicate_but_decide_nothing():
     found = judged(asked.shape(cell_median([1.3, 1.4]), 1.0, UP, "x"))
     assert (found.outcome, found.indicates, found.repetitions) == (INCONCLUSIVE, MET, 2)
     assert (found.low, found.high) == (None, None)
@@ -111,7 +111,7 @@ def test_two_repetitions_decide_nothing_and_say_what_they_indicate():
     )
 
 
-def test_what_does_not_vary_is_judged_by_one_trial_where_that_is_asked_for():
+def test_values_that_do_not_vary_are_judged_by_one_trial_on_request():
     (found,) = judge([asked.shape(cell_median([1.3]), 1.0, UP, "x")], fewest=1)
     assert found.indicates == MET
 
@@ -121,14 +121,14 @@ def test_what_does_not_vary_is_judged_by_one_trial_where_that_is_asked_for():
     [(1, None), (2, None), (0, "a: 0, at least 1 needed"), (None, "a: not recorded")],
 )
 def test_a_need_says_what_did_not_happen(seen, lack):
-    need = Need(what="a", count=seen)
+    need = Need(quantity="a", count=seen)
     assert need.shortfall == shortfalls([need, need]) == lack
     (found,) = judge([asked.requiring(need).shape(steady(1.3), 1.0, UP, "x")])
     assert found.outcome == (MET if lack is None else NOT_JUDGED)
     assert found.needs == (need,)
 
 
-def test_a_ratio_with_an_upper_bound_alone_is_not_said_to_be_at_least_0():
+def test_a_ratio_with_only_an_upper_bound_is_not_called_at_least_0():
     assert judged(asked.shape(steady(1.3), 0.0, 2.0, "x")).reason.startswith("at most 2 x; ")
     assert judged(asked.shape(steady(1.3), 1.0, 2.0, "x")).reason.startswith("at least 1 x and at ")
 
@@ -138,14 +138,14 @@ def test_an_inconclusive_claim_says_its_interval_and_how_many_repetitions_would_
     found = judged(asked.shape(noisy, 1.0, UP, "x"))
     assert found.outcome == INCONCLUSIVE
     assert found.low < 1 < found.high
-    wanted = repetitions_needed(noisy, (1.0, UP), 0.025)
-    assert f"; about {wanted} repetitions would decide" in found.reason
+    expected = repetitions_needed(noisy, (1.0, UP), 0.025)
+    assert f"; about {expected} repetitions would decide" in found.reason
     assert f"interval of 5 repetitions from {found.low:.3g} x to {found.high:.3g} x" in found.reason
-    again = cell_median([0.9, 1.3, 1.0, 1.2, 1.1] * (wanted // 5 + 1))
+    again = cell_median([0.9, 1.3, 1.0, 1.2, 1.1] * (expected // 5 + 1))
     assert judged(asked.shape(again, 1.0, UP, "x")).outcome == MET
 
 
-def test_what_lies_on_its_bound_is_never_told():
+def test_a_value_on_its_bound_is_never_reported():
     found = judged(asked.shape(cell_median([0.9, 1.0, 1.111, 0.95, 1.053]), 1.0, UP))
     assert f"even {MOST_REPETITIONS} repetitions would not decide" in found.reason
 

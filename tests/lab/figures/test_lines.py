@@ -57,7 +57,7 @@ PROGRAM = DGSProgram(
 '''
 
 
-def test_what_dependence_forks_and_joins_say_and_call_alone_is_the_parallelization():
+def test_dependence_forks_and_joins_alone_are_the_parallelization():
     code = _code(SOURCE)
     lines = SOURCE.splitlines()
     parallel = _parallel(ast.parse(SOURCE)) & code
@@ -90,5 +90,5 @@ def test_every_program_with_dgs_is_counted():
 
 
 def test_the_document_has_the_table_as_it_is_counted():
-    told = Path("docs/figures.md").read_text(encoding="utf-8")
-    assert "\n".join(table()) in told, "python -m streamlab.lab.figures.lines says otherwise"
+    text = Path("docs/figures.md").read_text(encoding="utf-8")
+    assert "\n".join(table()) in text, "python -m streamlab.lab.figures.lines says otherwise"

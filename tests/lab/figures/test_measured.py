@@ -1,11 +1,11 @@
-"""What a figure says of the machine that it was measured on."""
+"""The text of a figure on the machine of its measurement."""
 
 import json
 
 from streamlab.lab.figures.measurements import machine, troubles
 
 
-def test_the_load_and_every_kind_of_warning_stand_beside_a_figure(make_run, row):
+def test_the_load_and_every_kind_of_warning_are_shown_with_a_figure(make_run, row):
     warned = {"warnings": json.dumps(["load average 3.10 on 2 cores"]), "loadavg_before": 3.1}
     run = make_run(
         [
@@ -30,7 +30,7 @@ def test_the_load_and_every_kind_of_warning_stand_beside_a_figure(make_run, row)
     )
 
 
-def test_nothing_is_said_where_no_load_was_stored(make_run, row):
+def test_a_run_without_a_load_has_no_text_about_loads(make_run, row):
     assert machine([make_run([row("event_window", "multicore/dgs", 1, rate=1e6)])]) == ()
 
 

@@ -1,4 +1,4 @@
-"""How often verdicts are wrong under noise: never more than promised, and seldom for nothing.
+"""Error rates of verdicts under noise: within their promise, and few useless repetitions.
 
 A verdict is wrong when it is met, and the claim is truly missed, or the other way round; when it is
 of a figure, and another one than that of the same run without noise. Inconclusive is never wrong.

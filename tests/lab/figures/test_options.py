@@ -21,7 +21,7 @@ def test_sweeps_stop_at_the_cores(cores, instances):
     assert Options(cores=cores).instances == Options(cores=cores).within == instances
 
 
-def test_more_than_the_cores_are_run_when_asked_for_and_known_as_such():
+def test_more_workers_than_cores_run_on_request_and_are_marked():
     options = Options(cores=2, workers=(4, 1, 2, 2))
     assert options.instances == (1, 2, 4)
     assert options.within == (1, 2)
@@ -46,7 +46,7 @@ _OPTIONS = st.builds(
 
 
 @given(_OPTIONS)
-def test_a_run_remembers_what_it_was_made_for(options):
+def test_a_run_knows_its_program_and_input(options):
     text = stamp("stretch:6", "latency", options) + "[run]\n"
     assert parse_stamp(text) == ("stretch:6", "latency", options)
     tomllib.loads(text)

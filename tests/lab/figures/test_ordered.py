@@ -75,7 +75,7 @@ def test_figure_8_misses_growth_and_latency_apart(heuristics):
     assert outcomes(slow, "CT grows almost linearly") == {MET}
 
 
-def test_growth_beyond_the_paper_s_own_is_not_asked_for():
+def test_growth_beyond_that_of_the_paper_is_not_required():
     text = [c.text for c in find("ordered:8").outcome(
         Options(cores=16, workers=(1, 8, 16)), (EmptyRun(),)).claims]  # fmt: skip
     assert len([t for t in text if "almost linearly" in t]) == 5
@@ -108,7 +108,7 @@ def test_skew_that_stops_only_the_partitioned_queue_reproduces_figure_9(judge):
     assert outcome.draw().axes
 
 
-def test_skew_that_stops_nobody_or_the_hybrid_queue_contradicts_figure_9(judge):
+def test_skew_that_stops_no_queue_or_the_hybrid_queue_contradicts_figure_9(judge):
     nobody = skewed(judge, EVEN, EVEN, EVEN)
     assert outcomes(nobody, "loses speedup") == {MISSED}
     assert conclude(nobody.claims).verdict == CONTRADICTED
@@ -224,7 +224,7 @@ def test_reordering_is_measured_with_more_workers_than_cores_unless_chosen():
     assert {cell.workers for cell in cells_of("ordered:13", chosen)} == {1, 2, 8}
 
 
-def test_a_chosen_scale_makes_inputs_shorter_and_is_said(judge):
+def test_a_chosen_scale_makes_inputs_shorter_and_is_stated(judge):
     half = Options(cores=2, scale=0.5)
     usual, short = (cells_of("ordered:9", options)[0].entry.events for options in (TWO, half))
     assert short == usual // 2

@@ -61,7 +61,7 @@ figure_of_each = pytest.mark.parametrize("figure", FIGURES, ids=[figure.id for f
 
 
 @figure_of_each
-def test_every_claim_states_what_must_have_happened(outcomes, figure):
+def test_every_claim_states_its_preconditions(outcomes, figure):
     claims = outcomes(figure, EVERYTHING)
     assert claims
     for claim in claims:
@@ -78,10 +78,10 @@ def test_nothing_is_judged_where_nothing_happened(outcomes, figure):
 @figure_of_each
 def test_a_claim_whose_phenomenon_is_absent_is_not_judged(outcomes, figure):
     everything = outcomes(figure, EVERYTHING)
-    needed = {need.what for claim in everything for need in claim.needs}
+    needed = {need.quantity for claim in everything for need in claim.needs}
     for what in needed & ABSENT.keys():
         for before, claim in zip(everything, outcomes(figure, ABSENT[what]), strict=True):
-            if claim.outcome == NOT_COMPARABLE or what not in {n.what for n in before.needs}:
+            if claim.outcome == NOT_COMPARABLE or what not in {n.quantity for n in before.needs}:
                 continue
             assert claim.outcome == NOT_JUDGED
             assert what in claim.reason

@@ -68,7 +68,7 @@ def test_numbers_are_written_with_relation_and_unit():
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ("6,p,s,q,,2,1,ms,value,here", "low <= high"),
         ("6,p,s,q,,x,1,ms,value,here", "could not convert"),
@@ -76,9 +76,9 @@ def test_numbers_are_written_with_relation_and_unit():
         ("6,p,s,q,,1,1,ms,value,", "a source"),
     ],
 )
-def test_a_malformed_row_is_named(tmp_path, row, said):
+def test_a_malformed_row_is_named(tmp_path, row, message):
     (tmp_path / "bad.csv").write_text(f"{','.join(COLUMNS)}\n{row}\n")
-    with pytest.raises(ResultsError, match=rf"bad.csv, line 2: .*{said}"):
+    with pytest.raises(ResultsError, match=rf"bad.csv, line 2: .*{message}"):
         published("bad", tmp_path)
 
 
@@ -112,7 +112,7 @@ def test_a_claim_that_a_figure_lacks_or_whose_words_are_missing_is_named():
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ("1,c,t,p,s,,F,,nearly,,,,x", "a rule among near, at most"),
         ("1,c,t,p,s,,,,shape,,,,x", "a system"),
@@ -121,9 +121,9 @@ def test_a_claim_that_a_figure_lacks_or_whose_words_are_missing_is_named():
         ("1,c,t,p,s,,F,,shape,,,,x,more", "more values than the 13 columns"),
     ],
 )
-def test_a_malformed_claim_is_named(tmp_path, row, said):
+def test_a_malformed_claim_is_named(tmp_path, row, message):
     (tmp_path / "bad.csv").write_text(f"{','.join(CLAIM_COLUMNS)}\n{row}\n")
-    with pytest.raises(ResultsError, match=rf"bad.csv, line 2: .*{said}"):
+    with pytest.raises(ResultsError, match=rf"bad.csv, line 2: .*{message}"):
         published_claims("bad", tmp_path)
 
 

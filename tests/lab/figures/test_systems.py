@@ -99,7 +99,7 @@ def systems(tmp_path_factory):
     return found
 
 
-def test_what_a_paper_calls_by_an_engines_name_is_run_by_that_engine_or_absent(systems):
+def test_a_system_named_after_an_engine_runs_on_that_engine_or_is_absent(systems):
     for figure_id, side, _ in systems:
         words = f"{side.name} {side.source} {side.algorithm}".lower()
         named_engines = {engine for engine in ENGINES if engine in words}
@@ -167,7 +167,7 @@ def test_a_system_either_runs_here_or_is_absent():
 
 
 @pytest.mark.parametrize("sides", [(ONE, MISSING), (MISSING, ONE)])
-def test_what_another_algorithm_does_says_nothing_of_an_absent_opponent(sides):
+def test_another_algorithm_says_nothing_of_an_absent_opponent(sides):
     values = Level((2.0,) * 8)
     (here,) = judge([CLAIM.between(ONE, OTHER).at_least(values, 1.0, "x")])
     (claim,) = judge([CLAIM.between(*sides).at_least(values, 1.0, "x")])
@@ -183,13 +183,13 @@ def test_what_another_algorithm_does_says_nothing_of_an_absent_opponent(sides):
         NOT_COMPARABLE,
         "opponent absent: OL: nobody built it",
     )
-    lacking = CLAIM.between(*sides).requiring(Need(what="energy counters", count=0))
+    lacking = CLAIM.between(*sides).requiring(Need(quantity="energy counters", count=0))
     (claim,) = judge([lacking.at_least(values, 1.0, "x")])
     assert "in its place" not in claim.reason  # the number is not even of what the claim names
 
 
 def test_an_absent_opponent_says_more_than_a_lack_of_cores():
-    few = CLAIM.requiring(Need(what="cores", count=2, least=12))
+    few = CLAIM.requiring(Need(quantity="cores", count=2, least=12))
     (claim,) = judge([few.between(ONE, MISSING).at_least(None, 1.0)])
     assert "nobody built it" in claim.reason
     (claim,) = judge([few.of(ONE).at_least(None, 1.0)])
@@ -197,7 +197,7 @@ def test_an_absent_opponent_says_more_than_a_lack_of_cores():
     assert claim_line(claim).startswith("not judged: ")
 
 
-def test_the_record_names_both_sides_and_notes_say_what_they_are():
+def test_the_record_names_both_sides_and_notes_explain_them():
     (claim,) = judge([CLAIM.between(ONE, MISSING).at_least(None, 1.0)])
     notes = describe_systems([(claim.system, claim.opponent), (ONE, None)])
     assert notes == (

@@ -113,7 +113,7 @@ def test_a_verdict_stands_however_the_inconclusive_claims_turn_out(parts):
     assert found == (turned.pop() if len(turned) == 1 else INCONCLUSIVE)
 
 
-def test_what_is_inconclusive_still_says_what_the_numbers_indicate():
+def test_an_inconclusive_verdict_states_what_the_numbers_indicate():
     found = conclude([claim(SHAPE, INCONCLUSIVE, MISSED), claim(VALUE, MET)])
     assert (found.verdict, found.indicates) == (INCONCLUSIVE, CONTRADICTED)
     assert found.text == "inconclusive (indicates: contradicted)"
@@ -142,14 +142,14 @@ def test_one_trial_neither_reproduces_nor_contradicts(quick, value):
     assert (found.verdict, found.indicates, found.text) == (NOT_JUDGED, NOT_JUDGED, ONE_TRIAL)
 
 
-def test_the_reason_names_what_was_missed_and_what_cannot_be_compared():
+def test_the_reason_names_missed_and_incomparable_claims():
     wrong, left = judge(
         [
             PublishedClaim(text="VSN/SN", published="2.37 x", source="section 8.1").near(
                 cell_median([5.0, 5.0, 5.0]), 2.37, 2.37, 0.2, "x"
             ),
             PublishedClaim(text="t", published="p", source="s")
-            .requiring(Need(what="cores", count=2, least=12))
+            .requiring(Need(quantity="cores", count=2, least=12))
             .near(None, 1, 1, 0.1),
         ]
     )

@@ -1,3 +1,5 @@
+"""`lab gate --accept`: a listed regression passes until its date, up to its ratio."""
+
 from datetime import date
 
 import pytest
@@ -44,7 +46,7 @@ reason = "ordered output costs a merge"
 """
 
 
-def test_a_listed_regression_is_accepted_and_its_use_is_told(accepted):
+def test_a_listed_regression_is_accepted_and_its_use_is_reported(accepted):
     found = apply_accepted(report(), accepted(ENTRY), TODAY)
     assert found.lines[0].word is Verdict.ACCEPTED and not found.failed
     assert "accepted up to 1.1" in found.notes[0]
@@ -72,7 +74,7 @@ def test_an_entry_that_is_not_needed_changes_nothing(accepted):
     assert found.lines[0].word is Verdict.UNCHANGED and found.notes == []
 
 
-def test_an_entry_for_an_unknown_cell_is_told_and_loses_no_report(accepted):
+def test_an_entry_for_an_unknown_cell_is_reported_and_loses_no_report(accepted):
     found = apply_accepted(report(cell="wordcount/x"), accepted(ENTRY), TODAY)
     assert found.failed and found.lines == report(cell="wordcount/x").lines
     assert "[[accept]] 1: no cell matches 'event_window/*'" in found.notes[0]
@@ -89,15 +91,15 @@ def test_an_entry_for_no_cell_of_the_matrix_is_an_error_before_anything_is_measu
     command = ["gate", "--against", "HEAD", str(matrix), "--accept", str(accepted), *only]
     accepted.write_text(ENTRY.replace("event_window", "wordcount"))
     assert call(command) == EXIT_USER_ERROR
-    told = capsys.readouterr().err
-    assert "[[accept]] 1: no cell matches 'wordcount/*'; the matrix has event_window/" in told
+    errors = capsys.readouterr().err
+    assert "[[accept]] 1: no cell matches 'wordcount/*'; the matrix has event_window/" in errors
     accepted.write_text(ENTRY.replace("/*", "/*/w2/*"))  # not measured now, but of the matrix
     with pytest.raises(pytest.fail.Exception, match="measured"):
         call(command)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (("until_ratio = 1.10", "until_ratio = 0.9"), "until_ratio is 0.9"),
         (("reason =", "because ="), "reason is missing"),
@@ -105,8 +107,8 @@ def test_an_entry_for_no_cell_of_the_matrix_is_an_error_before_anything_is_measu
         (('"wall"', "3"), "metric is 3"),
     ],
 )
-def test_a_malformed_entry_names_the_key(accepted, change, told):
-    with pytest.raises(MatrixError, match=told):
+def test_a_malformed_entry_names_the_key(accepted, change, message):
+    with pytest.raises(MatrixError, match=message):
         accepted(ENTRY.replace(*change))
 
 

@@ -1,4 +1,4 @@
-"""The action gates a small repository: its steps run in a shell, as on the forge, with a `gh` that is a script."""
+"""The GitHub action gates a small repository: its steps run in a shell, with a script in place of `gh`."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ ACTION = Path(__file__).parents[3] / "action.yml"
 ROUNDS = 40_000
 PIP = "python -m pip install --no-deps --no-build-isolation --no-index --target {site} ."
 
-# Lists the comments in a folder, replaces one, or adds one.
+# A stand-in for `gh`: lists the comments in a folder, replaces one, or adds one.
 GH = """#!/bin/sh
 set -eu
 cd "$(dirname "$0")/../../comments"
@@ -37,7 +37,7 @@ PULL_REQUEST = {"event_name": "pull_request", "base_ref": "main", "event": {"num
 
 
 class Forge:
-    """A pull request of the repository, in an environment that sees the lab and can install more."""
+    """Runs the action on a pull request, in an environment that has the lab and can install packages."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,10 +52,10 @@ class Forge:
 
     def run(self, repo, github=PULL_REQUEST, **inputs):
         options = yaml.safe_load(ACTION.read_text())["inputs"]["options"]["default"]
-        given = {"matrix": repo.matrix.name, "lab": "stream-lab", "install": ""}
+        defaults = {"matrix": repo.matrix.name, "lab": "stream-lab", "install": ""}
         return run_action(
             ACTION,
-            {**given, "options": f"{options} --repetitions 4", **inputs},
+            {**defaults, "options": f"{options} --repetitions 4", **inputs},
             github=github,
             folder=self.folder,
             env={

@@ -1,4 +1,4 @@
-"""What one revision sends to another: fields come and go, and so do the types that have them."""
+"""Messages between revisions, whose fields and types may differ."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def arm(tmp_path):
     return run
 
 
-def test_an_arm_does_without_what_its_revision_does_not_know_of_a_stream(dataset):
+def test_an_arm_gets_only_the_fields_of_a_stream_that_its_revision_has(dataset):
     sent = fields_of(OracleJob(dataset=dataset))["dataset"]
     for stream in sent["streams"]:
         stream["of_a_later_revision"] = 5
@@ -71,7 +71,7 @@ def test_a_trial_and_its_oracle_leave_evidence_in_the_present_revision(arm, data
     assert judge(engine_trial(dataset=dataset), tmp_path, None).columns["status"] == "ok"
 
 
-def test_the_collector_of_an_arm_skips_what_the_lab_has_loaded(arm, dataset, tmp_path):
+def test_the_collector_of_an_arm_skips_the_objects_of_the_lab(arm, dataset, tmp_path):
     # A trial with the collector on from the start paused for 50 ms in each run of two seconds.
     (tmp_path / "sitecustomize.py").write_text("""
 import gc, sys

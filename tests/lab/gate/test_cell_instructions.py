@@ -30,7 +30,7 @@ ROUNDS = 40_000
         ([1000], [1050], Verdict.REGRESSION),
     ],
 )
-def test_a_change_must_be_clear_of_what_repeated_counts_differ_by(old, new, word):
+def test_a_change_must_exceed_the_difference_of_repeated_counts(old, new, word):
     assert count_line("a cell", old, new).word is word
 
 

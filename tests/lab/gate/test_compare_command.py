@@ -1,3 +1,5 @@
+"""`lab compare` and `lab gate --baseline` on stored runs: ratios, verdicts and exit codes."""
+
 import json
 import re
 
@@ -61,13 +63,13 @@ SLOWER = [rate / 1.1 for rate in RATES]
 INCLUDED = {"batch": 4096, "unit": "block", "origin": "memory", "also_timed": "nothing"}
 
 
-def test_compare_says_what_the_rates_include(stored, capsys):
+def test_compare_states_the_conditions_of_rates(stored, capsys):
     assert (
         call(["compare", stored("old", RATES, **INCLUDED), stored("new", SLOWER, **INCLUDED)])
         == EXIT_OK
     )
-    said = capsys.readouterr().out
-    assert f"- blocks of 4,096, from memory: {CELL}\n" in said
+    output = capsys.readouterr().out
+    assert f"- blocks of 4,096, from memory: {CELL}\n" in output
 
 
 def test_runs_whose_rates_include_other_things_are_refused(stored, capsys):
@@ -82,8 +84,8 @@ def test_runs_whose_rates_include_other_things_are_refused(stored, capsys):
 def test_compare_prints_ratios_and_writes_markdown_and_pictures(stored, tmp_path, capsys):
     arguments = ["compare", stored("old", RATES), stored("new", SLOWER)]
     assert call([*arguments, "--out", str(tmp_path / "out")]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "0.909" in said and "1.100" in said and said.count("worse") == 2
+    output = capsys.readouterr().out
+    assert "0.909" in output and "1.100" in output and output.count("worse") == 2
     written = {path.name for path in (tmp_path / "out").iterdir()}
     names = {
         f"ratios-{metric}.{kind}" for metric in ("throughput", "cpu") for kind in ("svg", "png")
@@ -93,18 +95,18 @@ def test_compare_prints_ratios_and_writes_markdown_and_pictures(stored, tmp_path
     assert CELL in (tmp_path / "out" / "ratios-cpu.svg").read_text()
 
 
-def test_compare_marks_and_greys_what_shows_no_difference(stored):
+def test_compare_marks_and_greys_lines_without_a_difference(stored):
     names = [stored("old", RATES), stored("same", RATES)]
-    said = CliRunner().invoke(compare, names, color=True).output
-    grey = [line for line in said.splitlines() if line.startswith("\x1b[2m")]
+    output = CliRunner().invoke(compare, names, color=True).output
+    grey = [line for line in output.splitlines() if line.startswith("\x1b[2m")]
     assert len(grey) == 2 and all("| ~ 1.000 " in line for line in grey)
-    assert "~: no difference is shown" in said
+    assert "~: no difference is shown" in output
 
 
 def test_tiny_ratios_are_written_as_their_inverse(stored, tmp_path):
     names = [stored("old", RATES), stored("new", [rate / 540 for rate in RATES])]
-    said = CliRunner().invoke(compare, [*names, "--out", str(tmp_path / "out")]).output
-    assert re.search(r"\| 540 \u00d7 slower +\| 5[34]\d - 54\d +\|", said) and "~" not in said
+    output = CliRunner().invoke(compare, [*names, "--out", str(tmp_path / "out")]).output
+    assert re.search(r"\| 540 \u00d7 slower +\| 5[34]\d - 54\d +\|", output) and "~" not in output
     assert "540 \N{MULTIPLICATION SIGN} slower" in (
         tmp_path / "out" / "ratios-throughput.svg"
     ).read_text(encoding="utf-8")
@@ -118,8 +120,8 @@ def test_compare_refuses_runs_of_other_hosts_and_force_marks_everything(stored, 
     assert "host.cpu_model is 'A fast one' in A, 'A slow one' in B" in capsys.readouterr().err
     out = tmp_path / "out"
     assert call(["compare", *names, "--force", "--out", str(out)]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert said.count("NOT COMPARABLE") == 2 and "host.cpu_model" in said
+    output = capsys.readouterr().out
+    assert output.count("NOT COMPARABLE") == 2 and "host.cpu_model" in output
     assert "NOT COMPARABLE" in (out / "compare.md").read_text()
     assert "NOT COMPARABLE" in (out / "ratios-cpu.svg").read_text()
 
@@ -130,46 +132,46 @@ UPDATED = {"memory_bytes": (8 << 30) - 150_000, "kernel": "6.6"}
 @pytest.mark.parametrize("command", ["compare", "gate"])
 def test_the_same_machine_after_an_update_is_compared_with_a_note(stored, capsys, command):
     names = [stored("old", RATES, host={"kernel": "6.1"}), stored("new", RATES, host=UPDATED)]
-    asked = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
-    assert call([command, *asked]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "host.kernel is '6.1' in A, '6.6' in B" in said and "host.memory_bytes is" in said
+    arguments = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
+    assert call([command, *arguments]) == EXIT_OK
+    output = capsys.readouterr().out
+    assert "host.kernel is '6.1' in A, '6.6' in B" in output and "host.memory_bytes is" in output
 
 
 @pytest.mark.parametrize("command", ["compare", "gate"])
 def test_half_a_core_is_not_compared_with_a_whole_one(stored, capsys, command):
     limits = [{"cpu_quota_cores": None}, {"cpu_quota_cores": 0.5}]
-    names = [stored(name, RATES, host=own) for name, own in zip("ab", limits, strict=True)]
-    asked = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
-    assert call([command, *asked]) == EXIT_USER_ERROR
+    names = [stored(name, RATES, host=host) for name, host in zip("ab", limits, strict=True)]
+    arguments = {"compare": names, "gate": ["--baseline", names[0], "--run", names[1]]}[command]
+    assert call([command, *arguments]) == EXIT_USER_ERROR
     assert "host.cpu_quota_cores is None in A, 0.5 in B" in capsys.readouterr().err
 
 
 def test_compare_lists_cells_of_other_settings_and_compares_the_rest(stored, tmp_path, capsys):
     for name, dataset in (("old", "d1"), ("new", "d2")):
-        own = {"cell": "other", "dataset": dataset, "fingerprint": dataset}
-        stored(name, RATES, **own)
+        columns = {"cell": "other", "dataset": dataset, "fingerprint": dataset}
+        stored(name, RATES, **columns)
         (tmp_path / name / "run.json").unlink()
         for number, rate in enumerate(RATES):
             row = {"cell": CELL, "status": "ok", "fingerprint": "f", "throughput_eps": float(rate)}
             more = {"dataset": "d", "repetition": number + 1, "order_index": 10 + number}
             store_trial(tmp_path / name, f"more{number}", row | more)
-        stored(name, RATES, **own)
+        stored(name, RATES, **columns)
     assert call(["compare", "old", "new"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "- dataset is 'd1' in A, 'd2' in B (other)" in said
-    assert f"| {CELL} | throughput" in said and "| other" not in said
-    assert "NOT COMPARABLE" not in said and "only in" not in said
+    output = capsys.readouterr().out
+    assert "- dataset is 'd1' in A, 'd2' in B (other)" in output
+    assert f"| {CELL} | throughput" in output and "| other" not in output
+    assert "NOT COMPARABLE" not in output and "only in" not in output
 
 
 def test_compare_takes_only_the_metrics_that_are_named(stored, capsys):
     names = [stored("old", RATES), stored("new", SLOWER)]
     assert call(["compare", *names, "--metric", "cpu"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "| cpu" in said and "| throughput" not in said
+    output = capsys.readouterr().out
+    assert "| cpu" in output and "| throughput" not in output
 
 
-def test_planted_work_is_told(stored, capsys):
+def test_planted_work_is_reported(stored, capsys):
     names = [stored("old", RATES), stored("new", SLOWER, planted_slowdown=0.1)]
     assert call(["compare", *names]) == EXIT_OK
     assert "new was run with 10% of planted busy work" in capsys.readouterr().out
@@ -214,46 +216,46 @@ def test_a_stored_run_is_gated_against_a_stored_baseline(
 ):
     stored("old", **{"rates": RATES} | old), stored("new", **{"rates": RATES} | new)
     assert call(["gate", "--baseline", "old", "--run", "new", *arguments.split()]) == code
-    said = capsys.readouterr().out
-    assert all(word in said for word in words), said
-    assert (BY_REFERENCE in said) == ("checked_by" in new)
+    output = capsys.readouterr().out
+    assert all(word in output for word in words), output
+    assert (BY_REFERENCE in output) == ("checked_by" in new)
 
 
 def test_a_gate_of_too_few_processes_is_inconclusive_in_every_form(stored, tmp_path, capsys):
     stored("old", RATES[:4]), stored("new", SLOWER[:4])
     files = {name: tmp_path / name for name in ("json", "junit", "markdown")}
-    asked = [word for name, path in files.items() for word in (f"--{name}", str(path))]
-    held = ["gate", "--baseline", "old", "--run", "new", *asked]
-    assert call(held) == EXIT_INCONCLUSIVE
-    for said in (capsys.readouterr().out, files["markdown"].read_text()):
-        assert "Gate INCONCLUSIVE: 2 of 2 in doubt" in said and "Gate passed" not in said
+    options = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    arguments = ["gate", "--baseline", "old", "--run", "new", *options]
+    assert call(arguments) == EXIT_INCONCLUSIVE
+    for text in (capsys.readouterr().out, files["markdown"].read_text()):
+        assert "Gate INCONCLUSIVE: 2 of 2 in doubt" in text and "Gate passed" not in text
         assert (
-            "have too few processes to fail" in said
-            and "2 comparisons need 5 processes per arm" in said
+            "have too few processes to fail" in text
+            and "2 comparisons need 5 processes per arm" in text
         )
     found = json.loads(files["json"].read_text())
     assert found["headline"] == "inconclusive"
     assert [line["doubtful"] for line in found["lines"]] == [True, True]
     assert 'name="headline" value="inconclusive"' in files["junit"].read_text()
-    assert call([*held, "--allow-inconclusive"]) == EXIT_OK
+    assert call([*arguments, "--allow-inconclusive"]) == EXIT_OK
     assert "INCONCLUSIVE" in capsys.readouterr().out
     stored("more-old", RATES[:5]), stored("more-new", RATES[:5])
-    assert call(["gate", "--baseline", "more-old", "--run", "more-new", *asked]) == EXIT_OK
+    assert call(["gate", "--baseline", "more-old", "--run", "more-new", *options]) == EXIT_OK
     assert json.loads(files["json"].read_text())["headline"] == "passed"
 
 
 def test_a_gate_of_unstable_cells_is_inconclusive_unless_they_are_advisory(stored, capsys):
     scattered = [1_000_000, 1_400_000, 800_000, 1_200_000, 700_000, 1_300_000]
     stored("old", scattered), stored("new", scattered[::-1])
-    held = ["gate", "--baseline", "old", "--run", "new"]
-    assert call(held) == EXIT_INCONCLUSIVE
-    said = capsys.readouterr().out
+    arguments = ["gate", "--baseline", "old", "--run", "new"]
+    assert call(arguments) == EXIT_INCONCLUSIVE
+    output = capsys.readouterr().out
     assert (
-        "2 of 2 gated comparisons are too noisy to exclude a change of 5 %" in said
-        and "quieter machine" in said
+        "2 of 2 gated comparisons are too noisy to exclude a change of 5 %" in output
+        and "quieter machine" in output
     )
-    assert call([*held, "--advisory", "wall"]) == EXIT_INCONCLUSIVE
-    assert call([*held, "--advisory", "wall", "--advisory", "cpu"]) == EXIT_OK
+    assert call([*arguments, "--advisory", "wall"]) == EXIT_INCONCLUSIVE
+    assert call([*arguments, "--advisory", "wall", "--advisory", "cpu"]) == EXIT_OK
 
 
 MATRIX = """
@@ -274,8 +276,8 @@ def test_a_baseline_of_another_host_is_refused_before_anything_is_measured(
     matrix.write_text(f'{MATRIX}variants = ["dgs"]\nworkers = [2]\nbatch = [4096]\n')
     before = sorted(tmp_path.iterdir())
     assert call(["gate", "--baseline", "old", str(matrix)]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert "this machine (B) cannot be gated against" in said and "host.cpu_model is" in said
+    errors = capsys.readouterr().err
+    assert "this machine (B) cannot be gated against" in errors and "host.cpu_model is" in errors
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -287,7 +289,7 @@ def test_cells_that_the_baseline_lacks_are_named_before_anything_is_measured(
     matrix.write_text(MATRIX)
     before = sorted(tmp_path.iterdir())
     assert call(["gate", "--baseline", "old", str(matrix)]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert "only in the matrix: event_window/multicore/dgs/w1/b" in said
-    assert f"old has {CELL}" in said and "--only" in said
+    errors = capsys.readouterr().err
+    assert "only in the matrix: event_window/multicore/dgs/w1/b" in errors
+    assert f"old has {CELL}" in errors and "--only" in errors
     assert sorted(tmp_path.iterdir()) == before

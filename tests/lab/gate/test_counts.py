@@ -1,3 +1,5 @@
+"""`lab gate --instructions`: counts of instructions against stored ones."""
+
 import json
 
 import pytest
@@ -27,7 +29,7 @@ def test_changes_beyond_the_floor_are_called_without_any_test():
     }
 
 
-def test_a_benchmark_that_is_gone_fails_and_a_new_one_does_not():
+def test_a_missing_benchmark_fails_and_a_new_one_does_not():
     lines = compare_counts(counts(gone=1, kept=1), counts(kept=1, new=1))
     assert {line.cell: line.word for line in lines} == {
         "gone": Verdict.BROKEN,
@@ -75,14 +77,14 @@ def file_of(tmp_path):
     return write
 
 
-def test_the_command_fails_on_a_regression_and_writes_what_it_is_asked_for(
+def test_the_command_fails_on_a_regression_and_writes_the_requested_files(
     file_of, tmp_path, capsys
 ):
     old, new = file_of("old.json", push=1_000_000), file_of("new.json", push=1_050_000)
     files = ["--junit", str(tmp_path / "j.xml"), "--markdown", str(tmp_path / "m.md")]
     assert call(["gate", "--instructions", new, "--baseline", old, *files]) == EXIT_GATE
-    said = capsys.readouterr().out
-    assert "1.050" in said and "1,000,000 -> 1,050,000" in said
+    output = capsys.readouterr().out
+    assert "1.050" in output and "1,000,000 -> 1,050,000" in output
     assert "<failure" in (tmp_path / "j.xml").read_text()
     assert "Gate FAILED" in (tmp_path / "m.md").read_text()
     assert call(["gate", "--instructions", old, "--baseline", old]) == EXIT_OK
@@ -100,7 +102,7 @@ def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, caps
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "give --against"),
         (["--against", "HEAD", "--instructions", "x"], "different gates"),
@@ -112,6 +114,6 @@ def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, caps
         (["--against", "HEAD", "m.toml", "--build", "make"], "--build requires --repo"),
     ],
 )
-def test_what_cannot_be_gated_is_a_user_error(arguments, told, capsys):
+def test_an_impossible_gate_is_a_user_error(arguments, message, capsys):
     assert call(["gate", *arguments]) == EXIT_USER_ERROR
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

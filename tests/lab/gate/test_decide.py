@@ -1,3 +1,5 @@
+"""The decision of a gate on made-up trials: two stages, faults, advisory metrics."""
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -103,7 +105,7 @@ def test_a_wrong_answer_fails_whatever_the_time(rng):
     assert line.note == "new: wrong_output: 2 missing"
 
 
-def test_a_cell_that_is_gone_is_broken(rng):
+def test_a_missing_cell_is_broken(rng):
     (line,) = decide((trials(rng), []))
     assert line.word is Verdict.BROKEN and "no trial" in line.note
 
@@ -122,7 +124,7 @@ def test_a_wrong_answer_in_the_second_stage_fails_too(rng):
         ("crash", "crash", Verdict.NO_NUMBER),
     ],
 )
-def test_what_the_old_arm_did_not_have_cannot_fail(rng, old, new, word):
+def test_cells_and_metrics_that_the_old_arm_lacks_cannot_fail(rng, old, new, word):
     (line,) = decide([trials(rng) if side == "ok" else bad(side, "why") for side in (old, new)])
     assert line.word is word and not line.fails
 

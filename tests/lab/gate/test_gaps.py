@@ -1,4 +1,4 @@
-"""What a revision's files lack is named with its remedy: submodules and nested clones."""
+"""Files that a revision lacks are named with the remedy: submodules and nested clones."""
 
 import shutil
 
@@ -44,9 +44,9 @@ def test_a_whole_checkout_lacks_nothing(repo, tmp_path):
 
 def test_a_submodule_is_named_until_it_is_checked_out(repo, part, tmp_path):
     add_submodule(repo, part, "crunch/part")
-    folder, (said,) = gaps(repo, tmp_path)
-    assert "the submodule crunch/part is not checked out" in said
-    assert "`git submodule update --init &&`" in said
+    folder, (gap,) = gaps(repo, tmp_path)
+    assert "the submodule crunch/part is not checked out" in gap
+    assert "`git submodule update --init &&`" in gap
     git(folder, *LOCAL, "submodule", "update", "--init", "-q")
     assert find_gaps(folder, repo.folder) == ()
 
@@ -59,11 +59,11 @@ def test_a_submodule_of_a_submodule_is_named(repo, part, tmp_path):
     add_submodule(repo, part)
     folder, _ = gaps(repo, tmp_path)
     git(folder, *LOCAL, "submodule", "update", "--init", "-q")
-    (said,) = find_gaps(folder, repo.folder)
-    assert "the submodule part/inner is not checked out" in said and "--init --recursive" in said
+    (gap,) = find_gaps(folder, repo.folder)
+    assert "the submodule part/inner is not checked out" in gap and "--init --recursive" in gap
 
 
-def test_settings_and_hooks_of_the_user_do_not_change_what_is_checked_out(repo, part, tmp_path):
+def test_settings_and_hooks_of_the_user_do_not_change_the_checkout(repo, part, tmp_path):
     add_submodule(repo, part)
     settings = ("submodule.recurse", "true"), ("color.ui", "always"), ("status.short", "true")
     for name, value in (*settings, ("core.hooksPath", str(tmp_path / "hooks"))):
@@ -74,16 +74,16 @@ def test_settings_and_hooks_of_the_user_do_not_change_what_is_checked_out(repo, 
         hook.write_text("#!/bin/sh\nexit 1\n")
         hook.chmod(0o755)
     repo.works(2)
-    _, (said,) = gaps(repo, tmp_path)
-    assert "the submodule part is not checked out" in said
+    _, (gap,) = gaps(repo, tmp_path)
+    assert "the submodule part is not checked out" in gap
 
 
 def test_a_nested_clone_that_was_committed_is_no_submodule(repo, part, tmp_path):
     git(repo.folder, "clone", "-q", str(part), "nested")
     git(repo.folder, "add", "nested")
     repo.commit("By mistake")
-    _, (said,) = gaps(repo, tmp_path)
-    assert "nested is a nested clone" in said and "git submodule add URL nested" in said
+    _, (gap,) = gaps(repo, tmp_path)
+    assert "nested is a nested clone" in gap and "git submodule add URL nested" in gap
 
 
 @pytest.mark.parametrize("clone", ["clone", "empty", "worktree"])
@@ -114,7 +114,7 @@ def test_changes_inside_a_submodule_are_reported_and_its_commit_is_taken(repo, p
     assert revision.left_out == ("uncommitted changes in the submodule part are in neither arm",)
 
 
-def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
+def test_missing_files_of_a_failed_build_are_named(repo, part, tmp_path):
     add_submodule(repo, part)
     git(repo.folder, "clone", "-q", str(part), "nested")
     with (

@@ -1,4 +1,4 @@
-"""What an arm imports is its revision's source, or the gate has no verdict."""
+"""An arm imports the source of its revision, or the gate has no verdict."""
 
 import ctypes
 import shutil
@@ -158,8 +158,10 @@ def test_a_library_of_the_checkout_that_an_arm_loads_is_found(tmp_path):
 
 def test_arms_that_load_the_same_code_are_reported(arms):
     files = [loaded(arm) for arm in arms]
-    said = check_different(*files, arms, ["README.md"])
-    assert said is not None and "both arms load the same code" in said and "(README.md)" in said
+    reason = check_different(*files, arms, ["README.md"])
+    assert (
+        reason is not None and "both arms load the same code" in reason and "(README.md)" in reason
+    )
     assert check_different(*files, arms, []) is None
     (arms[1].path[0] / NATIVE).write_text("new")
     assert check_different(*files, arms, ["README.md"]) is None

@@ -1,4 +1,4 @@
-"""Builds of the gate that do not come to their end."""
+"""Builds of the gate that are interrupted."""
 
 import fcntl
 import os

@@ -24,7 +24,7 @@ def work(load=None):
 
 @dataclass(frozen=True, kw_only=True)
 class Scripted(Bench):
-    """A bench whose new arm's trials have a status by cell; it records what it runs."""
+    """A bench whose new arm has a status for each cell; it records the trials that it runs."""
 
     statuses: dict = field(default_factory=dict)
     order: list = field(default_factory=list)

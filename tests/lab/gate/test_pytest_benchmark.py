@@ -39,8 +39,8 @@ def refused(tmp_path, capsys):
 def test_one_file_a_side_is_shown_and_is_inconclusive(tmp_path, capsys):
     old, new = bench_file(tmp_path, "old", push=1.0), bench_file(tmp_path, "new", push=2.0)
     assert gate(new, old) == EXIT_INCONCLUSIVE
-    said = capsys.readouterr().out
-    assert "2.000" in said and "INCONCLUSIVE: 1 of 1" in said and "one file each" in said
+    output = capsys.readouterr().out
+    assert "2.000" in output and "INCONCLUSIVE: 1 of 1" in output and "one file each" in output
 
 
 def test_several_files_a_side_gate(tmp_path, capsys):
@@ -49,11 +49,11 @@ def test_several_files_a_side_gate(tmp_path, capsys):
         bench_file(tmp_path, f"new{k}", push=1.1 + k / 1000, pop=1.0 + k / 999)
     sides = ["--pytest-benchmark", str(tmp_path / "new*"), "--baseline", str(tmp_path / "old*")]
     assert call(["gate", *sides]) == EXIT_GATE
-    said = capsys.readouterr().out
-    assert said.count("REGRESSION") == 1 and "Gate FAILED: 1 of 2" in said
+    output = capsys.readouterr().out
+    assert output.count("REGRESSION") == 1 and "Gate FAILED: 1 of 2" in output
 
 
-def test_a_benchmark_that_is_gone_from_the_new_files_fails(tmp_path, capsys):
+def test_a_benchmark_missing_from_the_new_files_fails(tmp_path, capsys):
     old, new = bench_file(tmp_path, "o", a=1.0, b=1.0), bench_file(tmp_path, "n", a=1.0)
     assert gate(new, old) == EXIT_GATE
     assert "new: no trial" in capsys.readouterr().out
@@ -143,7 +143,7 @@ def test_other_tools_files_are_named_as_such(tmp_path, refused, tool):
 
 
 @pytest.mark.parametrize("content", [b"", b"goos: linux", b"\xff\xfe\x00", b"[" * 100_000, b"\x80"])
-def test_what_is_no_json_is_refused_by_name(tmp_path, refused, content):
+def test_a_file_that_is_no_json_is_refused_by_name(tmp_path, refused, content):
     file = tmp_path / "odd.json"
     file.write_bytes(content)
     assert "odd.json: cannot be read as JSON" in refused(file)

@@ -1,4 +1,4 @@
-"""What `lab gate --against` refuses before it builds anything, each with exit code 2."""
+"""Errors of `lab gate --against` before it builds anything, each with exit code 2."""
 
 import shutil
 import sys
@@ -25,7 +25,7 @@ class OutsideEngine(FakeEngine):
 
 @pytest.fixture
 def outside(tmp_path, monkeypatch):
-    """An engine that is installed beside the lab, as a user's own is; returns its module's path."""
+    """Install a user's engine in the environment of the lab; return the path of its module."""
     module = tmp_path / "installed" / "outside_engine.py"
     facts = tmp_path / "installed" / "outside-1.0.dist-info"
     facts.mkdir(parents=True)
@@ -89,7 +89,7 @@ def test_every_engine_and_workload_of_the_tree_is_let_through():
         ("HEAD", {"PATH": "/nowhere"}, "git ls-files"),
     ],
 )
-def test_what_cannot_be_built_is_one_sentence(
+def test_an_impossible_build_is_one_sentence(
     checked_out, tmp_path, revision, env, named, monkeypatch, capsys
 ):
     path, data = matrix(tmp_path, "fake"), tmp_path / "data"

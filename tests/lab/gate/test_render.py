@@ -1,3 +1,5 @@
+"""The verdict of a gate as text, Markdown and JUnit."""
+
 from xml.etree import ElementTree
 
 import numpy as np
@@ -30,7 +32,7 @@ LINES = [
 REPORT = GateReport(old="main", new="branch", rule="two stages", lines=LINES, notes=["logs: here"])
 
 
-def test_the_text_has_the_numbers_and_says_what_failed():
+def test_the_text_has_the_numbers_and_the_failures():
     text = as_text(REPORT)
     assert text.startswith("Gate FAILED: 2 of 5")
     for part in ("1.123", "1.100 - 1.150", "1.200", "2.0 %", "1.3 %", "logs: here", "main"):
@@ -96,8 +98,8 @@ def test_a_failure_counts_more_than_a_doubt_and_a_doubt_more_than_the_rest(words
 
 def test_a_gate_that_compared_nothing_says_so_with_a_remedy():
     report = GateReport(old="a", new="b", rule="r", lines=[])
-    (said,) = doubt_notes(report, one_stage=False)
-    assert "nothing was compared" in said and "select cells" in said
+    (doubt,) = doubt_notes(report, one_stage=False)
+    assert "nothing was compared" in doubt and "select cells" in doubt
     assert as_text(report).startswith("Gate INCONCLUSIVE: nothing was compared")
 
 
@@ -119,7 +121,7 @@ def test_junit_counts_failures_and_skips_and_escapes_words(tmp_path):
     assert cases["a/b", "cpu"].find("failure") is None
 
 
-def test_a_summary_is_appended_to_what_is_there(tmp_path):
+def test_a_summary_is_appended_to_an_existing_one(tmp_path):
     path = tmp_path / "summary.md"
     path.write_text("# Job\n")
     write_report(REPORT, "markdown", path)
@@ -138,16 +140,16 @@ def test_with_as_many_outputs_chance_moves_the_tail_by_a_tenth(quantile, needed)
     assert beyond.std() / beyond.mean() == pytest.approx(expected, rel=0.05)
 
 
-def told(*, outputs, offered=1000.0):
+def tail_notes(*, outputs, offered=1000.0):
     trials = [TrialResult(latency_count=n, offered_eps=offered) for n in (outputs, outputs + 1)]
     pair = Pair(old=trials[:1], new=trials[1:])
     return list(describe_outputs({"a/cell": pair}, [METRICS["wall"], METRICS["p99"]]))
 
 
-def test_what_a_quantile_needs_is_stated_with_the_remedy():
-    (words,) = told(outputs=2500)
+def test_the_outputs_that_a_quantile_needs_are_stated_with_the_remedy():
+    (words,) = tail_notes(outputs=2500)
     assert "a/cell: p99 needs 10,000 outputs" in words and "a trial has 2,500" in words
     assert words.endswith("increase window_s or the rate 4 times")
-    (words,) = told(outputs=10_000)
+    (words,) = tail_notes(outputs=10_000)
     assert words.endswith("a trial has 10,000")
-    assert told(outputs=2500, offered=None) == []
+    assert tail_notes(outputs=2500, offered=None) == []

@@ -53,10 +53,10 @@ def test_a_commit_with_ten_times_the_work_fails(repo, capsys):
 def test_a_revision_that_pip_builds_passes_against_itself(repo, capsys):
     # On a busy machine the cell may be unstable; a difference it must not have.
     code = gate(repo, "--build", PIP, "--allow-inconclusive")
-    said = capsys.readouterr()
-    assert code == EXIT_OK, said
-    assert said.err.count(f"building main ({git(repo.folder, 'rev-parse', 'HEAD')[:12]}") == 1
-    assert "| cpu " in said.out and "REGRESSION" not in said.out
+    printed = capsys.readouterr()
+    assert code == EXIT_OK, printed
+    assert printed.err.count(f"building main ({git(repo.folder, 'rev-parse', 'HEAD')[:12]}") == 1
+    assert "| cpu " in printed.out and "REGRESSION" not in printed.out
 
 
 @pytest.mark.full
@@ -91,7 +91,7 @@ def test_the_documented_commands_pass(repo, monkeypatch):
         assert call(words) in (EXIT_OK, EXIT_INCONCLUSIVE), command
 
 
-def test_a_build_that_fails_shows_the_end_of_what_it_said(repo, capsys):
+def test_a_failed_build_shows_the_end_of_its_output(repo, capsys):
     build = "read line || echo 'no input'; echo 'widget.h: no such file' >&2; exit 3"
     assert gate(repo, "--build", build) == EXIT_USER_ERROR
     err = capsys.readouterr().err
@@ -130,14 +130,14 @@ def test_an_interrupted_build_is_ended_with_all_that_it_started(repo, tmp_path):
     assert git(repo.folder, "worktree", "list").count("\n") == 0
 
 
-def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, tmp_path):
+def test_uncommitted_changes_are_measured_as_a_commit_and_reported(repo, tmp_path):
     repo.works(3 * ROUNDS)
     revisions = (resolve(repo.folder, "main"), commit_working_tree(repo.folder))
     with repo.arms(tmp_path) as arms:
         texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in arms]
     assert f"ROUNDS = {ROUNDS}\n" in texts[0] and f"ROUNDS = {3 * ROUNDS}\n" in texts[1]
-    told = revision_notes(repo.folder, revisions, plant=0, logs=tmp_path)[0]
-    assert "the gate measures commits" in told and revisions[1].commit[:12] in told
+    note = revision_notes(repo.folder, revisions, plant=0, logs=tmp_path)[0]
+    assert "the gate measures commits" in note and revisions[1].commit[:12] in note
     same = revision_notes(repo.folder, (revisions[0],) * 2, plant=0, logs=tmp_path)
     assert "both revisions have the same files" in same[0] and "commits" not in " ".join(same)
 
@@ -165,9 +165,7 @@ def test_arms_share_no_cache_of_compiled_code(repo, tmp_path):
             )
 
 
-def test_an_engine_that_is_installed_beside_the_repository_is_refused(
-    repo, tmp_path, capsys, monkeypatch
-):
+def test_an_engine_installed_outside_the_repository_is_refused(repo, tmp_path, capsys, monkeypatch):
     installed = tmp_path / "installed"
     facts = installed / "elsewhere-1.0.dist-info"
     facts.mkdir(parents=True)
@@ -305,7 +303,7 @@ def test_a_workload_outside_the_repository_is_refused(repo, tmp_path, capsys):
 
 
 @pytest.mark.full
-def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo, capsys):
+def test_a_cell_of_only_the_new_revision_is_reported_and_compares_nothing(repo, capsys):
     git(repo.folder, "checkout", "-q", "--orphan", "bare")
     git(repo.folder, "rm", "-rqf", "--cached", ".")
     git(repo.folder, "commit", "-q", "--allow-empty", "-m", "Nothing yet")
@@ -328,7 +326,7 @@ def test_a_cell_that_only_the_new_revision_has_is_told_and_compares_nothing(repo
         ),
     ],
 )
-def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, reference, capsys):
+def test_a_reference_of_only_the_new_revision_is_reported_as_added(repo, reference, capsys):
     path = reference if reference.endswith(".py") else reference.split(":")[0].replace(".", "/")
     (repo.folder / "fresh").mkdir()
     repo.has_workload(f"{path.removesuffix('.py')}.py", "mine")
@@ -341,7 +339,7 @@ def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, refer
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--against", "nowhere"], "--against 'nowhere' is not a revision of"),
         (
@@ -357,10 +355,10 @@ def test_a_reference_that_only_the_new_revision_has_is_told_as_added(repo, refer
         (["--baseline", "old"], "--repo requires --against"),
     ],
 )
-def test_what_cannot_be_gated_is_one_sentence(repo, arguments, told, capsys):
+def test_an_impossible_gate_is_one_sentence(repo, arguments, message, capsys):
     assert call(["gate", "--repo", ".", str(repo.matrix), *arguments]) == EXIT_USER_ERROR
     err = capsys.readouterr().err
-    assert told in err and "Traceback" not in err
+    assert message in err and "Traceback" not in err
 
 
 def test_a_gate_that_git_calls_from_a_hook_looks_at_its_own_folder(repo, tmp_path, monkeypatch):
@@ -451,7 +449,7 @@ def test_a_commit_is_checked_out_whole_whatever_its_repository_lacks(repo, tmp_p
     assert git(folder, "diff", "--name-only", "HEAD~", "HEAD") == "pyproject.toml"
 
 
-def test_the_lab_is_not_built_for_who_stands_in_another_repository(repo, capsys):
+def test_the_lab_is_not_built_from_another_repository(repo, capsys):
     assert call(["gate", "--against", "main", str(repo.matrix)]) == EXIT_USER_ERROR
     err = capsys.readouterr().err
     assert f"{repo.folder} is not the lab's source" in err and f"--repo {repo.folder}" in err

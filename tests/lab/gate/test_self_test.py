@@ -1,3 +1,5 @@
+"""`lab gate --self-test`: false alarms and detected slow-downs on made-up rounds of trials."""
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ QUICK = Rule(draws=200)
 
 
 def blocks(rng, count, *, sd, drift=0.0):
-    """Rounds of a machine with log-normal noise and a drift that all arms share."""
+    """Return made-up rounds of trials: log-normal noise, and a drift that all arms share."""
     n = 2 * TWO_STAGE.n
 
     def arm(slower):
@@ -47,8 +49,8 @@ def test_pairs_have_full_power_where_both_members_share_the_noise(rng):
 
     def arms():
         shared = np.exp(rng.normal(0, 0.5, n))
-        own = np.exp(rng.normal(0, 0.01, (3, n)))
-        return shared * own[0], shared * own[1], 1.1 * shared * own[2]
+        noise = np.exp(rng.normal(0, 0.01, (3, n)))
+        return shared * noise[0], shared * noise[1], 1.1 * shared * noise[2]
 
     rounds = [
         Block(same=(old, new), planted={"late": late})
@@ -56,11 +58,11 @@ def test_pairs_have_full_power_where_both_members_share_the_noise(rng):
     ]
     found = rate(rounds, cost_gate(QUICK, rng, PAIRED))
     assert (found.alarms, found.detected) == (0, {"late": 2})
-    apart = rate(rounds, cost_gate(QUICK, rng))
-    assert apart.detected == {"late": 0}
+    unpaired = rate(rounds, cost_gate(QUICK, rng))
+    assert unpaired.detected == {"late": 0}
 
 
-def test_statuses_are_called_in_both_stages_or_not_at_all():
+def test_a_worse_status_is_called_only_if_both_stages_show_it():
     n = TWO_STAGE.n
     ok, once, always = np.zeros(2 * n), np.repeat([0.0, 2.0], n), np.full(2 * n, 2.0)
     block = Block(same=(ok, ok), planted={"once": once, "always": always})
@@ -69,7 +71,7 @@ def test_statuses_are_called_in_both_stages_or_not_at_all():
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_every_plant_is_a_field_of_a_trial_and_is_meant_for_a_metric(experiment):
+def test_every_plant_is_a_field_of_a_trial_and_belongs_to_a_metric(experiment):
     assert len(expand(parse_matrix(experiment.matrix, "a test's matrix"))) == 1
     fields = {name for plant in experiment.plants.values() for name in plant}
     assert fields <= set(EngineTrial.__struct_fields__)

@@ -38,8 +38,8 @@ name = "{engine}"
 RULE = Rule(n=4)
 
 
-def said(words):
-    """Takes what the gate says of its progress; pytest shows it when a test fails."""
+def show_progress(words):
+    """Print the progress of the gate, which pytest shows when a test fails."""
     print(words)
 
 
@@ -52,12 +52,12 @@ def built(clone):
     with patch.context() as context:
         # Unoptimised code is built in a fraction of the time.
         context.setenv("SKBUILD_CMAKE_BUILD_TYPE", "Debug")
-        yield build_arm(clone, resolve(clone, "HEAD"), "old", said)
+        yield build_arm(clone, resolve(clone, "HEAD"), "old", show_progress)
 
 
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory):
-    """What is installed here, laid out as an arm: its packages and the built core."""
+    """The installed packages and the built core, in the folders of an arm."""
     site = tmp_path_factory.mktemp("arm") / "site"
     shutil.copytree(
         ROOT / "streamlab",
@@ -90,9 +90,9 @@ def bench(small, tmp_path):
     )
 
 
-def held(bench, old, new):
+def gate_report(bench, old, new):
     criteria = GateCriteria(metrics=[METRICS["cpu"]], advisory=frozenset(), rule=RULE)
-    return gate_arms(bench, old, new, criteria, said)
+    return gate_arms(bench, old, new, criteria, show_progress)
 
 
 @pytest.mark.full
@@ -120,7 +120,7 @@ def test_a_revision_against_itself_with_work_planted_fails(arm, bench, small):
     # The reference engine: a trial of it starts in a fifth of the time.
     bench = replace(bench, works=make_works(cells_of("reference"), {"event_window": small}))
     # The input is so small that noise could hide less than twenty times the work.
-    report = held(replace(bench, planted={"new": {"planted_slowdown": 20.0}}), arm, new)
+    report = gate_report(replace(bench, planted={"new": {"planted_slowdown": 20.0}}), arm, new)
     (line,) = report.lines
     assert line.word is Verdict.REGRESSION and report.failed
     assert line.ratio > 2 and line.first_ratio > 2
@@ -137,7 +137,7 @@ def test_a_revision_whose_answer_is_wrong_fails_and_is_not_timed(arm, bench, tmp
     assert damaged != text
     adapter.write_text(damaged)
     new = site_arm(name="new", revision="damaged", folder=site, tree=arm.tree)
-    report = held(bench, arm, new)
+    report = gate_report(bench, arm, new)
     (line,) = report.lines
     assert line.word is Verdict.BROKEN and report.failed
     assert "wrong_output" in line.note and "missing" in line.note

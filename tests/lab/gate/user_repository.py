@@ -1,4 +1,4 @@
-"""A small repository of somebody who has an engine, made in a folder for tests of the gate."""
+"""A small repository of a user's engine, made in a folder for tests of the gate."""
 
 import os
 from pathlib import Path
@@ -90,7 +90,7 @@ class UserRepository:
         self.has_workload("crunch/workload.py", "crunched")
 
     def works(self, rounds: int) -> None:
-        """Let the engine do so much work."""
+        """Set the work of the engine, in rounds."""
         (self.folder / "crunch" / "engine.py").write_text(ENGINE.format(rounds=rounds))
 
     def has_workload(self, path: str, name: str, title: str = "a window") -> None:

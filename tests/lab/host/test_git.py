@@ -102,7 +102,7 @@ def test_files_whose_names_are_no_text_keep_their_bytes(tmp_path):
         ("a broken setting", "bad config line 1 in file"),
     ],
 )
-def test_what_git_says_stands_in_the_error(damage, words, tmp_path, monkeypatch):
+def test_the_error_has_the_words_of_git(damage, words, tmp_path, monkeypatch):
     own = repository(tmp_path / "own")
     if damage == "no repository":
         shutil.rmtree(own / ".git")

@@ -50,7 +50,7 @@ class Engine:
     service: "subprocess.Popen[bytes]"
 
     def run(self, *arguments: str, stdin: bytes | None = None, **more) -> str:
-        """Run one Podman command on this engine's storage and return what it prints."""
+        """Run one Podman command on this engine's storage and return its output."""
         done = subprocess.run(
             [*self.command, *arguments],
             input=stdin,
@@ -166,10 +166,12 @@ def _try(engine: Engine) -> None:
 
 def _mounted() -> list[Path]:
     """Return the outermost folders that a trial needs of this machine."""
-    wanted = {Path("/usr"), SOURCE, Path(sys.prefix), Path(sys.base_prefix)}
-    wanted.add(Path(sysconfig.get_path("stdlib")).parent)
-    wanted |= {Path(f"/{name}") for name in _loader_folders() if not Path(f"/{name}").is_symlink()}
-    return sorted(path for path in wanted if not any(other in path.parents for other in wanted))
+    expected = {Path("/usr"), SOURCE, Path(sys.prefix), Path(sys.base_prefix)}
+    expected.add(Path(sysconfig.get_path("stdlib")).parent)
+    expected |= {
+        Path(f"/{name}") for name in _loader_folders() if not Path(f"/{name}").is_symlink()
+    }
+    return sorted(path for path in expected if not any(other in path.parents for other in expected))
 
 
 def _loader_folders() -> list[str]:
@@ -177,7 +179,7 @@ def _loader_folders() -> list[str]:
 
 
 def _skeleton() -> bytes:
-    """Return a root file system without a file: what is mounted, and this machine's links to it."""
+    """Return a root file system without files: mount points, and this machine's links to them."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as tar:
         for name in ("usr", "tmp", "proc", "sys", "dev", "etc", "root"):

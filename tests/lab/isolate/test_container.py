@@ -12,10 +12,10 @@ import pytest
 from docker.api.daemon import DaemonApiMixin
 
 from streamlab.lab.errors import IsolationError
-from streamlab.lab.isolate import engine
+from streamlab.lab.isolate import container_engine
 from streamlab.lab.isolate.check import check
 from streamlab.lab.isolate.container import Mount, run_contained, run_in
-from streamlab.lab.isolate.engine import LABEL_OWNER, connect, sweep
+from streamlab.lab.isolate.container_engine import LABEL_OWNER, connect, sweep
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.source import source_digest
 from streamlab.lab.runner.container_job import translate
@@ -27,7 +27,7 @@ from streamlab.workloads.registry import workload
 from tests.lab.engine_trial import engine_trial
 
 TIMEOUT_S = 600
-# Says of its own surroundings what isolation promises.
+# Prints the properties of its surroundings that isolation promises.
 REPORT = """
 import json, os
 from pathlib import Path
@@ -74,7 +74,7 @@ def trial(tmp_path, small_dataset, image):
 
 
 def contained(image, command, log, *, timeout_s=TIMEOUT_S, mounts=(), **limits):
-    """The outcome of a command in a container, and what it printed."""
+    """Return the outcome of a command in a container, and its output."""
     isolation = Isolation(kind="container", image=image, **limits)
     outcome = run_contained(
         command, isolation=isolation, mounts=mounts, log=log, timeout_s=timeout_s
@@ -117,13 +117,13 @@ def test_trial_that_exceeds_its_memory_is_oom(trial):
     assert row["returncode"] == -9
 
 
-def test_an_answer_is_compared_with_the_kept_one_which_a_container_does_not_see(
+def test_an_answer_is_compared_with_the_stored_one_hidden_from_the_container(
     trial, small_dataset, tmp_path
 ):
     dataset = small_dataset()
     assert trial("correct")["status"] == "ok"
 
-    # A kept answer that is another one: it is what the trial is compared with.
+    # Replace the stored answer: the trial is compared with it.
     answer = oracle_cache.expected(workload("event_window"), dataset)
     (kept,) = oracle_cache.cached_answers(dataset.streams[0].path.parent)
     made_from = oracle_cache._hash(workload("event_window"), dataset)
@@ -134,21 +134,21 @@ def test_an_answer_is_compared_with_the_kept_one_which_a_container_does_not_see(
     assert log.count("# attempt 1\n") == log.count("# attempt 2\n") == 1
 
 
-def test_the_folder_of_kept_answers_is_hidden_from_a_container(tmp_path, small_dataset):
+def test_the_folder_of_stored_answers_is_hidden_from_a_container(tmp_path, small_dataset):
     dataset = small_dataset()
     assert translate(OracleJob(dataset=dataset), tmp_path).hidden == ()  # it is not there yet
     oracle_cache.expected(workload("event_window"), dataset)
     assert translate(OracleJob(dataset=dataset), tmp_path).hidden == ("/data/0/expected",)
 
 
-# What the container is allowed.
+# The rights of a container.
 
 
-def test_container_sees_only_what_it_is_given(image, tmp_path):
+def test_container_sees_only_its_mounts_and_cores(image, tmp_path):
     data, trial = tmp_path / "data", tmp_path / "trial"
     data.mkdir()
     trial.mkdir()
-    outcome, said = contained(
+    outcome, printed = contained(
         image,
         ["python", "-c", REPORT],
         tmp_path / "log",
@@ -158,8 +158,8 @@ def test_container_sees_only_what_it_is_given(image, tmp_path):
         ],
         cpus="0",
     )
-    assert outcome.returncode == 0, said
-    assert json.loads(said) == {
+    assert outcome.returncode == 0, printed
+    assert json.loads(printed) == {
         "root": "Read-only file system",
         "data": "Read-only file system",
         "tmp": None,
@@ -173,16 +173,16 @@ def test_container_sees_only_what_it_is_given(image, tmp_path):
     assert (trial / "x").stat().st_uid == os.getuid()
 
 
-def test_container_has_the_cores_of_the_lab_unless_told_otherwise(image, tmp_path):
+def test_container_has_the_cores_of_the_lab_by_default(image, tmp_path):
     code = "import os; print(sorted(os.sched_getaffinity(0)))"
-    _, said = contained(image, ["python", "-c", code], tmp_path / "log")
-    assert json.loads(said) == sorted(os.sched_getaffinity(0))
+    _, printed = contained(image, ["python", "-c", code], tmp_path / "log")
+    assert json.loads(printed) == sorted(os.sched_getaffinity(0))
 
 
-def test_memory_limit_kills_what_exceeds_it_and_nothing_else(image, tmp_path):
+def test_memory_limit_kills_a_process_only_beyond_it(image, tmp_path):
     code = "bytearray(100 << 20); print('done')"
-    outcome, said = contained(image, ["python", "-c", code], tmp_path / "a", memory="200m")
-    assert (outcome.returncode, outcome.oom_kills, said) == (0, 0, "done\n")
+    outcome, printed = contained(image, ["python", "-c", code], tmp_path / "a", memory="200m")
+    assert (outcome.returncode, outcome.oom_kills, printed) == (0, 0, "done\n")
     code = "kept = [bytearray(8 << 20) for _ in range(100)]"
     outcome, _ = contained(image, ["python", "-c", code], tmp_path / "b", memory="200m")
     assert outcome.returncode == -9
@@ -200,14 +200,14 @@ def test_signal_that_a_process_sends_itself_is_its_return_code(image, tmp_path):
 def test_everything_that_is_printed_is_in_the_log_each_time(image, tmp_path, times):
     for number in range(times):
         log = tmp_path / str(number)
-        _, said = contained(image, ["sh", "-c", "echo first; seq 20000; echo last >&2"], log)
-        assert said.splitlines() == ["first", *map(str, range(1, 20001)), "last"]
+        _, printed = contained(image, ["sh", "-c", "echo first; seq 20000; echo last >&2"], log)
+        assert printed.splitlines() == ["first", *map(str, range(1, 20001)), "last"]
 
 
 # Nothing is left.
 
 
-def test_container_is_gone_when_the_wait_is_interrupted(image, tmp_path, podman_engine):
+def test_container_is_removed_when_the_wait_is_interrupted(image, tmp_path, podman_engine):
     log = tmp_path / "log"
 
     def interrupt(signum, frame):
@@ -253,7 +253,7 @@ def test_containers_of_a_dead_lab_are_removed_and_those_of_a_living_one_are_not(
         client.close()
 
 
-# What is checked before anything starts.
+# Checks before anything starts.
 
 
 def test_check_says_which_engine_and_image_it_found(image, podman_engine):
@@ -272,34 +272,34 @@ def test_missing_engine_is_an_error_that_names_the_remedy(monkeypatch, tmp_path)
     assert "podman system service" in message and "DOCKER_HOST=" in message
 
 
-def test_an_engine_that_has_gone_since_it_was_asked_is_a_missing_one(monkeypatch):
+def test_an_engine_that_stops_after_its_first_reply_is_missing(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
-    monkeypatch.setitem(engine._api_versions, "tcp://127.0.0.1:9", "1.41")
+    monkeypatch.setitem(container_engine._api_versions, "tcp://127.0.0.1:9", "1.41")
     with pytest.raises(
         IsolationError, match=r"no container engine answers at tcp://127\.0\.0\.1:9"
     ):
         check(Isolation(kind="container"))
 
 
-def test_an_engine_is_asked_once_what_it_is(image, monkeypatch):
-    asked = []
+def test_the_version_and_kind_of_an_engine_are_requested_once(image, monkeypatch):
+    calls = []
     for name in ("info", "version"):
         ask = getattr(DaemonApiMixin, name)
         monkeypatch.setattr(
             DaemonApiMixin,
             name,
             lambda self, *args, ask=ask, name=name, **more: (
-                asked.append(name) or ask(self, *args, **more)
+                calls.append(name) or ask(self, *args, **more)
             ),
         )
-    monkeypatch.setattr(engine, "_api_versions", {})
-    monkeypatch.setattr(engine, "_rootless", {})
+    monkeypatch.setattr(container_engine, "_api_versions", {})
+    monkeypatch.setattr(container_engine, "_rootless", {})
     isolation = Isolation(kind="container", image=image)
     for _ in range(2):
         client = connect()
         assert run_in(client, isolation, ["python", "-c", "print(6 * 7)"]) == (0, "42\n")
         client.close()
-    assert asked == ["version", "info"]
+    assert calls == ["version", "info"]
 
 
 def test_missing_image_is_an_error_that_names_the_build(image):
@@ -343,8 +343,8 @@ def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_p
     assert {s.path.parent for s in inside.job.dataset.complete().streams} == {Path("/data/0")}
     assert [s.path.name for s in inside.job.dataset.streams] == [s.path.name for s in cut.streams]
     assert (inside.job.series, inside.job.outputs) == (None, None)  # the judge writes them
-    told = {"dataset": cut, "series": spec.series, "outputs": spec.outputs}
-    assert msgspec.structs.replace(inside.job, **told) == spec
+    fields = {"dataset": cut, "series": spec.series, "outputs": spec.outputs}
+    assert msgspec.structs.replace(inside.job, **fields) == spec
     assert [(m.target, m.writable) for m in inside.mounts] == [("/data/0", False), ("/trial", True)]
 
 
@@ -370,7 +370,7 @@ def test_the_folder_of_a_workloads_own_file_is_there_to_be_read(tmp_path, small_
         ({"memory": "1m"}, "expected 32m or more"),
     ],
 )
-def test_bad_setting_is_named_with_what_it_wants(settings, message):
+def test_bad_setting_is_named_with_the_expected_form(settings, message):
     with pytest.raises(ValueError, match=message):
         Isolation(**settings)
 
@@ -391,7 +391,7 @@ def test_digest_changes_with_the_source_and_with_nothing_else(tmp_path):
     assert source_digest(tmp_path) not in (first, renamed)
 
 
-def test_digest_passes_over_what_no_interpreter_can_read(tmp_path):
+def test_digest_skips_files_that_no_interpreter_can_read(tmp_path):
     (tmp_path / "lab").mkdir()
     (tmp_path / "lab" / "nowhere.py").symlink_to("me@host:1")
     (tmp_path / "lab" / "itself.py").symlink_to("itself.py")

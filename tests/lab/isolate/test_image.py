@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.isolate.check import LABEL_SOURCE, check
-from streamlab.lab.isolate.engine import connect
+from streamlab.lab.isolate.container_engine import connect
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.source import source_digest
 from streamlab.lab.runner.launcher import run_trial
@@ -89,7 +89,7 @@ def make_image(engine, folder: Path, image: str, *more: str) -> "subprocess.Comp
 
 
 def registry(folder: Path) -> Path:
-    """Write what pip is told on this machine, by files and environment, as one file."""
+    """Write the settings of pip on this machine, from files and environment, as one file."""
     path = folder / "pip.conf"
     listed = run_python("-m", "pip", "config", "list", check=True)
     settings = {}

@@ -1,4 +1,4 @@
-"""What a command leaves running, and whether it is found: real processes, no mark on them."""
+"""Processes that a command leaves running are found and killed, though nothing marks them."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ from tests.processes import Popen
 PATIENCE_S = 600
 ROOT = Path(__file__).parents[3]
 
-# Each says in its log that it is there; all have a word of the test's own on their command lines.
+# Programs that print `up` once they run. Each has the test's own word on its command line.
 SLEEP = "import time; print('up', flush=True); time.sleep(600)"
 DEAF = (
     "import os, signal, sys\n"
@@ -28,7 +28,7 @@ DEAF = (
     "print('up', flush=True)\n"
     "os.kill(os.getpid(), signal.SIGSTOP)\n"
 )
-# Two children each, five deep, each in a session of its own, and their parents gone: 63 in all.
+# A tree of 63 processes: two children each, five deep, each in its own session, with ended parents.
 BOMB = (
     "import os, time\n"
     "for _ in range(5):\n"
@@ -37,7 +37,7 @@ BOMB = (
     "    else: os._exit(0)\n"
     "os.write(1, b'up\\n'); time.sleep(600)\n"
 )
-# Never two milliseconds the same process.
+# Continues in a new process each millisecond.
 HOPPER = (
     "import os, time\n"
     "os.write(1, b'up\\n')\n"
@@ -49,7 +49,7 @@ HOPPER = (
 
 @pytest.fixture
 def word():
-    """A word of this test's processes."""
+    """A word on the command lines of this test's processes, which are killed at its end."""
     word = f"test-{uuid.uuid4().hex}"
     yield word
     for process in psutil.process_iter(["cmdline"]):
@@ -58,7 +58,7 @@ def word():
 
 
 def alive(word: str) -> list[int]:
-    """Numbers of the processes with that word, not those that have ended and wait to be told."""
+    """Return the ids of the running processes with that word on their command lines."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -88,12 +88,12 @@ def python(code: str, word: str) -> tuple[str, ...]:
     return sys.executable, "-I", "-S", "-c", code, word
 
 
-# `$@` is the program and its word. Its parent is gone, and nothing about it is the command's.
+# `$@` is the program and its word. It has no parent, environment or session in common with the command.
 HIDDEN = '(setsid env -i "$@" &) ; while ! grep -q up "$LOG"; do sleep 0.01; done'
 
 
 def run_hidden(log, word, after="", code=SLEEP, timeout_s=600):
-    """Run a shell that starts the program hidden and then does what `after` says."""
+    """Run a shell that starts the program hidden, and then runs `after`."""
     command = shell(HIDDEN + after, *python(code, word))
     return run_isolated(command, log=log, timeout_s=timeout_s, env={"LOG": str(log)})
 
@@ -117,7 +117,7 @@ def test_nothing_outlives_a_command_over_its_time(tmp_path, word, code):
         assert alive(word) == []
 
 
-def test_a_long_list_of_what_was_left_is_cut(tmp_path, word):
+def test_a_long_list_of_leftovers_is_cut(tmp_path, word):
     code = (
         "import os, time\n"
         "for _ in range(130):\n"
@@ -129,7 +129,7 @@ def test_a_long_list_of_what_was_left_is_cut(tmp_path, word):
     assert alive(word) == []
 
 
-def test_what_a_killed_supervisor_had_is_killed_and_the_log_says_so(tmp_path, word):
+def test_the_processes_of_a_killed_supervisor_are_killed_and_the_log_says_so(tmp_path, word):
     log = tmp_path / "log"
     outcome = run_hidden(log, word, "; kill -9 $PPID; sleep 600")
     assert outcome.returncode == -signal.SIGKILL and not outcome.timed_out
@@ -272,7 +272,7 @@ def test_a_signal_whose_exception_is_lost_is_seen_by_the_next_wait(tmp_path, wai
     assert "KeyboardInterrupt" in done.stderr  # Python says what it has dropped
 
 
-def test_the_second_signal_is_kept_and_the_third_is_raised_again():
+def test_the_second_signal_is_held_back_and_the_third_is_raised():
     code = """
 import os, signal
 from streamlab.lab.interrupt import keep_interrupts

@@ -1,4 +1,4 @@
-"""A workload of one's own in containers, whose image holds the lab and nothing of the user's."""
+"""A user's workload in containers, whose image holds only the lab."""
 
 import pytest
 

@@ -85,7 +85,7 @@ def test_nothing_that_a_trial_leaves_is_there_in_the_next(cheat, tmp_path, monke
         assert (row["status"], row["plan"], row["kept_folders"]) == ("ok", "found 0", None)
 
 
-def test_the_expected_answer_and_kept_outputs_cannot_be_copied(cheat, tmp_path):
+def test_the_expected_answer_and_stored_outputs_cannot_be_copied(cheat, tmp_path):
     confined()
     (answer,) = tmp_path.rglob("expected/*.parquet")
     outputs = tmp_path / "run" / "outputs"

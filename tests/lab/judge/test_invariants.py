@@ -131,9 +131,9 @@ LOAD = LoadSpec(arrival="constant", rate_eps=1_000, warm_up_s=0.1, window_s=0.2)
 def test_the_judge_checks_a_trial_by_invariants(tmp_path, variant, status):
     path = tmp_path / "arrivals.py"
     path.write_text(OWN_FILE)
-    found = workload(str(path))
+    subject = workload(str(path))
     job = engine_trial(
-        dataset=dataset_of(found, tmp_path), workload=str(path), load=LOAD, variant=variant
+        dataset=dataset_of(subject, tmp_path), workload=str(path), load=LOAD, variant=variant
     )
     write_evidence(gather(job, tmp_path, Reporter()), tmp_path)
     row = judge(job, tmp_path, None).columns

@@ -1,3 +1,5 @@
+"""Arrival processes: due times at a mean rate."""
+
 import numpy as np
 import pytest
 from scipy import stats

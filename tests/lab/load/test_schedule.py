@@ -1,3 +1,5 @@
+"""The part of an input that a load offers, with due times and heartbeats."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -64,7 +66,7 @@ def test_the_cut_goes_down_to_the_grid_of_the_answer(tmp_path):
         offer(rates, whole, grid=10)
 
 
-def test_the_cut_keeps_whole_event_times_and_what_it_keeps_is_on_schedule(tmp_path):
+def test_the_cut_keeps_whole_event_times_on_schedule(tmp_path):
     whole = dataset_of(tmp_path, [1, 2, 2, 2, 7], [2, 2, 9])
     offered = offer(spec(rate_eps=10.0, warm_up_s=0.1, window_s=0.2), whole)  # 3 events needed
     assert offered.dataset.until_ts == 3
@@ -115,12 +117,12 @@ def test_heartbeats_per_barrier_come_as_often_at_any_rate(windows, per_barrier):
 
 
 def test_heartbeats_per_barrier_want_something_that_synchronizes(windows, tmp_path):
-    wanted = spec(heartbeats_per_barrier=10.0)
+    expected = spec(heartbeats_per_barrier=10.0)
     with pytest.raises(LoadError, match="is not a DGS program and has none; use heartbeat_ms"):
-        offer(wanted, windows, program=workload("scale_join").program)
+        offer(expected, windows, program=workload("scale_join").program)
     values = dataset_of(tmp_path / "values", range(200), [])
     with pytest.raises(LoadError, match="none of the 100 events of this load synchronizes; offer"):
-        offer(wanted, values, program=EVENT_WINDOW.program)
+        offer(expected, values, program=EVENT_WINDOW.program)
     with pytest.raises(
         LoadError, match=r"= 1e\+06 is a heartbeat each 2.*e-05 ms with .* lower heart"
     ):
@@ -131,20 +133,20 @@ def test_heartbeats_per_barrier_want_something_that_synchronizes(windows, tmp_pa
 def test_too_few_events_are_an_error_that_names_a_rate_that_works(tmp_path, arrival):
     data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 1_000, 1)
     whole = write_dataset(data, "event_window", tmp_path / "data")
-    wanted = spec(arrival, 50_000.0, window_s=0.98)
+    expected = spec(arrival, 50_000.0, window_s=0.98)
     pattern = (
         rf"{arrival} arrivals at 50000 events/s for 1 s .* need about \d+,\d+ events, "
         rf"the input has {whole.events:,}; use more `events`, a rate_eps of at most [\d,.]+, "
         r"or a shorter window_s"
     )
     with pytest.raises(LoadError, match=pattern) as caught:
-        offer(wanted, whole)
+        offer(expected, whole)
     feasible = caught.value.feasible_eps
     assert feasible is not None
-    offered = offer(replace(wanted, rate_eps=feasible), whole)
+    offered = offer(replace(expected, rate_eps=feasible), whole)
     assert offered.dataset.events > 0.99 * whole.events
     with pytest.raises(LoadError):
-        offer(replace(wanted, rate_eps=1.01 * feasible), whole)
+        offer(replace(expected, rate_eps=1.01 * feasible), whole)
 
 
 def test_an_empty_input_cannot_be_offered(tmp_path):
@@ -168,8 +170,8 @@ def test_a_replay_is_cut_where_its_own_times_end(tmp_path):
 
 def test_a_replay_that_is_too_short_is_an_error_that_says_how_long_it_lasts(tmp_path):
     whole = dataset_of(tmp_path, range(51), [])
-    wanted = "lasts 0.051 s at speed_up = 1 and tick_ns = 1e.06, .* is 0.1 s; lower speed_up"
-    with pytest.raises(LoadError, match=wanted) as caught:
+    expected = "lasts 0.051 s at speed_up = 1 and tick_ns = 1e.06, .* is 0.1 s; lower speed_up"
+    with pytest.raises(LoadError, match=expected) as caught:
         offer(spec(REPLAY, None), whole)
     assert caught.value.feasible_eps is None
     offer(spec(REPLAY, None, params={"speed_up": 0.5}), whole)
@@ -205,9 +207,9 @@ def test_heartbeats_keep_their_promise(folder, times, arrival, rate, heartbeat_m
     params |= {"min_s": 0.01, "max_s": 0.03} if arrival == PHASES else {}
     params |= {"at_s": 0.05} if arrival == STEP else {}
     rate_eps = None if arrival == REPLAY else float(rate)
-    wanted = spec(arrival, rate_eps, seed=seed, heartbeat_ms=heartbeat_ms, params=params)
+    expected = spec(arrival, rate_eps, seed=seed, heartbeat_ms=heartbeat_ms, params=params)
     try:
-        offered = offer(wanted, whole)
+        offered = offer(expected, whole)
     except LoadError:
         return
     load = offered.load

@@ -218,7 +218,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("line", ARGUMENTS)
-def test_file_that_is_none_of_the_labs_is_refused(elsewhere, capsys, line):
+def test_file_of_another_program_is_refused(elsewhere, capsys, line):
     for name in FILES:
         code = call(words_of(line, name))
         assert_one_sentence(code, capsys.readouterr().err, (line, name))
@@ -260,6 +260,6 @@ def test_damaged_run_is_refused_or_read(capsys, stored_run, odd):
             if line.startswith("run") and what.startswith("sessions"):
                 continue  # it would be run again: its record is whole
             code = call([word.replace("RUN", str(run)) for word in line.split()])
-            said = capsys.readouterr()
-            assert_one_sentence(code, said.err, (line, what))
-            assert "Traceback" not in said.out
+            printed = capsys.readouterr()
+            assert_one_sentence(code, printed.err, (line, what))
+            assert "Traceback" not in printed.out

@@ -1,3 +1,5 @@
+"""The table `load` of a matrix."""
+
 import tomllib
 
 import pytest
@@ -33,7 +35,7 @@ def test_a_rate_alone_is_an_open_load_of_constant_arrivals():
     assert (spec.arrival, spec.rate_eps, spec.warm_up_s, spec.window_s) == ("constant", 1e6, 10, 60)
 
 
-def test_all_that_is_said_of_a_load_is_in_its_specification():
+def test_every_key_of_a_load_is_in_its_specification():
     ((_, spec),) = one(
         'mode = "open"\narrival = "bursts"\nrate_eps = 5\nwarm_up_s = 0\nwindow_s = 2\n'
         'seed = 0\nbatching = "full"\nheartbeat_ms = 0.5\nobjective = "p99.9 <= 2.5us"\n'

@@ -1,3 +1,5 @@
+"""Reading a matrix and expanding it into cells."""
+
 import os
 from pathlib import Path
 
@@ -116,7 +118,7 @@ def test_engine_without_a_variant_for_a_model_gets_its_first_and_says_itself_why
     assert [cell.variant for cell in cells(both + E)] == ["correct", "lose"]
 
 
-def test_variants_that_are_given_are_taken_whatever_the_workload_is():
+def test_requested_variants_are_taken_for_any_workload():
     text = '[[workload]]\nname = "wordcount"\n[[engine]]\nname = "multicore"\n'
     (cell,) = cells(text + 'variants = ["dgs"]\n')
     assert cell.variant == "dgs"
@@ -166,7 +168,7 @@ def test_options_are_judged_by_the_variants_that_the_table_runs():
         cells('[[workload]]\nname = "event_window"\n' + table)
 
 
-def test_engine_table_overrides_what_the_run_says():
+def test_engine_table_overrides_the_run_table():
     by_id = {cell.id: cell for cell in cells(SMALL)}
     assert by_id["event_window/reference/sequential/w1"].repetitions == 1
     assert by_id["event_window/reference/sequential/w1"].timeout_s == 120
@@ -233,8 +235,8 @@ def test_patterns_of_engines_tell_inputs_of_one_workload_apart(pattern: str, inp
         '[[workload]]\nname = "event_window"\n'
         f'[[engine]]\nname = "reference"\nworkloads = ["{pattern}"]'
     )
-    wanted = [f"page_view_join{label}/reference/sequential/w1" for label in inputs]
-    assert [cell.id for cell in found] == wanted
+    expected = [f"page_view_join{label}/reference/sequential/w1" for label in inputs]
+    assert [cell.id for cell in found] == expected
 
 
 def test_an_engine_takes_a_labelled_dataset_by_the_name_of_its_workload():
@@ -355,17 +357,19 @@ def test_byte_order_mark_and_windows_lines_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda path: None, ": cannot read the matrix: No such file or directory$"),
         (lambda path: path.mkdir(), ": cannot read the matrix: Is a directory$"),
         (lambda path: path.write_bytes(b"\xff"), "cannot read the matrix: it is not UTF-8 text"),
     ],
 )
-def test_file_that_is_no_matrix_is_told_once(tmp_path, make, said):
+def test_file_that_is_no_matrix_is_reported_once(tmp_path, make, message):
     path = tmp_path / "m.toml"
     make(path)
-    with pytest.raises(MatrixError, match=f"^{path}{said}" if said.startswith(":") else said):
+    with pytest.raises(
+        MatrixError, match=f"^{path}{message}" if message.startswith(":") else message
+    ):
         read_matrix(path)
 
 
@@ -467,7 +471,7 @@ def test_matrix_of_the_documentation_is_one():
     assert "event_window/multicore/dgs/w2/b4096/pinned/sustainable" in ids
 
 
-def test_demo_runs_each_engine_beside_its_like_and_real_input_beside_them(small_dataset):
+def test_demo_runs_each_engine_with_comparable_ones_and_with_real_input(small_dataset):
     text = (ROOT / "lab" / "demo.toml").read_text()
     for known in REAL_INPUTS:
         text += as_tables(known, small_dataset(known.workload))

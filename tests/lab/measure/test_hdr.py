@@ -1,3 +1,5 @@
+"""Latency histograms in files of HdrHistogram."""
+
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram

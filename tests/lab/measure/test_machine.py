@@ -1,4 +1,4 @@
-"""The look at the machine, on made-up machines."""
+"""Warnings about the machine, on made-up machines."""
 
 import math
 import os
@@ -38,7 +38,7 @@ def machine(tmp_path):
     return make
 
 
-def test_what_cannot_be_read_is_no_warning(machine):
+def test_unreadable_values_give_no_warning(machine):
     seen = look(machine=machine())
     assert (seen.loadavg, seen.warnings) == (None, ())
 
@@ -95,7 +95,7 @@ def test_high_load_that_the_lab_itself_left_behind_is_no_warning(machine):
     assert (seen.loadavg, seen.warnings) == (3.1, ())
 
 
-def test_stolen_time_and_heat_are_told_since_the_earlier_look(machine):
+def test_stolen_time_and_heat_are_reported_since_the_earlier_look(machine):
     throttle = f"{CPU}/cpu0/thermal_throttle/package_throttle_count"
     first = look(machine=machine({"proc/stat": IDLE, throttle: "7"}))
     files = {"proc/stat": "cpu  150 0 100 10000 0 0 0 50 0 0", throttle: "9"}
@@ -115,14 +115,14 @@ def test_stolen_time_and_heat_are_told_since_the_earlier_look(machine):
         (math.inf, 40.0, False),
     ],
 )
-def test_cores_that_the_host_moved_are_told(machine, before_ns, after_ns, moved):
+def test_cores_that_the_host_moved_are_reported(machine, before_ns, after_ns, moved):
     first = look(machine=machine(apart_ns=before_ns))
     seen = look(first, machine(apart_ns=after_ns))
     assert seen.core_to_core_ns == after_ns
     assert (len(seen.warnings) == 1) == moved
     if moved:
-        (said,) = seen.warnings
-        assert said.startswith(f"cores were {before_ns:.0f} ns apart before the trial and")
+        (warning,) = seen.warnings
+        assert warning.startswith(f"cores were {before_ns:.0f} ns apart before the trial and")
 
 
 def test_a_trial_waits_until_the_cores_are_near_but_not_for_ever():

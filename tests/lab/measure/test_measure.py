@@ -1,3 +1,5 @@
+"""Percentiles of latency, and resources of a process tree."""
+
 import subprocess
 import sys
 import threading
@@ -48,7 +50,7 @@ def test_percentiles_agree_with_sorted_samples():
         (10_000, (True, True, True, True)),
     ],
 )
-def test_percentile_is_only_given_where_enough_samples_carry_it(count, known):
+def test_percentile_needs_enough_samples(count, known):
     found = percentiles(histogram([5], [count]))
     given = (found.p50_ns, found.p90_ns, found.p99_ns, found.p999_ns)
     assert tuple(p is not None for p in given) == known
@@ -95,7 +97,7 @@ def test_descendants_include_grandchildren_and_children_of_other_threads():
         thread.join()
 
 
-def test_peak_memory_covers_what_was_freed_before_the_end():
+def test_peak_memory_covers_memory_freed_before_the_end():
     sampler = ResourceSampler()
     with sampler:
         block = np.ones(20_000_000)

@@ -1,3 +1,5 @@
+"""Latency objectives such as `p99<=50ms`."""
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ def test_an_objective_is_a_percentile_and_a_bound(text, percentile, bound_ns):
 @pytest.mark.parametrize(
     "text", ["", "p99", "p99 <= 10", "p99 >= 1ms", "p95 <= 1ms", "p99 <= -1ms"]
 )
-def test_what_is_no_objective_is_refused_with_an_example(text):
+def test_other_objectives_are_refused_with_an_example(text):
     with pytest.raises(
         ValueError, match=r"not a latency objective; expected .* e\.g\. `p99 <= 10ms`"
     ):

@@ -1,3 +1,5 @@
+"""The series of a trial: a row for each 100 ms, with its phase."""
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -25,7 +27,7 @@ def progress(emitted, consumed, latency, step_ns=STEP_NS):
 
 
 def at(*rows):
-    """Clock readings in the middle of rows."""
+    """Return clock readings in the middle of rows."""
     return [START + row * STEP_NS + STEP_NS // 2 for row in rows]
 
 
@@ -49,13 +51,13 @@ def test_catch_up_is_all_window():
     assert grid_table(Recording(phases=phases(2)))["phase"] == ["window", "window"]
 
 
-def test_row_without_a_sample_is_null_and_two_samples_give_the_later():
+def test_row_without_a_sample_is_null_and_the_later_of_two_samples_counts():
     track = Track(times_ns=[*at(0), at(0)[0] + 1, *at(2)], values=[1.0, 1.5, 3.0])
     table = grid_table(Recording(phases=phases(3), tracks={"cpu_s": track}))
     assert table["cpu_s"] == [1.5, None, 3.0]
 
 
-def test_backlog_is_what_was_emitted_so_far_less_what_was_consumed_so_far():
+def test_backlog_is_the_emitted_less_the_consumed_events_so_far():
     table = grid_table(
         Recording(phases=phases(3), progress=progress([5, 5, 0], [2, 3, 5], [7, -1, 0]))
     )

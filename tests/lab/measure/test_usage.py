@@ -1,4 +1,4 @@
-"""What a timed part used: page faults and the kernel's share of its CPU time."""
+"""Resources of a timed part: page faults and the kernel's share of its CPU time."""
 
 import mmap
 import subprocess
@@ -98,7 +98,7 @@ def test_usage_of_a_running_child_is_counted_whatever_it_is_called():
     assert found["cpu_s"] == pytest.approx(found["user_s"] + found["system_s"])
 
 
-def test_what_a_process_took_with_it_makes_nothing_negative():
+def test_the_usage_of_an_ended_process_makes_nothing_negative():
     later = Usage(user_s=1.0, system_s=0.5, minor_faults=3, major_faults=0)
     earlier = Usage(user_s=2.0, system_s=0.2, minor_faults=7, major_faults=1)
     found = later.columns_since(earlier)
@@ -128,5 +128,5 @@ def test_a_short_timed_part_is_doubted_when_it_had_page_faults_as_well():
         trial_row({}),  # did not run
     ],
 )
-def test_what_is_the_engines_is_not_doubted(harmless):
+def test_claims_of_the_engine_itself_are_not_doubted(harmless):
     assert kernel_warnings(harmless) == []

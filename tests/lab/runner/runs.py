@@ -9,8 +9,8 @@ from streamlab.lab.cli import call
 def run_lab(capsys, *arguments):
     """Exit code, lines of standard output, and standard error of one `lab run`."""
     code = call(["run", *map(str, arguments)])
-    said = capsys.readouterr()
-    return code, said.out.splitlines(), said.err
+    printed = capsys.readouterr()
+    return code, printed.out.splitlines(), printed.err
 
 
 def stored_searches(run_dir: Path) -> dict:

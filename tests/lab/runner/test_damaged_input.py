@@ -43,15 +43,15 @@ def test_generated_input_that_is_damaged_is_generated_again_with_the_same_id(tmp
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
     text = '[[workload]]\nname = "event_window"\nevents = 1000\n[[engine]]\nname = "fake"\n'
     (entry,) = parse_matrix(text, "test").workloads
-    said: list[str] = []
-    made = find_dataset(entry, master="local[1]", say=said.append)
-    assert find_dataset(entry, master="no Spark", say=said.append) == made
-    assert said == []
+    messages: list[str] = []
+    made = find_dataset(entry, master="local[1]", say=messages.append)
+    assert find_dataset(entry, master="no Spark", say=messages.append) == made
+    assert messages == []
     flip(made.streams[0].path, WITHIN_THE_FIRST_PAGE)
-    again = find_dataset(entry, master="local[1]", say=said.append)
+    again = find_dataset(entry, master="local[1]", say=messages.append)
     assert again == made
     assert all(stream.stamp is not None for stream in again.streams)
-    (line,) = said
+    (line,) = messages
     assert "will be generated again" in line and str(made.streams[0].path) in line
     assert verify(Catalog.default().get(made.id)) == made
 
@@ -79,7 +79,7 @@ def test_input_that_is_damaged_during_a_run_gives_no_number_and_is_not_the_engin
     assert run_trial(checked, log=tmp_path / "log", timeout_s=600).columns["status"] == "ok"
 
 
-def test_a_trial_does_not_read_what_the_run_has_checked(checked, tmp_path):
+def test_a_trial_does_not_repeat_the_checks_of_the_run(checked, tmp_path):
     """A checksum that is wrong shows it."""
     wrong = replace(checked.dataset.streams[0], file_sha256="1" * 64)
     streams = (wrong, *checked.dataset.streams[1:])
@@ -99,11 +99,11 @@ def test_stamps_and_checksums_survive_a_trials_specification(checked, tmp_path):
 
 def run_verify(capsys, *arguments: str) -> tuple[int, list[str], str]:
     code = call(["data", "verify", *arguments])
-    said = capsys.readouterr()
-    return code, said.out.splitlines(), said.err
+    printed = capsys.readouterr()
+    return code, printed.out.splitlines(), printed.err
 
 
-def test_verify_tells_what_is_whole_and_what_is_damaged(capsys, dataset):
+def test_verify_reports_intact_and_damaged_entries(capsys, dataset):
     catalog = Catalog.default()
     folder = catalog.folder(dataset)
     assert run_verify(capsys)[:2] == (EXIT_OK, [f"{folder.name}  whole"])

@@ -94,7 +94,7 @@ def test_runs_of_other_machines_or_cells_and_damaged_ones_say_nothing(stored, pa
     assert (found.seconds, len(found.unknown)) == (0, 2)
 
 
-def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
+def test_a_dry_run_states_the_time_and_its_exceptions(stored, matrix, capsys):
     path, run_dir = stored
     assert call(["run", str(path), "--dry-run"]) == EXIT_OK
     assert f"about 6 min for the trials of 2 cells, from {run_dir.name} on this" in (
@@ -104,11 +104,12 @@ def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
     other = matrix(["correct"], options="{}", name="other", more="")
     other.write_text(other.read_text().replace("options = {}", fresh))
     assert call(["run", str(other), "--dry-run"]) == EXIT_OK
-    said = capsys.readouterr().err
+    errors = capsys.readouterr().err
     assert (
-        "time: unknown; no stored run on this machine has completed event_window@small/fake" in said
+        "time: unknown; no stored run on this machine has completed event_window@small/fake"
+        in errors
     )
-    assert "without the time to generate input: wordcount" in said
+    assert "without the time to generate input: wordcount" in errors
 
 
 OWN = """
@@ -120,7 +121,9 @@ WORKLOAD = workload(PROGRAM, input=csv("gone.csv", ts="t"))
 
 @pytest.mark.parametrize("how", [["--dry-run"], []])
 @pytest.mark.parametrize("lacking", ["dataset", "file"])
-def test_missing_input_is_told_before_other_input_is_made(how, lacking, matrix, tmp_path, capsys):
+def test_missing_input_is_reported_before_other_input_is_made(
+    how, lacking, matrix, tmp_path, capsys
+):
     path = matrix(["correct"])
     (tmp_path / "own.py").write_text(OWN)
     missing = {
@@ -131,8 +134,8 @@ def test_missing_input_is_told_before_other_input_is_made(how, lacking, matrix, 
     path.write_text(path.read_text() + f"{first}[[workload]]\n{missing}\n")
     before = set((tmp_path / "catalogue").iterdir())
     assert call(["run", str(path), *how]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert {"dataset": "no dataset 'ffffffff'", "file": "gone.csv"}[lacking] in said
+    errors = capsys.readouterr().err
+    assert {"dataset": "no dataset 'ffffffff'", "file": "gone.csv"}[lacking] in errors
     assert set((tmp_path / "catalogue").iterdir()) == before
     assert not (tmp_path / "runs").exists()
 

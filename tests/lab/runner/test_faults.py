@@ -188,7 +188,7 @@ def test_process_that_the_kernel_kills_for_memory_is_oom(matrix, memory_group):
     assert "was killed by SIGKILL in phase run" in row.reason
 
 
-def test_what_is_touched_before_the_clock_is_within_the_limit_of_the_group(memory_group):
+def test_memory_touched_before_the_clock_is_within_the_limit_of_the_group(memory_group):
     """Or a trial would be killed for memory that its answer may never have needed."""
     program = (
         "from streamlab.workloads.control_group import available_bytes, most_reserved_bytes\n"
@@ -252,7 +252,7 @@ def test_container_engine_that_dies_ends_the_run_and_records_nothing(
         assert not read_meta(run_dir).complete
 
 
-# A killed orchestrator.
+# A lab that is killed or interrupted.
 
 
 def reach(process: Popen, runs: Path, *, trials: int, phase: str) -> Path:
@@ -270,10 +270,10 @@ def reach(process: Popen, runs: Path, *, trials: int, phase: str) -> Path:
     return meta.parent
 
 
-def kill_during(process: Popen, runs: Path, *, trials: int, phase: str) -> Path:
-    """Kill `lab run` when so many trials are recorded and the next one is in a phase; its run."""
+def end_during(process: Popen, runs: Path, number: int, *, trials: int, phase: str) -> Path:
+    """Send a signal to `lab run` when so many trials are recorded and the next is in a phase; return the run."""
     run_dir = reach(process, runs, trials=trials, phase=phase)
-    process.send_signal(signal.SIGKILL)
+    process.send_signal(number)
     process.communicate(timeout=PATIENCE_S)
     return run_dir
 
@@ -286,11 +286,11 @@ def assert_nothing_left(left: Callable[[], list[str]]) -> None:
 
 
 def assert_resume_completes(run_dir: Path, trials: int) -> None:
-    """Resume a run that was killed in the second of three trials."""
+    """Resume, by its name, a run that ended in the second of three trials."""
     before = read_trials(run_dir)
     assert len(before) == 1
     assert not read_meta(run_dir).complete
-    code, found, err = run_lab("--resume", run_dir)
+    code, found, err = run_lab("--resume", run_dir.name)
     assert (code, found) == (EXIT_OK, run_dir), err
     after = read_trials(run_dir)
     assert len(after) == trials
@@ -313,9 +313,14 @@ def test_no_process_of_a_trial_survives_a_killed_lab(matrix, tmp_path):
     assert_nothing_left(lambda: [path.name for path in scratch.iterdir()])
 
 
-def test_run_of_a_killed_lab_is_completed_by_resume(matrix, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, EXIT_INTERRUPTED)],
+)
+def test_run_of_a_killed_or_interrupted_lab_is_completed_by_resume(matrix, tmp_path, number, code):
     process = start(matrix(["correct"], options=SLOW, repetitions=3))
-    run_dir = kill_during(process, tmp_path / "runs", trials=1, phase="run")
+    run_dir = end_during(process, tmp_path / "runs", number, trials=1, phase="run")
+    assert process.returncode == code
     assert_nothing_left(lambda: trials_of(tmp_path / "scratch"))
     assert_resume_completes(run_dir, 3)
 
@@ -326,7 +331,7 @@ def test_no_container_survives_a_killed_lab_and_resume_completes_its_run(
 ):
     run = f'isolate = "container"\ncontainer = {{ image = "{image}" }}'
     process = start(matrix(["correct"], options=SLOW, repetitions=3, run=run))
-    run_dir = kill_during(process, tmp_path / "runs", trials=1, phase="run")
+    run_dir = end_during(process, tmp_path / "runs", signal.SIGKILL, trials=1, phase="run")
     assert_nothing_left(podman_engine.containers)
     assert_nothing_left(lambda: [path.name for path in (tmp_path / "scratch").iterdir()])
     assert_resume_completes(run_dir, 3)

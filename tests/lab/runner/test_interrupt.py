@@ -28,7 +28,7 @@ def alive(group: int) -> list[str]:
 
 
 @pytest.mark.spark
-def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
+def test_ctrl_c_while_spark_starts_for_a_dataset_is_reported_in_a_line(tmp_path):
     matrix, scratch, catalogue = tmp_path / "m.toml", tmp_path / "scratch", tmp_path / "data"
     scratch.mkdir()
     # Minutes of work, should the interrupt be lost.

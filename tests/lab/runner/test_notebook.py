@@ -25,8 +25,12 @@ def test_the_documents_example_runs_in_a_plain_process(tmp_path):
     places = {"XDG_DATA_HOME": str(tmp_path), "LAB_RUNS": "", "LAB_DATA": ""}
     done = run_python("-W", "error", "-c", code, cwd=tmp_path, environ=places)
     assert done.returncode == 0, done.stderr
-    for said in (r"^event_window +multicore +1 +\d", r"^ +2 +\d", r"^wordcount +multicore +1 +\d"):
-        assert re.search(said, done.stdout, flags=re.MULTILINE), done.stdout
+    for pattern in (
+        r"^event_window +multicore +1 +\d",
+        r"^ +2 +\d",
+        r"^wordcount +multicore +1 +\d",
+    ):
+        assert re.search(pattern, done.stdout, flags=re.MULTILINE), done.stdout
     page = Path(done.stdout.splitlines()[-1])
     assert page.is_file() and page.parents[1] == tmp_path / "lab" / "runs"
 
@@ -58,8 +62,14 @@ def test_a_run_is_a_frame_with_a_row_a_trial_and_shows_itself_as_the_tables_of_t
 
 def test_a_run_gives_its_summary_ratios_and_figure(dataset):
     def measure():
-        asked = {"dataset": dataset[:12], "repetitions": 2, "options": {"capacity_eps": 1_000_000}}
-        return lab.run(workloads=["event_window"], engines=["fake/correct", "fake/lose"], **asked)
+        arguments = {
+            "dataset": dataset[:12],
+            "repetitions": 2,
+            "options": {"capacity_eps": 1_000_000},
+        }
+        return lab.run(
+            workloads=["event_window"], engines=["fake/correct", "fake/lose"], **arguments
+        )
 
     old, new = measure(), measure()
     summary = new.summary()
@@ -93,8 +103,8 @@ def test_a_run_under_a_load_gives_its_answer(tmp_path):
 
 
 def test_progress_and_ignored_workers_are_printed_unless_it_is_quiet(dataset, capfd):
-    asked = {"dataset": dataset[:12], "workers": [1, 2]}
-    run = lab.run(workloads=["event_window"], engines=["reference"], **asked)
+    arguments = {"dataset": dataset[:12], "workers": [1, 2]}
+    run = lab.run(workloads=["event_window"], engines=["reference"], **arguments)
     assert run.frame()["workers"].to_list() == [1]
     lines = capfd.readouterr().err.splitlines()
     note = "lab: reference is sequential: it runs with 1 worker and ignores workers = 1, 2"
@@ -137,7 +147,7 @@ HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
 
 
 @pytest.mark.parametrize(
-    ("positional", "named", "said"),
+    ("positional", "named", "message"),
     [
         ((), {}, "workloads is (); give a list"),
         ((), {"workloads": "wordcount", "engines": ["fake"]}, "workloads is 'wordcount'; give a"),
@@ -151,8 +161,8 @@ HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
         (("gone.toml",), {}, "gone.toml: cannot read the matrix"),
     ],
 )
-def test_what_cannot_be_run_is_refused(positional, named, said):
-    with pytest.raises(LabError, match=re.escape(said)):
+def test_impossible_runs_are_refused(positional, named, message):
+    with pytest.raises(LabError, match=re.escape(message)):
         lab.run(*positional, **named)
 
 

@@ -64,7 +64,7 @@ def test_it_is_not_tried_for_ever(watched):
     assert warnings == ["cores did not stay within 100 ns in 5 attempts"]
 
 
-def test_cores_that_do_not_come_near_are_said_and_the_trial_is_run(watched):
+def test_cores_that_stay_apart_are_reported_and_the_trial_is_run(watched):
     assert watched(250.0, 250.0, far="too far") == (250.0, 250.0, 1, ["too far"])
 
 

@@ -48,19 +48,19 @@ for place in (full, still):
     for command in commands:
         words = [word.replace("COPY", str(place / "run")).replace("PLACE", str(place))
                  for word in command]
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        stream = io.StringIO()
+        with contextlib.redirect_stderr(stream), contextlib.redirect_stdout(io.StringIO()):
             try:
                 code = call(words)
             except Exception as error:
                 code = repr(error)
-        found.append([place.name, command, code, said.getvalue()])
+        found.append([place.name, command, code, stream.getvalue()])
 print(json.dumps(found))
 """
 
 
 @pytest.fixture
-def asked(stored_run, matrix):
+def commands_on_places(stored_run, matrix):
     """A finished run, and the commands for it as lists of words."""
     path, run = matrix(["correct"]), stored_run(["correct"])
     return run, [
@@ -73,8 +73,8 @@ def asked(stored_run, matrix):
     os.geteuid() != 0 or shutil.which("unshare") is None,
     reason="FULL AND READ-ONLY DISKS ARE NOT TESTED: mounting them needs root and unshare",
 )
-def test_full_and_read_only_disks_are_told_with_their_place(asked, tmp_path):
-    run, commands = asked
+def test_full_and_read_only_disks_are_reported_with_their_place(commands_on_places, tmp_path):
+    run, commands = commands_on_places
     command = "unshare", "--mount", "--propagation", "private", sys.executable, "-c", SCRIPT
     done = subprocess.run(
         [*command, str(tmp_path), str(run), json.dumps(commands)],
@@ -87,35 +87,35 @@ def test_full_and_read_only_disks_are_told_with_their_place(asked, tmp_path):
     assert done.returncode == 0, done.stderr
     reasons = {"full": "No space left on device", "read-only": "Read-only file system"}
     odd = [
-        (place, words, code, said)
-        for place, words, code, said in json.loads(done.stdout.splitlines()[-1])
+        (place, words, code, text)
+        for place, words, code, text in json.loads(done.stdout.splitlines()[-1])
         if code != EXIT_USER_ERROR
-        or reasons[place] not in said
-        or f"{tmp_path / place}" not in said
+        or reasons[place] not in text
+        or f"{tmp_path / place}" not in text
     ]
     assert odd == []
 
 
-def test_place_below_a_file_is_told(asked, tmp_path, capsys):
+def test_place_below_a_file_is_reported(commands_on_places, tmp_path, capsys):
     place = tmp_path / "file"
     place.write_text("")
-    run, commands = asked
+    run, commands = commands_on_places
     for words in commands:
         if "COPY" in words:
             continue
         code = call([word.replace("PLACE", str(place)) for word in words])
-        said = capsys.readouterr().err
-        assert code == EXIT_USER_ERROR, (words, said)
-        assert str(place) in said and "Not a directory" in said, (words, said)
+        errors = capsys.readouterr().err
+        assert code == EXIT_USER_ERROR, (words, errors)
+        assert str(place) in errors and "Not a directory" in errors, (words, errors)
     assert len(read_run(run).rows) == 1
 
 
-def test_report_is_not_written_over_a_folder(asked, tmp_path, capsys):
-    assert call(["report", str(asked[0]), "--out", str(tmp_path)]) == EXIT_USER_ERROR
+def test_report_is_not_written_over_a_folder(commands_on_places, tmp_path, capsys):
+    assert call(["report", str(commands_on_places[0]), "--out", str(tmp_path)]) == EXIT_USER_ERROR
 
 
-def test_accept_list_that_is_not_there_is_told_before_anything_is_read(capsys, tmp_path):
+def test_missing_accept_list_is_reported_before_anything_is_read(capsys, tmp_path):
     arguments = ["gate", "--baseline", "nowhere", "--run", "nowhere"]
     assert call([*arguments, "--accept", str(tmp_path / "none.toml")]) == EXIT_USER_ERROR
-    said = capsys.readouterr().err
-    assert "none.toml: cannot read the accepted regressions: No such file" in said
+    errors = capsys.readouterr().err
+    assert "none.toml: cannot read the accepted regressions: No such file" in errors

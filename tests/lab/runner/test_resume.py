@@ -1,26 +1,20 @@
-"""Runs that end before their last trial, and how they are gone on with."""
+"""`lab run --resume` after a full disk, and its refusals."""
 
 import errno
 import itertools
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
-from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
 from streamlab.lab.runner import run_directory
-from streamlab.results.store import read_meta, read_run, read_trials
+from streamlab.results.store import read_meta, read_run
 from tests.lab.runner.runs import run_lab
 from tests.processes import Popen
 from tests.results.records import change_meta, store_meta
-
-ROOT = Path(__file__).parents[3]
-PATIENCE_S = 600
 
 
 def test_full_disk_ends_the_run_with_an_error_and_resume_completes_it(
@@ -46,65 +40,6 @@ def test_full_disk_ends_the_run_with_an_error_and_resume_completes_it(
     code, _, err = run_lab(capsys, "--resume", run_dir)
     assert code == EXIT_OK, err
     assert [row.repetition for row in read_run(run_dir).rows] == [1, 2, 3]
-
-
-def interrupted(path, tmp_path):
-    """Start `lab run` as a person would, press Ctrl-C in a later trial than the first.
-
-    The trial is one that has begun and is not recorded, whichever a busy machine shows.
-
-    Returns:
-        The exit code, the lines of standard output, and standard error.
-    """
-    process = Popen(
-        [sys.executable, "-m", "streamlab", "run", str(path)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-    def under_way() -> bool:
-        logs = list((tmp_path / "runs").glob("*/logs/event_window*.log"))
-        # After the logs: a trial that ended meanwhile is known.
-        known = {record.stem for record in (tmp_path / "runs").glob("*/trials/*.json")}
-        current = [log for log in logs if log.stem not in known]
-        return len(known) > 0 and any("# phase: run" in log.read_text() for log in current)
-
-    deadline = time.monotonic() + PATIENCE_S
-    while not under_way():
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline, "no trial after the first one has begun"
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE_S)
-    return process.returncode, out.splitlines(), err
-
-
-def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
-    capsys, matrix, tmp_path, same_source
-):
-    path = matrix(["correct"], repetitions=3, options="{ capacity_eps = 1_000 }")
-    code, out, err = interrupted(path, tmp_path)
-    assert code == EXIT_INTERRUPTED, err
-    run_dir = Path(out[-1])
-    assert f"lab run --resume {run_dir}" in err
-    before = read_trials(run_dir)
-    assert 1 <= len(before) < 3
-    assert len(read_run(run_dir).rows) == len(before)
-    assert not read_meta(run_dir).complete
-    # It was another process, which saw the checkout as it really is.
-    change_meta(run_dir, vcs=same_source)
-
-    code, out, err = run_lab(capsys, "--resume", run_dir.name)
-    assert code == EXIT_OK, err
-    assert Path(out[-1]) == run_dir
-    run = read_run(run_dir)
-    assert [row.repetition for row in run.rows] == [1, 2, 3]
-    assert max(row.attempt for row in run.rows) == 2
-    assert all(read_trials(run_dir)[name] == row for name, row in before.items())
-    assert [session.interrupted for session in run.meta.sessions] == [True, False]
 
 
 def test_option_with_a_control_character_does_not_keep_a_run_from_being_resumed(

@@ -1,3 +1,5 @@
+"""`lab run` on the fake engine: output, exit codes, loads and searches."""
+
 import json
 import os
 from pathlib import Path
@@ -67,7 +69,7 @@ def test_unsupported_cell_is_shown_with_its_reason_and_is_no_failure(capsys, mat
     assert any("unsupported: too small" in line for line in out)
 
 
-def test_one_cell_and_one_trial_are_not_told_as_many(capsys, matrix):
+def test_one_cell_and_one_trial_are_in_the_singular(capsys, matrix):
     path = matrix(["correct"], options='{ refuse = "too small" }')
     assert call(["run", str(path), "--dry-run"]) == EXIT_OK
     assert "1 cell, 1 trial\n" in capsys.readouterr().err
@@ -97,11 +99,11 @@ def test_number_that_is_not_finite_is_a_warning_in_run_table_and_page(capsys, ma
     run = read_run(Path(out[-1]))
     (row,) = run.rows
     assert (row.status, row.load_cov, row.instances_max) == ("ok", None, 1)
-    said = "load_cov is inf, not a finite number: it is left out"
-    assert said in json.loads(row.warnings)
-    assert any(said in line for line in out)
+    warning = "load_cov is inf, not a finite number: it is left out"
+    assert warning in json.loads(row.warnings)
+    assert any(warning in line for line in out)
     assert call(["report", str(run.path)]) == EXIT_OK
-    assert said in (run.path / "report.html").read_text()
+    assert warning in (run.path / "report.html").read_text()
 
 
 @pytest.mark.full
@@ -329,7 +331,7 @@ def test_net_energy_is_filled_into_the_records_when_the_session_ends(tmp_path):
     )
 
 
-def test_energy_that_was_asked_for_and_cannot_be_read_is_told(tmp_path):
+def test_requested_energy_that_cannot_be_read_is_reported(tmp_path):
     session = Session(
         run_dir=tmp_path,
         settings=Settings(energy="powercap"),
@@ -371,15 +373,15 @@ def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
         ("figures", "stretch:6"),
     ],
 )
-def test_list_names_what_there_is(capsys, dataset, what, expected):
+def test_list_names_all_entries(capsys, dataset, what, expected):
     assert call(["list", what]) == EXIT_OK
     assert expected in capsys.readouterr().out
 
 
 def test_the_lines_of_a_list_of_runs_are_as_many_as_the_runs(capsys, stored_run, tmp_path):
     assert call(["list", "runs", "--out", str(tmp_path / "none")]) == EXIT_OK
-    said = capsys.readouterr()
-    assert (said.out, "no runs in" in said.err) == ("", True)
+    printed = capsys.readouterr()
+    assert (printed.out, "no runs in" in printed.err) == ("", True)
     stored_run(["correct"], called="20260101T000000Z-a")
     stored_run(["correct"], called="20260101T000000Z-b")
     capsys.readouterr()  # of the run that is copied
@@ -433,7 +435,7 @@ def test_list_runs_tells_damaged_runs_and_lists_the_others(capsys, tmp_path, dam
     assert second.startswith(str(tmp_path / "lacks")) and "is damaged" in second
 
 
-def test_what_the_kernel_took_of_a_timed_part_is_among_the_warnings(capsys, matrix, monkeypatch):
+def test_kernel_time_in_a_timed_part_is_among_the_warnings(capsys, matrix, monkeypatch):
     monkeypatch.setattr("streamlab.lab.measure.usage.MOST_SYSTEM_SHARE", -1.0)
     monkeypatch.setattr("streamlab.lab.measure.usage.LEAST_SYSTEM_S", 0.0)
     _, out, _ = run_lab(capsys, matrix(["correct"]))

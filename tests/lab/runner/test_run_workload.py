@@ -38,8 +38,8 @@ def test_the_shortest_file_runs_on_two_engines_is_verified_and_gets_its_page(
     capsys, path: Path, monkeypatch, same_source
 ):
     monkeypatch.chdir(path.parent)
-    asked = ["--engine", "reference", "--engine", "multicore", "-w", "1,2", "--report"]
-    code, out, err = run_lab(capsys, "sensors.py", *asked)
+    arguments = ["--engine", "reference", "--engine", "multicore", "-w", "1,2", "--report"]
+    code, out, err = run_lab(capsys, "sensors.py", *arguments)
     assert code == EXIT_OK, (out, err)
     run_dir = Path(out[-1])
     assert NO_ORACLE.partition(": ")[2] in Path(out[-2]).read_text()
@@ -235,7 +235,7 @@ def dry(capsys, *arguments: object) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--engine", "reference", "-w", "1,2"], True),
         (["--engine", "multicore", "--engine", "reference/sequential", "-w", "4"], True),
@@ -245,21 +245,21 @@ def dry(capsys, *arguments: object) -> list[str]:
         (["--engine", "reference", "-w", "2", "--quiet"], False),
     ],
 )
-def test_workers_that_a_sequential_engine_does_not_get_are_said(capsys, arguments, said):
+def test_workers_that_a_sequential_engine_ignores_are_reported(capsys, arguments, message):
     code, _, err = run_lab(capsys, "wordcount", *arguments, "--dry-run")
     assert code == EXIT_OK
     words = "lab: reference is sequential: it runs with 1 worker and ignores workers = "
-    assert (words in err) == said
+    assert (words in err) == message
 
 
-def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
+def test_any_workload_runs_without_a_matrix_with_the_options_of_one(capsys):
     assert dry(capsys, "wordcount", "--engine", "reference") == [
         "wordcount/reference/sequential/w1  x1  wa_ms=60000  ws_ms=120000  counting=set"
     ]
-    asked = ["--engine", "multicore/sn", "--engine", "multicore", "-w", "2", "-n", "3"]
-    asked += ["--batch", "1,64", "--query", "wa_ms=1000", "--query", "ws_ms=5000"]
-    asked += ["--option", "multicore.pin=true", "--events", "5000", "--seed", "3"]
-    assert dry(capsys, "streamlab.workloads.suite.wordcount:WORKLOAD", *asked) == [
+    arguments = ["--engine", "multicore/sn", "--engine", "multicore", "-w", "2", "-n", "3"]
+    arguments += ["--batch", "1,64", "--query", "wa_ms=1000", "--query", "ws_ms=5000"]
+    arguments += ["--option", "multicore.pin=true", "--events", "5000", "--seed", "3"]
+    assert dry(capsys, "streamlab.workloads.suite.wordcount:WORKLOAD", *arguments) == [
         f"wordcount/multicore/{variant}/w2/b{batch}  x3  wa_ms=1000  ws_ms=5000  counting=set"
         for variant in ("sn", "vsn")
         for batch in (1, 64)
@@ -307,16 +307,16 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         (["wordcount", "--engine", "fake", "--dataset", "xyz"], "key dataset is 'xyz'"),
     ],
 )
-def test_what_cannot_be_run_is_said_with_the_remedy(capsys, arguments, expected):
+def test_impossible_runs_are_refused_with_the_remedy(capsys, arguments, expected):
     assert call(["run", *arguments]) == EXIT_USER_ERROR
-    said = " ".join(capsys.readouterr().err.split())
-    assert expected in said and "Traceback" not in said
+    text = " ".join(capsys.readouterr().err.split())
+    assert expected in text and "Traceback" not in text
 
 
 @pytest.mark.parametrize("events", ["2e4", "20_000", "20000"])
 def test_a_number_of_events_may_be_written_as_a_power_of_ten(capsys, events):
-    asked = ["--engine", "fake", "--events", events, "--timeout", "7.5", "-q"]
-    code, out, err = run_lab(capsys, "keyed_counter", *asked)
+    arguments = ["--engine", "fake", "--events", events, "--timeout", "7.5", "-q"]
+    code, out, err = run_lab(capsys, "keyed_counter", *arguments)
     assert code == EXIT_OK, err
     run = read_run(Path(out[-1]))
     assert run.rows[0].events == pytest.approx(20_000, rel=0.01)
@@ -326,8 +326,8 @@ def test_a_number_of_events_may_be_written_as_a_power_of_ten(capsys, events):
 
 def test_a_requested_engine_of_which_no_cell_runs_is_a_failure(capsys, monkeypatch, tmp_path: Path):
     monkeypatch.setenv("LAB_ENGINES", str(tmp_path / "engines"))
-    asked = ["event_window", "--events", "2e4", "--engine"]
-    code, out, err = run_lab(capsys, *asked, "duckdb", "--engine", "reference")
+    arguments = ["event_window", "--events", "2e4", "--engine"]
+    code, out, err = run_lab(capsys, *arguments, "duckdb", "--engine", "reference")
     assert code == EXIT_ENGINE_FAILURE
     missing = "lab: no cell of engine duckdb ran: the environment of engine duckdb is not made; "
     assert f"{missing}`lab environment duckdb`" in err and "no cell of engine reference" not in err
@@ -347,7 +347,7 @@ def test_a_table_is_taken_whole(capsys, path: Path):
     assert "is 5, but the input of sensors is a table, which is always read completely" in err
 
 
-def test_a_data_file_that_is_missing_or_lacks_a_column_is_said(capsys, path: Path):
+def test_a_missing_data_file_or_column_is_reported(capsys, path: Path):
     data = path.with_name("sensors.csv")
     data.write_text(data.read_text().replace("value", "reading", 1))
     code, _, err = run_lab(capsys, path, "--engine", "reference")
@@ -359,9 +359,9 @@ def test_a_data_file_that_is_missing_or_lacks_a_column_is_said(capsys, path: Pat
 
 def test_the_plan_of_a_table_is_for_its_own_keys(capsys, path: Path):
     assert call(["plan", str(path), "-w", "2"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "plan for sensors: 2 workers, 20 keys" in said
-    assert json.dumps("reading-0")[1:-1] in said
+    output = capsys.readouterr().out
+    assert "plan for sensors: 2 workers, 20 keys" in output
+    assert json.dumps("reading-0")[1:-1] in output
 
 
 @pytest.mark.full
@@ -380,15 +380,15 @@ def test_a_kernel_is_that_of_the_file_that_its_errors_would_name(
 
 def test_an_engine_is_tried_on_a_workload_of_ones_own(capsys, path: Path):
     assert call(["conform", "multicore", "--workload", str(path), "--variant", "dgs"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "wrong" in said and "crash:" not in said
+    output = capsys.readouterr().out
+    assert "wrong" in output and "crash:" not in output
 
 
 def test_a_dataset_of_another_workload_of_the_same_name_is_refused(capsys, path: Path):
     made = ensure(workload(str(path)), {}, 0, 1)
     path.write_text(path.read_text().replace('"reset"),', '"clearing"),'))
-    asked = ["--engine", "reference", "--dataset", made.id[:12]]
-    code, _, err = run_lab(capsys, path, *asked)
+    arguments = ["--engine", "reference", "--dataset", made.id[:12]]
+    code, _, err = run_lab(capsys, path, *arguments)
     assert code == EXIT_USER_ERROR
     assert "has the kinds reading, reset, but sensors reads reading, clearing" in err
 

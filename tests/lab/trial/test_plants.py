@@ -1,3 +1,5 @@
+"""Planted faults of trials: late outputs and additional memory."""
+
 import subprocess
 import sys
 

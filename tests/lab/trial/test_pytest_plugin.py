@@ -14,7 +14,7 @@ pytest_plugins = ["pytester"]
 IMPORTED = "ignore:Module already imported so cannot be rewritten"
 
 
-def test_pytest_is_told_not_to_warn_about_the_finder_of_an_editable_install():
+def test_pytest_ignores_warnings_about_the_finder_of_an_editable_install():
     finder = sys.modules.get("_editable_skbc_stream_lab")
     if finder is None:
         pytest.skip("the lab is not installed from its tree")
@@ -67,7 +67,7 @@ def test_refuses(lab_trial):
     )
 
 
-def test_what_the_lab_refuses_to_run_fails_the_test_with_its_words(session):
+def test_a_refused_trial_fails_the_test_with_the_words_of_the_lab(session):
     done = session("""
 def test_engine(lab_trial):
     lab_trial("event_window", engine="nosuch", dataset=DATASET)

@@ -20,7 +20,7 @@ def make_older(path):
     os.utime(path, (an_hour_ago, an_hour_ago))
 
 
-def test_a_folder_is_gone_after_its_block():
+def test_a_folder_is_removed_after_its_block():
     with trial_folder() as folder:
         (folder / "file").write_text("x")
     assert not folder.exists()

@@ -1,4 +1,4 @@
-"""What lies inside the bracket of a trial's CPU time, and what outside."""
+"""The work inside and outside the bracket of a trial's CPU time."""
 
 from streamlab.lab.measure.energy.recorder import EnergyRecorder
 from streamlab.lab.measure.sampler import ResourceSampler

@@ -52,7 +52,7 @@ def test_a_rate_at_which_nothing_was_compared_is_not_called_sustained(trial_here
     assert "the expected answer is empty" in row["sustained_reason"]
 
 
-def test_an_empty_answer_of_a_graph_names_markers_as_what_may_be_missing(trial_here):
+def test_an_empty_answer_of_a_graph_suggests_missing_markers(trial_here):
     row = trial_here("correct", workload="campaign_views", events=20)  # all in the last block
     assert (row["status"], row["expected_outputs"]) == ("ok", 0)
     assert "no event may be after the first marker" in row["reason"]
@@ -78,7 +78,7 @@ def test_trial_in_a_process_of_its_own_measures_that_process(trial):
     assert row["prepare_cpu_s"] > 0 and row["answer_cpu_s"] >= 0
 
 
-def test_workers_that_a_plan_by_cost_does_without_are_said(trial_here):
+def test_workers_that_a_plan_by_cost_leaves_idle_are_reported(trial_here):
     row = trial_here("dgs", engine="multicore", workers=64, optimizer="cost")
     assert row["status"] == "ok", row["reason"]
     used = json.loads(row["counters"])["workers_used"]
@@ -158,7 +158,7 @@ def test_error_in_the_engine_is_a_crash_with_its_words(trial, tmp_path):
     assert "Traceback" in (tmp_path / "trial.log").read_text()
 
 
-def test_what_no_column_can_hold_is_told_and_the_trial_is_no_measurement(trial):
+def test_values_that_no_column_can_hold_are_reported_and_void_the_trial(trial):
     row = trial("overcount")
     assert row["status"] == "invalid"
     assert row["events"] is None and row["throughput_eps"] is None
@@ -242,7 +242,7 @@ def test_process_and_thread_left_by_an_engine_are_reported_and_killed(trial):
     assert sleepers() == []
 
 
-def test_answer_and_series_are_kept(trial, tmp_path):
+def test_answer_and_series_are_stored(trial, tmp_path):
     row = trial("correct", capacity_eps=10_000)
     outputs = pq.read_table(tmp_path / "outputs.parquet")
     assert outputs.column_names == ["ts", "sum"]
@@ -340,10 +340,12 @@ def test_rates_of_a_trial_that_timed_out_after_its_run_are_void():
     assert (row["status"], row["throughput_eps"], row["outputs_eps"]) == ("timeout", None, None)
 
 
-def test_memory_for_the_answer_is_there_before_the_clock_and_what_was_not_is_counted(tmp_path):
-    asked = workload("page_view_join")
-    defaults = {name: one.default for name, one in asked.parameters.items()}
-    dataset = write_dataset(generated(asked, defaults, 300_000, 1), asked.name, tmp_path / "data")
+def test_memory_for_the_answer_is_allocated_before_the_clock_or_counted(tmp_path):
+    subject = workload("page_view_join")
+    defaults = {name: one.default for name, one in subject.parameters.items()}
+    dataset = write_dataset(
+        generated(subject, defaults, 300_000, 1), subject.name, tmp_path / "data"
+    )
     spec = engine_trial(engine="multicore", variant="dgs", batch=4096, dataset=dataset)
     grown = []
     for _ in range(2):  # the first verifies, and so leaves the oracle's answer

@@ -36,7 +36,7 @@ def counted(per_row):
     )
 
 
-def test_catch_up_run_that_slows_down_is_told_as_unsteady():
+def test_catch_up_run_that_slows_down_is_unsteady():
     found = steadiness(counted([1_000] * 30 + [500] * 10), 40 * STEP_NS)
     assert found["steady"] == "unsteady" and found["steady_reason"]
     assert steadiness(counted([1_000, 1_001] * 20), 40 * STEP_NS)["steady"] == "steady"
@@ -87,7 +87,7 @@ def test_generator_that_lags_makes_the_trial_invalid_and_not_unsustained(trial_h
     assert row["send_lag_p99_ns"] == pytest.approx(5_000_000, rel=0.01)
 
 
-def test_wrong_answer_outranks_what_became_of_the_load(trial_here):
+def test_a_wrong_answer_outranks_an_unsustained_load(trial_here):
     row = trial_here("lose", load=offered(), capacity_eps=800)
     assert row["status"] == "wrong_output"
     assert "sustained" not in row

@@ -1,4 +1,4 @@
-"""What a row says of floats: how they were compared, how far they were, and why bits differ."""
+"""The text of a row about floats: their comparison, their distance, and why bits differ."""
 
 import json
 import math
@@ -103,7 +103,7 @@ def test_a_declared_tolerance_stands_in_the_row(tmp_path: Path):
     assert row["floats"] == "sum within 0.001, largest difference 0.0005"
 
 
-def test_what_cancels_is_compared_at_the_inputs_size(tmp_path: Path):
+def test_sums_that_cancel_are_compared_at_the_size_of_the_input(tmp_path: Path):
     row = checked(tmp_path, of(), 0.1 + (0.2 - 0.3), 0.1, 0.2, -0.3)
     assert 0.1 + 0.2 - 0.3 != 0.1 + (0.2 - 0.3)
     assert row["difference"] is None

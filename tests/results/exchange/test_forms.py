@@ -227,7 +227,7 @@ def test_a_folder_of_criterion_has_a_benchmark_per_estimate(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("f.json", "{", "cannot be read as JSON"),
         ("f.json", "[]", "JSON that begins with list; expected a file of pytest-benchmark"),
@@ -252,12 +252,12 @@ def test_a_folder_of_criterion_has_a_benchmark_per_estimate(tmp_path):
         ("f.json", json.dumps(IDLE), "output of JMH, but not as"),
     ],
 )
-def test_a_file_that_cannot_be_imported_is_refused_by_name(tmp_path, name, content, said):
+def test_a_file_that_cannot_be_imported_is_refused_by_name(tmp_path, name, content, message):
     file = tmp_path / name
     file.write_text(content)
     with pytest.raises(ResultsError) as refused:
         read_external_run([file], now=NOW, name=None)
-    assert str(file) in str(refused.value) and said in str(refused.value)
+    assert str(file) in str(refused.value) and message in str(refused.value)
 
 
 def test_files_of_two_tools_or_machines_make_no_run(tmp_path, exported):

@@ -82,7 +82,7 @@ def test_a_ratio_whose_interval_includes_1_shows_no_difference(a_run):
     assert rate.word == "no difference shown" and not rate.is_clear
 
 
-def test_few_repetitions_are_said_to_be_too_few(a_run):
+def test_few_repetitions_are_called_too_few(a_run):
     found = only(compared(a_run("a", rows(SLOW[:3])), a_run("b", rows(FAST[:3]))), "throughput")
     assert found.word == "too few"
 
@@ -119,7 +119,7 @@ def test_runs_of_other_hosts_are_refused_and_the_field_is_named(a_run):
 UPDATED = {"memory_bytes": (8 << 30) - 150_000, "kernel": "6.6", "microcode": "0x2", "os": "Next"}
 
 
-def test_the_same_machine_after_an_update_is_compared_and_what_differs_is_listed(a_run):
+def test_the_same_machine_after_an_update_is_compared_with_listed_differences(a_run):
     old, new = a_run("a", rows(SLOW)), a_run("b", rows(FAST), host=HOST | UPDATED)
     found = compared(old, new)
     assert only(found, "throughput").word == "better"
@@ -178,20 +178,20 @@ def test_cells_that_match_are_compared_and_the_others_are_listed(a_run):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"dataset": "d2"}, "dataset is 'd1' in A, 'd2' in B"),
         ({"options": {"pin": True}}, "options.pin is None in A, True in B"),
     ],
 )
-def test_cells_that_differ_are_refused_and_the_field_is_named(a_run, change, told):
+def test_cells_that_differ_are_refused_and_the_field_is_named(a_run, change, message):
     described = {k: v for k, v in change.items() if k == "options"}
     of_row = {k: v for k, v in change.items() if k == "dataset"}
     old = a_run("a", rows(SLOW), options={})
     new = a_run("b", rows(SLOW, fingerprint="f2", **of_row), **{"options": {}, **described})
     with pytest.raises(IncomparableError) as error:
         compared(old, new)
-    assert f"{told} ({CELL})" in str(error.value)
+    assert f"{message} ({CELL})" in str(error.value)
 
 
 def test_the_number_of_repetitions_is_no_difference(a_run):

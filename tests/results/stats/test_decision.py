@@ -154,7 +154,7 @@ def test_a_suspect_without_a_second_measurement_is_an_error():
 
 
 @pytest.mark.parametrize(("n", "cells", "seen"), [(3, 1, False), (4, 1, True), (4, 4, False)])
-def test_too_few_processes_are_said_to_be_too_few(n, cells, seen):
+def test_too_few_processes_are_called_too_few(n, cells, seen):
     rng = np.random.default_rng(10)
     found = screen(
         {(str(k), "wall"): arms(rng, sd=0.001, slower=1.0 * (k == 0), n=n) for k in range(cells)},

@@ -113,7 +113,7 @@ def test_too_few_values_and_values_without_a_logarithm_have_no_interval():
     assert Monotone(sum, (cell_median([1.0]), cell_median([1.0] * 3))).ends(0.025) == UNKNOWN
 
 
-def test_what_is_in_both_halves_of_a_quotient_cancels():
+def test_factors_in_both_halves_of_a_quotient_cancel():
     base, a, b = (
         cell_median([3.0, 4.0, 5.0]),
         cell_median([1.0, 1.1, 1.2]),
@@ -126,7 +126,7 @@ def test_what_is_in_both_halves_of_a_quotient_cancels():
     assert ratio(a, Product((), 2.0)).value == pytest.approx(0.55)
 
 
-def test_what_cancels_was_measured_as_often_as_it_was():
+def test_factors_that_cancel_keep_their_number_of_trials():
     assert ratio(cell_median([2.0]), cell_median([2.0])).n == 1
     assert ratio(cell_median([2.0]), cell_median([2.0])).ends(0.025) == UNKNOWN
 

@@ -51,8 +51,8 @@ def test_p_value_is_that_of_scipy_with_ties_against_the_alternative(alternative,
         n_old, n_new = rng.integers(1, 21, 2)
         old, new = (rng.integers(0, different, n) + shift for n, shift in ((n_old, 0), (n_new, 1)))
         sides = ("greater", "less") if alternative == "two-sided" else (alternative,)
-        wanted = min(by_scipy(old, new, side) for side in sides) * len(sides)
-        assert mann_whitney(old, new, alternative) == pytest.approx(min(wanted, 1), rel=1e-11)
+        expected = min(by_scipy(old, new, side) for side in sides) * len(sides)
+        assert mann_whitney(old, new, alternative) == pytest.approx(min(expected, 1), rel=1e-11)
 
 
 def test_p_value_is_that_of_scipy_for_arms_of_hundreds():
@@ -98,7 +98,7 @@ def test_directions_are_as_named():
 
 
 @pytest.mark.parametrize(("n", "p"), [(3, 0.05), (5, 0.004), (6, 0.001), (8, 8e-5)])
-def test_smallest_p_is_what_the_clearest_order_gives(n, p):
+def test_smallest_p_is_that_of_the_clearest_order(n, p):
     assert smallest_p(n, n) == pytest.approx(p, rel=0.1)
     assert mann_whitney(range(n), range(n, 2 * n)) == pytest.approx(smallest_p(n, n))
 

@@ -114,7 +114,7 @@ def test_noise_that_both_members_of_a_pair_share_hides_nothing():
     assert paired.verdict is GateVerdict.UNCHANGED
 
 
-def test_pairs_that_are_slower_by_the_size_asked_for_never_pass():
+def test_pairs_that_are_slower_by_the_requested_size_never_pass():
     rng = np.random.default_rng(5)
     for slower in (0.05, 0.2):
         old, _ = drifting(rng, 0)

@@ -41,7 +41,7 @@ def test_intervals_hold_the_truth_in_most_experiments():
     assert min(held) >= 16  # 95 % are promised; a bootstrap of seven medians gives a little less
 
 
-def test_the_peak_is_where_one_more_worker_costs_what_it_brings():
+def test_at_the_peak_one_more_worker_costs_as_much_as_it_gains():
     found = fit_scalability(rates(1e6, 0.1, 0.01))
     assert found.peak_workers.value == pytest.approx(math.sqrt(0.9 / 0.01), rel=1e-3)
     assert fit_scalability(rates(1e6, 0.1, 0)).peak_workers.value > 1e3

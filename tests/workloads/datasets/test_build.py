@@ -41,13 +41,13 @@ def test_a_built_dataset_holds_what_the_generator_makes(name: str, catalog: Cata
     chosen = workload(name)
     params = {"streams": 3} if "streams" in chosen.parameters else {}
     dataset = ensure(chosen, params, 50_000, 5, catalog=catalog)
-    wanted, found = generated(chosen, params, 50_000, 5), dataset.load()
+    expected, found = generated(chosen, params, 50_000, 5), dataset.load()
     specs = chosen.streams(chosen.params(params), 50_000)
     sizes = [stream.path.stat().st_size for stream in dataset.streams]
     least = [s.events * s.fields.itemsize // SMALLEST_SHARE for s in specs]
     assert all(size >= some for size, some in zip(sizes, least, strict=True)), "see check_room"
-    assert found.alphabet == wanted.alphabet
-    for one, other in zip(found.streams, wanted.streams, strict=True):
+    assert found.alphabet == expected.alphabet
+    for one, other in zip(found.streams, expected.streams, strict=True):
         assert (one.name, one.kinds) == (other.name, other.kinds)
         assert one.ts.tolist() == other.ts.tolist()
         assert (one.tag is None) == (other.tag is None)
@@ -89,7 +89,7 @@ def test_an_empty_dataset_can_be_built_and_loaded(catalog: Catalog):
     assert dataset.load().events == 0
 
 
-def test_what_exists_is_not_made_again(catalog: Catalog, monkeypatch: pytest.MonkeyPatch):
+def test_an_existing_dataset_is_not_made_again(catalog: Catalog, monkeypatch: pytest.MonkeyPatch):
     chosen = workload("event_window")
     made = ensure(chosen, {"streams": 1}, 100, 1, catalog=catalog)
     monkeypatch.setattr(
@@ -119,7 +119,9 @@ def test_bad_requests_leave_the_catalogue_as_it_was(catalog: Catalog):
 
 
 @pytest.mark.parametrize("events", [10**13, 10**20])
-def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int, catalog: Catalog):
+def test_a_dataset_larger_than_the_disk_is_refused_before_it_is_begun(
+    events: int, catalog: Catalog
+):
     with pytest.raises(DatasetError, match=r"events take at least .* GB on disk .* has .* GB free"):
         ensure(workload("event_window"), {}, events, 1, catalog=catalog)
     assert not catalog.root.exists()
@@ -136,7 +138,7 @@ def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int
         ),
     ],
 )
-def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Catalog):
+def test_a_failed_write_is_reported_in_a_line(way: str, begin: str, catalog: Catalog):
     """In a process of its own, whose files may not grow: a full disk says the same."""
     command = [*BUILD, "--events", "1000000", "--with", way, "--root", str(catalog.root)]
     told = run_apart("sh", "-c", 'ulimit -f 1000; exec "$@"', "sh", *command)
@@ -148,7 +150,7 @@ def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Cat
 
 
 @pytest.mark.spark
-def test_a_master_that_is_none_is_told_in_the_words_of_spark(catalog: Catalog):
+def test_an_invalid_master_is_reported_in_the_words_of_spark(catalog: Catalog):
     """In a process of its own: pyspark leaves a pipe to a Java that did not start."""
     told = run_apart(*BUILD, "--master", "foo", "--root", str(catalog.root))
     assert told.returncode == EXIT_USER_ERROR

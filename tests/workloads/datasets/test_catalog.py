@@ -61,7 +61,7 @@ def test_an_id_that_matches_nothing_or_too_much_is_an_error(catalog: Catalog):
 
 
 @pytest.mark.parametrize("damage", ["truncate", "remove", "json", "field", "record"])
-def test_a_damaged_entry_is_told_by_list_and_made_again(catalog: Catalog, damage: str):
+def test_list_reports_a_damaged_entry_and_it_is_made_again(catalog: Catalog, damage: str):
     made = publish(catalog, [7, 8])
     folder = catalog.folder(made.id)
     record = folder / manifest.NAME
@@ -114,7 +114,7 @@ def test_nothing_is_left_when_the_work_fails(catalog: Catalog):
     assert list(catalog.root.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next(catalog: Catalog):
+def test_leftovers_of_a_killed_process_are_removed_by_the_next(catalog: Catalog):
     with catalog.staging() as staging:
         gone = 2**22 + 1  # above the largest process id of Linux
         dead = staging.with_name(staging.name.replace(f"-{os.getpid()}-", f"-{gone}-"))

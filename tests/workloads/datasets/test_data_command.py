@@ -19,7 +19,7 @@ def run(root: Path, *arguments: str) -> str:
     return result.stdout
 
 
-def test_an_answer_can_be_recomputed_from_what_show_says(tmp_path: Path):
+def test_an_answer_can_be_recomputed_from_the_output_of_show(tmp_path: Path):
     arguments = ["--param", "streams=1", "--param", "values_per_barrier=10", "--events", "110"]
     made = run(tmp_path, "build", "event_window", *arguments).strip()
     shown = json.loads(run(tmp_path, "show", made, "--json"))
@@ -49,8 +49,8 @@ def test_building_again_names_the_same_dataset(tmp_path: Path):
 
 def test_an_import_is_listed_with_its_file_source_and_licence(tmp_path: Path):
     file = log_file(tmp_path, log_line(1, "/a", "1"), "bad", log_line(2, "/b", "1"))
-    said = ("--max-bad", "1", "--source", "our server", "--licence", "ours alone")
-    made = run(tmp_path / "data", "import", "access-log", "--file", str(file), *said).strip()
+    arguments = ("--max-bad", "1", "--source", "our server", "--licence", "ours alone")
+    made = run(tmp_path / "data", "import", "access-log", "--file", str(file), *arguments).strip()
     assert "log.tsv" in run(tmp_path / "data", "list")
     human = run(tmp_path / "data", "show", made)
     assert "our server" in human
@@ -90,7 +90,7 @@ def test_an_option_that_comes_twice_is_refused(arguments: list[str], option: str
 
 
 @pytest.mark.parametrize("seed", ["-1", str(2**63), "1" * 60, "x"])
-def test_a_seed_that_cannot_be_kept_is_refused_before_anything_starts(seed: str, tmp_path: Path):
+def test_a_seed_beyond_its_type_is_refused_before_anything_starts(seed: str, tmp_path: Path):
     arguments = ["build", "event_window", "--seed", seed, "--root", str(tmp_path / "none")]
     result = CliRunner().invoke(data, arguments)
     assert result.exit_code == 2

@@ -70,7 +70,7 @@ def test_the_hot_page_moves_and_the_others_with_it():
 @pytest.mark.parametrize("name", [*WAKING, "page_view_join"])
 def test_the_oracle_agrees_with_the_sequential_program_on_drifting_input(name):
 
-    found = workload(name)
+    subject = workload(name)
     params = {"streams": 3, "drift": ERA, **({WAKING[name]: 10} if name in WAKING else {})}
-    data = generated(found, params, 1_000, 1)
-    assert compare(found.oracle(data), answer_of(found.program, data), found.output).equal
+    data = generated(subject, params, 1_000, 1)
+    assert compare(subject.oracle(data), answer_of(subject.program, data), subject.output).equal

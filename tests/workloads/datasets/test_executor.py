@@ -17,6 +17,7 @@ from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import executor
+from streamlab.workloads.datasets.imports.access_log import COLUMNS
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
@@ -25,12 +26,12 @@ from streamlab.workloads.datasets.stream_file import file_parts, write_part
 from streamlab.workloads.datasets.tables.constructors import arrays
 from streamlab.workloads.datasets.tables.table_dataset import dataset_of
 from streamlab.workloads.registry import names, workload
-from tests.workloads.datasets import killed_kind_import
+from tests.workloads.datasets import killed_import
 from tests.workloads.datasets.cuts import cut_small
-from tests.workloads.datasets.files import log_file, log_line, text_file
+from tests.workloads.datasets.files import log_line, text_file
 from tests.workloads.datasets.raw_files import RAW, options_of, raw_file
 
-LINES = 700
+LINES, PAGES = 700, 400
 SEED = 7
 
 
@@ -93,30 +94,36 @@ def test_the_size_of_blocks_changes_no_import(
     assert imported(kind, tmp_path, "cut", "process") == whole
 
 
-def test_an_import_of_a_kind_that_was_killed_is_resumed_with_its_finished_splits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("form", "lines"),
+    [
+        ("table", ["at,page", *(f"{n},/{n}" for n in range(PAGES))]),
+        ("access-log", ["\t".join(COLUMNS), *(log_line(n, f"/{n}", "1") for n in range(PAGES))]),
+    ],
+)
+def test_an_import_that_was_killed_is_resumed_with_its_finished_splits(
+    form: str, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    pages = 400
-    log_file(tmp_path, *(log_line(n, f"/{n}", "1") for n in range(pages)))
+    text_file(tmp_path / "rows", *lines)
     (tmp_path / "kill").touch()
-    command = [sys.executable, "-m", killed_kind_import.__name__, str(tmp_path)]
-    assert subprocess.run(command, check=False).returncode == killed_kind_import.EXIT_CODE
+    command = [sys.executable, "-m", killed_import.__name__, form, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == killed_import.EXIT_CODE
     (tmp_path / "kill").unlink()
     monkeypatch.chdir(tmp_path)
-    resumed = killed_kind_import.imported(tmp_path / "data")
+    resumed = killed_import.imported(form, tmp_path / "data")
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert calls.count("/0") == 1
-    assert calls.count(killed_kind_import.KILLED_AT) == 2
+    assert calls.count(killed_import.KILLED_AT) == 2
     assert len(list((tmp_path / "data").glob(".*"))) == 0
-    assert [len(stream.paths) for stream in resumed.streams] == [pages // 50, pages // 50]
+    assert {len(stream.paths) for stream in resumed.streams} == {PAGES // 50}
     verify(resumed)
-    assert killed_kind_import.imported(tmp_path / "fresh").id == resumed.id
+    assert killed_import.imported(form, tmp_path / "fresh").id == resumed.id
 
 
 @pytest.mark.some(5)
 @pytest.mark.spark
 @pytest.mark.parametrize("name", {workload(name).input_name: name for name in names()}.values())
-def test_what_is_generated_on_spark_is_what_is_generated_in_process(
+def test_spark_generates_the_same_input_as_one_process(
     name: str, spark: SparkSession, tmp_path: Path
 ):
     one, two = (
@@ -180,7 +187,7 @@ def test_a_build_that_was_killed_is_resumed_with_its_finished_files(
     assert dataset.id == fresh.id
 
 
-def test_a_disk_that_fails_in_process_is_told():
+def test_a_disk_that_fails_in_process_is_reported():
     with (
         pytest.raises(DatasetError, match=r"import x failed: .*No space left on device"),
         executor("import x", "auto", master="local[*]") as on,

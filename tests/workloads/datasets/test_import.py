@@ -98,18 +98,18 @@ def test_other_texts_with_the_same_ids_are_another_dataset(catalog: Catalog, tmp
     assert len(catalog.list().datasets) == 2
 
 
-def test_where_data_comes_from_is_what_is_said_or_not_stated(catalog: Catalog, tmp_path: Path):
+def test_source_and_licence_are_stated_or_marked_as_not_stated(catalog: Catalog, tmp_path: Path):
     file = log_file(tmp_path, log_line(1, "/a", "1"))
     dataset = imported(catalog, "access-log", file)
     assert (dataset.source, dataset.licence) == ("not stated", "not stated")
-    for said, wanted in (
+    for options, expected in (
         ({"source": "our server", "licence": "ours"}, ("our server", "ours")),
         ({}, ("our server", "ours")),
         ({"licence": "theirs"}, ("our server", "theirs")),
     ):  # of the same content
-        assert imported(catalog, "access-log", file, **said).id == dataset.id
+        assert imported(catalog, "access-log", file, **options).id == dataset.id
         found = catalog.get(dataset.id)
-        assert (found.source, found.licence) == wanted
+        assert (found.source, found.licence) == expected
     assert list(damages(catalog.folder(dataset.id))) == []
     assert [path.name for path in catalog.folder(dataset.id).glob(".*")] == []
 
@@ -160,7 +160,7 @@ def test_unsorted_files_are_refused_and_sorted_on_request(catalog: Catalog, tmp_
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
-def test_truncated_and_damaged_files_are_told_apart_from_bad_rows(
+def test_truncated_and_damaged_files_differ_from_bad_rows(
     compress, catalog: Catalog, tmp_path: Path
 ):
     text = "".join(log_line(i, f"/{i * i}", "1") + "\n" for i in range(20_000)).encode()

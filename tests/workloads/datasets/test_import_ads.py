@@ -218,7 +218,7 @@ class TestTables:
             self.entry(dataset, tables=edits.id[:8]).bound()
 
     @pytest.mark.parametrize("damage", ["flipped", "cut off"])
-    def test_a_damaged_table_is_looked_up_by_nobody(self, dataset: Dataset, damage: str):
+    def test_a_damaged_table_is_not_used(self, dataset: Dataset, damage: str):
         (ads,) = (file.path for file in dataset.dictionaries if file.name == "ads")
         content = bytearray(ads.read_bytes())
         content[content.index(b"a\tx")] ^= 1  # "a" becomes another ad
@@ -229,7 +229,7 @@ class TestTables:
         ):
             self.entry(dataset, tables=dataset.id[:8]).bound()
 
-    def test_an_answer_is_kept_for_what_is_in_the_tables(
+    def test_an_answer_is_stored_for_the_content_of_the_tables(
         self, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
     ):
         """The beginning of an id may name another dataset once this one is gone."""

@@ -56,7 +56,9 @@ def events(data: Input) -> list[list[tuple[int, ...]]]:
 LAYOUT = {"houses": 3, "households-per-house": 2, "plugs-per-household": 5}
 
 
-def test_loads_are_kept_in_milliwatts_under_the_key_of_their_plug(catalog: Catalog, tmp_path: Path):
+def test_loads_are_stored_in_milliwatts_under_the_key_of_their_plug(
+    catalog: Catalog, tmp_path: Path
+):
     lines = [
         line(0, "82.042", plug=4, household=1, house=2),
         line(1, "1.0005"),

@@ -53,14 +53,14 @@ def test_the_number_of_streams_changes_no_answer(catalog: Catalog, tmp_path: Pat
     rows = [line(count=n % 5, duration=n % 3, service=f"s{n % 2}") for n in range(160)]
     rows[150] = line("odd.", flag="REJ")
     file = text_file(tmp_path / "kdd", *rows)
-    found = workload("outlier_detection")
+    subject = workload("outlier_detection")
     answers = []
     for streams in (1, 3):
         data = imported(
             catalog, "kdd-cup", file, streams=streams, settings={"check-every": 40}
         ).load()
-        answer = [column.tolist() for column in answer_of(found.program, data).values()]
-        assert answer == [column.tolist() for column in found.oracle(data).values()]
+        answer = [column.tolist() for column in answer_of(subject.program, data).values()]
+        assert answer == [column.tolist() for column in subject.oracle(data).values()]
         answers.append(answer)
     assert answers[0] == answers[1]
     assert 150 in answers[0][2]
@@ -81,9 +81,9 @@ def test_precision_and_recall_of_an_imported_file_are_a_command(
         "odd: 1 of 1 found",
     ]
     assert main([]) == main(["0" * 16]) == 2
-    said = capsys.readouterr().err
-    assert "usage: python -m streamlab.workloads.suite.outlier_detection.quality DATASET" in said
-    assert "0" * 16 in said
+    errors = capsys.readouterr().err
+    assert "usage: python -m streamlab.workloads.suite.outlier_detection.quality DATASET" in errors
+    assert "0" * 16 in errors
 
 
 def test_more_combinations_than_a_model_has_room_for_are_refused(catalog: Catalog, tmp_path: Path):

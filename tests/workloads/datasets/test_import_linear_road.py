@@ -18,19 +18,19 @@ def records(data: Input) -> list[list[tuple[int, ...]]]:
 
 
 class TestImport:
-    def test_what_the_generator_made_comes_back_from_a_file_in_both_forms(
+    def test_generated_records_come_back_from_a_file_in_both_forms(
         self, catalog: Catalog, tmp_path: Path
     ):
         data = generated(WORKLOADS[0], {"vehicles": 60, "streams": 2}, 4000, seed=1)
-        wanted = records(data)
-        in_order = sorted(row for stream in wanted for row in stream)
+        expected = records(data)
+        in_order = sorted(row for stream in expected for row in stream)
         commas = [",".join(map(str, (kind, ts // 1000, *more, -1))) for ts, kind, *more in in_order]
         file = text_file(tmp_path / "road.csv.gz", HEADER, *commas)
         dataset = imported(catalog, "linear-road", file, streams=2)
         assert dataset.workload == "linear_road"
         assert [stream.name for stream in dataset.streams] == ["report-0", "report-1"]
         assert [sorted(stream) for stream in records(dataset.load())] == [
-            sorted(stream) for stream in wanted
+            sorted(stream) for stream in expected
         ]
         reports = [row for row in in_order if row[1] == 0]
         blanks = [

@@ -1,4 +1,4 @@
-"""What imports report of quotes, lines, encodings and forms, whichever import it is."""
+"""Quotes, lines, encodings and forms, which all imports report alike."""
 
 import json
 from collections.abc import Callable, Sequence

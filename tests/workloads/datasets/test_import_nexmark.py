@@ -78,8 +78,8 @@ def test_generated_events_come_back_from_the_public_format_in_the_order_of_readi
         workload("nexmark_q0"), {"streams": 1, "rate": 100, "group": GROUP}, 700, seed=1
     )
     (made,) = rows(data, *NAMES[1:])
-    wanted = [with_texts(dict(zip(NAMES, row, strict=True))) for row in made]
-    read = [wanted[n // GROUP * GROUP + n * 953 % GROUP] for n in range(len(wanted))]
+    expected = [with_texts(dict(zip(NAMES, row, strict=True))) for row in made]
+    read = [expected[n // GROUP * GROUP + n * 953 % GROUP] for n in range(len(expected))]
     file = text_file(tmp_path / "events.json.gz", *(json.dumps(public(row)) for row in read))
     dataset = imported(catalog, "nexmark", file, streams=3)
     assert dataset.workload == "nexmark"
@@ -90,7 +90,7 @@ def test_generated_events_come_back_from_the_public_format_in_the_order_of_readi
         for row in stream:
             fields: dict[str, Any] = dict(zip(NAMES, row, strict=True))
             found.append(fields | {name: of[fields[name]] for name, of in numbered.items()})
-    assert sorted(found, key=lambda row: row["ts"]) == wanted
+    assert sorted(found, key=lambda row: row["ts"]) == expected
     assert max(row["late_by"] for row in found) > 0
 
 

@@ -71,7 +71,7 @@ class TestImport:
         assert dataset.workload == "store_sales"
         assert dataset.origin["settings"]["products"]["name"] == "products.csv"
 
-    def test_parquet_gives_what_csv_gives(self, catalog: Catalog, tmp_path: Path):
+    def test_parquet_gives_the_rows_of_csv(self, catalog: Catalog, tmp_path: Path):
         one = sales(catalog, csv(tmp_path, *LINES), settings=products(tmp_path))
         rows = [line.split(",") for line in LINES]
         path = tmp_path / "sales.parquet"
@@ -129,7 +129,9 @@ class TestImport:
             query |= {"first_day": "2017-01-01"}
         assert len(expected_answer(workload(name).bound(query), dataset.load())["ts"]) > 3
 
-    def test_a_bad_row_of_parquet_is_told_with_its_place(self, catalog: Catalog, tmp_path: Path):
+    def test_a_bad_row_of_parquet_is_reported_with_its_place(
+        self, catalog: Catalog, tmp_path: Path
+    ):
         path = tmp_path / "sales.parquet"
         table = {name: [1, None] for name in COLUMNS.values()}
         pq.write_table(pa.table(table), path)
@@ -168,7 +170,7 @@ def test_product_columns_are_item_and_category(text: str):
         product_columns(text)
 
 
-def test_a_parquet_file_without_the_column_is_told(tmp_path: Path):
+def test_a_parquet_file_without_the_column_is_reported(tmp_path: Path):
     path = tmp_path / "sales.parquet"
     pq.write_table(pa.table({name: [1] for name in COLUMNS.values() if name != "qty"}), path)
     with pytest.raises(DatasetError, match=r"no column qty for quantity; there are time, basket"):
@@ -189,6 +191,6 @@ def test_whole_numbers_and_amounts_in_their_forms(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["", "x", "nan", "inf", "1e400", "90071992547409.92", "$3"])
-def test_what_is_no_amount_is_a_bad_row(text: str):
+def test_an_amount_in_another_form_is_a_bad_row(text: str):
     with pytest.raises(BadRowError, match="column net_paid is"):
         cents("net_paid", text)

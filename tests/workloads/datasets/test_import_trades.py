@@ -149,7 +149,7 @@ class TestImport:
         dataset = traded(catalog, file, layout=TAQ, averages=str(table), symbols="aapl")
         assert texts(dataset, "symbols") == ["AAPL"]
 
-    def test_the_symbols_with_the_most_trades_are_kept_on_request(
+    def test_only_symbols_with_the_most_trades_stay_on_request(
         self, catalog: Catalog, tmp_path: Path
     ):
         trades = [Trade(OPEN_MS + i, "ABBC"[i % 4], 100 + i) for i in range(600)]
@@ -160,7 +160,7 @@ class TestImport:
         assert texts(dataset, "symbols") == ["B"]
         assert len(side(dataset, "left")) == count["B"]
 
-    def test_a_damaged_zip_is_told(self, catalog: Catalog, tmp_path: Path):
+    def test_a_damaged_zip_is_reported(self, catalog: Catalog, tmp_path: Path):
         (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 2000))
         whole = path.read_bytes()
         path.write_bytes(whole[:200] + bytes(100) + whole[300:])

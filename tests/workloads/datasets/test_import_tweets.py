@@ -129,9 +129,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_what_cannot_be_read_is_refused_with_its_place(
-    reason: str, catalog: Catalog, tmp_path: Path
-):
+def test_unreadable_input_is_refused_with_its_place(reason: str, catalog: Catalog, tmp_path: Path):
     lines, columns = REFUSED[reason]
     with pytest.raises(DatasetError, match=reason):
         imported(catalog, "tweets", text_file(tmp_path / "t.csv", *lines), columns=columns)

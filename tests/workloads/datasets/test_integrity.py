@@ -217,7 +217,7 @@ def test_checksums_of_files_do_not_change_the_id(catalog: Catalog):
     assert publish(catalog).id == "f337fb67ffe48c07166c3f7228306fd5e7226c3afc8ef9d6dadf94990c0dcf6e"
 
 
-def test_an_answer_is_kept_for_the_content_that_was_read(catalog: Catalog):
+def test_an_answer_is_stored_for_the_content_that_was_read(catalog: Catalog):
     made = publish(catalog)
     expected(EVENT_WINDOW, made)
     folder = catalog.folder(made.id)
@@ -231,7 +231,7 @@ def test_an_answer_is_kept_for_the_content_that_was_read(catalog: Catalog):
     assert second.read_bytes() != first.read_bytes()
 
 
-def test_no_answer_is_kept_for_damaged_input(catalog: Catalog):
+def test_no_answer_is_stored_for_damaged_input(catalog: Catalog):
     made = publish(catalog)
     flip(made.streams[0].path, 8 * 200)
     with pytest.raises(DatasetError, match="value-0"):
@@ -248,9 +248,9 @@ def test_an_import_with_a_damaged_dictionary_is_replaced_by_importing_again(caps
     pages = tmp_path / "data" / made.strip() / "pages.parquet"
     flip(pages, 8 * 40)
     assert call(["data", "verify", *root]) == EXIT_USER_ERROR
-    said = capsys.readouterr().out
-    assert f"{pages} (dictionary pages) is damaged" in said
-    assert f"lab data import access-log --file {file.name} --streams 1" in said
+    output = capsys.readouterr().out
+    assert f"{pages} (dictionary pages) is damaged" in output
+    assert f"lab data import access-log --file {file.name} --streams 1" in output
     assert call(again) == EXIT_OK
     assert capsys.readouterr().out == made
     assert call(["data", "verify", *root]) == EXIT_OK

@@ -117,7 +117,7 @@ def test_an_error_in_place_of_an_interrupt_is_an_interrupt(started):
 
 
 @pytest.mark.parametrize("raised", ["by Python in a task", "on the way to Java"])
-def test_any_other_error_of_spark_is_told(started, raised, monkeypatch):
+def test_any_other_error_of_spark_is_reported(started, raised, monkeypatch):
     """The first, as pyspark makes it, asserts that there is Java when its message is read."""
     monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(shutdown=lambda: None))
     monkeypatch.setattr(SparkContext, "_jvm", object())
@@ -137,7 +137,7 @@ def test_any_other_error_of_spark_is_told(started, raised, monkeypatch):
             str(error)
 
 
-def test_what_py4j_logs_is_dropped_in_the_block_alone(caplog):
+def test_logs_of_py4j_are_dropped_only_in_the_block(caplog):
     def log():
         logging.getLogger("py4j.java_gateway").error("of its own logger")
         fields = {

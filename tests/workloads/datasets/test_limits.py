@@ -74,12 +74,12 @@ def test_sums_start_over_behind_a_barrier():
 @pytest.mark.parametrize("name", ["event_window", "fraud_detection"])
 @given(data=st.data())
 @settings(max_examples=25)
-def test_what_is_not_refused_has_one_answer(name: str, data: st.DataObject):
-    found = workload(name)
-    drawn = data.draw(inputs(found.program, values=HUGE, max_events=6))
-    if not refused(found, drawn):
-        answer = answer_of(found.program, drawn)  # raises where a Python integer leaves its field
-        assert compare(found.oracle(drawn), answer, found.output).equal
+def test_input_within_the_limits_has_one_answer(name: str, data: st.DataObject):
+    subject = workload(name)
+    drawn = data.draw(inputs(subject.program, values=HUGE, max_events=6))
+    if not refused(subject, drawn):
+        answer = answer_of(subject.program, drawn)  # raises where a Python integer leaves its field
+        assert compare(subject.oracle(drawn), answer, subject.output).equal
 
 
 @given(terms=st.lists(HUGE, max_size=8), groups=st.integers(1, 3))
@@ -87,10 +87,13 @@ def test_a_sum_is_refused_exactly_when_some_order_of_its_terms_leaves_64_bits(
     terms: list[int], groups: int
 ):
     limit = Limit(
-        field="value", what="it", remedy="", groups=lambda events: np.asarray(events.ts % groups)
+        field="value",
+        quantity="it",
+        remedy="",
+        groups=lambda events: np.asarray(events.ts % groups),
     )
-    found = workload("event_window")
-    data = events(found, ("value", {"ts": range(len(terms)), "value": terms}))
+    subject = workload("event_window")
+    data = events(subject, ("value", {"ts": range(len(terms)), "value": terms}))
     parts = [terms[part::groups] for part in range(groups)]
     fits = all(
         sum(term for term in part if term > 0) <= LARGEST
@@ -101,12 +104,12 @@ def test_a_sum_is_refused_exactly_when_some_order_of_its_terms_leaves_64_bits(
 
 
 def test_a_days_sales_are_refused_where_a_slope_would_not_fit():
-    found = workload("declining_categories")
+    subject = workload("declining_categories")
     begin = 15_000 * DAY_MS
     days = {"first_day": "2011-01-26", "days": 365}
     most = LARGEST // 365**3
     for paid, fits in ((most, True), (most + 1, False)):
-        bound = found.bound(days)
+        bound = subject.bound(days)
         ts = [begin + day * DAY_MS for day in range(3)]
         sales = {"ts": ts, "category": 1, "store": 10, "net_paid": paid}
         message = refused(bound, events(bound, ("sale", sales)))
@@ -116,7 +119,7 @@ def test_a_days_sales_are_refused_where_a_slope_would_not_fit():
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "columns", "told"),
+    ("name", "kind", "columns", "message"),
     [
         ("scale_join", "left", {"x": [1, 2**31 - 1]}, "x = 2147483647: the attribute"),
         ("scale_join", "right", {"a": [1, -(2**31)]}, "a = -2147483648: the attribute"),
@@ -130,33 +133,33 @@ def test_a_days_sales_are_refused_where_a_slope_would_not_fit():
     ],
 )
 def test_values_that_would_wrap_are_refused(
-    name: str, kind: str, columns: dict[str, list[int]], told: str
+    name: str, kind: str, columns: dict[str, list[int]], message: str
 ):
     query = {"longest_gap_s": 3600} if name == "sensor_interpolation" else {}
-    found = workload(name).bound({"selectivity": "2"} if name == "parametric" else query)
+    subject = workload(name).bound({"selectivity": "2"} if name == "parametric" else query)
     rows = len(next(iter(columns.values())))
-    data = events(found, (kind, {"ts": range(rows), **columns}))
-    assert told in refused(found, data)
-    assert refused(found, events(found, (kind, {"ts": range(rows)}))) == ""
+    data = events(subject, (kind, {"ts": range(rows), **columns}))
+    assert message in refused(subject, data)
+    assert refused(subject, events(subject, (kind, {"ts": range(rows)}))) == ""
 
 
 def test_a_band_join_at_its_limit_has_the_answer_of_its_oracle():
-    found = workload("scale_join")
+    subject = workload("scale_join")
     data = events(
-        found,
+        subject,
         ("left", {"ts": [1, 2], "x": [2**30 - 1, -(2**30)]}),
         ("right", {"ts": [1, 2], "a": [-(2**30), 2**30 - 1]}),
     )
-    assert refused(found, data) == ""
-    assert len(found.oracle(data)["ts"]) == 2
+    assert refused(subject, data) == ""
+    assert len(subject.oracle(data)["ts"]) == 2
 
 
 def test_counts_beyond_their_limit_are_refused():
-    limit = Limit(field=None, what="the number of rows", remedy="take fewer", highest=2)
+    limit = Limit(field=None, quantity="the number of rows", remedy="take fewer", highest=2)
     data = events(workload("event_window"), ("value", {"ts": [1, 2, 3]}))
     grouped = Limit(
         field=None,
-        what="the number of rows",
+        quantity="the number of rows",
         remedy="take fewer",
         highest=2,
         groups=lambda events: events.ts * 0,

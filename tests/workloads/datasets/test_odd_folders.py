@@ -60,15 +60,15 @@ def text(content: str) -> Callable[[Path], None]:
     ],
 )
 @pytest.mark.parametrize("command", ["list", "verify"])
-def test_an_odd_entry_is_told_in_a_line(capsys, catalog: Catalog, make: Any, command: str):
+def test_an_odd_entry_is_reported_in_a_line(capsys, catalog: Catalog, make: Any, command: str):
     made = publish(catalog, [1, 2])
     make(catalog.root / ODD)
     code = call(["data", command, "--root", str(catalog.root)])
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     assert code == (EXIT_OK if command == "list" else EXIT_USER_ERROR)
-    assert made.id[:16] in said.out
-    lines = [line for line in (said.out + said.err).splitlines() if f"{ODD}/" in line]
-    assert len(lines) == 1, said
+    assert made.id[:16] in printed.out
+    lines = [line for line in (printed.out + printed.err).splitlines() if f"{ODD}/" in line]
+    assert len(lines) == 1, printed
     assert len(lines[0]) < 1000 and "Traceback" not in lines[0]
 
 
@@ -86,7 +86,7 @@ def places(record: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("sealed", [True, False])
-def test_wrong_types_anywhere_in_a_record_are_told_or_harmless(
+def test_wrong_types_anywhere_in_a_record_are_reported_or_harmless(
     capsys, catalog: Catalog, sealed: bool
 ):
     """Also when the checksum belongs to them: another tool may have written the record."""
@@ -143,7 +143,9 @@ def test_a_name_that_is_no_utf_8_is_listed(tmp_path: Path, catalog: Catalog):
 
 
 @pytest.mark.parametrize("which", ["entry", "root"])
-def test_a_folder_that_may_not_be_read_is_told(capsys, monkeypatch, catalog: Catalog, which: str):
+def test_a_folder_without_read_permission_is_reported(
+    capsys, monkeypatch, catalog: Catalog, which: str
+):
     made = publish(catalog, [1, 2])
     monkeypatch.setenv("LAB_DATA", str(catalog.root))
     folder = catalog.root / ODD if which == "entry" else catalog.root
@@ -155,7 +157,7 @@ def test_a_folder_that_may_not_be_read_is_told(capsys, monkeypatch, catalog: Cat
         code = call(["data", "list"])
     finally:
         folder.chmod(0o755)
-    said = capsys.readouterr()
-    assert "Permission denied" in said.err
+    printed = capsys.readouterr()
+    assert "Permission denied" in printed.err
     assert code == (EXIT_OK if which == "entry" else EXIT_USER_ERROR)
-    assert (made.id[:16] in said.out) == (which == "entry")
+    assert (made.id[:16] in printed.out) == (which == "entry")

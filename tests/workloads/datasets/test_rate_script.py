@@ -49,7 +49,7 @@ def test_a_step_has_one_rate_before_and_another_after():
 @given(
     text=SCRIPTS, count=st.integers(1, 300), rate_eps=st.integers(100, 3_000), seed=st.integers()
 )
-def test_a_script_gives_what_handing_out_tuples_one_by_one_gives(text, count, rate_eps, seed):
+def test_a_script_equals_a_loop_over_tuples(text, count, rate_eps, seed):
     got = times(text, count, rate_eps, seed).tolist()
     expected = one_by_one(text, count, rate_eps, seed)
     assert got == expected
@@ -113,6 +113,6 @@ def test_the_bounds_of_phases_are_all_reached():
         ("phases(4, 5, 2, 10000000000)", "from 1 to"),
     ],
 )
-def test_a_bad_script_is_refused_with_what_was_expected(text, message):
+def test_a_bad_script_is_refused_with_the_expected_form(text, message):
     with pytest.raises(ModelError, match=message):
         parse_rates(text, "rates")

@@ -1,4 +1,4 @@
-"""How many streams a program's input may have, known before anything is read."""
+"""The number of streams that a program's input may have, known before anything is read."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ from tests.workloads.datasets.cuts import cut_small
 from tests.workloads.datasets.tables.programs import COUNTER, PAIRS, REPORTS, SUMS, WORDS
 
 
-def test_what_the_engine_merges_is_the_limit():
+def test_the_limit_of_streams_is_that_of_the_engine():
     assert MOST_IN_ORDER == _core.MOST_STREAMS
 
 
@@ -49,7 +49,7 @@ def test_imports_know_the_limit_before_they_look_at_a_file(kind: str, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "streams", "said"),
+    ("name", "streams", "message"),
     [
         (
             "scale_join",
@@ -60,22 +60,22 @@ def test_imports_know_the_limit_before_they_look_at_a_file(kind: str, tmp_path):
         ("parametric", 257, "there would be 257 streams for"),
     ],
 )
-def test_generated_input_that_engines_would_refuse_is_not_made(name, streams, said, tmp_path):
+def test_generated_input_that_engines_would_refuse_is_not_made(name, streams, message, tmp_path):
     words = ["build", name, "--param", f"streams={streams}", "--events", "100"]
     result = CliRunner().invoke(data, [*words, "--root", str(tmp_path)])
     assert isinstance(result.exception, DatasetError)
-    assert re.search(said, str(result.exception)) and "--param" in str(result.exception)
+    assert re.search(message, str(result.exception)) and "--param" in str(result.exception)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", names())
-def test_what_generators_make_by_default_is_taken(name):
-    found = workload(name)
+def test_default_streams_of_generators_are_accepted(name):
+    subject = workload(name)
     for events in (0, 1000):
-        check_generated(found.program, found.streams(found.params({}), events))
-    if "streams" in found.parameters and not isinstance(found.program, Query):
-        many = {name: 64 for name in ("streams", "houses") if name in found.parameters}
-        check_generated(found.program, found.streams(found.params(many), 1000))
+        check_generated(subject.program, subject.streams(subject.params({}), events))
+    if "streams" in subject.parameters and not isinstance(subject.program, Query):
+        many = {name: 64 for name in ("streams", "houses") if name in subject.parameters}
+        check_generated(subject.program, subject.streams(subject.params(many), 1000))
 
 
 def test_kinds_that_depend_on_themselves_stay_in_one_stream():

@@ -227,7 +227,7 @@ class TestZones:
         (2**62, "ns", None),
     ],
 )
-def test_what_is_no_time_is_told(cell: object, form: str | None, words: str | None):
+def test_a_cell_that_is_no_time_is_reported(cell: object, form: str | None, words: str | None):
     if words is None:
         assert times([cell], form) == [2**62 // 10**6]
     else:
@@ -255,7 +255,7 @@ def test_a_pattern_for_a_column_of_timestamps_is_refused(catalog: Catalog):
         made(arrow(table, ts="t", kind="=value", time_format="%Y"), SUMS, catalog)
 
 
-def test_a_time_format_that_is_none_is_refused():
+def test_an_unknown_time_format_is_refused():
     with pytest.raises(DatasetError, match="time_format is 'minutes'; give one of iso, s, ms"):
         csv("a.csv", ts="t", time_format="minutes")
 
@@ -268,8 +268,8 @@ def test_whole_numbers_are_scaled_like_exact_fractions(values: list[int], form: 
     numbers, same = read(pa.array(values, pa.int64()), form)
     assert set(bad) == set(same) == {row for row, ms in enumerate(exact) if abs(ms) > 2**61}
     kept = np.array([row not in bad for row in range(len(values))])
-    wanted = [ms for ms in exact if abs(ms) <= 2**61]
-    assert texts[kept].tolist() == numbers[kept].tolist() == wanted
+    expected = [ms for ms in exact if abs(ms) <= 2**61]
+    assert texts[kept].tolist() == numbers[kept].tolist() == expected
 
 
 @given(
@@ -495,6 +495,6 @@ def test_durations_are_units_of_event_time(duration, unit, units):
         (1 << 60, "below 2\\^60 s"),
     ],
 )
-def test_what_is_no_duration_is_refused(duration, words):
+def test_other_durations_are_refused(duration, words):
     with pytest.raises(DatasetError, match=words):
         parse_duration(duration, "s", "x", shortest=1)

@@ -52,7 +52,7 @@ def test_length_words_and_hashtags_are_those_that_a_person_finds(text: str):
     assert tuple(tokens(text)) == TEXTS[text]
 
 
-def test_what_begins_a_word_is_a_letter_or_a_digit():
+def test_a_word_begins_with_a_letter_or_a_digit():
     signs = [chr(code) for code in range(sys.maxunicode + 1)]
     found = tokens("".join(f"\u2764{sign} " for sign in signs)).words
     assert found == [sign.lower() for sign in signs if unicodedata.category(sign)[0] in "LN"]

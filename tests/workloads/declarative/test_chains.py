@@ -215,7 +215,7 @@ def test_an_outer_join_is_selected_and_counted(tmp_path):
     assert_rows(answer_of(subject, tmp_path), expected[expected.ts <= last])
 
 
-def test_what_cannot_follow_a_join_names_it():
+def test_a_step_that_cannot_follow_a_join_names_it():
     with pytest.raises(ModelError, match=r"which is an as-of join; give .* another join"):
         lab.window("1 h", input=lab.join(TABLE, TABLE, on="bike", how="asof"), result=COUNT)
     with pytest.raises(ModelError, match=r"joined gives rows of equal time in no order, and once"):

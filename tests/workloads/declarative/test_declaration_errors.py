@@ -373,11 +373,11 @@ def test_mistakes_in_outputs_are_named(tmp_path):
         workload(f"{path}:x")
 
 
-def test_a_workload_that_another_one_reads_is_not_meant(tmp_path):
+def test_a_workload_that_another_one_reads_is_not_chosen(tmp_path):
     path = file_of(tmp_path, CLASS + '\nBusiest = lab.top(1, by="rides", input=Rides)\n')
-    found = workload(path)
-    assert [step.name for step in found.declaration.steps()] == ["rides", "rides"]
-    assert len(found.program.operators) == 2
+    subject = workload(path)
+    assert [step.name for step in subject.declaration.steps()] == ["rides", "rides"]
+    assert len(subject.program.operators) == 2
 
 
 def test_declared_types_are_taken_without_opening_the_file(tmp_path):
@@ -386,9 +386,9 @@ def test_declared_types_are_taken_without_opening_the_file(tmp_path):
         + 'ALL = lab.window("1 h", key="station", input=rides, types={"station": str, "price": float},'
         ' result={"cost": lab.sum("price")})\n'
     )
-    found = workload(str(tmp_path / "rides.py"))
-    assert found.source.ids == ("station",)
-    assert found.program.operators[0].fields["price"] == np.float64
+    subject = workload(str(tmp_path / "rides.py"))
+    assert subject.source.ids == ("station",)
+    assert subject.program.operators[0].fields["price"] == np.float64
 
 
 def test_code_is_known_by_the_users_functions(tmp_path):

@@ -139,6 +139,6 @@ def rides_by_zone(source, **more):
         (lambda: lab.late_rows(table()), "takes no late rows; give a lab.window"),
     ],
 )
-def test_what_has_no_late_rows_is_refused(declare, message):
+def test_reading_lateness_without_late_rows_is_refused(declare, message):
     with pytest.raises(ModelError, match=message):
         declare()

@@ -1,4 +1,4 @@
-"""Windows by definition: a slow, obvious oracle for the interpreter, and operators to hold it to.
+"""Windows by definition: a slow, obvious oracle for the interpreter, and operators to test it with.
 
 Nothing here comes from the interpreter: which windows a tuple falls in is found by trying all.
 """

@@ -1,4 +1,4 @@
-"""Events across keys: what a program may say, what they mean, and that every plan means that."""
+"""Events across keys: allowed declarations, their meaning, and every plan against it."""
 
 import pickle
 import random
@@ -81,7 +81,7 @@ def test_an_event_across_keys_reads_and_changes_the_states_of_its_keys():
 
 
 def oracle(data):
-    """What `PLUGS` means, written without it."""
+    """Return the answer of `PLUGS`, computed without it."""
     keys = data.alphabet.keys
     sums, counts, asked, found = [0] * keys, [0] * keys, {}, []
     for ts, kind, key, payload in in_order(data):
@@ -148,7 +148,7 @@ def test_dependence_is_a_relation_on_kinds_and_keys():
     assert dependent((SLICE, 0), (HOUSE, 1))
 
 
-def test_parts_are_what_events_across_keys_leave_apart():
+def test_events_across_keys_join_their_keys_to_parts():
     alphabet = Alphabet(kinds=KINDS, keys=5)
     whole = independent_parts(PLUGS, alphabet)
     assert set(whole.tolist()) == {0}
@@ -234,7 +234,7 @@ def test_an_across_that_makes_no_sense_is_refused(change, message):
 
 
 @pytest.mark.parametrize("group", [-1, 0.5, None, 2**31])
-def test_a_group_that_is_none_is_refused(group):
+def test_an_impossible_group_is_refused(group):
     across = replace(PLUGS.across[0], group=lambda key: group)
     with pytest.raises(ProgramError, match=f"the group of key 0 is {group}"):
         across.groups(3)
@@ -254,7 +254,7 @@ def test_members_end_where_they_end():
         members[-1]
 
 
-def test_what_a_run_holds_goes_on_elsewhere():
+def test_a_run_resumes_from_the_state_of_another():
     data = one_stream(*EVENTS, keys=4)
     events = list(merge(data, PLUGS).events(PLUGS))
     out = Emitter(PLUGS.output)

@@ -1,4 +1,4 @@
-"""`lab check` of what cannot be checked: one clear error, and nothing left behind."""
+"""`lab check` of programs that cannot be checked: one clear error, and no file left."""
 
 import os
 import re
@@ -42,10 +42,10 @@ def test_a_module_that_does_not_import_is_an_error_with_the_reason(
     if kind in NOT_IMPORTED:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert call(["check", f"{name}:PROGRAM"]) == EXIT_USER_ERROR
-    said = " ".join(capsys.readouterr().err.split())
-    assert f"module '{name}' cannot be imported" in said
-    assert re.search(reason, said), said
-    assert "Traceback" not in said
+    text = " ".join(capsys.readouterr().err.split())
+    assert f"module '{name}' cannot be imported" in text
+    assert re.search(reason, text), text
+    assert "Traceback" not in text
 
 
 async def coroutine(*given: Any) -> None:
@@ -103,7 +103,7 @@ OPERATOR = naive.counting(Window(advance=2, size=4))
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"),
+    ("name", "code", "message"),
     [
         ("GRAPH", EXIT_OK, "holds  associative for avg"),
         ("BROKEN_GRAPH", EXIT_USER_ERROR, "FAILS  emits for li"),
@@ -111,9 +111,9 @@ OPERATOR = naive.counting(Window(advance=2, size=4))
         ("OPERATOR", EXIT_OK, "holds  keys for counting"),
     ],
 )
-def test_the_command_checks_a_program_by_module_and_attribute(capsys, name, code, said):
+def test_the_command_checks_a_program_by_module_and_attribute(capsys, name, code, message):
     assert call(["check", f"{__name__}:{name}", "--examples", "20"]) == code
-    assert said in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 def test_plain_functions_of_any_form_are_taken():
@@ -133,14 +133,14 @@ PLAIN = program
 """
 
 
-def test_check_leaves_nothing_where_it_stands_and_says_what_is_wrong(tmp_path: Path):
+def test_check_writes_no_file_and_names_the_mistake(tmp_path: Path):
     """In a process of its own, as a person runs it."""
     (tmp_path / "plain.py").write_text(PROGRAM)
     (tmp_path / "late.py").write_text(
         PROGRAM + "BAD = replace(program, states=(replace(program.states[0], update=update),))\n"
     )
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    for name, code, said in (
+    for name, code, message in (
         ("plain:PLAIN", EXIT_OK, "holds  C1"),
         ("late:BAD", EXIT_USER_ERROR, "update is update, a coroutine function"),
     ):
@@ -148,6 +148,6 @@ def test_check_leaves_nothing_where_it_stands_and_says_what_is_wrong(tmp_path: P
             "-m", "streamlab", "check", name, "--examples", "5", cwd=tmp_path, env=environment
         )
         assert done.returncode == code, done.stderr
-        assert said in done.stdout + done.stderr
+        assert message in done.stdout + done.stderr
         assert "Traceback" not in done.stderr and "never awaited" not in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["late.py", "plain.py"]

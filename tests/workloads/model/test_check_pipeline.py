@@ -79,7 +79,7 @@ def write_to_the_record(t: Any, out: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "violation", "said"),
+    ("stage", "violation", "message"),
     [
         (replace(BY_KEY, key=key_by_call), "keys", "a record changes from call to call"),
         *(
@@ -120,18 +120,18 @@ def write_to_the_record(t: Any, out: Any) -> None:
         (replace(OF_ALL, apply=number_calls), "repeat", "a second run gives another answer"),
     ],
 )
-def test_a_broken_operator_is_caught_with_its_law(stage: Stage, violation: str, said: str):
+def test_a_broken_operator_is_caught_with_its_law(stage: Stage, violation: str, message: str):
     CALLS.clear()
     report = check(pipeline(stage), examples={"apart": 200, "ties": 200}.get(violation, 80))
     where = "small" if violation in ("emits", "repeat") else stage.name
     assert (violation, where) in conditions(report)
-    assert said in report.render()
-    if violation == "repeat" or "does not fit" in said:  # and nothing else is
+    assert message in report.render()
+    if violation == "repeat" or "does not fit" in message:  # and nothing else is
         assert conditions(report) == {(violation, where)}
 
 
 @pytest.mark.full
-def test_the_laws_hold_for_what_reaches_an_operator_behind_others():
+def test_the_laws_hold_for_the_input_of_a_later_operator():
     def apply(s: Any, t: Any, out: Any) -> None:
         if t.v > 100:  # only the operator before forwards that
             s.sum = 2**31

@@ -149,7 +149,7 @@ def test_outputs_out_of_order_are_caught():
     assert "an output is timed before an earlier one" in report.render()
 
 
-def test_what_the_model_raises_at_a_call_is_placed_at_the_call():
+def test_an_error_of_the_model_in_a_call_is_placed_at_the_call():
     def expire(w, out):
         out.emit(1, 2, 3, 4, 5)
 

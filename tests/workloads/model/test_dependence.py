@@ -1,4 +1,4 @@
-"""Which parts of an alphabet never depend on each other."""
+"""Parts of an alphabet that never depend on each other."""
 
 from dataclasses import replace
 

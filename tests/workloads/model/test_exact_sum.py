@@ -87,14 +87,14 @@ def test_many_numbers_of_one_place_do_not_carry_over():
         ([1.7976931348623157e308, 2.0**969], 1.7976931348623157e308),
     ],
 )
-def test_what_is_beyond_floats(numbers: list[float], expected: float):
+def test_sums_beyond_floats_are_infinite(numbers: list[float], expected: float):
     found = exact_sum.round_sum(summed(numbers))
     assert found == expected
     assert not math.copysign(1.0, found) < 0 or expected < 0
 
 
 @pytest.mark.parametrize("numbers", [[math.nan], [math.inf, -math.inf], [math.nan, math.inf]])
-def test_what_has_no_sum_is_nan(numbers: list[float]):
+def test_numbers_without_a_sum_give_nan(numbers: list[float]):
     assert math.isnan(exact_sum.round_sum(summed(numbers)))
 
 

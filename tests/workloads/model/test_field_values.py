@@ -1,4 +1,4 @@
-"""A value that leaves the type of its field is an error there, and not another answer."""
+"""A value beyond the type of its field is an error at the place of assignment, and no wrong answer."""
 
 import inspect
 import pickle
@@ -30,7 +30,7 @@ from streamlab.workloads.model.streams.records import RecordType
 
 VALUE = np.dtype([("x", np.int64)])
 RESULT = np.dtype([("ts", np.int64), ("x", np.int64)])
-KEPT = np.dtype(
+STATE = np.dtype(
     [("small", np.int8), ("large", np.int64), ("natural", np.uint16), ("row", np.int32, (2,))]
 )
 MOST = 2**63 - 1
@@ -64,14 +64,14 @@ def nothing(*_):
     pass
 
 
-def program(update, fork=nothing, join=nothing, kept=KEPT):
+def program(update, fork=nothing, join=nothing):
     return DGSProgram(
         name="overflowing",
         kinds=("value",),
         event=VALUE,
         output=RESULT,
         depends=lambda first, second: True,
-        states=(StateType(name="kept", dtype=kept, update=update),),
+        states=(StateType(name="kept", dtype=STATE, update=update),),
         init=nothing,
         parallel=(ForkJoin(parent="kept", first="kept", second="kept", fork=fork, join=join),),
     )
@@ -100,7 +100,7 @@ def query(update, slide=None):
         inputs=(InputType(name="value", fields=VALUE),),
         window=window,
         output=RESULT,
-        state=KEPT,
+        state=STATE,
         keys=one_key,
         update=update,
         slide=slide,
@@ -116,7 +116,7 @@ PIPELINE = Pipeline(
     name="overflowing",
     record="value",
     event=VALUE,
-    stages=(stateful(name="adds", output=RESULT, state=KEPT, apply=apply),),
+    stages=(stateful(name="adds", output=RESULT, state=STATE, apply=apply),),
 )
 
 CASES = {
@@ -131,7 +131,7 @@ CASES = {
 }
 
 
-def of_values(xs):
+def values_input(xs):
     ts = np.arange(len(xs), dtype=np.int64)
     payload = {"x": np.array(xs, dtype=np.int64)}
     stream = Stream(name="v", kinds=(0,), ts=ts, payload=payload)
@@ -146,25 +146,25 @@ def place(function):
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_value_that_leaves_its_field_is_named(case):
-    asked, xs, value, field, dtype, function = CASES[case]
+    subject, xs, value, field, dtype, function = CASES[case]
     with pytest.raises(ModelError) as raised:
-        answer_of(asked, of_values(xs))
-    said = str(raised.value)
-    assert f"field {field}" in said
-    assert f"is of type {dtype} and got {value}; compiled code would wrap it: keep it" in said
-    assert "or declare a wider type" in said
-    assert place(function or update_large) in said
+        answer_of(subject, values_input(xs))
+    message = str(raised.value)
+    assert f"field {field}" in message
+    assert f"is of type {dtype} and got {value}; compiled code would wrap it: keep it" in message
+    assert "or declare a wider type" in message
+    assert place(function or update_large) in message
 
 
-def test_a_fraction_is_none_of_an_integer_field():
+def test_an_integer_field_refuses_a_fraction():
     with pytest.raises(ModelError, match=r"type int64 and got 0.5; round it") as raised:
-        answer_of(program(update_fraction), of_values([4, 1]))
+        answer_of(program(update_fraction), values_input([4, 1]))
     assert place(update_fraction) in str(raised.value)
 
 
 def test_an_output_that_leaves_its_field_is_named():
     with pytest.raises(ModelError, match=f"output field x is of type int64 and got {2**63}"):
-        answer_of(program(emit), of_values([1, 2**62]))
+        answer_of(program(emit), values_input([1, 2**62]))
 
 
 def add_up(state, event, out):
@@ -174,22 +174,22 @@ def add_up(state, event, out):
 
 
 def test_elements_of_an_array_are_python_numbers_and_do_not_wrap():
-    answer = answer_of(program(add_up), of_values([2**31 - 1, 2**31 - 1]))
+    answer = answer_of(program(add_up), values_input([2**31 - 1, 2**31 - 1]))
     square = (2**31 - 1) ** 2
     assert answer["x"].tolist() == [square + 2**31 - 1, square + 2**32 - 2]
 
 
 def test_values_at_the_limits_are_taken():
-    record = RecordType("kept", KEPT).zeroed()
+    record = RecordType("kept", STATE).zeroed()
     for field in ("small", "large", "natural"):
-        limits = np.iinfo(KEPT[field])
+        limits = np.iinfo(STATE[field])
         for value in (int(limits.min), int(limits.max), float(limits.min), limits.dtype.type(7)):
             setattr(record, field, value)
             assert (getattr(record, field), type(getattr(record, field))) == (value, int)
 
 
 def test_a_record_that_was_pickled_keeps_to_its_types():
-    record = pickle.loads(pickle.dumps(RecordType("kept", KEPT).zeroed()))
+    record = pickle.loads(pickle.dumps(RecordType("kept", STATE).zeroed()))
     record.row[0] = 5
     with pytest.raises(ProgramError, match="field small of kept is of type int8"):
         record.small = 128
@@ -208,10 +208,10 @@ def test_the_checker_names_the_function_and_the_field():
     assert place(fork_too_far) in found.render()
 
 
-def test_an_array_is_copied_to_one_of_its_length_and_to_no_other():
+def test_an_array_is_copied_only_to_one_of_its_length():
     values, others = np.arange(3), np.zeros(3)
     copy(values, others)
     assert others.tolist() == [0, 1, 2]
-    for one in (values, np.ones(1)):
+    for source in (values, np.ones(1)):
         with pytest.raises(ValueError, match="another length"):
-            copy(one, np.zeros(4))
+            copy(source, np.zeros(4))

@@ -1,4 +1,4 @@
-"""What is kept by a fingerprint is met again only if making it again would give the same."""
+"""Fingerprints: objects of equal fingerprints are equal, so that a stored result can be reused."""
 
 import importlib
 import sys
@@ -138,7 +138,7 @@ def own_code(folder: Path, **given: object) -> str:
     )
 
 
-def test_code_is_told_by_all_that_it_reads_wherever_that_stands(tmp_path: Path):
+def test_the_hash_of_code_covers_all_that_it_reads(tmp_path: Path):
     changes = {"limit": 9, "listed": 9, "rule": 9, "inner": 9, "type": "int32", "factor": 9}
     changes |= {"method": 9, "deep": 9}
     codes = {"": own_code(tmp_path / "as it is")}
@@ -146,7 +146,7 @@ def test_code_is_told_by_all_that_it_reads_wherever_that_stands(tmp_path: Path):
     assert len(set(codes.values())) == len(codes)
 
 
-def test_code_is_not_told_by_its_place_and_its_comments(tmp_path: Path):
+def test_the_hash_of_code_ignores_its_place_and_comments(tmp_path: Path):
     first = own_code(tmp_path / "here")
     assert own_code(tmp_path / "there" / "far away") == first
     assert own_code(tmp_path / "here", comment="# another\n") == first
@@ -177,12 +177,12 @@ def reads(x):
 
 
 @pytest.mark.parametrize("digest", [code_of, fingerprint])
-def test_what_is_read_under_several_names_is_told_under_each(digest):
+def test_an_object_read_under_several_names_counts_under_each(digest):
     first, second = (made(ONE_OF_TWO.format(third=third)) for third in ("more", "less"))
     assert digest(first) != digest(second)
 
 
-def test_what_is_held_in_several_places_is_told_in_each():
+def test_an_object_in_several_places_counts_in_each():
     one, two = [1], [2]
     assert code_of({"a": one, "b": two, "c": one}) != code_of({"a": one, "b": two, "c": two})
 
@@ -247,7 +247,7 @@ def test_an_import_from_beyond_the_top_is_no_error_before_it_runs(package, tmp_p
         sys.modules.pop("a_package", None)
 
 
-def test_what_a_construction_of_the_model_was_given_counts():
+def test_arguments_of_a_construction_of_the_model_count():
     def code(window_size: int, factor: int) -> str:
         from streamlab.workloads.model import InputType, Window, aggregate
 
@@ -283,7 +283,7 @@ def test_code_has_the_same_hash_in_every_process():
     assert said == [workload(name).code() for name in names]
 
 
-def test_what_has_been_imported_meanwhile_does_not_change_the_code_of_a_workload():
+def test_later_imports_do_not_change_the_code_of_a_workload():
     # Its oracle reads tables by a function that imports the catalogue when it is called.
     before = "import streamlab.workloads.datasets.catalog, pyarrow.parquet, pandas"
     assert code_elsewhere("campaign_views") == code_elsewhere("campaign_views", before=before)

@@ -1,4 +1,4 @@
-"""Equality of floats in answers: the bound, which programs have one, and what it never accepts."""
+"""Equality of floats in answers: the bound, the programs that have one, and the faults that it never accepts."""
 
 import math
 from dataclasses import replace
@@ -158,7 +158,7 @@ def test_the_largest_differences_are_kept():
 
 
 def test_a_derived_bound_is_of_the_keys_typical_magnitude():
-    """What cancels is compared at the size of its key's other values, and of no other key's."""
+    """Sums that cancel are compared at the size of other values of their key only."""
     derived = {"sum": Tolerance(relative=1e-9, events=4), "mean": EXACT}
     left = [(1, 5, 100.0, 0.0), (2, 5, 100.0, 0.0), (3, 5, 0.0, 0.0), (3, 6, 1e-7, 0.0)]
     for key, value, equal in ((5, 9e-8, True), (5, 2e-7, False), (6, 1.1e-7, False)):
@@ -274,8 +274,8 @@ def test_a_declared_tolerance_stands():
     declared = {"sum": Tolerance(absolute=1e-9)}
     assert tolerances_of(ROUNDED, declared, 4) == declared
     assert tolerances_of(ROUNDED, {"sum": EXACT}, 4)["sum"].words() == "exact"
-    found = workload(ROUNDED, input=table(nothing), tolerances=declared)
-    assert found.output.tolerances == declared
+    subject = workload(ROUNDED, input=table(nothing), tolerances=declared)
+    assert subject.output.tolerances == declared
 
 
 def test_a_tolerance_of_a_field_that_is_no_float_is_refused():

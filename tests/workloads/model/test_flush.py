@@ -1,4 +1,4 @@
-"""What the end of an input does to open windows: dropped, flushed, or cut; by the reference and by multicore."""
+"""Open windows at the end of an input: dropped, flushed, or cut; on the reference and on multicore."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a run holds between two records can be pickled, and another run goes on from there."""
+"""The state of a run between two records can be pickled, and another run resumes from it."""
 
 import pickle
 from dataclasses import replace
@@ -21,7 +21,7 @@ from tests.workloads.model.dataflow.parts import AVG, JFM, LI, LOADS, ORDERED_LO
 
 
 def moved(new, items, cut, process):
-    """Return what comes of items when the run is replaced by another in between."""
+    """Return the outputs for items when another run takes over in between."""
     rows = []
     first = new(rows.append)
     for item in items[:cut]:
@@ -38,7 +38,7 @@ def process(run, item):
 
 
 @pytest.mark.parametrize("kind", ["counting", "storing", "single", "join"])
-def test_an_operator_goes_on_from_what_another_instance_held(kind):
+def test_an_operator_resumes_from_the_state_of_another_instance(kind):
     @settings(max_examples=examples(60))
     @given(st.data(), naive.shapes(MULTI))
     def holds(draw, window):
@@ -62,7 +62,7 @@ def test_an_operator_goes_on_from_what_another_instance_held(kind):
 
 @settings(max_examples=examples(60))
 @given(st.data())
-def test_a_pipeline_goes_on_from_what_another_run_held(draw):
+def test_a_pipeline_resumes_from_the_state_of_another_run(draw):
     drawn = draw.draw(records(pipelines.ALL_KINDS, max_size=10))
     cut = draw.draw(st.integers(0, len(drawn)))
     rows = moved(lambda emit: PipelineRun(pipelines.ALL_KINDS, emit), drawn, cut, process)
@@ -79,7 +79,7 @@ VERTICES = (
 
 
 @pytest.mark.parametrize(("reads", "vertex"), VERTICES, ids=lambda it: getattr(it, "name", ""))
-def test_a_vertex_goes_on_from_what_another_run_held(reads, vertex):
+def test_a_vertex_resumes_from_the_state_of_another_run(reads, vertex):
     def to(emit):
         return start(vertex, lambda key, value: emit((key, value)))
 

@@ -1,4 +1,4 @@
-"""What a program alone says of the order of its outputs, never stricter than its laws."""
+"""The order of outputs that a program implies, which is never stricter than its laws."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -129,7 +129,7 @@ def test_outputs_of_a_keyed_program_are_in_order_for_each_key():
     assert output.depends(Tag(0, 3), Tag(0, 3)) and not output.depends(Tag(0, 3), Tag(0, 4))
 
 
-def test_a_key_that_has_another_name_is_asked_for():
+def test_a_key_of_another_name_must_be_declared():
     subject = replace(
         workload("keyed_counter").program,
         output=np.dtype([("ts", np.int64), ("sensor", np.int32), ("count", np.int64)]),
@@ -218,7 +218,7 @@ def graph(on_item=counts, on_marker=by_marker) -> Dataflow:
     return flow.gives(flow.add(last, flow.sort(flow.add(keyed, events))))
 
 
-def test_what_a_graph_times_by_its_markers_leaves_in_order_of_time():
+def test_rows_timed_by_markers_leave_a_graph_in_order_of_time():
     found = inferred_output(graph())
     assert found.sorted and found.key_field == "k"
     assert found.depends(Tag(0, 1), Tag(0, 1)) and not found.depends(Tag(0, 1), Tag(0, 2))
@@ -259,7 +259,7 @@ def test_rows_of_a_block_behind_those_of_the_next_are_out_of_order():
 
 
 @pytest.mark.parametrize("name", family(Query))
-def test_of_a_query_it_is_what_the_suite_declares_but_for_keys(name: str):
+def test_inferred_output_of_a_query_is_that_of_the_suite_but_for_keys(name: str):
     declared, found = workload(name).output, inferred_output(workload(name).program)
     assert (found.sorted, found.delay, found.grid) == (True, declared.delay, declared.grid)
     assert not found.depends(Tag(0), Tag(0))

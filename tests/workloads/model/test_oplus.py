@@ -35,7 +35,7 @@ from tests.workloads.model.queries import (
 
 @settings(deadline=None, max_examples=examples(200))
 @given(st.data(), naive.shapes(MULTI), st.integers(1, 3))
-def test_multi_windows_give_what_each_window_holds(data, window, kinds):
+def test_multi_windows_give_the_tuples_of_each_window(data, window, kinds):
     streams, ordered, until = data.draw(naive.inputs(kinds))
     expected = naive.totals(ordered, window, naive.watermark(ordered, until))
     given_input = naive.input_of(streams, kinds, until)
@@ -78,7 +78,7 @@ def test_a_join_gives_every_pair_in_the_window_once_directly_and_as_operator_10(
 
 @settings(deadline=None)
 @given(st.data(), naive.shapes(SINGLE))
-def test_what_update_emits_is_timed_at_the_end_of_its_window(data, window):
+def test_outputs_of_update_are_timed_at_the_end_of_their_window(data, window):
     streams, ordered, until = data.draw(naive.inputs(2))
     expected = sorted(
         (min(naive.lefts(t.ts, window)) + window.size, key, t.input, t.value)
@@ -131,7 +131,7 @@ def test_windows_of_a_chain_close_as_soon_as_the_first_operator_has_passed_them(
     assert seen == [[], [], [], [(20, 0, 1, 1)], [(20, 0, 1, 1), (30, 0, 1, 2)]]
 
 
-def test_what_goes_to_the_next_operator_has_the_width_of_its_field():
+def test_tuples_for_the_next_operator_have_the_width_of_their_field():
     def run_with(value: float) -> list[Row]:
         def update(w: Any, t: Any, out: Any) -> None:
             out.emit(value)
@@ -175,7 +175,7 @@ def test_a_tuple_out_of_order_is_refused():
         ({"update": lambda w, t, out: setattr(w[0], "sum", 1)}, "has no attribute 'sum'"),
     ],
 )
-def test_what_breaks_the_contract_of_an_operator_is_an_error(changes, message):
+def test_a_breach_of_an_operators_contract_is_an_error(changes, message):
     operator = replace(naive.counting(Window(advance=2, size=2)), **changes)
     data = naive.input_of([[Tuple(0, 0, (7,), 1), Tuple(5, 0, (), 1)]], 1)
     with pytest.raises((ProgramError, AttributeError), match=message):
@@ -206,7 +206,7 @@ def test_times_that_could_overflow_are_refused_with_the_stream():
     merge(naive.input_of([[Tuple(2**61 - 1, 0, (), 0)]], 1), query)
 
 
-def test_columns_that_are_not_what_a_query_reads_are_refused():
+def test_columns_of_other_types_than_a_query_reads_are_refused():
     data = naive.input_of([[Tuple(0, 0, (1,), 1)]], 1)
     (stream,) = data.streams
     query = naive.query(naive.counting(Window(advance=1, size=1)))

@@ -38,7 +38,7 @@ def window_streams(*sizes: int, barriers: int = 1) -> list[StreamProfile]:
     return [*values, stream(EVENT_WINDOW, "barrier", (1,), [[0, barriers]])]
 
 
-def test_where_events_are_across_keys_nobody_reads_a_stream_for_keys_of_others():
+def test_with_events_across_keys_each_worker_reads_its_own_streams():
     def read(name: str, *counts: int) -> StreamProfile:
         return stream(PLUGS, name, (0,), [[count, 0, 0, 0] for count in counts])
 

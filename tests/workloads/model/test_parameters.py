@@ -1,4 +1,4 @@
-"""Parameters of workloads are refused with their name, whatever is given."""
+"""Parameters of workloads: wrong values are refused with the name of the parameter."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_truth_value_is_no_number():
 
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:20])
-def test_whatever_is_given_is_taken_or_refused_with_its_name(name, value):
+def test_any_value_is_taken_or_refused_with_its_name(name, value):
     subject = workload(name)
     for given, parameters in ((subject.params, subject.parameters), (subject.bound, subject.query)):
         for parameter in parameters:

@@ -1,4 +1,4 @@
-"""What pipelines mean: the interpreter against loops, and what is refused with which words."""
+"""The meaning of pipelines: the interpreter against loops, and the errors of wrong pipelines."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -60,7 +60,7 @@ def test_records_go_through_all_operators_one_after_the_other(data: Input):
 
 
 @pytest.mark.parametrize("index", range(3))
-def test_each_operator_alone_does_what_it_does_among_others(index: int):
+def test_each_operator_does_the_same_alone_and_among_others(index: int):
     @settings(deadline=None, max_examples=examples(50))
     @given(inputs(ALL_KINDS, max_events=12))
     def holds(data: Input) -> None:
@@ -116,7 +116,7 @@ def after_a_gap(s: Any, t: Any, out: Any) -> None:
     s.sum = t.ts
 
 
-def test_drawn_records_hold_what_functions_compare_to():
+def test_drawn_records_hold_the_constants_of_comparisons():
     found = pipeline(replace(OF_ALL, apply=after_a_gap))
     assert {GAP, *WANTED} <= set(constants(found))
     made = 0
@@ -160,7 +160,7 @@ def test_pipelines_that_make_no_sense_are_refused():
         Pipeline(name="timed", record="pair", event=PAIR, stages=(TWICE,))
 
 
-def test_operators_know_their_kind_and_what_they_read():
+def test_operators_know_their_kind_and_the_fields_that_they_read():
     assert [stage.kind for stage in ALL_KINDS.stages] == ["stateless", "partitioned", "stateful"]
     assert ALL_KINDS.input_of(0) == EVENT
     assert ALL_KINDS.input_of(1) == np.dtype([("k", np.int32), ("v", np.int64)])
@@ -196,7 +196,7 @@ def test_elements_of_a_states_array_do_not_wrap():
         answer_of(pipeline(first, BY_KEY), one(1))
 
 
-def test_what_is_forwarded_takes_the_width_of_its_field():
+def test_forwarded_values_take_the_width_of_their_field():
     half = stateless(
         name="half",
         output=np.dtype([("ts", np.int64), ("k", np.int32), ("v", np.float32)]),

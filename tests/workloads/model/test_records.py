@@ -1,4 +1,4 @@
-"""Records: what programs see as states, events and outputs."""
+"""Records, which programs see as states, events and outputs."""
 
 import pickle
 
@@ -41,7 +41,7 @@ def test_a_copy_shares_nothing_with_its_original():
     assert kind.words(twin) == "nested(n=1, share=0.0, seen=False, grid=((0, 5), (0, 0)))"
 
 
-def test_of_a_long_array_words_are_what_is_not_zero():
+def test_the_words_of_a_long_array_are_its_nonzero_elements():
     kind = RecordType("long", np.dtype([("counts", np.int64, (50, 20))]))
     record = kind.zeroed()
     record.counts[3, 4] = 7
@@ -99,7 +99,7 @@ def test_outputs_keep_64_bit_integers_exactly():
         (np.array([2.0**63]), "9.2"),
     ],
 )
-def test_what_is_none_of_a_fields_integers_is_refused(given, kept):
+def test_a_value_beyond_a_fields_integers_is_refused(given, kept):
     output = np.dtype([("ts", np.int64), ("share", np.float32)])
     if isinstance(kept, str):
         with pytest.raises(ProgramError, match=f"field ts is of type int64 and got .*{kept}"):

@@ -131,7 +131,7 @@ def test_lab_check_prints_the_counterexample_of_a_program_in_the_current_directo
         ("streamlab.workloads.suite.event_window.program:VALUE", "is a int, not a DGSProgram"),
     ],
 )
-def test_lab_check_says_what_it_could_not_find(name, message, capsys):
+def test_lab_check_names_the_missing_object(name, message, capsys):
     assert call(["check", name]) == EXIT_USER_ERROR
     assert message in capsys.readouterr().err
 
@@ -152,8 +152,10 @@ def test_a_program_of_another_model_has_no_plan_and_the_error_says_so(name: str,
 
 
 def test_the_command_says_in_numbers_why_a_plan_was_chosen():
-    given = ["event_window", "--workers", "2", "--param", "values_per_barrier=1"]
-    result = CliRunner().invoke(plan_command, [*given, "--optimizer", "cost", "--events", "99999"])
+    arguments = ["event_window", "--workers", "2", "--param", "values_per_barrier=1"]
+    result = CliRunner().invoke(
+        plan_command, [*arguments, "--optimizer", "cost", "--events", "99999"]
+    )
     assert result.exit_code == 0
     assert "costs in ns: update " in result.output
     # Costs are measured here and now, so that what is chosen is not known: it follows from them.
@@ -163,7 +165,7 @@ def test_the_command_says_in_numbers_why_a_plan_was_chosen():
     assert f"chosen: {name}; it uses {used} of 2 workers" in result.output
 
 
-def test_an_optimizer_that_nobody_installed_is_refused(capsys):
-    given = ["plan", "event_window", "--workers", "2", "--optimizer", "balance"]
-    assert call(given) == EXIT_USER_ERROR
+def test_an_optimizer_that_is_not_installed_is_refused(capsys):
+    arguments = ["plan", "event_window", "--workers", "2", "--optimizer", "balance"]
+    assert call(arguments) == EXIT_USER_ERROR
     assert "no optimizer 'balance'; did you mean balanced?" in capsys.readouterr().err

@@ -73,7 +73,7 @@ def test_an_exact_sum_does_not_round():
 
 
 @pytest.mark.full
-def test_what_rounding_makes_of_an_integer_breaks_the_law():
+def test_an_integer_that_rounding_changes_breaks_the_law():
     def join(one: Any, two: Any, box: Any) -> None:
         box.sum = one.sum + two.sum
         box.tenths = int(box.sum * 10)

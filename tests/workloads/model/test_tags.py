@@ -1,4 +1,4 @@
-"""A tag that its stream cannot carry is refused with the row, whoever takes the input in."""
+"""A tag that its stream cannot carry is refused with the row, by the reference and by engines."""
 
 import numpy as np
 import pytest

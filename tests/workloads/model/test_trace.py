@@ -122,7 +122,7 @@ def test_a_fault_is_counted_and_shown(actual: list[Row], faults: tuple[int, ...]
     assert text in difference.render()
 
 
-def test_several_faults_are_told_apart_and_none_hides_another():
+def test_several_faults_are_reported_separately():
     bad = [BASE[0], *BASE[2:], BASE[0]]
     bad[5] = (6, 0, 5, 3)
     difference = compare(columns(BASE), columns(bad), KEYED, limit=3)

@@ -1,4 +1,4 @@
-"""Code is told by its source, which other versions of Python read as this one does."""
+"""The hash of code is that of its source, which other versions of Python read alike."""
 
 import shutil
 import subprocess
@@ -63,7 +63,7 @@ def source(tmp_path: Path) -> Path:
     return file
 
 
-def test_functions_are_told_by_their_source_also_those_that_share_a_line(source: Path):
+def test_the_hash_of_functions_is_of_their_source_even_on_a_shared_line(source: Path):
     here = told(sys.executable, source)
     assert all(line.startswith("True ") for line in here)
     assert len(set(here)) == len(here)
@@ -88,7 +88,7 @@ def test_every_version_of_python_tells_a_function_alike(source: Path):
         assert told(other, source) == told(sys.executable, source)
 
 
-def test_what_a_version_of_python_compiles_otherwise_has_the_same_code():
+def test_code_that_versions_of_python_compile_differently_has_one_hash():
     # Without docstrings the same source gives other constants, as it does in another version.
     names = ("scale_join", "nyse_hedge", "items_sold_together", "longest_tweet_per_hashtag")
     script = (

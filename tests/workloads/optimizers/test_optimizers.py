@@ -173,7 +173,7 @@ def test_appendix_b_takes_out_tags_one_by_one_where_by_stream_takes_out_a_kind()
         assert {tag.stream for tag in root.tags} == above
 
 
-def test_appendix_b_keeps_what_it_took_out_where_all_the_rest_is_on_one_node():
+def test_appendix_b_makes_a_single_node_if_the_other_tags_are_on_one():
     streams = [
         stream(EVENT_WINDOW, "v0", (0,), [[100, 0]]),
         stream(EVENT_WINDOW, "barrier", (1,), [[0, 5]]),
@@ -253,7 +253,7 @@ def test_cost_does_not_measure_for_one_worker():
     assert choice == Choice(plan=choice.plan)
 
 
-def test_a_prediction_adds_up_what_the_slowest_worker_does():
+def test_a_prediction_adds_up_the_work_of_the_slowest_worker():
     streams = [
         stream(EVENT_WINDOW, "value-0", (0,), [[1_000, 0]]),
         stream(EVENT_WINDOW, "value-1", (0,), [[400, 0]]),

@@ -56,9 +56,9 @@ def test_both_forms_give_what_the_oracle_says(name: str, form: str, data):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", SMALL)
 def test_both_forms_and_the_oracle_agree_on_generated_input(name: str, form: str):
-    found = workload(name).bound({"form": form})
-    data = generated(found, {"rate": 200, "streams": 3}, 5000, seed=5)
-    assert len(agreed(found, data)) >= 100
+    subject = workload(name).bound({"form": form})
+    data = generated(subject, {"rate": 200, "streams": 3}, 5000, seed=5)
+    assert len(agreed(subject, data)) >= 100
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -69,14 +69,14 @@ def test_the_typed_form_is_the_one_by_default(name: str):
 
 def test_a_campaign_that_comes_late_has_a_window_that_ends_with_the_others():
     """Table 3: what a key begins with has had as many empty blocks as the others had."""
-    found = workload("campaign_views").bound(
+    subject = workload("campaign_views").bound(
         {"ads": 2, "campaigns": 2, "markers_ms": 1, "window_ms": 3}
     )
-    data = generated(found, {"ads": 2, "campaigns": 2, "streams": 1, "rate": 1000}, 8, seed=1)
+    data = generated(subject, {"ads": 2, "campaigns": 2, "streams": 1, "rate": 1000}, 8, seed=1)
     (stream,) = data.streams
     ad = np.array([0, 0, 0, 0, 1, 0, 0, 0], dtype=np.int32)
     view = np.zeros(8, dtype=np.int8)
     late = replace(stream, payload={**stream.payload, "ad": ad, "type": view})
     data = replace(data, streams=(late,))
-    of_late = [row for row in rows(found, answer_of(found.program, data)) if row[1] == 1]
+    of_late = [row for row in rows(subject, answer_of(subject.program, data)) if row[1] == 1]
     assert of_late == [(5, 1, 1), (6, 1, 1), (7, 1, 1)]

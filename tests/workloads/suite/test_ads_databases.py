@@ -40,7 +40,7 @@ def database(root: Path) -> Path:
     return path
 
 
-def test_an_id_is_looked_up_in_the_database_and_one_that_is_not_there_is_none(root: Path):
+def test_an_id_is_looked_up_in_the_database_and_an_absent_one_is_none(root: Path):
     find = look_up("ads", TABLE)
     assert [find(number) for number in (-1, 0, 1, 2, 3, 4, 2**40)] == LOOKED_UP
     (path,) = (root / FOLDER).glob("*")
@@ -98,9 +98,9 @@ def test_threads_have_connections_of_their_own_which_end_with_them():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
 def test_answers_are_the_same_from_a_database(name: str, form: str):
-    found = workload(name).bound({"form": form, "lookup": "sqlite"})
-    data = generated(found, {"rate": 100}, 2500, seed=5)
-    agreed(found, data)
+    subject = workload(name).bound({"form": form, "lookup": "sqlite"})
+    data = generated(subject, {"rate": 100}, 2500, seed=5)
+    agreed(subject, data)
 
 
 VARIANTS = {Dataflow: "dataflow", Query: "vsn", Pipeline: "ordered"}
@@ -110,9 +110,9 @@ VARIANTS = {Dataflow: "dataflow", Query: "vsn", Pipeline: "ordered"}
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LOOKING_UP)
 def test_compiled_functions_look_up_in_a_database(name: str, form: str, tmp_path: Path):
-    found = workload(name).bound({"form": form, "lookup": "sqlite"})
-    setting = Setting(variant=VARIANTS[type(found.program)])
-    result = run_case(engine("multicore"), found, CASES[0], setting, tmp_path)
+    subject = workload(name).bound({"form": form, "lookup": "sqlite"})
+    setting = Setting(variant=VARIANTS[type(subject.program)])
+    result = run_case(engine("multicore"), subject, CASES[0], setting, tmp_path)
     assert (result.unsupported, result.problems) == (None, ())
 
 
@@ -162,7 +162,7 @@ def test_a_locked_sqlite_database_is_refused(root: Path, monkeypatch: pytest.Mon
         other.close()
 
 
-def test_a_folder_that_cannot_be_written_is_told(root: Path):
+def test_a_folder_that_cannot_be_written_is_reported(root: Path):
     root.parent.mkdir(exist_ok=True)
     root.write_text("a file where the catalogue is to be")
     with pytest.raises(ModelError, match=r"cannot be made: .* give query parameter lookup=memory"):
@@ -180,7 +180,7 @@ def forgotten():
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_a_machine_without_the_library_of_sqlite_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_library_of_sqlite_is_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
     with pytest.raises(ModelError, match="library is not installed"):
         look_up("ads", TABLE)

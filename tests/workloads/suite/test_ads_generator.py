@@ -1,4 +1,4 @@
-"""What the generator of events of ads makes, and whether a query's tables have all of it."""
+"""Generated events of ads, all of which a query's tables have."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_with_a_skew_campaigns_are_as_popular_as_zipf_says():
     assert len(of_first) == 10 and of_first.min() > 0.9 * of_first.mean()
 
 
-def test_tables_by_rule_hold_what_the_rule_says_and_cannot_be_written():
+def test_tables_by_rule_hold_computed_rows_and_cannot_be_written():
     found = campaign_of_ad({"ads": 7, "campaigns": 3, "tables": ""})
     assert (found.values.tolist(), found.count) == ([0, 1, 2, 0, 1, 2, 0], 3)
     few = location_of_user({"users": 2, "locations": 5, "tables": ""})
@@ -96,7 +96,7 @@ class TestFit:
         )
         assert unfit(query(), dataset) == ""  # which looks up no user
 
-    def test_ids_below_zero_are_told(self, tmp_path: Path):
+    def test_ids_below_zero_are_reported(self, tmp_path: Path):
         data = generated(VIEWS, {"streams": 1}, 10, seed=1)
         data.streams[0].payload["ad"][3] = -7
         assert unfit(query(), write_dataset(data, "ads", tmp_path)).endswith(

@@ -1,4 +1,4 @@
-"""What all generators promise: any rows alone, the declared columns, and rows that never change.
+"""Laws of all generators: any rows alone, the declared columns, and rows that never change.
 
 Also the parameters, of generators and queries, that workloads refuse.
 """
@@ -92,7 +92,7 @@ def test_any_range_of_rows_can_be_made_alone(name: str, data, begin: int, length
 )
 @settings(deadline=None, max_examples=examples(40))
 @given(data=st.data(), events=st.sampled_from([0, 1, 151, 152, 999, 1000]))
-def test_streams_have_the_events_asked_for(name: str, data, events: int):
+def test_streams_have_the_requested_events(name: str, data, events: int):
     chosen, params = workload(name), data.draw(params_of(name))
     specs = chosen.streams(chosen.params(params), events)
     assert 0 <= sum(spec.events for spec in specs) - events <= (GENERATORS[name][1] or 0)
@@ -142,9 +142,7 @@ def test_one_key_needs_no_tag_and_several_do(name: str, key: str):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 64), st.integers(1, 10**5))
-def test_sizes_are_the_smallest_that_reach_the_events_asked_for(
-    events: int, streams: int, period: int
-):
+def test_sizes_are_the_smallest_with_the_requested_events(events: int, streams: int, period: int):
     def total(rows: int) -> int:
         return streams * rows + rows // period
 
@@ -208,7 +206,7 @@ UNUSUAL = {
 
 
 @pytest.mark.parametrize("known", KNOWN.strip().splitlines(), ids=lambda line: line.split()[0])
-def test_known_rows_stay_what_they_are(known: str):
+def test_known_rows_stay_unchanged(known: str):
     """The generator's version must be raised when this changes: catalogues rely on it."""
     name, *numbers, rows = known.split(maxsplit=4)
     events, index, begin = map(int, numbers)

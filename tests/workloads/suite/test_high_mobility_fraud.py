@@ -1,19 +1,13 @@
-"""High-mobility fraud: the pipeline against its oracle and an answer found by hand; how generated phones move."""
-
-from hypothesis import given, settings
+"""High-mobility fraud: answers found by hand, and the movement of generated phones."""
 
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.high_mobility_fraud.schema import CALL, KIND
-from tests.examples import examples
 from tests.workloads.suite.retail_inputs import made
-from tests.workloads.suite.small_inputs import small_inputs
-from tests.workloads.suite.streams import generated, rows
+from tests.workloads.suite.streams import agreed, generated
 
 QUERY = {"area": 1, "most_mps": 100.0, "window_ms": 1000}
 FRAUD = workload("high_mobility_fraud").bound(QUERY)
-LAW = workload("high_mobility_fraud").bound({"area": 1, "most_mps": 2.0, "window_ms": 4})
 
 
 def calls(*records: tuple[int, ...]) -> Input:
@@ -21,20 +15,6 @@ def calls(*records: tuple[int, ...]) -> Input:
     names = ("area", "caller", "caller_x", "callee", "callee_x")
     fields = [dict(zip(names, values, strict=True)) for _, *values in records]
     return made(KIND, CALL, ([ts for ts, *_ in records], fields))
-
-
-def answered(data: Input) -> list[tuple[object, ...]]:
-    """Return the answer of pipeline and oracle, which must be equal."""
-    expected = rows(FRAUD, FRAUD.oracle(data))
-    assert rows(FRAUD, answer_of(FRAUD.program, data)) == expected
-    return expected
-
-
-@settings(max_examples=examples(300), deadline=None)
-@given(small_inputs(LAW))
-def test_counts_are_those_of_the_oracle(data: Input):
-    expected = rows(LAW, LAW.oracle(data))
-    assert rows(LAW, answer_of(LAW.program, data)) == expected
 
 
 def test_a_window_is_counted_once_a_later_one_has_a_case():
@@ -45,14 +25,14 @@ def test_a_window_is_counted_once_a_later_one_has_a_case():
         (1000, 0, 7, 0, 8, 0),  # another area
         (2500, 1, 8, 500, 7, 1000),  # 220 m/s in the window from 2000 on
     )
-    assert answered(data) == [(2500, 0, 2)]
+    assert agreed(FRAUD, data) == [(2500, 0, 2)]
 
 
 def test_a_speed_at_the_limit_is_no_case_and_a_jump_within_a_millisecond_is():
     still = calls((0, 1, 7, 0, 8, 0), (1000, 1, 7, 100, 8, 0), (5000, 1, 9, 0, 10, 0))
-    assert answered(still) == []
+    assert agreed(FRAUD, still) == []
     jumps = calls((0, 1, 7, 0, 7, 1), (9000, 1, 7, 2, 7, 3))
-    assert answered(jumps) == [(9000, 0, 1)]
+    assert agreed(FRAUD, jumps) == [(9000, 0, 1)]
 
 
 def test_only_cloned_phones_travel_fast():

@@ -1,4 +1,4 @@
-"""What the generators of forward, scale_join and nyse_hedge make."""
+"""Generated input of forward, scale_join and nyse_hedge."""
 
 import numpy as np
 import pytest

@@ -16,7 +16,7 @@ KEYED_COUNTER = workload("keyed_counter")
 
 
 @given(inputs(EVENT_WINDOW, 1, st.integers(-1000, 1000)))
-def test_event_window_sums_what_lies_between_barriers(data: Input):
+def test_event_window_sums_values_between_barriers(data: Input):
     expected, total = [], 0
     for ts, kind, _, payload in in_order(data):
         if kind == 0:

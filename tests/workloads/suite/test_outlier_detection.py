@@ -48,7 +48,7 @@ def test_they_agree_on_odd_values(data: Input):
     assert by_program == by_oracle
 
 
-def test_more_potential_outliers_than_are_kept_leave_the_highest_scores():
+def test_of_too_many_potential_outliers_those_with_the_highest_scores_stay():
     data = small(events=1210, connections_per_check=200, outliers=0.0)
     for stream in data.streams[:-1]:
         for name in CONTINUOUS[:20]:
@@ -63,14 +63,14 @@ def test_more_potential_outliers_than_are_kept_leave_the_highest_scores():
 
 def test_history_is_counted_once_however_often_the_state_is_forked():
     data = small(streams=4)
-    wanted = [column.tolist() for column in answer_of(PROGRAM, data).values()]
+    expected = [column.tolist() for column in answer_of(PROGRAM, data).values()]
     for workers in (2, 4):
         request = PlanRequest(
             program=PROGRAM, alphabet=data.alphabet, streams=profile(data), workers=workers
         )
         plan = choose("by-stream", request).plan
         answer = run_plan(plan, data, random.Random(workers))
-        assert [column.tolist() for column in answer.values()] == wanted
+        assert [column.tolist() for column in answer.values()] == expected
 
 
 def test_planted_outliers_are_what_is_found():

@@ -1,4 +1,4 @@
-"""Parametric pipelines: the oracle against loops, the program against the oracle, the input."""
+"""Parametric pipelines: the oracle against loops, and the input."""
 
 from math import erf, sqrt
 from typing import Any
@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.check import check
-from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.parametric.settings import KEY_SPACE, MASK, MATRIX
@@ -18,46 +16,11 @@ from tests.examples import examples
 from tests.workloads.suite.streams import generated, in_order, rows
 
 PARAMETRIC = workload("parametric")
-PIPELINES: list[dict[str, Any]] = [
-    {},
-    {"operators": "sl"},
-    {"operators": "ps,sf", "state_bytes": "8,32"},
-    {"operators": "sl,ps", "selectivity": "50,1", "iterations": "0,3"},
-    {"operators": "sl,sl,ps,sf", "selectivity": "3,0.5,2,0.3", "tuple_bytes": 64},
-    {"operators": "sf,ps,sl", "partitioning": "hash", "partitions": 3},
-]
-WIDE = st.integers(-3, 3) | st.integers(-(2**40), 2**40)
-
-
-@pytest.mark.parametrize("query", PIPELINES, ids=str)
-@settings(deadline=None, max_examples=examples(50))
-@given(data=st.data())
-def test_the_program_gives_the_sequence_that_the_oracle_says(query: dict[str, Any], data):
-    chosen = PARAMETRIC.bound(query)
-    drawn = data.draw(inputs(chosen.program, values=WIDE))
-    assert rows(chosen, answer_of(chosen.program, drawn)) == rows(chosen, chosen.oracle(drawn))
-
-
-@pytest.mark.some(3)
-@pytest.mark.parametrize("query", PIPELINES, ids=str)
-def test_they_agree_on_generated_input(query: dict[str, Any]):
-    chosen = PARAMETRIC.bound(query)
-    data = generated(chosen, {"keys": 20, "streams": 3, "sigma": 0.3}, 1500, seed=3)
-    expected = chosen.oracle(data)
-    assert rows(chosen, answer_of(chosen.program, data)) == rows(chosen, expected)
-    assert len(expected["ts"]) > 500
-
-
-@pytest.mark.some(3)
-@pytest.mark.parametrize("query", PIPELINES, ids=str)
-def test_the_laws_hold(query: dict[str, Any]):
-    report = check(PARAMETRIC.bound(query).program, examples=20)
-    assert report.ok, report.render()
 
 
 @settings(deadline=None, max_examples=examples(30))
-@given(inputs(PARAMETRIC.program, values=WIDE))
-def test_a_state_is_the_sum_of_what_its_key_has_had(data: Input):
+@given(inputs(PARAMETRIC.program, values=st.integers(-3, 3) | st.integers(-(2**40), 2**40)))
+def test_a_state_is_the_sum_of_the_records_of_its_key(data: Input):
     """A loop over the records, word by word, for one operator with 3 words of state."""
     chosen = PARAMETRIC.bound({"operators": "ps", "state_bytes": "24", "iterations": "2"})
     expected, states = [], {}
@@ -90,14 +53,14 @@ def test_a_selectivity_below_1_keeps_that_share(share: float):
     assert len(twice.oracle(data)["ts"]) / 200_000 == pytest.approx(share * share, rel=0.15)
 
 
-def test_copies_follow_each_other_and_are_told_apart_by_their_ids():
+def test_copies_follow_each_other_and_differ_in_their_ids():
     chosen = PARAMETRIC.bound({"operators": "sl", "selectivity": "3"})
     found = chosen.oracle(generated(chosen, {}, 100, seed=1))
     assert found["id"].tolist() == list(range(300))
     assert chosen.program.stages[0].max_outputs == 3
 
 
-def test_sizes_are_those_asked_for():
+def test_sizes_are_those_requested():
     chosen = PARAMETRIC.bound(
         {"operators": "sl,ps,sf", "tuple_bytes": 128, "state_bytes": "8,256,1024"}
     )
@@ -124,8 +87,8 @@ def test_keys_follow_the_normal_distribution_within_the_space_of_keys(sigma: flo
         return erf(x / sigma / sqrt(2))
 
     edges = np.linspace(-1, 1, 21)
-    wanted = np.diff([below(x) for x in edges]) / (below(1) - below(-1))
-    assert np.abs(shares - wanted).max() < 0.005
+    expected = np.diff([below(x) for x in edges]) / (below(1) - below(-1))
+    assert np.abs(shares - expected).max() < 0.005
 
 
 @pytest.mark.parametrize("params", [{"keys": 1}, {"keys": 2, "sigma": 0.001}, {"keys": KEY_SPACE}])

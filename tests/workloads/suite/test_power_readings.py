@@ -7,8 +7,7 @@ from streamlab.workloads.inputs.power_readings.schema import (
 )
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.registry import workload
-from tests.workloads.suite.power_inputs import FORMS, input_of
-from tests.workloads.suite.streams import agreed, columns_of, generated
+from tests.workloads.suite.streams import columns_of, generated
 
 SUBJECT = workload("sensor_interpolation")
 MILLION = 1_000_000
@@ -17,13 +16,6 @@ MILLION = 1_000_000
 @pytest.fixture(scope="module")
 def million() -> Input:
     return generated(SUBJECT, {}, MILLION, seed=1)
-
-
-@pytest.mark.parametrize("name", ["sensor_interpolation", "smart_home_prediction"])
-def test_an_empty_input_has_no_answer(name: str):
-    for form in FORMS:
-        chosen = workload(name).bound({"form": form})
-        assert agreed(chosen, input_of([])) == []
 
 
 def by_plug(data: Input) -> Columns:

@@ -58,7 +58,7 @@ class TestSales:
         for name in ("ts", "store"):
             assert np.array_equal(sold[name][new][sold["ticket"]], sold[name])
 
-    def test_event_time_begins_on_the_first_day_at_the_rate_asked_for(self, sold: Columns):
+    def test_event_time_begins_on_the_first_day_at_the_requested_rate(self, sold: Columns):
         assert sold["ts"][0] == FIRST_MS
         hours = (sold["ts"][-1] - FIRST_MS) / HOUR_MS
         assert hours == pytest.approx(SOLD / 7.5 / 20_000, rel=1e-3)
@@ -183,7 +183,7 @@ class TestClicks:
         before = [looked[user] for user, row in bought.items() if row > 152 * 200]
         assert np.mean([n >= 3 for n in before]) > 0.95
 
-    def test_rows_come_at_the_rate_asked_for(self):
+    def test_rows_come_at_the_requested_rate(self):
         clicked = table(CLICKS, 152 * 100, visits_per_hour=500)
         hours = (clicked["ts"][-1] - FIRST_MS) / HOUR_MS
         assert hours == pytest.approx(100 * 10 / 500, rel=0.01)

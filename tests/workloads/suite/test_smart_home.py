@@ -101,7 +101,7 @@ def test_two_plugs_over_two_days_by_hand():
     ]
 
 
-def test_a_plug_that_is_silent_in_a_slice_has_no_prediction_and_counts_for_none():
+def test_a_plug_that_is_silent_in_a_slice_has_no_prediction_and_no_part_in_others():
     loads = [(0, 0, 10), (0, 1, 20), (QUARTER_S, 1, 30)]
     data = of(loads, [(end_of(0), 0), (end_of(1), 0), (end_of(2), 0)], keys=4)
     assert [row[1:3] + row[4:] for row in both(data) if row[0] == end_of(1)] == [
@@ -215,7 +215,7 @@ def one_by_one(data, days):
 
 
 @given(homes(), st.sampled_from([1, 2, 31]))
-def test_it_is_what_the_challenge_says_one_by_one(data: Input, days: int):
+def test_the_answer_is_that_of_a_loop_as_in_the_challenge(data: Input, days: int):
     assert sorted(both(data, QUARTERS | {"days": days})) == one_by_one(data, days)
 
 

@@ -117,7 +117,7 @@ def test_generated_readings_are_answered_alike(form: str):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_second_is_given_once_however_late_a_line_reaches_it(form: str):
+def test_a_second_is_emitted_once_however_late_a_line_reaches_it(form: str):
     chosen = bound(form, longest_gap_s=20)
     # The line of plug 1 from 9 s to 29 s reaches over two markers, and into seconds of plug 2.
     steady = [(second, 2, 0, 10) for second in range(71)]
@@ -162,7 +162,7 @@ def test_sums_of_a_type_of_the_table_that_do_not_fit_are_refused():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_minute_before_forgets_what_is_older(form: str):
+def test_the_sum_of_a_minute_forgets_older_seconds(form: str):
     chosen = bound(form, longest_gap_s=1)
     data = input_of([(0, 1, 0, 1), (59, 1, 0, 2), (60, 1, 0, 4), (300, 1, 0, 8), (400, 1, 0, 0)])
     minutes = {second: minute for _, _, second, _, minute, _ in agreed(chosen, data)}

@@ -48,7 +48,7 @@ def last_of_each(found: Workload, data: Input) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_kept_is_what_was_given_last_of_each_user(form: str):
+def test_the_stored_counts_are_the_last_outputs_of_each_user(form: str):
     found = persisting(form)
     data = generated(found, {"rate": 100, "users": 50}, 2500, seed=5)
     agreed(found, data)
@@ -80,7 +80,7 @@ def test_a_trial_which_may_write_to_its_temporary_folder_only_stores_all_counts(
     assert (ended.columns["status"], ended.columns.get("reason")) == ("ok", None)
 
 
-def test_making_a_program_leaves_what_the_last_run_kept():
+def test_making_a_program_leaves_the_stored_counts_of_the_last_run():
     path = database_path(TABLE)
     path.parent.mkdir(parents=True)
     path.write_text("what another process has kept")
@@ -88,7 +88,7 @@ def test_making_a_program_leaves_what_the_last_run_kept():
     assert path.read_text() == "what another process has kept"
 
 
-def test_counts_that_cannot_be_kept_are_missing_in_the_answer():
+def test_counts_that_cannot_be_stored_are_missing_in_the_answer():
     found = persisting("typed")
     data = generated(found, {"rate": 100, "users": 50}, 500, seed=5)
     database_path(TABLE).mkdir(parents=True)  # no file can be there

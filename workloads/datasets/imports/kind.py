@@ -334,14 +334,14 @@ class ImportKind:
         if options.max_bad < 0:
             raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
         defaults = {setting.name: setting.default for setting in self.settings}
-        for what, names, takes, known in (
+        for noun, names, takes, allowed in (
             ("column", set(options.columns), "takes", self.roles),
             ("option", set(options.settings), "has", tuple(defaults)),
         ):
-            if unknown := ", ".join(sorted(names - set(known))):
+            if unknown := ", ".join(sorted(names - set(allowed))):
                 raise DatasetError(
-                    f"import {self.name} has no {what} {unknown}; it {takes} "
-                    f"{', '.join(known) or 'none'}"
+                    f"import {self.name} has no {noun} {unknown}; it {takes} "
+                    f"{', '.join(allowed) or 'none'}"
                 )
         for setting in self.settings:
             value = options.settings.get(setting.name, setting.default)

@@ -93,10 +93,10 @@ class KindRows:
         if not self.kind.sequential:
             yield from form.parts(split, options, start, at)
             return
-        done = 0
+        offset = 0
         for path in options.files:
-            yield from form.parts(Split(path=path), options, FIRST, partial(_add, at, done))
-            done += path.stat().st_size
+            yield from form.parts(Split(path=path), options, FIRST, partial(_add, at, offset))
+            offset += path.stat().st_size
 
     def reading(self, latest: int | None = None) -> RowReport:
         """As `Rows.reading`."""

@@ -90,10 +90,10 @@ def _event(ids: set[tuple[int, int]], line: str) -> tuple[Any, ...]:
     ts = _time(event, "dateTime")
     columns = read(event)
     if kind != BID:
-        made = (kind, _integer(event, "id"))
-        if made in ids:
-            raise BadRowError(f"{name} {made[1]} occurs twice")
-        ids.add(made)
+        identity = (kind, _integer(event, "id"))
+        if identity in ids:
+            raise BadRowError(f"{name} {identity[1]} occurs twice")
+        ids.add(identity)
     return (*{**_NOTHING, "ts": ts, "type": kind, "expires": ts, **columns}.values(),)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 DROP, KEEP, ERROR = "drop", "keep", "error"
-"""What happens to late rows: left out and counted, left to the program's windows, or the import fails."""
+"""Treatments of late rows: leave out and count, leave to the program's windows, fail the import."""
 
 MOST_NAMED = 10
 

@@ -51,7 +51,7 @@ FORMAT = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrecedingRows:
-    """What is known, or guessed, of the rows before a split.
+    """Facts, known or guessed, about the rows before a split.
 
     Attributes:
         start: the place of its first row.

@@ -256,7 +256,7 @@ class TableSet:
 
 
 def flagged_field(name: str, fields: Mapping[str, object]) -> str | None:
-    """Return the field of whose absence a field `FIELD_missing` tells; None: it is a field like others."""
+    """Return FIELD for a field `FIELD_missing`, which marks its missing values; None for any other field."""
     base = name.removesuffix(_MISSING)
     return base if base != name and base in fields and fields[name] == np.bool_ else None
 

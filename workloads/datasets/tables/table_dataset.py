@@ -171,7 +171,7 @@ def dataset_of(
     named = [
         {"name": path.name, "sha256": digest} for path, digest in zip(files, sums, strict=True)
     ]
-    stored = None if made else catalog.find(recipe)  # callers have looked for what is made
+    stored = None if made else catalog.find(recipe)  # callers have looked for existing datasets
     facts = catalog.origin(recipe)
     if stored is not None and facts is not None:
         places = facts.get("bad_lines") or facts.get("several_lines") or facts.get("late_lines")
@@ -258,7 +258,7 @@ def _start(tables: Sequence[TableRows]) -> int:
 def _origin(
     required: RequiredColumns, tables: Sequence[Table], readings: Sequence[Reading]
 ) -> dict[str, object]:
-    """Return what reading found; of several tables the totals, and each kind's own under `tables`."""
+    """Return the report on reading; of several tables the totals, and the report of each kind under `tables`."""
     each = [
         {
             **reading.origin(),

@@ -362,7 +362,7 @@ class BlockReader:
         return values
 
     def _derived_column(self, name: str, dtype: np.dtype[Any]) -> "npt.NDArray[Any] | pa.Array":
-        """Return what a function makes of a column's texts, called once for each distinct text."""
+        """Return the results of a function of a column's texts, called once for each distinct text."""
         role, (_, function) = f".{name}", self._table.derive[name]
         texts = self._texts(role)
         coded = texts.dictionary_encode()

@@ -44,7 +44,7 @@ def load_limit(by: str, values: int, most_watts: int = INT64[1]) -> Limit:
     most = INT64[1] // (8 * 1000 * values)
     return Limit(
         field="watts",
-        what=f"the sum of the readings of its {by}",
+        quantity=f"the sum of the readings of its {by}",
         remedy="give watts of a coarser unit, or a shorter part of the input",
         lowest=-most,
         highest=most,

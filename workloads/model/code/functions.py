@@ -35,7 +35,7 @@ def require_plain(where: str, **functions: object) -> None:
                 f"{where}: {role} is {function!r:.60}, a {type(function).__name__}; "
                 "it must be a function"
             )
-        # What may reveal a function's kind: itself, Numba's original, its `__call__`.
+        # Any of these may reveal a function's kind: itself, Numba's original, its `__call__`.
         forms: Any = (function, getattr(function, "py_func", None), function.__call__)
         for is_kind, kind in _KINDS:
             if any(is_kind(form) for form in forms):

@@ -32,7 +32,7 @@ class Limit:
 
     Attributes:
         field: The integer payload field whose values count; None: every event counts as 1.
-        what: The quantity that must be in range, in words.
+        quantity: The quantity that must be in range, in words.
         remedy: The user's remedy, in words.
         lowest, highest: The range.
         reads: Further payload fields that `groups` and `terms` read.
@@ -41,7 +41,7 @@ class Limit:
     """
 
     field: str | None
-    what: str
+    quantity: str
     remedy: str
     lowest: int = INT64[0]
     highest: int = INT64[1]
@@ -50,11 +50,11 @@ class Limit:
     terms: Read | None = None
 
 
-def count_limit(what: str, *, by: str) -> Limit:
-    """Return the limit of 32-bit counts on the events (`what`, in words) per value of a field or `KEY`."""
+def count_limit(events: str, *, by: str) -> Limit:
+    """Return the limit of 32-bit counts of events per value of a field or `KEY`; `events` names them in words."""
     return Limit(
         field=None,
-        what=f"the number of {what}",
+        quantity=f"the number of {events}",
         remedy="take a shorter part of the input",
         highest=INT32[1],
         reads=() if by == KEY else (by,),

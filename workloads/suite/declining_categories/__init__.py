@@ -48,7 +48,7 @@ def _daily_sales(stores: Ids, first_day: int, days: int) -> Limit:
 
     return Limit(
         field="net_paid",
-        what="the sales of the category on that day",
+        quantity="the sales of the category on that day",
         remedy="give net_paid in a coarser unit, or fewer days (query parameter)",
         lowest=-(INT64[1] // days**3),
         highest=INT64[1] // days**3,

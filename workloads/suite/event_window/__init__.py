@@ -20,7 +20,7 @@ WORKLOAD = Workload(
     limits=(
         Limit(
             field="value",
-            what="the sum of the values since the last barrier",
+            quantity="the sum of the values since the last barrier",
             remedy="give values of a coarser unit, or barriers at shorter distances",
             groups=group_up_to(BARRIER),
         ),

@@ -24,7 +24,7 @@ WORKLOAD = Workload(
     limits=(
         Limit(
             field="value",
-            what="the sum of the transactions since the last rule and the rule that follows",
+            quantity="the sum of the transactions since the last rule and the rule that follows",
             remedy="give values of a coarser unit, or rules at shorter distances",
             groups=group_up_to(RULE),
         ),

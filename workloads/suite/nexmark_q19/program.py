@@ -1,7 +1,7 @@
 """Query 19 as a pipeline with the ten highest prices of each auction.
 
-It forwards a bid that enters them, with its rank from 1. That moves the lower ones down by a rank, and the eleventh
-out. Of equal prices, the earlier bid ranks higher.
+A bid whose price is among these is forwarded with its rank, from 1. It moves lower prices down by a rank and drops
+the eleventh. Of equal prices, the earlier bid ranks higher.
 """
 
 from typing import Any

@@ -9,12 +9,12 @@ from streamlab.workloads.suite.nexmark_q20.program import OUTPUT
 
 
 def oracle(data: Input) -> Columns:
-    """Return all bids for auctions of category 10 with these, by time."""
+    """Return all bids for auctions of category 10, each with its auction, in order of time."""
     import pandas as pd  # heavy
 
     names = ("seller", "auction", "price", "reserve", "expires", "category", "name")
-    opened = events_of(data, AUCTION, *names)
-    auctions = pd.DataFrame({**opened.fields, "opened": opened.ts})
+    auction_events = events_of(data, AUCTION, *names)
+    auctions = pd.DataFrame({**auction_events.fields, "opened": auction_events.ts})
     auctions = auctions.rename(columns={"price": "initial_bid", "name": "item"})
     events = bids_of(data, "auction", "bidder", "price", "channel")
     bids = pd.DataFrame({**events.fields, "bid_ts": events.ts})

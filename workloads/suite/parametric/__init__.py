@@ -24,7 +24,7 @@ def ids_limit(settings: tuple[Setting, ...]) -> Limit:
     most = INT64[1] // prod(setting.copies for setting in settings) - 1
     return Limit(
         field="id",
-        what="the id",
+        quantity="the id",
         remedy="give smaller ids, or fewer copies (query parameter selectivity)",
         lowest=-most,
         highest=most,

@@ -37,7 +37,7 @@ def _attribute(name: str) -> Limit:
     """Return the limit on an attribute, whose differences must fit 32 bits."""
     return Limit(
         field=name,
-        what="the attribute",
+        quantity="the attribute",
         remedy="give values of a coarser unit, as differences must fit 32 bits",
         lowest=-(2**30),
         highest=2**30 - 1,

@@ -23,7 +23,7 @@ QUERY = {
 
 ACTIVITY = Limit(
     field=None,
-    what="the number of events of a user",
+    quantity="the number of events of a user",
     remedy="take a shorter part of the input; squared distances must fit 64 bits",
     highest=2**22 - 1,
     reads=("user",),

@@ -14,7 +14,7 @@ import org.apache.kafka.streams.state.KeyValueStore;
 final class InOrder extends ContextualProcessor<byte[], byte[], Void, Void> {
     static final String STORE = "state";
 
-    /** What has arrived of a stream, and the least time of what follows. */
+    /** The rows of a stream that have arrived, and the least time of the rows that follow. */
     private static final class Stream {
         final ArrayDeque<Rows> rows = new ArrayDeque<>();
         long bound = Long.MIN_VALUE;

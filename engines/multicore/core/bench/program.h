@@ -1,4 +1,4 @@
-// What the stand-alone benchmark programs share: CPU time, and errors as an exit status.
+// Functions for stand-alone benchmark programs: CPU time, and errors as an exit status.
 #pragma once
 #include <cstdint>
 #include <cstdio>

@@ -40,7 +40,7 @@ class DataflowRun final : public Run {
   // Adds a stream of a source. Worker n mod the source's degree reads it, where n is its number.
   std::int32_t add_stream(StreamView stream, std::int32_t vertex);
 
-  // What a vertex of degree 1 keeps after the run; see FlowInstance::kept.
+  // State of a vertex of degree 1 after the run; see FlowInstance::kept.
   FlowSpec::Kept kept(std::int32_t vertex) const;
 
   std::int64_t events() const noexcept override;

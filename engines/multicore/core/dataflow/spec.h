@@ -56,7 +56,7 @@ struct FlowSpec {
   std::vector<std::int32_t> order;      // kSort only: all columns, the one compared first at the front
   std::vector<std::uint8_t> falling;    // kSort only, by column: whether its greatest value comes first
 
-  // What an instance keeps after the last marker of a run, so that another run can go on.
+  // State of an instance after the last marker of a run, from which another run can resume.
   struct Kept {
     std::vector<std::byte> start;    // the initial state of a new key
     std::vector<std::byte> entries;  // of its table

@@ -31,7 +31,7 @@
 
 namespace lab {
 
-// What the actors of one worker share.
+// The objects that the actors of one worker share.
 struct ActorContext {
   Post& post;
   Credits& credits;

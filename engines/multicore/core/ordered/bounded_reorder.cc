@@ -6,10 +6,10 @@
 namespace lab {
 
 bool BoundedReordering::resume(OrderedWorker& worker) {
-  // seq_cst: a thread that makes room loads this afterwards; pairs with the store in `offer`.
+  // seq_cst: the caller has made room before this load; pairs with the store in `offer`.
   if (!offered_.load(std::memory_order_seq_cst)) return false;
-  // acquire: a thread that takes an offer comes to the flag after it was cleared before the offer; pairs with the same
-  // store.
+  // acquire: the sender cleared the flag before its offer, so the thread that takes the offer finds the flag cleared;
+  // pairs with the same store.
   if (!offered_.exchange(false, std::memory_order_acquire)) return false;
   return send_pending(worker) != 0;
 }

@@ -50,9 +50,9 @@ struct alignas(kCacheLine) Unit {
   std::int64_t input_records = 0;
   const std::int64_t* due = nullptr;  // due time of each input record, with a load
   std::vector<std::int64_t> own_due;  // the due times of a unit merged from several runs
-  bool timed = false;                 // the first operator's start is noted
-  // That start; 0: not yet. Relaxed: the first worker writes it; it is read behind the last reordering, which orders
-  // it.
+  bool timed = false;                 // whether the first operator records its start in `taken_ns`
+  // Start of the first operator; 0 before it. Relaxed: the first worker writes it; the last reordering orders the
+  // write before the read.
   std::atomic<std::int64_t> taken_ns{0};
 
   std::array<RecordBuffer, 3> buffers;

@@ -1,4 +1,4 @@
-// What a thread of a run throws to end early, and when memory runs out.
+// Exceptions by which a thread of a run ends early, or reports that memory ran out.
 #pragma once
 #include <atomic>
 #include <cstdarg>

@@ -1,4 +1,4 @@
-// What the tests of all families do with streams and runs: total order, schedules, sums of counts, counters.
+// Streams and runs in the tests of all families: total order, schedules, sums of counts, counters.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -13,7 +13,7 @@ from streamlab.engines.multicore.oplus.elastic.observation import Observation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a controller requests: O* and f_mu* of STRETCH's reconfigure(O*, f_mu*).
+    """A controller's request: O* and f_mu* of STRETCH's reconfigure(O*, f_mu*).
 
     Attributes:
         instances: number of instances, the first ones.

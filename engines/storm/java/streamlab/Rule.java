@@ -3,7 +3,7 @@ package streamlab;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What an instance does with a record. */
+/** The function of a workload that an instance applies to a record. */
 interface Rule {
     byte REPORT = 0;
 

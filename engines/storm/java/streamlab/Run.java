@@ -12,7 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 
-/** What the tasks of the topology share: the input, the gate, the answers. A process has one run. */
+/** Shares the input, the gate and the answers among the tasks of the topology. A process has one run. */
 public final class Run {
     private static volatile Run current;
 
@@ -108,7 +108,7 @@ public final class Run {
         Steps.write(steps, job.folder.resolve("steps"));
     }
 
-    /** What the threads of all tasks have used so far. */
+    /** CPU time and context switches of the threads of all tasks so far. */
     record Usage(long cpuNs, long switches) {
         Usage since(Usage before) {
             return new Usage(cpuNs - before.cpuNs, switches - before.switches);

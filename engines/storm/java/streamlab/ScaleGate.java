@@ -64,7 +64,7 @@ public final class ScaleGate {
         }
     }
 
-    /** What a source's own thread needs to add a tuple. */
+    /** The state by which a source's own thread adds tuples. */
     private static final class Source {
         final int task;
         /** By level, a node before the source's next one: where its search begins. */
@@ -117,7 +117,7 @@ public final class ScaleGate {
         }
     }
 
-    /** Returns the number of a task among the sources; -1 if it is none, such as Storm's own ticks. */
+    /** Returns the number of a task among the sources; -1 if the task is no source, as for Storm's own ticks. */
     public int sourceOf(AddressedTuple tuple) {
         int at = tuple.getTuple().getSourceTask() - firstTask;
         return at < 0 || at >= numbers.length ? -1 : numbers[at];

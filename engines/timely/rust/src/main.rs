@@ -27,14 +27,14 @@ use crate::job::Job;
 use crate::recorder::{Clock, Done, Part, Recorder};
 use crate::source::{Inputs, Sent, Source};
 
-/// What a worker returns after the run.
+/// The results of a worker after the run.
 struct Finished {
     parts: Vec<Part>,
     sent: Vec<Sent>,
     done: Vec<Done>,
 }
 
-/// What all workers share: all wait for each other, and for the clock.
+/// Holds all workers back until each has built its dataflow, and then until the clock starts.
 #[derive(Clone)]
 struct Gate {
     built: Arc<Barrier>,

@@ -1,4 +1,4 @@
-//! What a worker records: rows of the answer and, under a load, when events and rows were done.
+//! Records the rows of a worker's answer and, under a load, the times at which events and rows were done.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ impl Clock {
     }
 }
 
-/// The rows that reached one sink, and when.
+/// The rows that reached one sink, and the time of each under a load.
 #[derive(Default)]
 pub struct Part {
     pub rows: Vec<Row>,
@@ -66,14 +66,14 @@ impl Recorder {
         self.done.take()
     }
 
-    /// Stores the rows of a stream, for which there is room already.
+    /// Stores the rows of a stream in memory for `room` rows, which is allocated here.
     pub fn store<T: Timestamp>(
         &self,
         rows: StreamVec<'_, T, Row>,
         room: usize,
     ) -> Rc<RefCell<Part>> {
         let part = Rc::new(RefCell::new(Part::default()));
-        // Written, so that the system has given the memory before the clock starts.
+        // Write the memory, so that the system allocates its pages before the clock starts.
         part.borrow_mut()
             .rows
             .resize(room, Row::of(&Event { ts: -1, value: -1, stream: 1, row: 1, key: 1 }));

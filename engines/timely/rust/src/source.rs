@@ -96,7 +96,7 @@ impl Source {
         self.streams.iter().flat_map(Stream::keys)
     }
 
-    /// Hands over all events, as fast as the dataflow finishes them; returns what was sent.
+    /// Hands over all events, as fast as the dataflow finishes them; returns a record of each transfer.
     pub fn run(
         mut self,
         worker: &mut Worker,
@@ -120,9 +120,9 @@ impl Source {
         self.sent
     }
 
-    /// Hands over every event when it is due; returns what was sent.
+    /// Hands over every event when it is due; returns a record of each transfer.
     ///
-    /// Times advance to what has been sent and to heartbeats: later events are not known before they are due. A
+    /// Times advance to those of sent events and heartbeats: later events are not known before they are due. A
     /// worker that has sent its last event opens its frontier.
     pub fn run_paced(mut self, worker: &mut Worker, mut inputs: Inputs) -> Vec<Sent> {
         let mut last_ts = i64::MIN;

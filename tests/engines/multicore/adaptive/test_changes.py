@@ -132,14 +132,14 @@ def test_the_plan_follows_the_hot_page_and_only_that(drift, loaded, monkeypatch)
     monkeypatch.setattr(dgs_run, "RateDecider", LooksAtCuts)
     monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.deciders.FIRST_CHANGE_NS", 0)
     monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.deciders.FEWEST_EVENTS", 500)
-    found = workload("page_view_join")
+    subject = workload("page_view_join")
     given = {"streams": 1, "pages": 4, "skew": 3.0, "views_per_update": 100, "drift": drift}
     data = generated("page_view_join", 24_000, **given)
     load = even_load(data, 1_000) if loaded else None
     kernels = kernels_of("page_view_join")
     wanted.clear()
     how = {"workers": 2, "load": load, "adapt": True, "kernels": kernels}
-    measured, _ = check_native("dgs", found, data, **how)
+    measured, _ = check_native("dgs", subject, data, **how)
     looks, changes = len(wanted), [one for one in wanted if one is not None]
     assert looks > 20
     assert measured.counters["plan_changes"] == looks - 1

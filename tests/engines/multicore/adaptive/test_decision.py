@@ -145,7 +145,7 @@ def between(data, begin, end):
     return measure_rates(data, *rows, profile(data))
 
 
-def test_rates_are_alike_where_no_tag_differs_by_more_than_is_asked_or_chance():
+def test_rates_are_alike_unless_a_tag_differs_by_more_than_the_limit_or_chance():
     data = views(drift=ERA)
     first, second = between(data, 0, ERA), between(data, ERA, 2 * ERA)
     third, rest = between(data, 0, ERA // 3), between(data, ERA // 3, ERA)
@@ -193,7 +193,7 @@ def looking():
 
 
 @pytest.mark.parametrize("margin", [0.1, 2.5])
-def test_no_plan_is_made_for_rates_with_which_none_was_better_but_now_and_then(margin, looking):
+def test_no_plan_is_made_for_rates_that_rarely_had_a_better_plan(margin, looking):
     data = views(drift=ERA)
     decider, cuts, chosen, asked = looking(data, margin)
     at = [int(cut) for cut in np.searchsorted(cuts["ts"], data.streams[0].ts[:: ERA // 6])]

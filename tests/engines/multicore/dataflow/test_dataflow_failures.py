@@ -145,9 +145,7 @@ def crash(flow, data=FEW, **how):
         ),
     ],
 )
-def test_what_a_function_raises_is_told_with_operator_function_and_line(
-    flow, operator, said, function
-):
+def test_an_exception_is_reported_with_operator_function_and_line(flow, operator, said, function):
     message = crash(flow)
     assert f"operator {operator}" in message
     assert said in message
@@ -156,7 +154,7 @@ def test_what_a_function_raises_is_told_with_operator_function_and_line(
 
 
 @pytest.mark.parametrize(
-    ("operators", "said"),
+    ("operators", "message"),
     [
         # Before anything runs.
         (
@@ -175,8 +173,8 @@ def test_what_a_function_raises_is_told_with_operator_function_and_line(
     ],
     ids=["start state", "index", "outputs", "outputs at markers"],
 )
-def test_a_fault_is_told_with_the_operator(operators, said):
-    assert re.search(said, crash(chain(*operators)))
+def test_a_fault_is_reported_with_the_operator(operators, message):
+    assert re.search(message, crash(chain(*operators)))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +187,7 @@ def test_a_fault_is_told_with_the_operator(operators, said):
     ],
     ids=["items", "items of one", "markers", "markers of one"],
 )
-def test_an_ordered_operator_that_changes_keys_is_told(operator):
+def test_an_ordered_operator_that_changes_keys_is_reported(operator):
     message = crash(chain(STATELESS[0], operator))
     assert "operator kept: it is at key " in message
     assert "an OpKeyedOrdered keeps keys, only an OpStateless changes them" in message
@@ -197,7 +195,7 @@ def test_an_ordered_operator_that_changes_keys_is_told(operator):
         assert "it is at key 3 and gives a pair of key 4" in message
 
 
-def test_sort_has_a_place_for_what_is_no_number():
+def test_sort_has_a_place_for_nan():
     given = U("id", NUMBERS)
     flow = Flow("numbers", markers=32)
     found = flow.add(
@@ -263,7 +261,7 @@ def test_the_end_of_time_is_refused():
         run_flow(NAMED["blocks"], data)
 
 
-def test_markers_until_the_end_of_the_input_are_given():
+def test_markers_are_emitted_until_the_end_of_the_input():
     flow = NAMED["blocks"]
     short = of_times([1, 2, 3])
     assert len(answer_of(flow, short)["ts"]) == 0

@@ -59,7 +59,7 @@ def test_long_inputs_are_answered_as_by_the_interpreter(name):
 @pytest.mark.some(6)
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("soundness", ["typed", "none"])
-def test_what_runs_is_the_deployment_that_the_model_makes(name, soundness):
+def test_the_run_uses_the_deployment_of_the_model(name, soundness):
     flow = NAMED[name]
     data = many_events(flow, 60, streams=2)
     deployed = deploy(flow, 3, streams=[2] * len(flow.kinds), sound=soundness == "typed")

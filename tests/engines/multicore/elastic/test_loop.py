@@ -109,7 +109,7 @@ def test_a_decision_for_what_is_there_calls_nothing():
     assert operator.mappings == []
 
 
-def test_a_change_that_the_end_of_the_input_overtook_is_none():
+def test_a_change_overtaken_by_the_end_of_the_input_does_not_count():
     loop = run(loop_of(Operator(ends_after=20, switches=False)))
     assert loop.reconfigurations == []
     assert np.array_equal(loop.mapping, balanced_mapping(10, 1))
@@ -234,7 +234,7 @@ class Broken(Operator):
         (EngineError("at most 4 instances"), EngineError, r"^at most 4 instances$"),
     ],
 )
-def test_what_goes_wrong_in_the_thread_is_raised_when_it_is_stopped(error, raised, text):
+def test_an_error_in_the_thread_is_raised_when_it_is_stopped(error, raised, text):
     operator = Broken(error)
     loop = loop_of(operator, FAST, clock=time.monotonic_ns)
     loop.start()

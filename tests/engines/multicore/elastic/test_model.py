@@ -82,7 +82,7 @@ def test_a_jump_too_high_for_one_instance_is_met_before_its_windows_are_full():
     assert max(waited for _, waited in join.waited) < 0.2
 
 
-def test_a_maximum_that_is_too_low_is_used_up_and_kept():
+def test_a_maximum_that_is_too_low_is_reached_and_holds():
     join = join_of(lambda t: 8_000, maximum=3)
     steered(join, {"kind": "model"}, 60)
     assert [to for *_, to in join.calls] == [2, 3]
@@ -129,14 +129,14 @@ def test_looking_further_ahead_than_the_window_is_long_finds_the_same_window():
     assert wanted(short, tuple_ns=0.001, ahead_s=0.5) == math.ceil(10 / 0.8)
 
 
-def test_pending_work_is_to_be_done_within_the_given_time():
+def test_pending_work_must_be_done_within_the_declared_time():
     idle = looks((0, 0), windows=(100, 200), pending=(30, 10))
     # 30 * 200 + 10 * 100 + 30 * 10 = 7,300 pairs of 1 ms; a window of 110 after what is pending.
     assert wanted(idle, tuple_ns=0.001) == math.ceil(7.3 / 0.8)
     assert wanted(idle, tuple_ns=0.001, drain_s=0.1) == math.ceil(73 / 0.8)
 
 
-def test_what_every_instance_spends_on_every_tuple_lowers_the_capacity():
+def test_work_of_every_instance_on_every_tuple_lowers_the_capacity():
     steady = looks((100, 10), windows=(1000, 100))
     # 110 t/s at 2 ms are 22 % of each instance: 20 / (0.8 - 0.22) = 34.5.
     assert wanted(steady, tuple_ns=2e6) == 35
@@ -156,7 +156,7 @@ def test_an_operator_without_windows_works_by_tuples():
     assert wanted(looks((300,), 5, pending=(500,), **costs)) == 10
 
 
-def test_nobody_counting_arrivals_is_an_error_that_names_the_remedy():
+def test_uncounted_arrivals_are_an_error_that_names_the_remedy():
     controller, _ = make_controller({"kind": "model"})
     with pytest.raises(UnsupportedError, match=r"needs the number of arriving tuples.* thresholds"):
         controller.decide(look(1.0, None))

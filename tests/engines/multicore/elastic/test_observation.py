@@ -51,7 +51,7 @@ def test_the_interval_with_a_change_in_it_is_left_out():
     assert subject.look(snapshot(3.0), moved).span_s == 1.0
 
 
-def test_what_nobody_counts_is_not_there():
+def test_an_uncounted_quantity_is_absent():
     subject = observer()
     counts = {"arrived": None, "windows": None, "comparisons": None}
     subject.look(snapshot(1.0, **counts), MAPPING)

@@ -23,7 +23,7 @@ def test_a_table_of_a_matrix_makes_a_controller():
     assert settings == Settings(kind="thresholds", min=2, max=8, period_ms=50, from_s=2)
 
 
-def test_what_is_not_said_has_defaults():
+def test_absent_keys_have_defaults():
     controller, settings = from_toml('{ kind = "model" }')
     assert isinstance(controller, Model)
     assert settings == Settings(kind="model", min=1, max=None, period_ms=100.0, from_s=0.0)

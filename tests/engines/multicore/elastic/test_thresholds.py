@@ -97,7 +97,7 @@ def test_a_measurement_ends_with_the_number_of_instances():
     assert decided(high, high, high, loaded((1.0,) * 3), high, high, high) == [None] * 7
 
 
-def test_nobody_counting_arrivals_leaves_the_busy_share():
+def test_without_counted_arrivals_the_busy_share_remains():
     assert decided(loaded((1.0,) * 30, offered=None), confirm_ms=0) == [43]
 
 

@@ -103,7 +103,7 @@ def test_numbers_of_nine_digits_sort_after_numbers_of_eight(tmp_path):
     assert rows == b"11112222"
 
 
-def test_where_none_can_be_read_it_begins_anew(tmp_path):
+def test_without_a_readable_checkpoint_the_run_begins_anew(tmp_path):
     write_checkpoints(tmp_path, [b"1111", b"2222"])
     flip(tmp_path / "checkpoint-00000000")
     flip(tmp_path / "checkpoint-00000001")
@@ -227,11 +227,11 @@ def written_with_room(path, rows, room, said):
 
 @pytest.mark.parametrize("room", [0, 10])
 def test_a_folder_without_room_for_outputs_is_closed_without_them(room, tmp_path):
-    said = multiprocessing.get_context("fork").Queue()
-    process = forked(written_with_room, tmp_path, b"12345678" * 2, room, said)
+    text = multiprocessing.get_context("fork").Queue()
+    process = forked(written_with_room, tmp_path, b"12345678" * 2, room, text)
     process.join()
     assert process.exitcode == 0
-    assert "cannot be written to: File too large" in said.get()
+    assert "cannot be written to: File too large" in text.get()
     assert recover(tmp_path)[1] == b""
     write_checkpoints(tmp_path, [b"1111"])
     assert recover(tmp_path)[1] == b"1111"

@@ -1,3 +1,5 @@
+"""The choice among energy providers."""
+
 import pytest
 
 from streamlab.lab.errors import EnergyError
@@ -69,7 +71,7 @@ def test_every_name_makes_its_provider_and_an_unknown_one_is_an_error():
             ask("rapl")
 
 
-def test_a_probe_closes_what_it_opened():
+def test_a_probe_closes_the_provider_that_it_opened():
     made = provider("x", {"package-0": 5.0})
     assert probe(made, pause=no_pause).counting == ("package-0",)
     assert made.closed == 1

@@ -96,8 +96,8 @@ def test_a_denied_dram_zone_is_a_remark(tmp_path):
 
 
 def test_a_file_that_is_closed_to_others_is_denied_for_real(tmp_path):
-    """As root permission bits do not bind, so a process that has given up root reads."""
-    # A file of root's that others may not read is closed to its owner when that is somebody else.
+    """Permission bits do not bind root, so a process without root reads."""
+    # A file of root with mode 0400 is closed to other users; a file of another owner needs mode 0.
     socket_tree(tmp_path).path("0").chmod(0o400 if os.geteuid() == 0 else 0)
     script = (
         "import encodings.ascii, os, sys; from pathlib import Path;"

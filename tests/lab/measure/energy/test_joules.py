@@ -1,3 +1,5 @@
+"""Joules from counters that wrap, fail or stand still."""
+
 import numpy as np
 import pytest
 from hypothesis import given

@@ -139,8 +139,8 @@ def test_its_intervals_are_summed_and_the_last_shorter_one_is_not_lost(tmp_path)
     times = [reading.time_ns for reading in readings]
     assert times == sorted(set(times))
     assert times[-1] <= time.monotonic_ns()
-    said = (tmp_path / "arguments").read_text()
-    assert said == (
+    text = (tmp_path / "arguments").read_text()
+    assert text == (
         "stat -a --per-socket -I 100 -x ; --log-fd 1 -e power/energy-pkg/,power/energy-ram/"
     )
 
@@ -227,11 +227,11 @@ sys.exit(7)
 
 def test_a_perf_that_is_still_ending_when_it_is_closed_says_its_code(tmp_path, monkeypatch):
     """Its lines have ended, and the kernel has not its exit code yet."""
-    said = tmp_path / "said"
+    closed = tmp_path / "said"
     body = f"""
 for i in range(1, 4): line(i / 10, 2.0, 'Joules', 'energy-pkg')
 os.close(1)
-open({str(said)!r}, "w").close()
+open({str(closed)!r}, "w").close()
 time.sleep(0.3)
 os._exit(7)
 """
@@ -239,7 +239,7 @@ os._exit(7)
     deadline = time.monotonic() + PATIENCE_S
     readings = []
     # Two intervals have ended when the third line was read: a line read later would cover the moment of closing.
-    while (not said.exists() or len(readings) < 2) and time.monotonic() < deadline:
+    while (not closed.exists() or len(readings) < 2) and time.monotonic() < deadline:
         readings += counters.read()
         time.sleep(0.01)
     # On a busy machine the end of its output may be read later than after three periods.

@@ -68,16 +68,16 @@ def fake_class(tmp_path, zones):
 def steps(tmp_path, script, *changes):
     """Run a script that prints a line, then one more after each change; return the lines."""
     with bind_class(tmp_path / "class", python(OPEN + script)) as process:
-        said = [process.stdout.readline()]
+        printed = [process.stdout.readline()]
         for change in changes:
             change()
             process.stdin.write("\n")
             process.stdin.flush()
-            said.append(process.stdout.readline())
+            printed.append(process.stdout.readline())
         _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     assert errors == ""
-    return [json.loads(line) for line in said]
+    return [json.loads(line) for line in printed]
 
 
 READ = """
@@ -145,7 +145,7 @@ def open_folder():
 
 
 def test_a_denied_file_is_a_reason_that_names_it_and_the_remedy(open_folder):
-    """Root is given up within the namespace, since permission bits do not bind it."""
+    """The process leaves root within the namespace, since permission bits do not bind root."""
     tree, _ = fake_class(open_folder, [])
     tree.path("0").chmod(0)
     drop = """

@@ -42,7 +42,7 @@ def test_gross_energy_is_package_plus_dram_each_counted_once():
     assert row["energy_net_j"] is None and row["idle_w"] is None
 
 
-def test_every_column_is_one_of_the_schema_and_none_of_the_schema_is_forgotten():
+def test_columns_are_exactly_those_of_the_schema():
     row = row_of(steady(SOCKET, 14))
     in_schema = {name for name in SCHEMA_NAMES if name.startswith("energy_")}
     assert set(row) == in_schema | {"power_w", "idle_w"}
@@ -228,7 +228,7 @@ def test_baselines_that_differ_by_more_than_ten_percent_are_doubted():
     assert "12 W before to 14 W after" in found.energy_reason
 
 
-def test_one_baseline_is_used_and_said():
+def test_one_baseline_is_used_and_named():
     found = net({"package-0": 10.0, "dram-0": 2.0}, None, energy_reason="short: 3 s")
     assert found.idle_w == 12.0
     assert found.energy_reason == "short: 3 s; baseline only before the session"

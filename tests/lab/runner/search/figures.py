@@ -62,7 +62,7 @@ def sustained(trials=100):
 
 
 def search(searches=1000):
-    asked = SearchSettings(levels=())
+    settings = SearchSettings(levels=())
     print("| spread | lapses | by majority | contains | open | width | r_pass error | trials |")
     for spread, lapse in (
         (0.0, 0.0),
@@ -78,7 +78,7 @@ def search(searches=1000):
         for _ in range(searches):
             capacity = 10 ** rng.uniform(4, 7)
             engine = Synthetic(capacity_eps=capacity, spread=spread, lapse=lapse)
-            state, votes = searched(engine, asked, rng)
+            state, votes = searched(engine, settings, rng)
             found = state.bracket
             trials.append(len(votes))
             errors.append(found.r_pass_eps / capacity - 1)

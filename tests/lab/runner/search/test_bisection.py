@@ -1,3 +1,5 @@
+"""The bisection for a sustainable rate, by votes of trials."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,8 +24,8 @@ PLAIN = SearchSettings(levels=())
 SEARCHES = 300
 
 
-def bracket_of(engine, asked=PLAIN, **more):
-    return searched(engine, asked, **more)[0].bracket
+def bracket_of(engine, search=PLAIN, **more):
+    return searched(engine, search, **more)[0].bracket
 
 
 def rates(state, purpose):
@@ -105,7 +107,7 @@ def test_a_vote_is_decided_early_by_a_majority():
     assert (undecided.next.probe, undecided.next.vote) == (1, 3)
 
 
-def test_an_invalid_vote_is_asked_again_and_is_no_fail():
+def test_an_invalid_vote_is_repeated_and_is_no_failure():
     assert replay(PLAIN, answers(INVALID, PASS, FAIL)).next.probe == 1
     assert replay(PLAIN, answers(INVALID, PASS, PASS)).probes[0].outcome == PASS
     lost = answers(FAIL, INVALID, INVALID, INVALID)
@@ -143,8 +145,8 @@ def test_an_input_that_proves_too_short_bounds_the_search():
 
 
 def test_the_highest_rate_allowed_is_kept_to():
-    asked = SearchSettings(levels=(), max_eps=25_000)
-    state, _ = searched(Synthetic(capacity_eps=1e6), asked)
+    search = SearchSettings(levels=(), max_eps=25_000)
+    state, _ = searched(Synthetic(capacity_eps=1e6), search)
     assert max(probe.rate_eps for probe in state.probes) == 25_000
     assert "max_eps" in state.bracket.reason
 
@@ -169,18 +171,18 @@ def test_a_crash_above_a_rate_that_passed_is_a_fail():
 
 
 def test_a_rate_that_does_not_hold_in_every_process_is_lowered():
-    asked = SearchSettings(levels=(), max_eps=10_000)
-    state = replay(asked, answers(PASS, PASS, PASS, PASS, FAIL))
+    search = SearchSettings(levels=(), max_eps=10_000)
+    state = replay(search, answers(PASS, PASS, PASS, PASS, FAIL))
     assert (state.next.purpose, state.next.rate_eps) == ("confirm", 9_800)
     assert not state.bracket.confirmed
-    done = replay(asked, answers(PASS, PASS, PASS, PASS, FAIL, *[PASS] * 5))
+    done = replay(search, answers(PASS, PASS, PASS, PASS, FAIL, *[PASS] * 5))
     assert done.next is None
     assert (done.bracket.r_pass_eps, done.bracket.confirmed) == (9_800, True)
 
 
 def test_a_rate_that_never_holds_is_reported_as_not_confirmed():
-    asked = SearchSettings(levels=(), max_eps=10_000)
-    state = replay(asked, answers(PASS, PASS, *[FAIL] * 13))
+    search = SearchSettings(levels=(), max_eps=10_000)
+    state = replay(search, answers(PASS, PASS, *[FAIL] * 13))
     assert state.next is None
     assert not state.bracket.confirmed
     assert "not confirmed: no rate down to 7,847.17 events/s held" in state.bracket.reason
@@ -198,10 +200,10 @@ def test_an_accidental_fail_at_a_low_rate_is_found_out():
 
 
 def test_levels_are_measured_last_whatever_they_say():
-    asked = SearchSettings(levels=(0.1, 0.5), level_repetitions=2, max_eps=10_000)
+    search = SearchSettings(levels=(0.1, 0.5), level_repetitions=2, max_eps=10_000)
     votes = answers(*[PASS] * 7)
-    assert replay(asked, votes).next.rate_eps == 1_000
-    state = replay(asked, [*votes, *answers(FAIL, PASS, INVALID, FAIL)])
+    assert replay(search, votes).next.rate_eps == 1_000
+    state = replay(search, [*votes, *answers(FAIL, PASS, INVALID, FAIL)])
     assert state.next is None
     assert rates(state, "level") == [1_000, 5_000]
     assert state.bracket.r_pass_eps == 10_000
@@ -224,22 +226,22 @@ ASKED = st.builds(
 )
 
 
-@given(asked=ASKED, verdicts=VERDICT_LISTS, feasible=st.none() | st.floats(10, 1e8))
+@given(search=ASKED, verdicts=VERDICT_LISTS, feasible=st.none() | st.floats(10, 1e8))
 @settings(max_examples=examples(200), deadline=None)
-def test_any_verdicts_give_one_search_that_can_be_resumed_anywhere(asked, verdicts, feasible):
+def test_any_verdicts_give_one_search_that_can_be_resumed_anywhere(search, verdicts, feasible):
     votes, steps = [], []
-    state = replay(asked, votes, feasible_eps=feasible)
+    state = replay(search, votes, feasible_eps=feasible)
     for verdict in verdicts:
         if state.next is None:
             break
         steps.append(state.next)
         votes.append(Vote(verdict=verdict, reason="r"))
-        state = replay(asked, votes, feasible_eps=feasible)
+        state = replay(search, votes, feasible_eps=feasible)
     for count, step in enumerate(steps):
-        assert replay(asked, votes[:count], feasible_eps=feasible).next == step
-    assert replay(asked, votes, feasible_eps=feasible) == state
+        assert replay(search, votes[:count], feasible_eps=feasible).next == step
+    assert replay(search, votes, feasible_eps=feasible) == state
     found = state.bracket
-    limits = [limit for limit in (asked.max_eps, feasible) if limit is not None]
+    limits = [limit for limit in (search.max_eps, feasible) if limit is not None]
     assert all(0 < step.rate_eps <= min([*limits, np.inf]) for step in steps)
     if found.r_pass_eps is not None and found.r_fail_eps is not None:
         assert found.r_pass_eps < found.r_fail_eps

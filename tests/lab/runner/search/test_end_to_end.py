@@ -50,21 +50,21 @@ window_s = 3
 
 @pytest.fixture
 def matrix(tmp_path, places):
-    """A matrix with a search on two fakes, over an input that lasts 4 s at 12,000 events/s."""
+    """A matrix with a search on two fake engines, over an input that lasts 4 s at 12,000 events/s."""
     catalog = Catalog.default()
-    found = workload("event_window")
-    params = found.params({"values_per_barrier": 20})
-    specs = found.streams(params, EVENTS)
+    subject = workload("event_window")
+    params = subject.params({"values_per_barrier": 20})
+    specs = subject.streams(params, EVENTS)
     with catalog.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
         streams = []
-        alphabet = Alphabet(kinds=found.program.kinds, keys=found.keys(params))
+        alphabet = Alphabet(kinds=subject.program.kinds, keys=subject.keys(params))
         for index, spec in enumerate(specs):
-            columns = dict(found.generate(params, 7, specs, index, 0, spec.events))
+            columns = dict(subject.generate(params, 7, specs, index, 0, spec.events))
             columns["ts"] = columns["ts"].astype(np.int64)
             types = {name: values.dtype for name, values in columns.items()}
-            kinds = found.program.kind_indices(spec.kinds)
+            kinds = subject.program.kind_indices(spec.kinds)
             streams.append(write_stream(folder, spec.name, kinds, types, [columns], alphabet))
         content = Content(
             workload="event_window",
@@ -88,7 +88,7 @@ def run_lab(capsys, *arguments):
 
 
 def brackets(run):
-    """The results of the searches on the engine with a limit, and on the one without."""
+    """Return the results of the searches on the bounded and on the boundless engine."""
     records = stored_searches(run.path)
     assert all(record["over"] for record in records.values())
     return [
@@ -120,9 +120,9 @@ def test_a_run_finds_the_capacity_and_can_be_resumed_in_the_middle(matrix, capsy
 
     # As if the run had been killed after a third of its trials.
     before = [row.offered_eps for row in run.rows]
-    kept = len(run.rows) // 3
+    complete = len(run.rows) // 3
     for path in (run.path / "trials").glob("*.json"):
-        if json.loads(path.read_text(encoding="utf-8"))["order_index"] >= kept:
+        if json.loads(path.read_text(encoding="utf-8"))["order_index"] >= complete:
             path.unlink()
     # The checkout may have changed meanwhile; that resume refuses this is tested elsewhere.
     change_meta(run.path, vcs=asdict(revision()))

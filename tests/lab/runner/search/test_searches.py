@@ -1,3 +1,5 @@
+"""Searches of several cells take turns, and resume after an interruption."""
+
 import json
 
 import numpy as np
@@ -51,7 +53,7 @@ def cell(name, **search):
 
 
 def row(trial, vote):
-    """What the lab records of such a trial, as far as a search looks at it."""
+    """Return the columns of a trial that a search reads."""
     columns = {
         "cell": trial.cell.id,
         "purpose": trial.purpose,

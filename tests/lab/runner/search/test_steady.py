@@ -1,3 +1,5 @@
+"""The verdict on steadiness of a catch-up run, on simulated rates."""
+
 import numpy as np
 import pytest
 
@@ -59,7 +61,7 @@ def test_stationary_noise_is_seldom_called_unsteady(n, sd, correlation, most):
         pytest.param(lambda t: -0.5 * (t > 0.97), 0.99, id="stall at the end"),
     ],
 )
-def test_what_is_not_steady_is_found(shape, least):
+def test_unsteady_series_are_found(shape, least):
     assert share_unsteady(shape, 60, 0.02, 0.0) >= least
 
 

@@ -1,3 +1,5 @@
+"""The verdict on an offered rate, on simulated queues."""
+
 import dataclasses
 
 import numpy as np
@@ -126,7 +128,7 @@ def test_a_virtual_source_has_no_lag_to_judge():
     assert trial.judged(sent=virtual).status == "ok"
 
 
-def test_an_engine_that_does_not_say_what_was_sent_is_invalid():
+def test_an_engine_that_does_not_report_sent_events_is_invalid():
     assert steady_trial().judged(sent=None).status == "invalid"
 
 

@@ -1,4 +1,4 @@
-"""Simulated queues: what an engine of known capacity would have counted; and noise of known truth."""
+"""Simulated queues, with the counts of an engine of known capacity, and noise of known truth."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What `judge` is given."""
+    """The arguments of `judge`."""
 
     progress: Progress
     load: OfferedLoad

@@ -80,7 +80,7 @@ def test_the_stream_has_the_rows_in_time_sorted_and_the_record_counts_the_others
         assert bool(late_words(origin)) == any(late)
 
 
-def test_kept_rows_stay_and_a_field_has_how_late_each_row_is(tmp_path):
+def test_late_rows_that_stay_have_their_lateness_in_a_field(tmp_path):
     """The row without a time is bad and makes no other late."""
     lines = (
         "ts,vid,speed,share,slow",
@@ -137,7 +137,7 @@ def test_late_rows_are_an_error_with_row_bound_and_remedy(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"out_of_order": "soon"}, "out_of_order is 'soon'; give a duration such as"),
         ({"out_of_order": "5"}, "out_of_order is '5'; give a duration such as"),
@@ -148,12 +148,12 @@ def test_late_rows_are_an_error_with_row_bound_and_remedy(tmp_path):
         ({"late": "error"}, "no row is late without a bound; give out_of_order"),
     ],
 )
-def test_what_has_no_meaning_is_refused(how, said, tmp_path):
-    with pytest.raises(DatasetError, match=said):
+def test_declarations_without_meaning_are_refused(how, message, tmp_path):
+    with pytest.raises(DatasetError, match=message):
         reports(tmp_path / "a.csv", **how)
 
 
-def test_the_command_states_lateness_and_what_it_left_out(tmp_path):
+def test_the_command_states_lateness_and_left_out_rows(tmp_path):
     lines = ("at,who", "2024-01-01T10:00:00Z,a", "2024-01-01T10:01:00Z,b", "2024-01-01T09:59:00Z,a")
     file = text(tmp_path / "a.csv", *lines, "2024-01-01T10:00:58Z,c")
     given = ("--workload", "keyed_counter", "--columns", "ts=at,key=who,kind=increment")

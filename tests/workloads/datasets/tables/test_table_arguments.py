@@ -1,4 +1,4 @@
-"""What a table is not called with, and what `help` says of what it can be called with."""
+"""Arguments of tables: wrong ones are reported, and `help` lists the right ones."""
 
 import inspect
 import re
@@ -16,7 +16,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_help_lists_every_argument_and_says_what_it_is(name: str):
+def test_help_lists_and_explains_every_argument(name: str):
     table = getattr(lab, name)
     parameters = inspect.signature(table).parameters
     assert parameters.keys() >= {"ts", *SHARED}
@@ -27,14 +27,14 @@ def test_help_lists_every_argument_and_says_what_it_is(name: str):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_misspelt_argument_is_told_with_the_one_that_was_meant(name: str):
+def test_a_misspelt_argument_gets_a_suggestion(name: str):
     said = f"lab.{name}: there is no argument 'colums'; did you mean columns? `help(lab.{name})`"
     with pytest.raises(DatasetError, match=re.escape(said)):
         getattr(lab, name)(object(), ts="t", colums={})
 
 
 @pytest.mark.parametrize(
-    ("given", "named", "said"),
+    ("given", "named", "message"),
     [
         (("a.csv",), {"ts": "t", "x": 1}, "no argument 'x'; there are path, ts, delimiter, "),
         (("a.csv",), {}, "lab.csv: ts is missing; give ts=...; `help(lab.csv)`"),
@@ -43,6 +43,6 @@ def test_a_misspelt_argument_is_told_with_the_one_that_was_meant(name: str):
         (("a.csv",), {"path": "b", "ts": "t"}, "lab.csv: multiple values for argument 'path';"),
     ],
 )
-def test_what_is_called_wrongly_is_told_with_the_remedy(given, named, said):
-    with pytest.raises(DatasetError, match=re.escape(said)):
+def test_wrong_calls_are_reported_with_the_remedy(given, named, message):
+    with pytest.raises(DatasetError, match=re.escape(message)):
         lab.csv(*given, **named)

@@ -35,8 +35,8 @@ COUNTED = ("--workload", "keyed_counter", "--columns", "ts=When,key=Customer,kin
 
 def test_an_export_becomes_the_input_of_a_workload(tmp_path: Path):
     file = text(tmp_path / "shop.csv", *SHOP)
-    said = ("--time-format", "%m/%d/%y %H:%M", "--zone", "Europe/London", "--streams", "2")
-    result = imported(tmp_path / "data", "--file", str(file), *COUNTED, *said)
+    arguments = ("--time-format", "%m/%d/%y %H:%M", "--zone", "Europe/London", "--streams", "2")
+    result = imported(tmp_path / "data", "--file", str(file), *COUNTED, *arguments)
     found = shown(tmp_path / "data", result)
     assert "3 rows, 0 bad, 1 out of order, so all rows were sorted" in result.stderr
     assert "no row has kind read_reset" in result.stderr
@@ -98,25 +98,25 @@ def test_times_in_an_hour_that_came_twice_are_counted(tmp_path: Path):
     assert f"{said}2010-10-31 02:30:00 (a.csv: row 2)" in result.stderr
 
 
-def test_source_and_licence_are_what_is_said_last(tmp_path: Path):
+def test_the_last_source_and_licence_hold(tmp_path: Path):
     file = text(tmp_path / "shop.csv", *SHOP)
     command = ("--file", str(file), *COUNTED, "--time-format", "%m/%d/%y %H:%M")
-    for said, wanted in (
+    for options, expected in (
         (("--source", "our shop", "--licence", "ours"), ("our shop", "ours")),
         (("--licence", "theirs"), ("our shop", "theirs")),
         ((), ("our shop", "theirs")),
     ):
-        found = shown(tmp_path / "data", imported(tmp_path / "data", *command, *said))
-        assert (found["source"], found["licence"]) == wanted
+        found = shown(tmp_path / "data", imported(tmp_path / "data", *command, *options))
+        assert (found["source"], found["licence"]) == expected
 
 
 def test_a_column_whose_name_holds_a_comma_stands_in_quotes(tmp_path: Path):
     file = text(tmp_path / "a.csv", 't,"Temp, C"', "1,20")
     columns = 'ts=t,"value=Temp, C",kind==value'
-    said = ("--workload", "event_window", "--file", str(file), "--columns", columns)
-    assert shown(tmp_path / "data", imported(tmp_path / "data", *said))["events"] == 1
+    arguments = ("--workload", "event_window", "--file", str(file), "--columns", columns)
+    assert shown(tmp_path / "data", imported(tmp_path / "data", *arguments))["events"] == 1
     for nothing in ("", "ts=t,"):
-        result = imported(tmp_path / "data", *said[:-1], nothing)
+        result = imported(tmp_path / "data", *arguments[:-1], nothing)
         assert (result.exit_code, "is not ROLE=COLUMN" in result.output) == (2, True)
 
 
@@ -131,8 +131,8 @@ def test_the_beginning_of_a_file_tells_its_form(tmp_path: Path, name: str):
     else:
         with pa.ipc.new_stream(str(path), table.schema) as stream:
             stream.write_table(table)
-    said = ("--workload", "event_window", "--columns", "ts=t,kind==value")
-    assert shown(tmp_path / "data", imported(tmp_path / "data", "--file", str(path), *said))
+    arguments = ("--workload", "event_window", "--columns", "ts=t,kind==value")
+    assert shown(tmp_path / "data", imported(tmp_path / "data", "--file", str(path), *arguments))
 
 
 def test_a_field_that_is_called_as_a_role_is_the_field():
@@ -146,20 +146,20 @@ def test_a_field_that_is_called_as_a_role_is_the_field():
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("message", "words"),
     [
         (("--columns", "ts=a", "--columns", "ts=b"), "'ts=b' is not ROLE=COLUMN, or"),
         (("--columns", "ts=t", "--zone", "UTC", "--zone", "UTC"), "--zone is set 2 times"),
         (("--columns", "ts=t", "--streams", "1", "--streams=2"), "--streams is set 2 times"),
     ],
 )
-def test_what_is_said_twice_is_refused(tmp_path: Path, said: tuple[str, ...], words: str):
-    result = imported(tmp_path, "--workload", "event_window", "--file", "a.csv", *said)
+def test_repeated_options_are_refused(tmp_path: Path, message: tuple[str, ...], words: str):
+    result = imported(tmp_path, "--workload", "event_window", "--file", "a.csv", *message)
     assert result.exit_code == 2
     assert words in result.output
 
 
-def test_what_cannot_be_is_refused_before_anything_is_read(tmp_path: Path):
+def test_impossible_arguments_are_refused_before_anything_is_read(tmp_path: Path):
     def refused(*said: str) -> str:
         with pytest.raises((DatasetError, ModelError)) as error:
             imported(tmp_path / "data", "--file", str(tmp_path / "no.csv"), *said)
@@ -177,9 +177,9 @@ def test_what_cannot_be_is_refused_before_anything_is_read(tmp_path: Path):
 def test_of_many_files_the_first_are_named(tmp_path: Path):
     for number in range(7):
         text(tmp_path / f"{number}.csv", "t,value", f"{number},1")
-    said = ("--workload", "event_window", "--columns", "ts=t,kind==value")
+    arguments = ("--workload", "event_window", "--columns", "ts=t,kind==value")
     root = tmp_path / "data"
-    imported(root, *said, "--file", str(tmp_path / "*.csv"))
+    imported(root, *arguments, "--file", str(tmp_path / "*.csv"))
     listed = CliRunner().invoke(data, ["list", "--root", str(root)]).output
     assert "import table: 0.csv, 1.csv, 2.csv, 3.csv, 4.csv, and 2 more" in listed
 
@@ -187,8 +187,8 @@ def test_of_many_files_the_first_are_named(tmp_path: Path):
 def test_a_damaged_dataset_of_a_table_names_the_table(tmp_path: Path):
     file = text(tmp_path / "shop.csv", *SHOP)
     root = tmp_path / "data"
-    said = ("--time-format", "%m/%d/%y %H:%M", "--source", "our shop")
-    found = shown(root, imported(root, "--file", str(file), *COUNTED, *said))
+    arguments = ("--time-format", "%m/%d/%y %H:%M", "--source", "our shop")
+    found = shown(root, imported(root, "--file", str(file), *COUNTED, *arguments))
     (root / str(found["id"])[:16] / "read_reset.parquet").write_bytes(b"no")
     result = CliRunner().invoke(data, ["verify", "--root", str(root)])
     assert "lab data import table --file shop.csv --workload keyed_counter" in result.output

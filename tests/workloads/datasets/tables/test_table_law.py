@@ -93,7 +93,7 @@ def wanted(events: Sequence[Event], streams: int) -> list[list[tuple[int, int, i
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame", "arrays", "rows"])
 @settings(deadline=None, max_examples=15)
 @given(events=EVENTS, streams=st.integers(1, 3))
-def test_every_source_gives_what_plain_python_gives(form: str, events: list[Event], streams: int):
+def test_every_source_gives_the_rows_of_plain_python(form: str, events: list[Event], streams: int):
     with tempfile.TemporaryDirectory() as folder:
         catalog = Catalog(root=Path(folder) / "data")
         dataset = made(table_of(form, Path(folder), events, streams), VIEWS, catalog)

@@ -57,7 +57,7 @@ class TestKeysAndKinds:
             (0, 2),
         ]
 
-    def test_whole_numbers_that_lie_close_together_stay_what_they_are(self, catalog: Catalog):
+    def test_whole_numbers_that_lie_close_together_stay_unchanged(self, catalog: Catalog):
         table = arrays({"t": [1, 2, 3], "k": [7, 900, 7]}, ts="t", key="k", kind="increment")
         dataset = made(table, COUNTER, catalog)
         assert dataset.alphabet.keys == 901
@@ -85,7 +85,7 @@ class TestKeysAndKinds:
         with pytest.raises(DatasetError, match=r"column k is of type double; give a column of"):
             made(arrays(columns, ts="t", key="k", kind="increment"), COUNTER, catalog)
 
-    def test_a_kind_that_is_none_is_told_with_those_that_are(self, catalog: Catalog):
+    def test_an_unknown_kind_is_reported_with_the_known_ones(self, catalog: Catalog):
         table = arrays({"t": [1, 2], "k": [0, 0], "w": ["increment", "reset"]}, ts="t", key="k")
         with pytest.raises(DatasetError, match=r"kinds increment, read_reset; say which column"):
             made(table, COUNTER, catalog)
@@ -117,7 +117,7 @@ class TestKeysAndKinds:
         assert (len(updates), "meta" in views.payload) == (1, False)
 
     @pytest.mark.parametrize(
-        ("said", "match"),
+        ("message", "match"),
         [
             ({"kind": "increment"}, "program is keyed; say which column is the key"),
             ({"kind": "increment", "key": "nobody"}, "no column nobody for key"),
@@ -129,10 +129,10 @@ class TestKeysAndKinds:
             ({"kind": "increment", "key": "k", "ids": "x"}, "not a field of the program"),
         ],
     )
-    def test_what_does_not_fit_the_program_is_refused(
-        self, catalog: Catalog, said: dict[str, object], match: str
+    def test_tables_that_do_not_fit_the_program_are_refused(
+        self, catalog: Catalog, message: dict[str, object], match: str
     ):
-        table = arrays({"t": [1], "k": [0]}, ts="t", **said)  # type: ignore[arg-type]
+        table = arrays({"t": [1], "k": [0]}, ts="t", **message)  # type: ignore[arg-type]
         with pytest.raises(DatasetError, match=match):
             made(table, COUNTER, catalog)
         assert not catalog.root.exists() or list(catalog.root.iterdir()) == []
@@ -143,7 +143,7 @@ class TestKeysAndKinds:
 
 
 class TestFields:
-    def test_a_pipeline_gets_its_fields_by_name_and_by_what_is_said(
+    def test_a_pipeline_gets_its_fields_by_name_and_by_declaration(
         self, catalog: Catalog, tmp_path: Path
     ):
         file = text(
@@ -159,7 +159,7 @@ class TestFields:
             "slow": [True, False],
         }
 
-    def test_a_field_without_a_column_is_only_left_out_when_that_is_said(self, catalog: Catalog):
+    def test_a_field_without_a_column_is_left_out_only_on_request(self, catalog: Catalog):
         columns = {"t": [1], "vid": [1], "speed": [1], "slow": [True]}
         with pytest.raises(DatasetError, match=r"no column share for field share; name its"):
             made(arrays(columns, ts="t"), REPORTS, catalog)
@@ -176,7 +176,7 @@ class TestFields:
         assert list(hashtags.rows()) == [[], []]
         assert np.asarray(payload["chars"]).tolist() == [0, 0]
 
-    def test_texts_of_a_field_are_numbered_when_that_is_said(self, catalog: Catalog):
+    def test_texts_of_a_field_are_numbered_on_request(self, catalog: Catalog):
         columns = {
             "t": [1, 2, 3],
             "vid": ["car", "bus", "car"],
@@ -215,7 +215,7 @@ class TestFields:
             ("slow", "yes", "'yes' is not a valid bool"),
         ],
     )
-    def test_what_a_field_cannot_hold_exactly_is_refused_with_its_place(
+    def test_a_value_that_a_field_cannot_hold_exactly_is_refused_with_its_place(
         self, catalog: Catalog, field: str, value: object, shown: str
     ):
         good = {"t": 1, "vid": 1, "speed": 1, "share": 1.0, "slow": True}
@@ -312,7 +312,7 @@ class TestStreams:
 
 
 class TestContent:
-    def test_a_table_is_known_by_what_is_in_it_and_not_by_where_it_is(
+    def test_the_identity_of_a_table_is_its_content_and_not_its_path(
         self, catalog: Catalog, tmp_path: Path
     ):
         def table(name: str, *lines: str) -> Table:
@@ -326,7 +326,7 @@ class TestContent:
         assert content_key(edited) != content_key(first)
         assert made(edited, SUMS, catalog).id != made_first.id
 
-    def test_what_is_said_of_columns_is_part_of_it(self, tmp_path: Path):
+    def test_the_meaning_of_columns_is_part_of_the_identity(self, tmp_path: Path):
         file = text(tmp_path / "a.csv", "t,value,other", "1,2,3")
         said = [
             {},

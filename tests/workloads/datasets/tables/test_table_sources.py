@@ -1,4 +1,4 @@
-"""Where rows may come from, and what is refused there."""
+"""Sources of rows, and errors of sources."""
 
 import gzip
 import lzma
@@ -150,7 +150,7 @@ class TestText:
             ),
         ],
     )
-    def test_what_is_no_table_is_told(
+    def test_a_file_that_is_no_table_is_reported(
         self, catalog: Catalog, tmp_path: Path, content: bytes, match: str
     ):
         (tmp_path / "a.csv").write_bytes(content)
@@ -186,7 +186,9 @@ class TestText:
 
 class TestFiles:
     @pytest.mark.parametrize("make", [csv, parquet, arrow])
-    def test_files_that_are_none_are_told(self, catalog: Catalog, tmp_path: Path, make: object):
+    def test_paths_that_are_no_files_are_reported(
+        self, catalog: Catalog, tmp_path: Path, make: object
+    ):
         assert callable(make)
         (tmp_path / "empty").touch()
         (tmp_path / "lfs").write_text("version https://git-lfs.github.com/spec/v1\n")
@@ -200,7 +202,7 @@ class TestFiles:
         ]:
             assert_refused(catalog, make(tmp_path / name, ts="t", kind="=value"), match)
 
-    def test_a_file_that_may_not_be_read_is_told(self, catalog: Catalog, tmp_path: Path):
+    def test_a_file_without_read_permission_is_reported(self, catalog: Catalog, tmp_path: Path):
         file = text(tmp_path / "a.csv", *LINES)
         file.chmod(0)
         try:
@@ -211,7 +213,9 @@ class TestFiles:
             pytest.skip("this user may read any file")
 
     @pytest.mark.parametrize("make", [parquet, arrow])
-    def test_a_file_of_another_form_is_told(self, catalog: Catalog, tmp_path: Path, make: object):
+    def test_a_file_of_another_form_is_reported(
+        self, catalog: Catalog, tmp_path: Path, make: object
+    ):
         assert callable(make)
         file = text(tmp_path / "a.csv", *LINES)
         assert_refused(
@@ -232,7 +236,7 @@ class TestFiles:
         with pytest.raises(DatasetError, match=r"d.parquet: column value: a column of type list"):
             made(parquet(folder, ts="t", kind="=value"), SUMS, catalog)
 
-    def test_encoded_columns_are_what_they_encode(self, catalog: Catalog, tmp_path: Path):
+    def test_encoded_columns_have_the_encoded_values(self, catalog: Catalog, tmp_path: Path):
         file = tmp_path / "a.parquet"
         coded = pa.array(["10", "20", "30"]).dictionary_encode()
         pq.write_table(pa.table({"t": [1, 2, 3], "value": coded}), file)
@@ -285,7 +289,7 @@ class TestMemory:
         for function in (one_by_one, in_blocks):
             assert read(rows(function, ts="t", kind="=value"), catalog) == WHOLE
 
-    def test_what_a_function_yields_is_the_content(self):
+    def test_the_rows_that_a_function_yields_are_the_content(self):
         most = 3
 
         def numbers() -> Iterator[Mapping[str, object]]:
@@ -310,12 +314,12 @@ class TestMemory:
             ([{"t": [1], "value": [1]}, {"t": [2], "other": [1]}], "all must have the same"),
         ],
     )
-    def test_what_a_function_yields_wrongly_is_told(
+    def test_wrong_rows_of_a_function_are_reported(
         self, catalog: Catalog, items: list[Mapping[str, object]], match: str
     ):
         assert_refused(catalog, rows(lambda: iter(items), ts="t", kind="=value"), match)
 
-    def test_what_is_no_table_is_refused_when_it_is_declared(self):
+    def test_a_declaration_that_is_no_table_is_refused(self):
         with pytest.raises(DatasetError, match="list does not have Arrow's interface"):
             frame([1, 2], ts="t")
         with pytest.raises(DatasetError, match="give a mapping from names to arrays"):
@@ -389,8 +393,8 @@ class TestOfEveryTable:
             table = replace(table, max_bad=1)
         dataset = made(table, COUNTER, catalog)
         (path,) = (file.path for file in dataset.dictionaries)
-        wanted = ["a  b", "a b", 'c  \r\n\t "d"'] if quoted else keys
-        assert pq.read_table(path).column("text").to_pylist() == wanted
+        expected = ["a  b", "a b", 'c  \r\n\t "d"'] if quoted else keys
+        assert pq.read_table(path).column("text").to_pylist() == expected
 
 
 def test_frames_whose_categories_differ_differ():

@@ -4,8 +4,6 @@ import gzip
 import json
 import pickle
 import random
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +26,6 @@ from streamlab.workloads.datasets.tables.split_reader import _load
 from streamlab.workloads.datasets.tables.split_writer import SplitWriter, run_path, texts_path
 from streamlab.workloads.datasets.text.report import MOST_NAMED
 from tests.workloads.datasets.cuts import cut_small
-from tests.workloads.datasets.tables import killed_import
 from tests.workloads.datasets.tables.programs import COUNTER, made, pipeline
 
 LINES = 400
@@ -190,25 +187,6 @@ def test_keys_of_several_files_are_numbered_in_order_of_appearance(tmp_path: Pat
     found = both(table, tmp_path, 500, COUNTER)
     assert isinstance(found, tuple)
     assert list(found[2]) == ["keys"]
-
-
-def test_an_import_that_was_killed_is_resumed_with_its_finished_splits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    rows = [f"{n},user {n}" for n in range(LINES)]
-    written(tmp_path, "\n".join(["at,who", *rows, ""]))
-    (tmp_path / "kill").touch()
-    command = [sys.executable, "-m", killed_import.__name__, str(tmp_path)]
-    assert subprocess.run(command, check=False).returncode == killed_import.EXIT_CODE
-    (tmp_path / "kill").unlink()
-    monkeypatch.chdir(tmp_path)
-    resumed = killed_import.imported(tmp_path / "data")
-    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
-    assert calls.count("user 0") == 1
-    assert calls.count(killed_import.KILLED_AT) == 2
-    assert len(list((tmp_path / "data").glob(".*"))) == 0
-    assert len(resumed.streams[0].paths) == LINES // 50
-    assert killed_import.imported(tmp_path / "fresh").id == resumed.id
 
 
 @pytest.mark.spark

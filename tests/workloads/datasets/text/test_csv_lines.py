@@ -120,14 +120,14 @@ TEXTS = st.lists(
 def test_every_line_is_accounted_for(text: str, quoted: bool, block: int):
     single = text.count("\r") - text.count("\r\n")
     text = "a,b\n" + text + "\n" * single  # single returns are not the line ends
-    wanted = with_columns(plain_account(text, ",", quoted=quoted))
+    expected = with_columns(plain_account(text, ",", quoted=quoted))
     found = read_account(text.encode(), ",", quoted=quoted, block=block)
-    if wanted.open is not None:  # nothing of such a text is imported
-        assert found.open == wanted.open
+    if expected.open is not None:  # nothing of such a text is imported
+        assert found.open == expected.open
         return
-    if not wanted.good:
+    if not expected.good:
         return
-    assert found == wanted
+    assert found == expected
     lines = sum(last - first + 1 for first, last, *_ in (*found.good, *found.bad))
     assert lines + found.empty == text.count("\n") + (not text.endswith("\n"))
 
@@ -165,7 +165,7 @@ def test_a_mark_names_the_encoding(text: str, ends: str, encoding: str, size: in
         ("a,b\n".encode("utf-16")[:-1], "is not UTF-16, which its first bytes name"),
     ],
 )
-def test_what_is_no_text_is_refused(content: bytes, words: str):
+def test_bytes_that_are_no_text_are_refused(content: bytes, words: str):
     with pytest.raises(DatasetError, match=words):
         blocks_of(content, 1 << 20)
 

@@ -202,7 +202,7 @@ def _grow_sorted(
     is_ordered: dict[int, bool],
     unread: list[int],
 ) -> None:
-    """Add an operator, and SORT before it where it reads what is in no order."""
+    """Add an operator, with SORT before it if its input is in no order."""
     in_order = len(inputs) == 1 and is_ordered[inputs[0]] and draw(st.booleans())
     if operator.reads.ordered and not in_order:
         made = flow.sort(*inputs, by=draw(st.sampled_from([(), "-ts", ("-v", "ts")])))

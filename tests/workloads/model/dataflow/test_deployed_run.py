@@ -32,7 +32,7 @@ SETTINGS = settings(
 
 
 def in_any_order(draw: Any) -> Any:
-    """Return what chooses as Hypothesis says."""
+    """Return a function that chooses a number below n by Hypothesis."""
     return lambda n: draw(st.integers(0, n - 1)) if n > 1 else 0
 
 
@@ -71,7 +71,7 @@ def row(ts: int, plug: int, load: int) -> Element:
 
 
 def first_of(n: int) -> int:
-    """Serve the channels in order: what there is of the first before anything of the next."""
+    """Serve the channels in order: all of the first before any of the next."""
     return 0
 
 
@@ -159,7 +159,7 @@ def test_section_2_without_types_the_interpolation_is_wrong():
 @settings(max_examples=examples(200))
 @given(st.data())
 def test_section_2_one_instance_in_order_is_right_without_types(data: st.DataObject):
-    """What is wrong is the interleaving: with one instance of each there is none."""
+    """The interleaving is the fault: with one instance of each there is no interleaving."""
     flow = averages()
     deployed = deploy(flow, 1, sound=False)
     elements = data.draw(st.permutations(READINGS).map(lambda some: sorted(some[:3])))

@@ -1,4 +1,4 @@
-"""Which instances and routes a deployment has."""
+"""The instances and routes of a deployment."""
 
 from dataclasses import replace
 

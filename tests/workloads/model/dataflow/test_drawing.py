@@ -111,8 +111,8 @@ def test_the_command_shows_the_deployment_for_the_streams_of_a_workload(capsys):
 
 def test_the_command_shows_the_deployment_for_a_dataset(capsys):
     made = ensure(workload("user_clusters"), {"streams": 3}, 60, 1)
-    given = ["plan", "user_clusters", "--workers", "4", "--dataset", made.id]
-    assert call(given) == EXIT_OK
+    arguments = ["plan", "user_clusters", "--workers", "4", "--dataset", made.id]
+    assert call(arguments) == EXIT_OK
     assert "  features partial    x 3" in capsys.readouterr().out
 
 

@@ -95,7 +95,7 @@ OTHER = replace(LI, name="other", reads=O("house", LOAD), gives=O("house", LOAD)
 
 
 @pytest.mark.parametrize(
-    ("build", "said"),
+    ("build", "message"),
     [
         (
             lambda f, r: f.add(LI, f.add(JFM, r)),
@@ -163,8 +163,8 @@ OTHER = replace(LI, name="other", reads=O("house", LOAD), gives=O("house", LOAD)
         ),
     ],
 )
-def test_a_graph_that_makes_no_sense_is_refused(build: Any, said: str):
-    assert said in refused(lambda f, r: f.gives(build(f, r)))
+def test_a_graph_that_makes_no_sense_is_refused(build: Any, message: str):
+    assert message in refused(lambda f, r: f.gives(build(f, r)))
 
 
 @pytest.mark.parametrize("period", [0, -5, 2.5, True, None])

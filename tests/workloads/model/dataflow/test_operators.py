@@ -21,7 +21,7 @@ from tests.workloads.model.dataflow.parts import (
 
 
 @pytest.mark.parametrize(
-    ("operator", "types", "said"),
+    ("operator", "types", "message"),
     [
         (JFM, {"reads": ORDERED_LOADS}, "an OpStateless reads U(K, V), not O(plug, ts load)"),
         (JFM, {"gives": ORDERED_LOADS}, "an OpStateless gives U(K, V), not O(plug, ts load)"),
@@ -31,10 +31,10 @@ from tests.workloads.model.dataflow.parts import (
         (AVG, {"gives": ORDERED_LOADS}, "an OpKeyedUnordered gives U(K, V), not O(plug, ts load)"),
     ],
 )
-def test_a_template_has_the_types_of_table_1(operator: Any, types: Any, said: str):
+def test_a_template_has_the_types_of_table_1(operator: Any, types: Any, message: str):
     with pytest.raises(ProgramError) as caught:
         replace(operator, **types)
-    assert str(caught.value).startswith(f"operator {operator.name}: {said}. ")
+    assert str(caught.value).startswith(f"operator {operator.name}: {message}. ")
 
 
 def test_the_error_of_a_template_with_the_wrong_order_has_a_remedy():
@@ -56,7 +56,7 @@ def test_max_outputs_is_a_count(most: Any):
 
 
 @pytest.mark.parametrize(
-    ("operator", "field", "dtype", "said"),
+    ("operator", "field", "dtype", "message"),
     [
         (LI, "state", np.dtype(np.int64), "the state dtype int64 has no named fields"),
         (AVG, "state", np.dtype([]), "has no named fields"),
@@ -64,10 +64,10 @@ def test_max_outputs_is_a_count(most: Any):
         (AVG, "aggregate", np.dtype([("who", "U8")]), "field who of the aggregate is of type <U8"),
     ],
 )
-def test_states_and_aggregates_have_fields_of_numbers(operator: Any, field, dtype, said: str):
+def test_states_and_aggregates_have_fields_of_numbers(operator: Any, field, dtype, message: str):
     with pytest.raises(ProgramError) as caught:
         replace(operator, **{field: dtype})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_state_may_hold_an_array():

@@ -39,7 +39,7 @@ LAW = settings(max_examples=examples(200))
 
 
 class Net:
-    """Builds a network; what a method is given to read are indices of nodes."""
+    """Builds a network; methods take the indices of the nodes to read."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -64,7 +64,7 @@ class Net:
         return run(nodes, dict(enumerate(feeds)), choose)
 
     def traces(self, data: st.DataObject, of: TraceType, feeds: list[list[Element]]) -> list[Trace]:
-        """Return what leaves each channel, in their order; the first nodes are fed."""
+        """Return the outputs of each channel, in their order; the first nodes are the sources."""
         found = self.run(feeds, lambda n: data.draw(st.integers(0, n - 1)) if n > 1 else 0)
         return [trace(of, found[index]) for index in sorted(found)]
 
@@ -76,7 +76,7 @@ def doing(operator: FlowOperator | None, of: TraceType) -> Begin:
 
 
 def several(data: st.DataObject, of: TraceType, n: int, *, disjoint: bool) -> list[list[Element]]:
-    """Draw sequences for so many channels, with the same markers, and disjoint keys if so."""
+    """Draw a sequence for each channel, with the same markers, and on request with disjoint keys."""
     whole = data.draw(sequences(of, min_blocks=2, max_keys=4))
     found: list[list[Element]] = [[] for _ in range(n)]
     for element in whole:

@@ -320,7 +320,7 @@ def emitting(*fields: Any, most: int = 1) -> Dataflow:
 
 
 @pytest.mark.parametrize(
-    ("flow", "said"),
+    ("flow", "message"),
     [
         (
             emitting(1, 2, 3),

@@ -260,8 +260,8 @@ def test_a_merge_by_arrival_is_not_deterministic():
 def test_example_3_8_a_partition_gives_the_subsequence_of_each_key(u: Any):
     partition = only_output(CHANNELS, lambda state, _, value, give: give((value.v % 3, value)))
     for key in range(3):
-        wanted = [value for _, value in u if value.v % 3 == key]
-        assert [value for _, value in of_channel(partition.lifted(u), key)] == wanted
+        expected = [value for _, value in u if value.v % 3 == key]
+        assert [value for _, value in of_channel(partition.lifted(u), key)] == expected
     # Monotone: a prefix of the input gives a prefix of each sub-stream.
     assert trace(CHANNELS, partition.lifted(u[:4])) <= trace(CHANNELS, partition.lifted(u))
 

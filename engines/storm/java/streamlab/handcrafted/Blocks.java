@@ -4,7 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** What a bolt holds for each key of each block that has not ended. */
+/** The values of a bolt for each key in each block that has not ended. */
 final class Blocks<A> {
     private final long length;
     private final Supplier<A> make;
@@ -15,17 +15,18 @@ final class Blocks<A> {
         this.make = make;
     }
 
-    /** Returns what is held for a key in the block of a time. */
-    A of(long ts, long key) {
-        return endingAt((Math.floorDiv(ts, length) + 1) * length, key);
+    /** Returns the value of a key in the block of a time; makes it if the key has none. */
+    A valueAt(long ts, long key) {
+        return valueIn((Math.floorDiv(ts, length) + 1) * length, key);
     }
 
-    A endingAt(long end, long key) {
+    /** Returns the value of a key in the block that ends at a time; makes it if the key has none. */
+    A valueIn(long end, long key) {
         return open.computeIfAbsent(end, any -> new HashMap<>())
                 .computeIfAbsent(key, any -> make.get());
     }
 
-    /** Removes a block, and returns what was held by key. */
+    /** Removes the block that ends at a time, and returns its values by key. */
     Map<Long, A> close(long end) {
         Map<Long, A> block = open.remove(end);
         return block == null ? Map.of() : block;

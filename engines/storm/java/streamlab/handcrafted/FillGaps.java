@@ -40,7 +40,7 @@ final class FillGaps extends MarkedBolt {
         Reading reading = (Reading) tuple.getValue(0);
         int type = devices.type(reading);
         if (type != Devices.DROPPED) {
-            blocks.of(reading.ts(), reading.plug())
+            blocks.valueAt(reading.ts(), reading.plug())
                     .add(new Reading(reading.ts(), reading.plug(), type, reading.watts()));
         }
     }

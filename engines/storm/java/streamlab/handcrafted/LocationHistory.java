@@ -20,7 +20,7 @@ final class LocationHistory extends MarkedBolt {
     @Override
     void take(Tuple tuple) {
         long ts = tuple.getLong(1);
-        blocks.of(ts, tuple.getInteger(0)).count(ts, tuple.getByte(2));
+        blocks.valueAt(ts, tuple.getInteger(0)).count(ts, tuple.getByte(2));
     }
 
     @Override

@@ -24,7 +24,7 @@ final class SlidingViews extends MarkedBolt {
 
     @Override
     void take(Tuple tuple) {
-        blocks.of(tuple.getLong(1), tuple.getInteger(0))[0]++;
+        blocks.valueAt(tuple.getLong(1), tuple.getInteger(0))[0]++;
     }
 
     @Override

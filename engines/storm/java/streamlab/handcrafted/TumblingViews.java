@@ -15,7 +15,7 @@ final class TumblingViews extends MarkedBolt {
 
     @Override
     void take(Tuple tuple) {
-        windows.of(tuple.getLong(1), tuple.getInteger(0))[0]++;
+        windows.valueAt(tuple.getLong(1), tuple.getInteger(0))[0]++;
     }
 
     @Override

@@ -24,7 +24,7 @@ final class UserActivity extends MarkedBolt {
     @Override
     void take(Tuple tuple) {
         AdEvent event = (AdEvent) tuple.getValue(0);
-        blocks.of(event.ts(), event.user()).count(event.ts(), event.type());
+        blocks.valueAt(event.ts(), event.user()).count(event.ts(), event.type());
     }
 
     @Override

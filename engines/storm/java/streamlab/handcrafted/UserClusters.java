@@ -24,7 +24,7 @@ final class UserClusters extends MarkedBolt {
 
     @Override
     void take(Tuple tuple) {
-        users.endingAt(tuple.getLong(1), tuple.getInteger(0))
+        users.valueIn(tuple.getLong(1), tuple.getInteger(0))
                 .put(tuple.getLong(2), (Actions) tuple.getValue(3));
     }
 

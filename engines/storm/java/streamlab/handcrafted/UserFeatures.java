@@ -23,7 +23,7 @@ final class UserFeatures extends MarkedBolt {
     @Override
     void take(Tuple tuple) {
         long ts = tuple.getLong(1);
-        Counts counts = periods.of(ts, tuple.getInteger(0));
+        Counts counts = periods.valueAt(ts, tuple.getInteger(0));
         counts.count(ts, tuple.getByte(2));
         counts.location = tuple.getInteger(3);
     }

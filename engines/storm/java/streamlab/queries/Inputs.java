@@ -2,7 +2,7 @@ package streamlab.queries;
 
 import streamlab.Spout;
 
-/** What the rows of a workload's input are. */
+/** Chooses the class of events that the rows of a workload's input become. */
 public final class Inputs {
     private Inputs() {}
 

@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * MRG, fused with the vertex that follows: the union of its channels, block by block. What arrives behind a
- * marker waits until that marker has arrived on all channels.
+ * MRG, fused with the vertex that follows: the union of its channels, block by block. A pair behind a marker
+ * waits until that marker has arrived on all channels.
  */
 abstract class Merge {
     private final List<ArrayDeque<Object>> waiting = new ArrayList<>();

@@ -14,14 +14,14 @@ import streamlab.queries.Trees;
 final class SmartHomes {
     private SmartHomes() {}
 
-    record OfPlug(long ts, long loadMw, long device) {}
+    record PlugLoad(long ts, long loadMw, long device) {}
 
-    record OfDevice(long ts, long loadMw) {}
+    record DeviceLoad(long ts, long loadMw) {}
 
-    record Averaged(long ts, long second, long loadMw) {}
+    record AverageLoad(long ts, long second, long loadMw) {}
 
     /** Joins the table of devices, retains types of devices, and makes the plug the key. */
-    static final class JoinFilterMap extends OpStateless<Reading, OfPlug> {
+    static final class JoinFilterMap extends OpStateless<Reading, PlugLoad> {
         private final Devices devices;
 
         JoinFilterMap(Job job) {
@@ -29,16 +29,16 @@ final class SmartHomes {
         }
 
         @Override
-        void onItem(long key, Reading reading, Out<OfPlug> out) {
+        void onItem(long key, Reading reading, Out<PlugLoad> out) {
             int type = devices.type(reading);
             if (type != Devices.DROPPED) {
-                out.emit(reading.plug(), new OfPlug(reading.ts(), reading.loadMw(), type));
+                out.emit(reading.plug(), new PlugLoad(reading.ts(), reading.loadMw(), type));
             }
         }
     }
 
     /** Fills the gaps between a plug's readings. */
-    static final class Interpolate extends OpKeyedOrdered<OfPlug, OfPlug, Line> {
+    static final class Interpolate extends OpKeyedOrdered<PlugLoad, PlugLoad, Line> {
         private final long longestGapS;
 
         Interpolate(Job job) {
@@ -46,10 +46,10 @@ final class SmartHomes {
         }
 
         @Override
-        Comparator<OfPlug> order() {
-            return Comparator.comparingLong(OfPlug::ts)
-                    .thenComparingLong(OfPlug::loadMw)
-                    .thenComparingLong(OfPlug::device);
+        Comparator<PlugLoad> order() {
+            return Comparator.comparingLong(PlugLoad::ts)
+                    .thenComparingLong(PlugLoad::loadMw)
+                    .thenComparingLong(PlugLoad::device);
         }
 
         @Override
@@ -58,27 +58,28 @@ final class SmartHomes {
         }
 
         @Override
-        Line onItem(Line line, long plug, OfPlug reading, Out<OfPlug> out) {
+        Line onItem(Line line, long plug, PlugLoad reading, Out<PlugLoad> out) {
             return Line.fill(
                     line,
                     reading.ts,
                     reading.loadMw,
                     longestGapS,
-                    (second, loadMw) -> out.emit(plug, new OfPlug(second, loadMw, reading.device)));
+                    (second, loadMw) ->
+                            out.emit(plug, new PlugLoad(second, loadMw, reading.device)));
         }
     }
 
     /** Makes the type of device the key. */
-    static final class ByDevice extends OpStateless<OfPlug, OfDevice> {
+    static final class ByDevice extends OpStateless<PlugLoad, DeviceLoad> {
         @Override
-        void onItem(long plug, OfPlug load, Out<OfDevice> out) {
-            out.emit(load.device, new OfDevice(load.ts, load.loadMw));
+        void onItem(long plug, PlugLoad load, Out<DeviceLoad> out) {
+            out.emit(load.device, new DeviceLoad(load.ts, load.loadMw));
         }
     }
 
     /** Emits the average load of a second once no line can reach it any more. */
     static final class Average
-            extends OpKeyedOrdered<OfDevice, Averaged, TreeMap<Long, long[]>> {
+            extends OpKeyedOrdered<DeviceLoad, AverageLoad, TreeMap<Long, long[]>> {
         private final long delayS;
 
         Average(Job job) {
@@ -86,8 +87,8 @@ final class SmartHomes {
         }
 
         @Override
-        Comparator<OfDevice> order() {
-            return Comparator.comparingLong(OfDevice::ts).thenComparingLong(OfDevice::loadMw);
+        Comparator<DeviceLoad> order() {
+            return Comparator.comparingLong(DeviceLoad::ts).thenComparingLong(DeviceLoad::loadMw);
         }
 
         @Override
@@ -97,7 +98,7 @@ final class SmartHomes {
 
         @Override
         TreeMap<Long, long[]> onItem(
-                TreeMap<Long, long[]> sums, long device, OfDevice load, Out<Averaged> out) {
+                TreeMap<Long, long[]> sums, long device, DeviceLoad load, Out<AverageLoad> out) {
             long[] sum = sums.computeIfAbsent(load.ts, any -> new long[2]);
             sum[0] += load.loadMw;
             sum[1]++;
@@ -106,18 +107,18 @@ final class SmartHomes {
 
         @Override
         TreeMap<Long, long[]> onMarker(
-                TreeMap<Long, long[]> sums, long device, long ts, Out<Averaged> out) {
+                TreeMap<Long, long[]> sums, long device, long ts, Out<AverageLoad> out) {
             while (!sums.isEmpty() && sums.firstKey() <= ts - delayS) {
                 var first = sums.pollFirstEntry();
                 long loadMw = Line.average(first.getValue()[0], first.getValue()[1]);
-                out.emit(device, new Averaged(ts, first.getKey(), loadMw));
+                out.emit(device, new AverageLoad(ts, first.getKey(), loadMw));
             }
             return sums;
         }
     }
 
     /** Applies the tree of the type of device. */
-    static final class Predict extends OpKeyedOrdered<Averaged, Prediction, Minute> {
+    static final class Predict extends OpKeyedOrdered<AverageLoad, Prediction, Minute> {
         private final Trees trees;
 
         Predict(Job job) {
@@ -130,7 +131,7 @@ final class SmartHomes {
         }
 
         @Override
-        Minute onItem(Minute minute, long device, Averaged load, Out<Prediction> out) {
+        Minute onItem(Minute minute, long device, AverageLoad load, Out<Prediction> out) {
             long minuteMj = minute.add(load.second, load.loadMw);
             long joules = trees.predict(device, load.second, load.loadMw, minuteMj);
             out.emit(

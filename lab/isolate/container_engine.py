@@ -29,14 +29,14 @@ _HOW_TO_START = (
 
 def sockets(environ: Mapping[str, str]) -> list[str]:
     """Return paths of sockets where an engine may listen, those of environment variables first."""
-    named = [
+    from_environment = [
         address.removeprefix("unix://")
         for name in ("DOCKER_HOST", "CONTAINER_HOST")
         if (address := environ.get(name, "")).startswith("unix://")
     ]
     runtime = environ.get("XDG_RUNTIME_DIR")
     rootless = [f"{runtime}/docker.sock", f"{runtime}/podman/podman.sock"] if runtime else []
-    return [*named, "/var/run/docker.sock", *rootless, "/run/podman/podman.sock"]
+    return [*from_environment, "/var/run/docker.sock", *rootless, "/run/podman/podman.sock"]
 
 
 def address_of(environ: Mapping[str, str]) -> str:
@@ -53,9 +53,9 @@ def connect() -> "docker.DockerClient":
     Raises:
         IsolationError: no client is installed, or no engine answers.
     """
-    lacking = missing_package("docker")
-    if lacking is not None:
-        raise IsolationError(f'isolate = "container": {lacking}')
+    missing = missing_package("docker")
+    if missing is not None:
+        raise IsolationError(f'isolate = "container": {missing}')
     address = address_of(os.environ)
     try:
         if address.startswith("unix://"):
@@ -67,10 +67,10 @@ def connect() -> "docker.DockerClient":
             raise docker.errors.DockerException("it does not answer a ping")
         _api_versions[address] = client.api.api_version
     except (docker.errors.DockerException, OSError) as error:
-        named = "DOCKER_HOST" in os.environ
+        is_set = "DOCKER_HOST" in os.environ
         raise IsolationError(
             f'isolate = "container": no container engine answers at {address}'
-            f"{'' if named else ' (DOCKER_HOST is not set)'}: {error}; {_HOW_TO_START}"
+            f"{'' if is_set else ' (DOCKER_HOST is not set)'}: {error}; {_HOW_TO_START}"
         ) from error
     return client
 
