@@ -22,7 +22,7 @@ WAYS = {
     "native-streaming": ("native-streaming", ""),
     "streaming": ("streaming", ""),
 }
-"""Variants with their options, by name; `blocks` deals events instead of partial states or aggregates."""
+"""Variants with their options, by name; `blocks` distributes events instead of partial states or aggregates."""
 SIZES = {
     "keyed_counter": (4_000_000, 24_000_000),
     "event_window": (4_000_000, 24_000_000),

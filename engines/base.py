@@ -136,7 +136,7 @@ class BaseEngine(ABC):
         return None
 
     def generated_plan(self, declaration: Declaration) -> str:
-        """Return that the query of a declaration is generated, and what is slow because of that."""
+        """Return a note that the query of a declaration is generated, and which parts are slow for that reason."""
         return generated_plan(declaration)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
@@ -152,7 +152,7 @@ class BaseEngine(ABC):
 
 
 @contextmanager
-def _crash_errors(who: str, remedy: str = "") -> Iterator[None]:
+def _crash_errors(subject: str, remedy: str = "") -> Iterator[None]:
     """Turn any error of an engine's or a program's code into a crash, except lack of memory."""
     try:
         yield
@@ -160,7 +160,7 @@ def _crash_errors(who: str, remedy: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         raise EngineCrashError(
-            f"{who} {type(error).__name__}: {error}, in {place_of(error)}{remedy}"
+            f"{subject} {type(error).__name__}: {error}, in {place_of(error)}{remedy}"
         ) from error
 
 
@@ -302,7 +302,7 @@ class StreamingEngine(BaseEngine):
             task.workload.program,
             task.dataset.load(),
             task.load,
-            who=f"engine {self.name}, on {task.workload.name},",
+            subject=f"engine {self.name}, on {task.workload.name},",
         )
 
 
@@ -316,7 +316,7 @@ class PreparedStream:
         data: Input,
         load: OfferedLoad | None = None,
         *,
-        who: str,
+        subject: str,
         remedy: str = "",
         plan: str | None = None,
         pacer: Callable[[IntArray], Pacer] = Pacer,
@@ -328,7 +328,7 @@ class PreparedStream:
             program: the program that defines the events.
             data: the input.
             load: when the events are due; None: all at once.
-            who: subject of the error message when `process` raises.
+            subject: subject of the error message when `process` raises.
             remedy: end of that message.
             plan: a description of how the task runs.
             pacer: makes the source from the due times in total order; tests pass one with a fake clock.
@@ -337,7 +337,7 @@ class PreparedStream:
         self._program = program
         self._data = data
         self._load = load
-        self._who = who
+        self._subject = subject
         self._remedy = remedy
         self._plan = plan
         self._pacer = pacer
@@ -352,7 +352,7 @@ class PreparedStream:
             EngineCrashError: `process` raised; its exception is the cause.
             MemoryError: memory ran out.
         """
-        with _crash_errors(f"{self._who} raised", self._remedy):
+        with _crash_errors(f"{self._subject} raised", self._remedy):
             if self._load is not None:
                 return self._run_paced(self._load)
             self._process(merge(self._data, self._program).events(self._program), self._out)

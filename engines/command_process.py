@@ -1,10 +1,12 @@
-"""Controls an engine's own process: sends commands as lines and reads a line as reply to each."""
+"""Controls an engine's own process, of Java or another program: sends commands as lines, and reads a line as reply."""
 
 import subprocess
 import sys
 from collections.abc import Sequence
 
-from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.java import JavaHome, find_java
 
 CLOSE_GRACE_S = 5.0
 _REPLIES = {"go": "done", "answer": "written"}
@@ -25,7 +27,7 @@ class CommandProcess:
         )
 
     def ready(self) -> str:
-        """Wait until the job can start, and return what the process says of it.
+        """Wait until the job can start, and return the rest of the process's reply.
 
         Raises:
             EngineCrashError: with the reason.
@@ -81,3 +83,21 @@ class CommandProcess:
         return EngineCrashError(
             f"the process of {self._engine} ended with code {code}; see its log"
         )
+
+
+def find_engine_java(engine: str) -> JavaHome:
+    """Return the Java that runs an engine, or raise EngineError."""
+    try:
+        return find_java()
+    except DatasetError as error:
+        raise EngineError(f"cannot start {engine}: {error}") from error
+
+
+class JavaProcess(CommandProcess):
+    """Controls a JVM with an engine."""
+
+    def __init__(self, engine: str, arguments: Sequence[str]) -> None:
+        """Start the JVM with these flags, class and arguments; `ready` waits for it."""
+        java = find_engine_java(engine)
+        self.java = java.version
+        super().__init__([str(java.path / "bin" / "java"), *arguments], engine=engine)

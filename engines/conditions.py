@@ -28,7 +28,7 @@ _NO_OPTIONS: Mapping[str, object] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """States what a rate includes.
+    """Describes the work that a rate includes.
 
     Attributes:
         unit: unit of hand-over, one of UNITS; `cell_conditions` replaces it where a variant uses `Task.batch`.

@@ -119,7 +119,7 @@ def untranslatable(workload: Workload) -> str | None:
 def generated_plan(
     declaration: Declaration, costs: Callable[[Declaration], Iterable[str]] | None = None
 ) -> str:
-    """Return that a query is generated, and what a query written by hand could do faster: the `costs` of each step."""
+    """Return a note that a query is generated, with the `costs` of each step compared with a hand-written query."""
     of_step = costs or _costs
     named = [f"{part.name} {cost}" for part in declaration.steps() for cost in of_step(part)]
     slow = "; a query written by hand may be faster: " + ", ".join(named) if named else ""
@@ -288,7 +288,7 @@ def translate_expression(expression: str, part: Declaration, dialect: Dialect) -
 
 
 def nan_columns(part: Declaration) -> frozenset[str]:
-    """Return the columns that a step reads which can be NaN: those of inputs cannot."""
+    """Return the columns that a step reads and that can be NaN; columns of inputs cannot."""
     before = () if part.before is None else part.before.output
     return frozenset(column.name for column in before if column.dtype.kind == "f")
 

@@ -21,7 +21,7 @@ from streamlab.engines.errors import EngineError
 from streamlab.workloads.default_folders import ENGINES_VARIABLE, user_folder
 
 STAMP = ".made"
-"""A file that marks a complete environment and records what it was made from."""
+"""A file that marks a complete environment and records its sources."""
 
 
 def folder(name: str) -> Path:
@@ -52,8 +52,8 @@ class Environment:
         lock: a file with every package at an exact version; nothing else is installed. A requirements file, a Maven
             pom.xml, whose jars go to the folder `jars`, or what `build` reads.
         further: locks to install after the first.
-        jars: a file with SHA-256 and name of each jar of a pom.xml, which names only what it needs itself.
-        installs: whether the lab installs what the lock names; else `build` does.
+        jars: a file with SHA-256 and name of each jar of a pom.xml, which names direct dependencies only.
+        installs: whether the lab installs the packages of the lock; else `build` does.
         check: raises EngineError, with a remedy, where the machine lacks a program that `build` needs.
         inputs: further input files; when one changes, the environment must be made again.
         build: called with the folder after the installation, e.g. to compile; raises EngineError with a remedy.
@@ -93,7 +93,7 @@ def unusable_reason(name: str, environment: Environment) -> str | None:
 
 
 def _lacking(environment: Environment) -> str:
-    """Return what the machine lacks to make an environment, as the end of a message."""
+    """Return the tools that the machine lacks to make an environment, as the end of a message."""
     try:
         if environment.check is not None:
             environment.check()
@@ -178,7 +178,7 @@ def _check_jars(name: str, lock: Path, folder: Path) -> None:
     if wrong:
         raise EngineError(
             f"the jars of the environment of engine {name} are not those of {lock}: "
-            f"{', '.join(wrong[:5])}; find out what the Maven registry serves, then run {command(name)} again"
+            f"{', '.join(wrong[:5])}; check the files that the Maven registry serves, then run {command(name)} again"
         )
 
 

@@ -39,7 +39,7 @@ FileColumns = dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Maps the events and answers of a workload to those of the process.
+    """Maps the events and answers of a workload to the rows of the process.
 
     Attributes:
         values: by kind, the column of an event's `value`; None: no value.
@@ -101,7 +101,7 @@ def event_columns(stream: Stream, shape: Shape, kinds: int) -> FileColumns:
 
 
 def _tags(stream: Stream, key: str, kinds: int) -> IntArray:
-    """Return tags whose keys are those of a column."""
+    """Return tags with the keys of a column."""
     kind = stream.kinds[0] if stream.tag is None else stream.tag % kinds
     tags: IntArray = np.asarray(stream.payload[key]).astype(np.int64) * kinds + kind
     if len(tags) and not 0 <= tags.min() <= tags.max() <= np.iinfo(INT).max:
@@ -161,7 +161,7 @@ def measure_ceiling(
 
 
 def until(data: Input) -> int:
-    """Return the last event time at which windows may end: that of the last event, or the time before the cut."""
+    """Return the last event time at which windows may end: the last event's, or the time before the cut."""
     if data.until_ts is not None:
         return data.until_ts - 1
     return max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=-1)

@@ -19,6 +19,7 @@ from msgspec.inspect import (
     ListType,
     LiteralType,
     NoneType,
+    StrType,
     TupleType,
     UnionType,
     type_info,
@@ -31,7 +32,7 @@ Options = TypeVar("Options")
 
 
 class OptionError(ValueError):
-    """An option is unknown, or no task can have its value; the message says what the variant expects."""
+    """An option is unknown, or no task can have its value; the message names the expectation of the variant."""
 
 
 def check_options(engine: Engine, variant: Variant, options: Mapping[str, object]) -> None:
@@ -107,5 +108,7 @@ def _in_words(type_: Any) -> str:
             return f"[{', '.join(map(_in_words, type_.item_types))}]"
         case DictType():
             return "a table"
+        case StrType(min_length=1):
+            return "a text that is not empty"
         case _:
             return "a text"

@@ -248,7 +248,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """Reports what the source of an offered load sent.
+    """Reports the events that the source of an offered load sent.
 
     Attributes:
         events: number handed over by `OfferedLoad.end_ns` plus the source's lag.
@@ -284,7 +284,7 @@ class Reconfiguration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elasticity:
-    """Reports how an elastic operator was scaled; rows are those of `Progress`.
+    """Reports how an elastic operator was scaled; rows are as in `Progress`.
 
     Attributes:
         reconfigurations: in order of time.
@@ -312,7 +312,7 @@ class Measured:
         service_latency: from when the engine took the input to the emission, so without waiting. It complements
             `latency` and never replaces it.
         progress: counts over time; None: not recorded.
-        sent: what the source sent; None without a load.
+        sent: report of the source; None without a load.
         elasticity: how the operator was scaled; None where the number of instances cannot change.
         plan: a description of the plan, if any.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).

@@ -149,7 +149,7 @@ def _counts(steps: IntArray, rows: int) -> IntArray:
 
 
 def counts_by_step(times_ns: IntArray, rows: int) -> IntArray:
-    """Return how many times lie in each step; those after the last step count for it."""
+    """Return the number of times in each step; later times count for the last step."""
     return np.bincount(np.minimum(times_ns // STEP_NS, rows - 1), minlength=rows).astype(np.int64)
 
 

@@ -1,7 +1,7 @@
 """Lets an engine that distributes work use another engine's compiled programs in its tasks.
 
 A split divides a program's work in two steps without communication between the tasks of a step.
-`deal` turns rows of one stream into rows for each share; many tasks call it, each on its part of the input.
+`distribute` turns rows of one stream into rows for each share; many tasks call it, each on its part of the input.
 `answer` processes all rows of one share, stream by stream in their order; a task calls it once for its share.
 An engine of micro-batches calls `resume` instead, once for each part of the input.
 """
@@ -23,20 +23,20 @@ class WorkSplit(ABC):
     """A program's work, split into shares.
 
     Attributes:
-        form: what a share consists of, for users.
-        deals: whether rows must pass through `deal`; False: the only share takes the streams as they are.
+        form: contents of a share, in words for users.
+        distributes: whether rows must pass through `distribute`; False: the only share takes the streams unchanged.
         shares: number of shares, at least 1.
-        shared: streams of which each call of `deal` needs all rows.
+        shared: streams of which each call of `distribute` needs all rows.
     """
 
     form: ClassVar[str]
-    deals: ClassVar[bool] = True
+    distributes: ClassVar[bool] = True
 
     shares: int
     shared: tuple[int, ...] = ()
 
     @abstractmethod
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         """Return the rows for each share; `rows` are consecutive ones of stream `src`.
 
         Raises:
@@ -75,9 +75,9 @@ class SplitsWork(Protocol):
     ) -> WorkSplit:
         """Split a program's work on an input, of which `until_ts` is set, into at most `shares` shares.
 
-        With `partials`, tasks deal partial states or aggregates where the program has them; else, or where there
-        would be too many, events.
+        With `partials`, `distribute` gives partial states or aggregates where the program has them and they are few
+        enough, else events.
         """
 
     def unresumable(self, program: Program) -> str | None:
-        """Return why a program's work cannot be done in parts, or None."""
+        """Return the reason why a program cannot process its input in parts, or None."""

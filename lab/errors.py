@@ -23,7 +23,7 @@
       GateError                       a gate cannot compare its two sides
       GitError      streamlab.lab.host            git is missing, or cannot read a repository
 
-This module defines LabError's branches, except that of `streamlab.lab.host`.
+This module defines LabError's branches, except the branch of `streamlab.lab.host`.
 Only `lab/cli/__init__.py` chooses exit codes.
 """
 
@@ -62,7 +62,7 @@ class EnergyError(LabError):
 
 
 class FigureError(LabError):
-    """No figure has this id, or a run cannot serve it; the message says what is missing."""
+    """No figure has this id, or a run cannot serve it; the message names the missing part."""
 
 
 class IsolationError(LabError):

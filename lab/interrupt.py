@@ -20,9 +20,9 @@ _SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 class _Flag:
-    """Handles the signals and remembers them.
+    """Handles signals and counts them.
 
-    `signals` counts them; `open_blocks` counts the open blocks in which nothing is raised.
+    `signals` is the number of signals, `open_blocks` the number of open blocks in which nothing is raised.
     """
 
     def __init__(self) -> None:
@@ -108,6 +108,6 @@ def pause(seconds: float) -> None:
 
 def _flag() -> _Flag | None:
     """Return the handler; None without `keep_interrupts`."""
-    # Asked of SIGTERM, because other code sometimes replaces the handler of SIGINT.
+    # The handler of SIGTERM, because other code sometimes replaces that of SIGINT.
     handler = signal.getsignal(signal.SIGTERM)
     return handler if isinstance(handler, _Flag) else None

@@ -75,7 +75,7 @@ class MeasuredRun:
     def compare(
         self, other: "MeasuredRun | Path | str", metrics: Sequence[str] = ("throughput", "cpu")
     ) -> pd.DataFrame:
-        """Return the ratios of this run's cells to those of an earlier run, as `lab compare OTHER THIS`.
+        """Return the ratios of this run's cells to an earlier run's, as `lab compare OTHER THIS`.
 
         The columns are `cell`, `metric`, `old`, `new`, `ratio` (new / old, of medians), `low` and `high` (95 %),
         `p` and `verdict`.

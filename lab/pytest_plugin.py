@@ -63,7 +63,7 @@ class LabTrial:
     ) -> Row:
         """Run one trial; fail the test if it cannot run or its answer is not verified.
 
-        Arguments are those of a matrix; None means its default. `load` is a `[load]` table with one
+        Arguments are as in a matrix; None means its default. `load` is a `[load]` table with one
         rate.
         """
         if load is not None and "search" in load:

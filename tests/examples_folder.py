@@ -1,9 +1,11 @@
-"""The folder of examples, copied to where a test may write."""
+"""Examples that tests copy to a folder of their own, or install there."""
 
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.processes import run_python
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -18,3 +20,13 @@ def sensors(folder: Path, rows: int = 3000) -> Path:
     )
     (folder / "sensors.csv").write_bytes(recorded.stdout)
     return folder / "sensors.py"
+
+
+def install(package: Path, site: Path) -> None:
+    """Install a package into a folder, as a user would, without the network."""
+    run_python(
+        *("-m", "pip", "--disable-pip-version-check", "install", "--quiet"),
+        *("--no-deps", "--no-build-isolation", "--no-index", "--target", str(site)),
+        str(package),
+        check=True,
+    )

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from streamlab.engines import environment
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
+from streamlab.engines.command_process import find_engine_java
 from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineError
-from streamlab.engines.java_process import find_engine_java
 
 NAME = "kafka"
 """Of the environment, and of the broker's folder."""
@@ -109,7 +109,7 @@ def _properties(plan: ClusterPlan) -> str:
         "group.initial.rebalance.delay.ms": 0,
         # A dataset's topics stay until the broker is stopped.
         "log.retention.ms": -1,
-        # One broker: nobody takes its partitions over.
+        # One broker: no other takes its partitions over.
         "controlled.shutdown.enable": "false",
         # The default takes a quarter of a small heap, for compacted topics.
         "log.cleaner.dedupe.buffer.size": 8 << 20,

@@ -1,4 +1,4 @@
-"""Prepares a broker for a run, and measures how many rows a second pass it without work on them."""
+"""Warms up a broker before a run, and measures how many rows/s pass through it without an engine."""
 
 import tempfile
 import time
@@ -34,7 +34,7 @@ def prepare_broker(address: str, topics: str = "") -> None:
     `topics` is as in `Task`; empty: new.
 
     Raises:
-        EngineError: the broker does not answer within 10 s, fails, or takes longer than a minute.
+        EngineError: the broker does not answer within 10 s, reports an error, or takes more than TIMEOUT_S.
     """
     check_reachable(address)
     due_ns = np.arange(WARM_UP_S * WARM_UP_EPS) * (1_000_000_000 // WARM_UP_EPS)
@@ -44,12 +44,12 @@ def prepare_broker(address: str, topics: str = "") -> None:
 def broker_ceiling_eps(
     address: str, row_bytes: int, topics: str = "", *, rows: int = ROWS
 ) -> float:
-    """Return the rows/s that the generator of a load sends through a broker to a reader that only counts them.
+    """Return the rows/s from a load generator through a broker to a reader that only counts them.
 
-    A row has at least the 28 bytes of one with a key. `topics` is as in `prepare_broker`.
+    Rows have `row_bytes`, but at least the 28 bytes of a keyed row. `topics` is as in `prepare_broker`.
 
     Raises:
-        EngineError: the broker does not answer, fails, or takes longer than a minute.
+        EngineError: the broker does not answer, reports an error, or takes more than TIMEOUT_S.
     """
     return rows / _pass_rows(address, row_bytes, np.zeros(rows, np.int64), topics)
 

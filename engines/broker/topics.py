@@ -32,7 +32,7 @@ from streamlab.workloads.model import Input, Stream
 
 TIMEOUT_S = 30.0
 METADATA_S = 10.0
-"""The first request of a run; a wrong address is to end the run soon."""
+"""Limit of the first request of a run, so that a wrong address ends the run soon."""
 REMEDY = "delete the topic (on the lab's own broker: lab broker down, then up), and the next trial writes it again"
 CHUNK_ROWS = 1 << 17
 """Rows that are split into partitions together."""
@@ -56,22 +56,22 @@ def check_answers(address: str) -> None:
 
 
 def check_reachable(address: str) -> None:
-    """Check by one metadata request that a broker answers, and at the addresses that it names.
+    """Check that a broker answers a metadata request, and that the addresses in its reply answer.
 
     Raises:
-        EngineError: it does not, within 10 s.
+        EngineError: an address does not answer within 10 s.
     """
     kafka = client()
     admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
     try:
-        found = admin.list_topics(timeout=METADATA_S)
+        metadata = admin.list_topics(timeout=METADATA_S)
     except kafka.KafkaException as error:
         raise EngineError(
             f"no Kafka broker answers at {address!r} within {METADATA_S:g} s ({error.args[0].str()}); option broker "
             "is HOST:PORT, and `lab broker up` starts one here"
         ) from error
-    named = [f"{broker.host}:{broker.port}" for broker in found.brokers.values()]
-    silent = [name for name in named if not answers(name)]
+    advertised = [f"{broker.host}:{broker.port}" for broker in metadata.brokers.values()]
+    silent = [listener for listener in advertised if not answers(listener)]
     if silent:
         raise EngineError(
             f"the broker at {address!r} names {', '.join(silent)} as its address, which does not answer from here; "
@@ -80,12 +80,12 @@ def check_reachable(address: str) -> None:
 
 
 def connection(address: str) -> dict[str, object]:
-    """Return the settings of each client: errors are reported, so that the library's own log is left out."""
+    """Return the settings of each client. The library's own log is off, because errors are reported."""
     return {"bootstrap.servers": address, "log_level": 0}
 
 
 def consumer(address: str, **settings: object) -> Any:
-    """Return a consumer that belongs to no group and reads a partition from where it is told."""
+    """Return a consumer without a group; `assign` sets the place at which it reads a partition."""
     return client().Consumer(
         {
             **connection(address),
@@ -101,7 +101,7 @@ def consumer(address: str, **settings: object) -> Any:
 def write_topics(address: str, dataset: Dataset, data: Input) -> tuple[Topic, ...]:
     """Write the topics of a dataset unless they are complete, and return them.
 
-    Trials that share the dataset's files take turns, so that none deletes what another has begun to write.
+    Trials that share the dataset's files take turns, so that no trial deletes a topic that another is writing.
 
     Raises:
         EngineError: the broker does not answer or refuses, or a topic has lost rows.
@@ -131,7 +131,7 @@ def _turn(dataset: Dataset) -> Iterator[None]:
 
 
 def _write_incomplete(kafka: Any, address: str, topics: Sequence[Topic], data: Input) -> None:
-    """Write the topics that are incomplete, whose writers have died; KafkaException: the broker refuses."""
+    """Write the incomplete topics; their writers have died. KafkaException: the broker refuses."""
     admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
     existing = admin.list_topics(timeout=TIMEOUT_S).topics
     complete = {
@@ -207,7 +207,7 @@ def extents(reader: Any, topic: Topic) -> list[int]:
 
 
 def _is_complete(address: str, topic: Topic) -> bool:
-    """Return whether each partition ends with a record that the lab wrote as the last.
+    """Return whether each partition ends with the record that the lab writes last.
 
     Raises:
         EngineError: another program wrote to the topic, or records are lost.

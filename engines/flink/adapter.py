@@ -160,7 +160,7 @@ class FlinkEngine(BaseEngine):
         return generate(workload.declaration) if variant == GENERATED else None
 
     def generated_plan(self, declaration: Declaration) -> str:
-        """Return that the query is generated, and what is slow because of that."""
+        """Return a note that the query is generated, and which parts are slow for that reason."""
         return generated_plan(declaration, costs)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:

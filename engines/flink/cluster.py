@@ -17,7 +17,7 @@ def check(jobmanager: str, workers: int) -> None:
     """Check that a cluster answers, has this machine's version of Flink, and has enough free slots.
 
     Raises:
-        EngineError: with what is lacking, and the remedy.
+        EngineError: the cluster lacks something; the message names it and the remedy.
     """
     reported = read(jobmanager, "config")
     actual = reported.get("flink-version") if isinstance(reported, dict) else None
@@ -43,7 +43,7 @@ def check(jobmanager: str, workers: int) -> None:
 
 
 def lacking(slots: int, free: int, nodes: int, workers: int, jobs: list[str]) -> str | None:
-    """Return what a cluster lacks to run a task, as a predicate with a remedy; None: nothing."""
+    """Return why a cluster cannot run a task, as a predicate with a remedy; None if it can."""
     if slots < workers:
         return (
             f"has {slots} slots on {nodes} task managers, and the task needs {workers}; "

@@ -124,7 +124,7 @@ def _type(column: Column) -> tuple[str, np.dtype[Any]]:
 
 
 def _columns_read(task: Task) -> tuple[Column, ...]:
-    """Return the columns of the table of a query; that of a join has those of both tables, and the kinds."""
+    """Return the columns of the table of a query; a join's table has the columns of both tables, and the kinds."""
     if task.variant == SQL:
         fields = task.workload.program.event
         return tuple(Column(name=name, dtype=fields[name]) for name in fields.names or ())
@@ -177,7 +177,7 @@ def query_answer(task: Task, data: Input, folder: Path, parts: int) -> Columns:
 
 
 def _closed(declaration: Declaration, rows: Rows, until: int) -> npt.NDArray[np.bool_]:
-    """Return which rows the model has: at the end of the input, Flink closes windows that are still open."""
+    """Return which rows the model also has; at the end of the input, Flink closes windows that are still open."""
     if declaration.on_rows:
         return np.ones(len(rows), dtype=np.bool_)
     closed = rows["ts"] <= until

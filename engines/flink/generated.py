@@ -46,7 +46,7 @@ EVENTS = f"{ROW}_events"
 PLACE = "ts, src, `row`, time_"
 """The columns of a row's place in the total order, and its time for Flink."""
 KIND = "kind_"
-"""The column that tells the tables of a join apart."""
+"""The column that distinguishes the tables of a join."""
 UNITS = (("DAY", 86_400_000), ("HOUR", 3_600_000), ("MINUTE", 60_000), ("SECOND", 1000))
 
 
@@ -95,7 +95,7 @@ def interval(units: int) -> str:
 
 
 def costs(part: Declaration) -> Iterator[str]:
-    """Return what a program written by hand does faster than the query of a step."""
+    """Return the work that a hand-written program does faster than the query of a step."""
     step = part.step
     if isinstance(step, WindowStep):
         if _copies(part, step):

@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import Path
 
 from streamlab.engines import environment, event_files
+from streamlab.engines.command_process import JavaProcess
 from streamlab.engines.flink.build import ENVIRONMENT, HERE, MAIN, class_path
 from streamlab.engines.flink.workloads import LOAD_BUFFER_TIMEOUT_MS
-from streamlab.engines.java_process import JavaProcess
 
 CEILING_WARM_UP_EVENTS = 1_000_000
 CEILING_HEAP_MB = 1024
@@ -44,9 +44,9 @@ class FlinkProcess(JavaProcess):
     """Controls a JVM with a Flink cluster."""
 
     def __init__(self, *folders: Path, heap_mb: int, workers: int, more_classes: str = "") -> None:
-        """Start the JVM on the job in a folder; `ready` waits for it, and after `next` for that in the next folder.
+        """Start the JVM on the job in the first folder; `next` starts the job in the next folder.
 
-        `more_classes` is a class path to append.
+        `ready` waits for a job; `more_classes` is a class path to append.
         """
         folder = folders[0]
         (folder / "flink").mkdir()
@@ -61,7 +61,7 @@ class FlinkProcess(JavaProcess):
 
 
 def measure_ceiling() -> float:
-    """Return how many events/s a source hands over (`event_files.measure_ceiling`)."""
+    """Return the rate in events/s at which a source hands over events (`event_files.measure_ceiling`)."""
     job = {
         "slots": 1,
         "rows.0": event_files.CEILING_EVENTS,

@@ -14,10 +14,10 @@ import psutil
 
 from streamlab.engines import environment
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
+from streamlab.engines.command_process import find_engine_java
 from streamlab.engines.errors import EngineError
 from streamlab.engines.flink.build import ENVIRONMENT, flink_class_path
 from streamlab.engines.flink.process import java_flags
-from streamlab.engines.java_process import find_engine_java
 
 REST_TIMEOUT_S = 5.0
 JOB_MANAGER_HEAP_MB = 256
@@ -163,7 +163,7 @@ def host_of(task_manager: Mapping[str, object]) -> str:
 
 
 def worker_processes(ids: set[str]) -> tuple[int, ...]:
-    """Return the processes of task managers on this machine, of those that `daemons` described."""
+    """Return the processes of the task managers of `daemons` that run on this machine."""
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or ()

@@ -12,10 +12,10 @@ from streamlab.engines.broker import broker
 from streamlab.engines.broker.generator import LoadGenerator
 from streamlab.engines.broker.records import Topic, topic_settings, topics_of
 from streamlab.engines.broker.topics import delete_topics_of, write_topics
+from streamlab.engines.command_process import JavaProcess
 from streamlab.engines.conditions import BLOCK, BROKER, DECODING, READING, Conditions
 from streamlab.engines.errors import EngineError, UnsupportedError
 from streamlab.engines.event_files import Rows, Shape
-from streamlab.engines.java_process import JavaProcess
 from streamlab.engines.kafka_streams import query_rows
 from streamlab.engines.kafka_streams.build import (
     ENVIRONMENT,

@@ -1,7 +1,7 @@
 """Splits programs into shares for the tasks of another engine, each of which runs the core with one worker.
 
-A program whose events fall apart by key has a share for each task. Typed dataflow graphs deal partial aggregates.
-Any other program is one share: pipelines, whose answer is one sequence, among them.
+A program whose events are independent by key has a share for each task. Typed dataflow graphs distribute partial
+aggregates. Any other program has a single share, such as a pipeline, whose answer is one sequence.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
     """Split a program's work; see `SplitsWork`."""
     alphabet = dataset.alphabet
     kernels = Kernels(program, bounds=_SETTINGS.bounds) if isinstance(program, DGSProgram) else None
-    whole = _SingleShare(
+    single = _SingleShare(
         shares=1, program=program, alphabet=alphabet, until_ts=dataset.until_ts, kernels=kernels
     )
     if isinstance(program, DGSProgram):
@@ -67,22 +67,22 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
             return PartialStates(program, dataset, separation, shares=shares)
         parts = independent_parts(program, alphabet)
         shares = min(shares, len(np.unique(parts)))
-        return whole if shares == 1 else _ByTag(whole=whole, shares=shares, parts=parts)
+        return single if shares == 1 else _ByTag(single=single, shares=shares, parts=parts)
     if isinstance(program, Query):
         if shares == 1 or map_stage.check_query(program) is not None:
-            return whole
+            return single
         tuples = TupleMap(program.operators[0], bounds=True)
         mapped = replace(program, operators=(tuples.aggregate,))
-        return _ByKey(whole=replace(whole, program=mapped), shares=shares, tuples=tuples)
+        return _ByKey(single=replace(single, program=mapped), shares=shares, tuples=tuples)
     deployed = split_at_partials(program) if isinstance(program, Dataflow) and partials else None
     if deployed is None:
-        return whole
+        return single
     aggregates, rest = deployed
     # Only the output of combining units falls apart by key; other keyed vertices may read other keys.
     apart = all(unit.vertex.is_source or is_stateless(unit.vertex) for unit in rest.units[2:])
     keyed = rest.units[0].gives.key is not None
     shares = shares if apart and keyed else 1
-    return _ByAggregate(whole=whole, shares=shares, partials=aggregates, rest=rest)
+    return _ByAggregate(single=single, shares=shares, partials=aggregates, rest=rest)
 
 
 def unresumable(program: Program) -> str | None:
@@ -95,7 +95,7 @@ class _SingleShare(WorkSplit):
     """The only share of a program."""
 
     form = "whole"
-    deals = False
+    distributes = False
 
     shares: int
     program: Program
@@ -103,7 +103,7 @@ class _SingleShare(WorkSplit):
     until_ts: int | None
     kernels: Kernels | None
 
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         return (rows,)
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
@@ -163,13 +163,13 @@ class _SingleShare(WorkSplit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shares(WorkSplit):
-    """A program of which `whole` answers each share, from the rows that the share is dealt."""
+    """A program of which `single` answers each share, from the rows of the share."""
 
     shares: int
-    whole: _SingleShare
+    single: _SingleShare
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
-        return self.whole.answer(share, streams)
+        return self.single.answer(share, streams)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ class _ByTag(_Shares):
 
     parts: IntArray
 
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         if rows.tag is None:
             share = self.parts[rows.kinds[0]] % self.shares
             return [
@@ -192,8 +192,8 @@ class _ByTag(_Shares):
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
     ) -> tuple[Columns, Any]:
         tags = np.flatnonzero(self.parts % self.shares == share)
-        keys = np.unique(tags // len(self.whole.alphabet.kinds))
-        return self.whole.resume_keys(keys, streams, state, until_ts)
+        keys = np.unique(tags // len(self.single.alphabet.kinds))
+        return self.single.resume_keys(keys, streams, state, until_ts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,14 +204,14 @@ class _ByKey(_Shares):
 
     tuples: TupleMap
 
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         mapped = self.tuples.map(rows)
         return _by_share(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
 
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
     ) -> tuple[Columns, Any]:
-        return self.whole.resume(share, streams, state, until_ts)
+        return self.single.resume(share, streams, state, until_ts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,20 +221,20 @@ class _ByAggregate(WorkSplit):
     form = "partial aggregates"
 
     shares: int
-    whole: _SingleShare
+    single: _SingleShare
     partials: Deployment
     rest: Deployment
 
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
-        flow = self.whole.program
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+        flow = self.single.program
         assert isinstance(flow, Dataflow)
         sums = self.rest.units[0].gives
         if len(rows):
             # The last block of these rows is complete for them at the next marker, if the input has that.
             until_ts = first_marker(int(rows.ts[-1]), flow.markers) + 1
-            if self.whole.until_ts is not None:
-                until_ts = min(until_ts, self.whole.until_ts)
-            data = Input(alphabet=self.whole.alphabet, streams=(rows,), until_ts=until_ts)
+            if self.single.until_ts is not None:
+                until_ts = min(until_ts, self.single.until_ts)
+            data = Input(alphabet=self.single.alphabet, streams=(rows,), until_ts=until_ts)
             columns = self._run(data, self.partials)
         else:
             columns = {name: np.zeros(0, sums.row[name]) for name in sums.row.names or ()}
@@ -246,12 +246,12 @@ class _ByAggregate(WorkSplit):
         return _by_share(made, _share_of(columns[str(sums.key)], self.shares), self.shares)
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
-        return self._run(self._merge(streams, self.whole.until_ts), self.rest)
+        return self._run(self._merge(streams, self.single.until_ts), self.rest)
 
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
     ) -> tuple[Columns, Any]:
-        return self.whole.resume_flow(self._merge(streams, until_ts), state, self.rest)
+        return self.single.resume_flow(self._merge(streams, until_ts), state, self.rest)
 
     def _merge(self, streams: Sequence[Stream], until_ts: int | None) -> Input:
         ts = np.concatenate([stream.ts for stream in streams])
@@ -261,10 +261,10 @@ class _ByAggregate(WorkSplit):
             for name in streams[0].payload
         }
         merged = Stream(name="partials", kinds=(0,), ts=ts[order], payload=payload)
-        return Input(alphabet=self.whole.alphabet, streams=(merged,), until_ts=until_ts)
+        return Input(alphabet=self.single.alphabet, streams=(merged,), until_ts=until_ts)
 
     def _run(self, data: Input, deployed: Deployment) -> Columns:
-        flow, options = self.whole.program, DataflowOptions()
+        flow, options = self.single.program, DataflowOptions()
         assert isinstance(flow, Dataflow)
         return _answer(DataflowRun(flow, data, _SETTINGS, options, deployed=deployed))
 

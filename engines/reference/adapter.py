@@ -74,7 +74,7 @@ class PreparedReference(PreparedStream):
             program,
             data,
             load,
-            who=f"program {program.name}",
+            subject=f"program {program.name}",
             remedy="; run it under a debugger with this engine",
             plan="sequential: one worker, total order",
             pacer=pacer,

@@ -29,7 +29,7 @@ from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model import DGSProgram, Pipeline, Query
 
 _SPARK = Variant(name="", summary="", options=SparkOptions, baseline=2, colour=1)
-_WRITTEN = replace(
+_QUERY_VARIANT = replace(
     _SPARK,
     models=(DGSProgram, Query, Pipeline),
     lacking=LACKING,
@@ -49,7 +49,7 @@ class SparkEngine(BaseEngine):
     cluster_option = "master"
     known_variants = (
         replace(
-            _WRITTEN,
+            _QUERY_VARIANT,
             name="streaming",
             summary="Structured Streaming in micro-batches",
             label="Spark streaming",
@@ -58,14 +58,14 @@ class SparkEngine(BaseEngine):
             conditions=streaming_conditions,
         ),
         replace(
-            _WRITTEN,
+            _QUERY_VARIANT,
             name="batch",
             summary="Spark SQL over the whole input",
             label="Spark SQL, from files",
             conditions=BATCH,
         ),
         replace(
-            _WRITTEN,
+            _QUERY_VARIANT,
             name="cached",
             summary="the batch queries over tables cached in Spark before the clock starts",
             label="Spark SQL, cached",

@@ -77,7 +77,10 @@ def refusal(engine: Engine, task: Task) -> str | None:
             "is not proven; run it at full speed, or in local mode"
         )
     if "form" in task.options and task.variant not in COMPILED:
-        return f"spark {task.variant} has no forms; remove the option form"
+        return (
+            f"spark {task.variant} does not take option form, which belongs to the variants "
+            f"{' and '.join(COMPILED)}; remove it"
+        )
     if task.variant in ANY_PROGRAM:
         return _refuse_any_program(task)
     if task.load is not None and task.variant != "streaming":

@@ -7,9 +7,9 @@ import numpy as np
 
 from streamlab.engines import environment
 from streamlab.engines.base import BaseEngine
+from streamlab.engines.command_process import JavaProcess
 from streamlab.engines.conditions import MEMORY, RECORD, Conditions
 from streamlab.engines.errors import UnsupportedError
-from streamlab.engines.java_process import JavaProcess
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Histogram, Measured, Task, Variant
 from streamlab.engines.recording import histogram_of

@@ -204,7 +204,7 @@ def _lacks_folder(error: Exception) -> bool:
 
 
 def message_of(error: Exception) -> str:
-    """Return what `lab` prints of an error."""
+    """Return the message that `lab` prints for an error."""
     if isinstance(error, click.ClickException):
         return error.format_message()
     if _lacks_folder(error):

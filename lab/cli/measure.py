@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from streamlab.lab.cli.completion import DATASETS, ENGINES, FIGURES, RUNS, WORKLOADS
-from streamlab.lab.cli.event_count import EventCount
+from streamlab.lab.cli.data import EventCount
 from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath, runs_option
 
@@ -139,7 +139,7 @@ def run() -> None:
 def quickstart() -> None:
     """Run three workloads on the multicore engine, NumPy and sequential Python, each answer verified.
 
-    Prints a table, writes a page, and names commands to go on with. Exit codes as of `lab run`.
+    Prints a table, writes a page, and names the next commands to try. Exit codes as of `lab run`.
     """
 
 

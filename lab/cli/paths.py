@@ -64,7 +64,7 @@ def absolute_places() -> Iterator[None]:
 
 
 def runs_root() -> Path:
-    """Return the folder of runs: LAB_RUNS, else that of the current checkout, else the user's."""
+    """Return the folder of runs: LAB_RUNS, else the folder of the current checkout, else the user's."""
     return runs().path.absolute()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from streamlab.lab.cli.completion import DATASETS, ENGINES, WORKLOADS
-from streamlab.lab.cli.event_count import EventCount
+from streamlab.lab.cli.data import EventCount
 from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath
 

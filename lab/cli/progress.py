@@ -129,7 +129,7 @@ class Terminal(Audience):
         self._task = self._bar.add_task("trials", total=None)
         self._total: int | None = None
         self._time_left = TimeLeft(())
-        # Written by this thread before each trial, read by the one that draws the bar.
+        # This thread writes them before each trial; the thread that draws the bar reads them.
         self._ahead: tuple[float, float] | None = None
         self._began = time.monotonic()
 

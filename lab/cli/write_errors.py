@@ -57,5 +57,5 @@ def check_folder(folder: Path, output: str) -> None:
             existing = existing.parent
         with tempfile.TemporaryFile(dir=existing) as file:
             file.write(_BLOCK)
-    except OSError as error:  # its file name is that of the temporary file
+    except OSError as error:  # its file name is the temporary file's
         raise _write_error(output, existing, error) from error

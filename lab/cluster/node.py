@@ -25,12 +25,12 @@ def run_node(
     """Replace this process by the daemon of a host; its log is the standard output.
 
     Args:
-        name: of the engine, or of the broker.
-        host: of this node.
-        hosts: of all nodes, the coordinating one first.
-        ports: of the first host, as in `ClusterPlan`.
-        cores: that each worker offers.
-        memory_mb: that each worker offers to the engine's processes; of a broker, its heap.
+        name: name of the engine, or of the broker.
+        host: host of this node.
+        hosts: hosts of all nodes, the coordinator's first.
+        ports: ports of the first host, as in `ClusterPlan`.
+        cores: number of cores of each worker.
+        memory_mb: memory of each worker for the engine's processes; for a broker, its heap.
 
     Raises:
         ClusterError: the engine has no clusters, or `hosts` lacks the host or names it twice.
@@ -39,8 +39,8 @@ def run_node(
     engine = cluster_engine(name)
     if hosts.count(host) != 1:
         raise ClusterError(
-            f"--hosts {','.join(hosts)} names this node's host {host} {hosts.count(host)} times, "
-            "and must do so once; set --host to one of them"
+            f"--hosts {','.join(hosts)} names this node's host {host} {hosts.count(host)} times; "
+            "list each host once, and set --host to one of them"
         )
     folder = folder_of(f"{name}-node") / host
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,6 +54,9 @@ def run_node(
     )
     daemon = next((each for each in engine.cluster_daemons(plan) if each.host == host), None)
     if daemon is None:
-        raise ClusterError(f"{name} runs one process, on {hosts[0]}; --hosts may name no other")
+        raise ClusterError(
+            f"{name} runs a single process, on the first host {hosts[0]}, and none on {host}; "
+            f"set --hosts to {hosts[0]} only"
+        )
     os.chdir(folder)
     os.execvpe(daemon.command[0], daemon.command, environment() | dict(daemon.environment))

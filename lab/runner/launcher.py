@@ -182,7 +182,7 @@ def run_and_judge(
 
 
 def run_with_fault(fault: Fault, engine: str, judge_trial: Callable[..., Judgement]) -> Judgement:
-    """Run and judge a trial with a fault in its timed part, and return what the fault cost.
+    """Run and judge a trial with a fault in its timed part, and return the cost of the fault.
 
     A trial that ended before its fault is invalid.
     """

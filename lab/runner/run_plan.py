@@ -1,4 +1,4 @@
-"""Reads what a run measures: a matrix, and the cells selected from it."""
+"""Reads the plan of a run: a matrix, and the cells selected from it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -63,7 +63,7 @@ def read_answer(
     if workload.checked_by == INVARIANTS:
         raise LabError(
             f"{run_dir.name}: {entry.key} has windows of arrival time, whose answer differs from trial to trial; "
-            "lab run --keep-outputs stores that of each cell"
+            "lab run --keep-outputs stores the answer of each cell"
         )
     assert row.dataset is not None, "a verified trial has an input"
     dataset = Catalog.default().get(row.dataset)
@@ -94,5 +94,5 @@ def _verified_trial(rows: list[TrialRow], run_dir: Path, pattern: str | None) ->
 
 
 def _key(row: TrialRow) -> tuple[str | None, ...]:
-    """Return what determines an answer: workload, query parameters and input."""
+    """Return the workload, query parameters and input of a trial, which determine its answer."""
     return row.workload, row.workload_query, row.dataset

@@ -10,7 +10,7 @@ from streamlab.lab.matrix.cells import Cell, Trial
 class TimeLeft:
     """Learns from the trials of a run how long the others take.
 
-    A trial takes as long as those of its cell, else as those of its engine and variant, else as the matrix says
+    A trial takes as long as earlier trials of its cell, else of its engine and variant, else as the matrix says
     (`trial_s`), else as all trials so far.
     """
 
@@ -28,7 +28,7 @@ class TimeLeft:
             self._seconds.setdefault(key, []).append(seconds)
 
     def after(self, trial: Trial) -> float:
-        """Return the seconds for the trials that follow one, which is not before that of the last call.
+        """Return the seconds for the trials after a trial; calls are in the order of trials.
 
         At least one trial was measured. Votes of searches come after all trials.
         """
@@ -40,7 +40,7 @@ class TimeLeft:
         )
 
     def ahead(self, trial: Trial) -> tuple[float, float] | None:
-        """Return the seconds for a trial that starts, and for those that follow; None before any was measured."""
+        """Return the seconds for a starting trial, and for all later trials; None before any was measured."""
         return (self._expected(trial.cell), self.after(trial)) if self._seconds else None
 
     def _expected(self, cell: Cell) -> float:

@@ -34,20 +34,20 @@ class Witness:
     """A thread that listens to one trial; use as a context manager."""
 
     def __init__(self, folder: Path, on_phase: Callable[[str], None] | None = None) -> None:
-        """Listen in the trial's folder; `on_phase` gets each phase before the trial goes on."""
+        """Listen in the trial's folder; `on_phase` gets each phase before the trial continues."""
         self._on_phase = on_phase
         self._phases: list[PhaseReport] = []
         self._stamps: list[PhaseReport] = []
-        self._listening = open_socket(folder, PHASES, socket.SOCK_SEQPACKET, listen=True)
-        self._listening.listen(1)
-        # The kernel holds its messages until the next phase: reading them would wake this thread.
+        self._listener = open_socket(folder, PHASES, socket.SOCK_SEQPACKET, listen=True)
+        self._listener.listen(1)
+        # Read at the next phase only: until then the kernel holds the messages, and this thread does not wake up.
         self._clock = open_socket(folder, CLOCK, socket.SOCK_DGRAM, listen=True)
         for name in (PHASES, CLOCK):
             (folder / name).chmod(0o666)  # a container may run as another user
         self._clock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         self._clock.setblocking(False)
         self._boot_ns = _boot_ns()
-        self._ended, self._end = os.pipe()
+        self._end_reader, self._end_writer = os.pipe()
         self._thread = threading.Thread(target=self._listen, name="lab-witness", daemon=True)
 
     @property
@@ -70,38 +70,38 @@ class Witness:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        os.write(self._end, b".")
+        os.write(self._end_writer, b".")
         self._thread.join()
         self._read_stamps()
-        os.close(self._ended)
-        os.close(self._end)
-        self._listening.close()
+        os.close(self._end_reader)
+        os.close(self._end_writer)
+        self._listener.close()
         self._clock.close()
 
     def _listen(self) -> None:
         with selectors.DefaultSelector() as ready:
-            ready.register(self._ended, selectors.EVENT_READ)
-            ready.register(self._listening, selectors.EVENT_READ)
+            ready.register(self._end_reader, selectors.EVENT_READ)
+            ready.register(self._listener, selectors.EVENT_READ)
             trial: socket.socket | None = None
             pid = 0
             while True:
                 ready_files = [key.fileobj for key, _ in ready.select()]
-                if self._listening in ready_files:  # the trial's process connects first
-                    trial, _ = self._listening.accept()
+                if self._listener in ready_files:  # the trial's process connects first
+                    trial, _ = self._listener.accept()
                     pid = _peer(trial)
-                    ready.unregister(self._listening)
+                    ready.unregister(self._listener)
                     ready.register(trial, selectors.EVENT_READ)
                 elif trial is not None and trial in ready_files:
-                    if not self._note(trial, pid):
+                    if not self._record_phase(trial, pid):
                         ready.unregister(trial)
                         trial.close()
                         trial = None
-                elif self._ended in ready_files:
+                elif self._end_reader in ready_files:
                     break
             if trial is not None:
                 trial.close()
 
-    def _note(self, trial: socket.socket, pid: int) -> bool:
+    def _record_phase(self, trial: socket.socket, pid: int) -> bool:
         """Record one phase and reply; return False at the end of the connection."""
         try:
             message = trial.recv(_LONGEST_MESSAGE)

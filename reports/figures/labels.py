@@ -3,12 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from streamlab.reports.numbers import unit_words
 from streamlab.reports.summary import Cell
 from streamlab.results.query import group_by
 
 LABEL_GAP_IN = 0.155
+_SIZE = 8.0
+_LETTER_IN = 0.062  # average width of a letter at _SIZE
+_LABEL_AT = 1.055  # start of labels, as share of the width of the axes
+_LEAST_MARGIN_IN, _MOST_MARGIN_IN = 1.52, 2.4
 
 Series = tuple[str, str, int | None, str]
 
@@ -42,6 +47,12 @@ def place_names(cells: Iterable[Cell]) -> Mapping[str, str]:
     return by_id
 
 
+def label_margin_in(names: Iterable[str]) -> float:
+    """Return the width in inches, right of the axes, that `label_ends` needs for names."""
+    longest = max(map(len, names), default=0)
+    return min(max(_LEAST_MARGIN_IN, 0.3 + _LETTER_IN * longest), _MOST_MARGIN_IN)
+
+
 def label_ends(
     axes: Axes,
     ends: Sequence[tuple[str, tuple[float, float], str]],
@@ -50,6 +61,8 @@ def label_ends(
     begin: float | None = None,
 ) -> None:
     """Write names of lines at the right of the axes, joined to the ends of their lines.
+
+    All names have one size: smaller if the longest would not fit between the axes and the edge of the figure.
 
     Args:
         axes: the axes; their limits must be final.
@@ -61,6 +74,7 @@ def label_ends(
     at = [to_axes.transform(end) for _, end, _ in ends]
     gap = LABEL_GAP_IN / axes_height_in
     heights = spread([float(y) for _, y in at], gap=gap, low=0.01, high=1.0)
+    size = _fitting_size(axes, [name for name, _, _ in ends])
     for (name, _, colour), (x, y), height in zip(ends, at, heights, strict=True):
         axes.plot(
             [float(x) + 0.025 if begin is None else begin, 1.0, 1.04],
@@ -73,15 +87,24 @@ def label_ends(
             zorder=1,
         )
         axes.text(
-            1.055,
+            _LABEL_AT,
             height,
             name,
             parse_math=False,
             transform=axes.transAxes,
-            size=8,
+            size=size,
             color=colour,
             va="center",
         )
+
+
+def _fitting_size(axes: Axes, names: Sequence[str]) -> float:
+    """Return the font size at which all names fit between their start and the edge of the figure."""
+    figure, box = axes.figure, axes.get_position()
+    assert isinstance(figure, Figure)
+    room_in = (1.0 - box.x0 - _LABEL_AT * box.width) * figure.get_figwidth()
+    width_in = _LETTER_IN * max(map(len, names), default=0)
+    return _SIZE * min(1.0, room_in / width_in) if width_in else _SIZE
 
 
 def spread(preferred: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:

@@ -44,7 +44,7 @@ def service(cell: Cell) -> Pair:
 
 
 def percentiles(pair: Pair) -> list[tuple[str, Spread]]:
-    """Return those of a pair that have a value, with their names."""
+    """Return the percentiles of a pair that have a value, with their names."""
     return [(name, spread) for name, spread in zip(("p50", "p99"), pair, strict=True) if spread]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from streamlab.reports.figures.labels import label_ends, place_names
+from streamlab.reports.figures.labels import label_ends, label_margin_in, place_names
 from streamlab.reports.figures.latency import due, percentiles
 from streamlab.reports.figures.panel import Panel, describe_spread, grid, new_panel, with_spots
 from streamlab.reports.figures.time_axis import Range, readable_ticks, time_ticks
@@ -35,11 +35,12 @@ def level_panel(
     """Draw a panel, without searches that have no levels."""
     drawn = [search for search in searches if any(any(due(level.cell)) for level in search.levels)]
     names = place_names(search.place for search in searches)
+    margin = label_margin_in(f"{names[search.name]} p99" for search in drawn)
     axes = new_panel(
         title=title,
         subtitle="latency from due time by load; solid, disc: p99, dashed, ring: p50",
         height_in=_HEIGHT_IN,
-        box=(0.62, 0.5, 1.3, 0.62),
+        box=(0.62, 0.5, margin, 0.62),
     )
     axes.set_yscale("log")
     axes.set_ylim(*limits)

@@ -9,8 +9,8 @@ from streamlab.reports.figures.paper import Panel, vertical_values
 def share_axes(rows: Sequence[Sequence[Panel]]) -> list[list[Panel]]:
     """Return rows of panels with the ranges that they share.
 
-    In a stack, only the lowest panel has an x label, and all have one time axis. Stacks beside each
-    other have a common vertical range for each quantity.
+    In a stack, only the lowest panel has an x label, and all have one time axis. Stacks next to
+    each other have a common vertical range for each quantity.
     """
     shared = [list(row) for row in rows]
     for column in range(min(len(row) for row in rows)):

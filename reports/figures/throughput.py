@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from streamlab.reports.figures.labels import LABEL_GAP_IN, Series, label_ends, short_names
+from streamlab.reports.figures.labels import (
+    LABEL_GAP_IN,
+    Series,
+    label_ends,
+    label_margin_in,
+    short_names,
+)
 from streamlab.reports.figures.panel import (
     Mark,
     Panel,
@@ -19,7 +25,6 @@ from streamlab.reports.numbers import count, counted_workers, rate
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.summary import Cell
 
-_LETTER_IN = 0.062  # average width of a letter at 8 points
 _LOG_FROM_RATIO = 20.0  # beyond about a decade, the slower lines of a linear plot lie on the axis
 
 _DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
@@ -53,13 +58,11 @@ def throughput_panel(
     every = short_names(cells)
     names = {cell.series: every[cell.series] for cell in rated}
     height = max(3.3, 1.2 + LABEL_GAP_IN * len(names))
-    longest = max(map(len, names.values()), default=0)
-    margin = min(max(1.52, 0.3 + _LETTER_IN * longest), 2.4)
     axes = new_panel(
         title=title,
         subtitle="events/s by number of workers; dots: repetitions, lines: medians",
         height_in=height,
-        box=(0.56, 0.5, margin, 0.62),
+        box=(0.56, 0.5, label_margin_in(names.values()), 0.62),
     )
     _scales(axes, rated, scale)
     ends = [

@@ -1,13 +1,13 @@
-"""Writes a site of runs: a list, a page a run, a page a cell over all runs, and a page that compares two.
+"""Writes a site of runs: a list, a page for each run and each cell, and a page that compares two runs.
 
     index.html        the runs and the cells
     runs/NAME.html    the report of a run
     cells/*.html      a cell over the runs of each machine, with its steps
     compare.html      any two runs; `#a=NAME&b=NAME` selects them
-    data/NAME.js      what the other pages need of a run
+    data/NAME.js      data of a run for the other pages
 
-The site works from disk and from any web server. Pages are written again only if what they are made
-from has changed: the files of a run, or the code of the pages.
+The site works from disk and from any web server. A page is written again only if its sources have
+changed: the files of a run, or the code of the pages.
 """
 
 import hashlib
@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -43,12 +42,12 @@ _SOURCES = (".py", ".js", ".css", ".j2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What was written.
+class SiteReport:
+    """The result of writing a site.
 
     Attributes:
         index: the first page.
-        pages: number of pages of runs and cells that were written; current ones are left alone.
+        pages: number of pages of runs and cells that were written; current pages are not.
         left_out: (path, reason) of the runs that cannot be read.
     """
 
@@ -67,6 +66,30 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _TableRow:
+    """A cell in one run.
+
+    Attributes:
+        failure: the status of a cell without a number, else empty.
+        medians: by metric of the table, as text and exactly; None: not measured.
+        comparable: the last earlier run with the same input and settings.
+    """
+
+    run: SiteRun
+    failure: str
+    medians: tuple[tuple[str, str] | None, ...]
+    comparable: SiteRun | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """The runs of a part, one a row, and the metrics that any of them measured."""
+
+    metrics: tuple[str, ...]
+    rows: tuple[_TableRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _ListedCell:
     """A cell in the list: its page, its runs, its steps, and its newest rate as text and exactly."""
 
@@ -79,10 +102,10 @@ class _ListedCell:
     worse: int
 
 
-def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
+def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> SiteReport:
     """Write the site of these runs into a folder.
 
-    Pages of runs that are not named stay, so addresses stay valid; no list has them.
+    Pages of other runs stay, so that their addresses stay valid, but no list has them.
     """
     runs, left_out, pages = [], [], 0
     for run_dir in run_dirs:
@@ -100,7 +123,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
     for cell, parts in cells.items():
         page = _cell_page(cell)
         pages += _update_cell(cell, parts, out / "cells" / page)
-        listed.append(_listed(cell, parts, page))
+        listed.append(_list_cell(cell, parts, page))
     places = {run.name: place for place, group in enumerate(machines) for run in group}
     before = {
         run.name: earlier.name
@@ -130,7 +153,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
         colours={},
         runs=runs[::-1],
     )
-    return Written(
+    return SiteReport(
         index=write_whole(out / "index.html", index), pages=pages, left_out=tuple(left_out)
     )
 
@@ -220,18 +243,18 @@ def _parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_
             ]
             for track in follow(measured, METRICS[metric], seed=seed).tracks:
                 local = {place: at for at, place in enumerate(places[track.cell])}
-                tracks[track.cell].append((metric, _renumbered(track, local)))
-        for name, own in places.items():
+                tracks[track.cell].append((metric, _renumber(track, local)))
+        for name, indices in places.items():
             part = _Part(
                 machine=group[-1].machine,
-                runs=tuple(group[place] for place in own),
+                runs=tuple(group[place] for place in indices),
                 tracks=tuple(tracks[name]),
             )
             cells.setdefault(name, []).append(part)
     return dict(sorted(cells.items()))
 
 
-def _renumbered(track: Track, places: Mapping[int, int]) -> Track:
+def _renumber(track: Track, places: Mapping[int, int]) -> Track:
     """Return a track whose runs have other indices."""
     return replace(
         track,
@@ -258,8 +281,8 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
             part.tracks,
             [(run.commit, run.start_time) for run in part.runs],
             [
-                (run.name, failure, texts, before and before.name)
-                for run, failure, texts, before in _table(cell, part)[1]
+                (row.run.name, row.failure, row.medians, row.comparable and row.comparable.name)
+                for row in _table(cell, part).rows
             ],
         )
         for part in parts
@@ -274,7 +297,7 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
         colours={},
         home="../index.html",
         made_from=made_from,
-        parts=[(part, _drawn(part), _table(cell, part)) for part in parts],
+        parts=[(part, _draw_tracks(part), _table(cell, part)) for part in parts],
         rule=ONE_STAGE,
         metrics=METRICS,
         write_times=write_times,
@@ -283,47 +306,52 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
     return True
 
 
-def _drawn(part: _Part) -> dict[str, list[tuple[str, str]]]:
-    """Return (metric, drawing) of each track with a number, by the runs with one input and settings."""
+def _draw_tracks(part: _Part) -> dict[str, list[tuple[str, str]]]:
+    """Draw each track that has a number; return (metric, SVG), grouped by the runs with equal input and settings."""
     names = [run.name for run in part.runs]
     runs: dict[str, set[int]] = {}
     for _, track in part.tracks:
         runs.setdefault(track.fingerprint, set()).update(track.runs)
-    drawn: dict[str, list[tuple[str, str]]] = {}
+    drawings: dict[str, list[tuple[str, str]]] = {}
     for metric, track in part.tracks:
         if track.points:
             steps = number_of(len(track.steps), "step") if track.steps else "no steps"
             alt = f"{metric} of {track.cell} over {len(names)} runs, {steps}"
             svg = draw_history(track, names, metric=metric, alt=alt)
-            drawn.setdefault(runs_in_words(runs[track.fingerprint]), []).append((metric, svg))
-    return drawn
+            drawings.setdefault(runs_in_words(runs[track.fingerprint]), []).append((metric, svg))
+    return drawings
 
 
-def _table(
-    cell: str, part: _Part
-) -> tuple[list[str], list[tuple[SiteRun, str, list[Any], SiteRun | None]]]:
-    """Return the metrics of a cell, and of each run: failure, medians as texts, last comparable run."""
-    own = [next(each for each in run.cells if each.cell == cell) for run in part.runs]
-    metrics = [name for name in METRICS if any(name in each.texts for each in own)]
+def _table(cell: str, part: _Part) -> _Table:
+    cells = [next(each for each in run.cells if each.cell == cell) for run in part.runs]
+    metrics = tuple(name for name in METRICS if any(name in each.texts for each in cells))
     latest: dict[str, SiteRun] = {}
     rows = []
-    for run, each in zip(part.runs, own, strict=True):
-        texts = [each.texts.get(metric) for metric in metrics]
-        rows.append((run, each.failure or "", texts, latest.get(each.fingerprint)))
+    for run, each in zip(part.runs, cells, strict=True):
+        rows.append(
+            _TableRow(
+                run=run,
+                failure=each.failure or "",
+                medians=tuple(each.texts.get(metric) for metric in metrics),
+                comparable=latest.get(each.fingerprint),
+            )
+        )
         latest[each.fingerprint] = run
-    return metrics, rows
+    return _Table(metrics=metrics, rows=tuple(rows))
 
 
-def _listed(cell: str, parts: Sequence[_Part], page: str) -> _ListedCell:
+def _list_cell(cell: str, parts: Sequence[_Part], page: str) -> _ListedCell:
     latest = max((part.runs[-1] for part in parts), key=lambda run: run.start_time)
     steps = [step for part in parts for _, track in part.tracks for step in track.steps]
-    own = next(each for each in latest.cells if each.cell == cell)
+    newest = next(each for each in latest.cells if each.cell == cell)
     return _ListedCell(
         name=cell,
         page=page,
         runs=sum(len(part.runs) for part in parts),
         latest=latest,
-        rate=own.texts.get("throughput") or own.texts.get("p50") or (own.failure or "", ""),
+        rate=newest.texts.get("throughput")
+        or newest.texts.get("p50")
+        or (newest.failure or "", ""),
         steps=len(steps),
         worse=sum(not step.better for step in steps),
     )

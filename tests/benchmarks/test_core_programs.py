@@ -1,4 +1,4 @@
-"""The core's benchmark programs are built with the environment's own cmake."""
+"""The core's benchmarks: their programs are built with the environment's own cmake, and `make bench` times them."""
 
 import os
 import sys
@@ -8,6 +8,11 @@ import pytest
 
 from benchmarks import core_programs
 from benchmarks.turns import show
+from streamlab.engines.multicore import _bench
+from streamlab.results.exchange.pytest_benchmark_file import read_pytest_benchmark
+from tests.processes import run_python
+
+REPOSITORY = Path(__file__).parents[2]
 
 
 def stand_in(folder: Path, body: str) -> None:
@@ -60,3 +65,15 @@ def test_ways_take_turns_and_show_median_lowest_and_highest(capsys):
         "a 1  eps 3.0 M (1.0 to 5.0), cpu_ns 30.0 (10.0 to 50.0)",
         "b 2  eps 4.0 M (2.0 to 6.0), cpu_ns 40.0 (20.0 to 60.0)",
     ]
+
+
+def test_a_structure_of_the_core_is_timed_and_its_file_is_read(tmp_path):
+    name = f"benchmarks/test_core.py::test_core[{_bench.names()[0]}]"
+    file = tmp_path / "bench.json"
+    # A worker of xdist passes its own variables on, and pytest-benchmark times nothing there.
+    environ = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    words = ("-m", "pytest", "-n", "0", name, f"--benchmark-json={file}")
+    done = run_python(*words, cwd=REPOSITORY, env=environ)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (trial,) = read_pytest_benchmark(file).trials[name]
+    assert trial.seconds > 0

@@ -28,7 +28,7 @@ from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import DGSProgram
 from streamlab.workloads.registry import workload
 from tests.engines.separate_environment import requires_environment
-from tests.workloads.event_times import names as workload_names
+from tests.workloads.suite.small_inputs import event_time_workloads
 
 NATIVE = {
     "fake": Setting(variant="correct", options={"real_time": True}),
@@ -55,11 +55,13 @@ ELSEWHERE = {
     "dataflow": "multicore/test_model_conformance.py",
 }
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""
-PROGRAMS = [name for name in workload_names() if isinstance(workload(name).program, DGSProgram)]
+PROGRAMS = [
+    name for name in event_time_workloads() if isinstance(workload(name).program, DGSProgram)
+]
 CELLS = [
     (engine_name, name)
     for engine_name in NATIVE
-    for name in (PROGRAMS if engine_name == "multicore" else workload_names())
+    for name in (PROGRAMS if engine_name == "multicore" else event_time_workloads())
 ]
 ENGINES = [
     *(

@@ -26,18 +26,17 @@ from tests.engines.clock import FakeClock
 from tests.engines.inputs import input_of
 from tests.engines.tasks import assert_equal
 from tests.examples import examples
-from tests.workloads.event_times import names
 from tests.workloads.model import naive
 from tests.workloads.model.naive import Tuple
 from tests.workloads.model.queries import chain
-from tests.workloads.suite.small_inputs import small_inputs, values
+from tests.workloads.suite.small_inputs import event_time_workloads, small_inputs, values
 from tests.workloads.suite.streams import generated
 
 MS = 1_000_000
 STALL_NS = 200 * MS
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", event_time_workloads())
 def test_the_reference_engine_equals_the_oracle(name):
     found = workload(name)
     made = inputs(found.program, max_events=20, values=values(found))

@@ -1,4 +1,4 @@
-"""docs/architecture.md and its picture say what the code says."""
+"""docs/architecture.md and its picture agree with the code."""
 
 import ast
 import functools
@@ -55,7 +55,7 @@ def defined(file: Path) -> set[str]:
     return {*functions, *declared, *classes}
 
 
-def test_the_picture_says_what_imports_and_needs_say():
+def test_the_picture_agrees_with_imports_and_needs():
     drawn = tool["content_of_picture"]((ROOT / tool["PICTURE"]).read_text(encoding="utf-8"))
     assert code().units - drawn.units == set(), f"not in the picture; {REMEDY}"
     assert drawn.units - code().units == set(), f"in the picture, not in the code; {REMEDY}"

@@ -61,7 +61,7 @@ def test_a_machine_with_everything_passes(path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_an_old_python_names_what_it_is_and_a_newer_one_that_is_there(path):
+def test_an_old_python_is_reported_with_its_version_and_a_newer_installed_one(path):
     program(path, "g++", "exit 0")
     python(path, broken="version_info", seen="3.9")
     done = check(path)
@@ -81,7 +81,9 @@ def test_an_old_python_names_what_it_is_and_a_newer_one_that_is_there(path):
     ],
     ids=["python", "venv", "headers"],
 )
-def test_what_is_missing_of_python_names_the_packages_that_bring_it(path, broken, packages):
+def test_a_missing_part_of_python_is_reported_with_the_packages_that_have_it(
+    path, broken, packages
+):
     program(path, "g++", "exit 0")
     if broken is not None:
         python(path, broken=broken, seen="3.12")

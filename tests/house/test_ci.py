@@ -68,7 +68,7 @@ def test_every_stage_runs_once_and_the_test_summary_is_last(tmp_path):
 @pytest.mark.parametrize(
     "stage", ["lint", "cpp-test", "wheel", "instructions", "stress", "perturbed", "test"]
 )
-def test_a_failed_stage_fails_the_whole_but_stops_no_other(tmp_path, stage):
+def test_a_failed_stage_fails_the_run_but_stops_no_other_stage(tmp_path, stage):
     done = run(tmp_path, fails=stage)
     assert done.returncode == 1
     assert (tmp_path / "calls").read_text().split()[-1] == "test"
@@ -78,7 +78,7 @@ def test_a_failed_stage_fails_the_whole_but_stops_no_other(tmp_path, stage):
         assert f"failed so far: {stage}" in done.stdout
 
 
-def test_an_engine_that_cannot_be_made_fails_the_whole_and_stops_no_other_stage(tmp_path):
+def test_an_engine_that_cannot_be_built_fails_the_run_and_stops_no_other_stage(tmp_path):
     done = run(tmp_path, fails="engine")
     assert done.returncode == 1
     assert (tmp_path / "calls").read_text().split()[-1] == "test"
@@ -97,7 +97,7 @@ def test_without_maven_storm_is_not_made_and_that_is_said(tmp_path):
     )
 
 
-def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
+def test_without_valgrind_no_instructions_are_counted_and_the_output_says_so(tmp_path):
     done = run(tmp_path, lacks="valgrind")
     assert done.returncode == 0, done.stdout
     assert "instructions" not in (tmp_path / "calls").read_text().split()

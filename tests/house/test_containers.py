@@ -1,4 +1,4 @@
-"""The Dockerfile, compose.yaml and what they call agree with the lab: engines, nodes, ports, addresses, files."""
+"""The Dockerfile, compose.yaml and the commands in them agree with the lab: engines, nodes, ports, addresses, files."""
 
 import os
 import re
@@ -75,7 +75,7 @@ def test_the_image_has_by_default_the_engines_that_make_names_and_each_has_an_en
     assert [name for name in by_default if declared_environment(engine(name)) is None] == []
 
 
-def test_engines_that_need_java_get_a_compiler_and_those_with_jars_get_maven():
+def test_engines_that_need_java_get_a_compiler_and_engines_with_jars_get_maven():
     found = re.search(r"case \"\$name\" in \\\n(.*?)esac", DOCKERFILE, re.DOTALL)[1]
     by_line = re.findall(r"^ *([\w|-]+)\) (.*?);; \\$", found, re.MULTILINE)
     lacks = {name: line for alternatives, line in by_line for name in alternatives.split("|")}

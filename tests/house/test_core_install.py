@@ -1,4 +1,4 @@
-"""A core install runs, reports and lists; what needs an extra that is missing names the extra.
+"""A core install runs, reports and lists; features without their extra name the extra.
 
 The environment has links to this one's packages, those of the core tier only: no index is needed.
 """

@@ -1,4 +1,4 @@
-"""The glossary can be searched by eye: sorted, one entry a term, each with a source."""
+"""The glossary is sorted and has one entry for each term, with a source."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The processes that tests are dealt out to: one that ends takes no test but its own with it."""
+"""Tests are distributed to processes; a process that ends loses only its own test."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
 SESSION_S = 600
-"""Some fifteen times what a session takes: one that waits for ever ends, too."""
+"""About fifteen times the duration of a session, so that a session that hangs ends."""
 
 TESTS = """
 import os, signal
@@ -32,7 +32,7 @@ def test_spark(number):
     ("processes", "ending"),
     [(2, 5), *(pytest.param(1, at, marks=pytest.mark.full) for at in (0, 11))],
 )
-def test_the_session_goes_on_when_one_of_its_processes_is_gone(
+def test_the_session_continues_after_one_of_its_processes_ends(
     pytester, monkeypatch, processes, ending
 ):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -45,7 +45,7 @@ def test_the_session_goes_on_when_one_of_its_processes_is_gone(
     done.stdout.fnmatch_lines([f"worker * crashed while running *{name}*"])
 
 
-def test_who_must_share_a_process_is_told_by_the_name():
+def test_names_decide_which_tests_share_a_process():
     assert group_of("tests/a.py::test_one[spark]") == group_of("tests/b.py::test_of_Spark")
     assert group_of("tests/lab/runner/test_faults.py::test_one") == "kills"
     assert group_of("tests/a.py::test_a_trial_is_killed") == "kills"

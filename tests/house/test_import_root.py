@@ -21,7 +21,7 @@ ROOT = EXAMPLES.parent
     ],
     ids=["script", "current folder", "pytest"],
 )
-def test_the_lab_is_imported_beside_packages_with_the_names_of_its_folders(command, tmp_path):
+def test_the_lab_can_be_imported_next_to_packages_with_the_names_of_its_folders(command, tmp_path):
     write_packages(tmp_path)
     done = run(sys.executable, *command, folder=tmp_path)
     assert done.returncode == 0, done.stdout

@@ -44,7 +44,7 @@ def path_without_java(folder: Path) -> str:
 
 @pytest.mark.full  # two sessions; test_java.py has how a Java is found
 @pytest.mark.spark
-def test_spark_starts_where_no_java_is_to_be_found(tmp_path):
+def test_spark_starts_without_java_on_the_machine(tmp_path):
     environ = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"}
     hidden = tmp_path / "bin"
     hidden.mkdir()

@@ -1,4 +1,4 @@
-"""The lock and the requirements belong together."""
+"""The lock pins every requirement."""
 
 import ast
 import re
@@ -49,7 +49,7 @@ WITHOUT_IMPORT = {"protobuf"}
 """Spark's stateful processing imports it, and does not require it."""
 
 
-def test_the_lab_depends_on_what_it_imports_itself():
+def test_the_lab_depends_on_all_packages_that_it_imports():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     imported = set()
     for package in ("lab", "workloads", "engines", "results", "reports"):

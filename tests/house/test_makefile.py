@@ -34,7 +34,7 @@ def test_each_step_of_the_set_up_prints_its_usual_duration():
     assert steps == ["1", "2", "3"]
 
 
-def test_a_stage_that_fails_stops_no_other_and_fails_the_whole():
+def test_a_stage_that_fails_stops_no_other_stage_and_fails_the_run():
     done = make_test("no-such-stage help")
     assert done.returncode != 0
     assert "list the targets" in done.stdout
@@ -50,5 +50,5 @@ def test_stages_that_pass_end_with_a_summary_and_one_alone_with_its_own():
     assert "list the targets" in alone.stdout and "test stage" not in alone.stdout
 
 
-def test_the_exit_code_of_one_stage_alone_is_that_of_the_whole():
+def test_the_exit_code_of_a_single_stage_is_the_exit_code_of_the_run():
     assert make_test("no-such-stage").returncode != 0

@@ -1,4 +1,4 @@
-"""What documents, docstrings and comments call by a path or a dotted name is there."""
+"""Paths and dotted names in documents, docstrings and comments exist."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 THIS = "tests/house/test_names_in_documents.py"
 PACKAGES = ("lab", "reports", "results", "engines", "workloads", "benchmarks")
 MADE_LATER = ("results/runs", "results/figures", "reports/out", "build")
-"""What runs and builds make; .gitignore has them."""
+"""Files that runs and builds create; .gitignore lists them."""
 
 NOT_OURS = {
     "malloc.h": "the C library's",
@@ -32,7 +32,7 @@ NOT_IDENTIFIERS = {
 }
 PATH = re.compile(r"(?<![\w/.<$*{-])((?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.(?:h|cc|py|j2))(?![\w*<{(])")
 IDENTIFIER = re.compile(r"`([A-Za-z]\w*(?:_|[a-z](?=[A-Z]))\w+)`")
-"""What only code is called: words with an underscore, or a capital inside."""
+"""Words that only name code: they have an underscore, or a capital inside."""
 
 DOTTED = re.compile(r"(?<![\w./-])(streamlab(?:\.[A-Za-z_]\w*)+)(?![\w(/])")
 

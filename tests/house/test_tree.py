@@ -1,8 +1,9 @@
-"""What holds for the tree as a whole: no machine paths, a short README."""
+"""Checks the whole tree: no paths of a machine, a short README, one version."""
 
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from streamlab.lab.host.git import git
 
 ROOT = Path(__file__).parents[2]
 
-# Spelled apart, so that this file does not find itself.
+# In pieces, so that the search does not match this file.
 FORBIDDEN = [
     "/wo" + "rk/",
     "pypi" + r"\.org",
@@ -24,14 +25,14 @@ FORBIDDEN = [
 
 def committed() -> list[Path]:
     if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout (an image or an archive): nothing says which files count")
+        pytest.skip("not a git checkout (an image or an archive): the committed files are unknown")
     names = git(ROOT, "ls-files", "-z").split("\0")
     return [ROOT / name for name in names if name and (ROOT / name).is_file()]
 
 
 def texts(*suffixes: str) -> list[tuple[Path, str]]:
-    found = [path for path in committed() if not suffixes or path.suffix in suffixes]
-    return [(path, path.read_text(encoding="utf-8", errors="replace")) for path in found]
+    paths = [path for path in committed() if not suffixes or path.suffix in suffixes]
+    return [(path, path.read_text(encoding="utf-8", errors="replace")) for path in paths]
 
 
 def test_no_file_names_a_path_of_the_machine_it_was_written_on_or_a_registry():
@@ -63,3 +64,11 @@ def test_make_lists_its_targets():
     listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
     for target in ("demo", "test", "lint", "stress", "targets", "lock", "image"):
         assert re.search(rf"^  {target} ", listed.stdout, flags=re.MULTILINE), target
+
+
+def test_the_package_the_citation_and_the_changelog_name_one_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), flags=re.M)
+    entry = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
+    assert citation is not None and entry is not None
+    assert (citation[1], entry[1]) == (project["version"], project["version"])

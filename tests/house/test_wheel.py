@@ -1,4 +1,4 @@
-"""An installed wheel is the whole lab: another environment, another folder, no checkout.
+"""An installed wheel is the complete lab: another environment, another folder, no checkout.
 
 The environment sees the packages of this one, and not its lab: what is tested is the wheel, not
 whether an index can be reached. On this machine's interpreter only; others are pyproject's promise.
@@ -125,7 +125,7 @@ def test_an_installed_lab_leaves_the_names_of_its_folders_to_the_user(installed)
         assert done.returncode == 0, done.stdout
 
 
-def test_what_ships_beside_the_code_is_found(installed):
+def test_files_shipped_with_the_code_are_found(installed):
     lab, folder = installed
     assert "available" in lab("list", "figures")
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]

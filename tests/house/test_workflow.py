@@ -1,4 +1,4 @@
-"""The ready-made workflows call what exists: targets, options, inputs, files, and valid shell."""
+"""The ready-made workflows use existing targets, options, inputs and files, and valid shell."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ from streamlab.engines.registry import engine, names
 from streamlab.lab.cli.measure import gate
 
 ROOT = Path(__file__).parents[2]
-OURS = ROOT / ".github" / "workflows" / "lab.yml"
+LAB_WORKFLOW = ROOT / ".github" / "workflows" / "lab.yml"
 CALLED = ROOT / ".github" / "workflows" / "gate.yml"
 ACTION = ROOT / "action.yml"
 OWN = ROOT / "docs" / "ci" / "own-repository.yml"
@@ -25,14 +25,14 @@ def load(file: Path) -> dict[str, Any]:
     return yaml.safe_load(file.read_text())
 
 
-def steps(file: Path = OURS, job: str | None = None) -> list[dict[str, Any]]:
+def steps(file: Path = LAB_WORKFLOW, job: str | None = None) -> list[dict[str, Any]]:
     """Return the steps of a job, or of all, or of an action."""
     content = load(file)
     jobs = content.get("jobs", {"action": content.get("runs")})
     return [step for name in ([job] if job else jobs) for step in jobs[name]["steps"]]
 
 
-def scripts(file: Path = OURS, job: str | None = None) -> list[str]:
+def scripts(file: Path = LAB_WORKFLOW, job: str | None = None) -> list[str]:
     """Return the shell of every step that has some."""
     return [step["run"] for step in steps(file, job) if "run" in step]
 
@@ -47,7 +47,7 @@ def test_every_make_target_exists():
 @pytest.mark.parametrize("job", ["correctness", "everything"])
 def test_a_job_that_runs_the_tests_has_all_engines_and_tells_the_slowest(job):
     """Tests of an engine that is not there are skipped, which nobody would see."""
-    shell = scripts(OURS, job)
+    shell = scripts(LAB_WORKFLOW, job)
     made = [name for step in shell for name in re.findall(r"make engine NAME=([\w-]+)", step)]
     assert sorted(made) == sorted(
         [BROKER, *(name for name in names() if declared_environment(engine(name)))]
@@ -73,7 +73,7 @@ def test_every_option_of_the_gate_exists():
 
 def test_every_file_that_is_named_exists():
     pattern = r"\b(?:benchmarks|results|docs)/[\w/.-]+\.(?:toml|json|md)\b"
-    named = re.findall(pattern, OURS.read_text())
+    named = re.findall(pattern, LAB_WORKFLOW.read_text())
     assert "benchmarks/ci.toml" in named
     assert [name for name in [*named, "constraints.txt"] if not (ROOT / name).is_file()] == []
 
@@ -98,7 +98,7 @@ def test_the_action_and_the_called_workflow_get_the_inputs_that_they_declare():
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the steps are bash; absent here")
-@pytest.mark.parametrize("file", [OURS, ACTION], ids=["ours", "action"])
+@pytest.mark.parametrize("file", [LAB_WORKFLOW, ACTION], ids=["ours", "action"])
 def test_every_step_is_valid_shell(file):
     for script in scripts(file):
         done = subprocess.run(

@@ -11,8 +11,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_WRONG_OUTPUT, call
 from streamlab.lab.gate.repository import write_entry_points
-from tests.examples_folder import EXAMPLES
-from tests.lab.packages import install
+from tests.examples_folder import EXAMPLES, install
 from tests.processes import run_python
 
 

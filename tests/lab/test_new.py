@@ -8,7 +8,7 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.gate.projects import find_projects
 from streamlab.lab.gate.repository import write_entry_points
 from streamlab.lab.host.git import git
-from tests.lab.packages import install
+from tests.examples_folder import install
 from tests.processes import run_python
 
 FULL = pytest.mark.full

@@ -2,11 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from streamlab.reports.figures.brackets import bracket_panel, bracket_range
+from streamlab.reports.figures.level_latency import level_panel, level_range
+from streamlab.reports.figures.throughput import shared_scale, throughput_panel
 from streamlab.reports.page import write_report
 from streamlab.reports.palette import engine_colours
 from streamlab.reports.searches import read_searches
@@ -71,6 +74,28 @@ def test_no_label_touches_the_line_of_a_ceiling(make_run, a_search):
     boxes = [label.get_bbox_patch().get_window_extent() for label in labels]
     ends = [y for line in lines for y in axes.transData.transform(line.get_xydata())[:, 1]]
     assert not any(box.y0 <= y <= box.y1 for box in boxes for y in ends)
+
+
+@pytest.mark.parametrize("variant", ["dgs", "thread per instance", "a " * 30 + "long variant"])
+def test_names_of_lines_end_within_the_figure(make_run, trial, a_search, variant):
+    rows, meta = a_search()
+    run = read_run(make_run([*rows, trial()], meta=meta))
+    cells = summarise(run.rows)
+    (search,) = read_searches(run, cells)
+    search = replace(search, place=replace(search.place, variant=variant))
+    rated = [replace(cell, variant=variant) for cell in cells if cell.throughput_eps]
+    colours = engine_colours(["multicore"])
+    limits, scale = level_range([search]), shared_scale(rated)
+    assert limits is not None and scale is not None
+    for panel in (
+        level_panel("event_window", [search], colours, limits),
+        throughput_panel("event_window", rated, colours, scale),
+    ):
+        figure = panel.axes.figure
+        FigureCanvasAgg(figure).draw()
+        names = [text for text in panel.axes.texts if search.place.engine_label in text.get_text()]
+        assert names
+        assert all(name.get_window_extent().x1 <= figure.bbox.x1 for name in names)
 
 
 def test_confirmations_of_another_rate_are_not_those_of_the_bracket(make_run, searched, a_search):

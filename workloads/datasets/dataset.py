@@ -117,7 +117,7 @@ class Dataset:
     def flushed(self, program: object) -> "Dataset":
         """Return the dataset as its end leaves it to a program (`flush_end`).
 
-        A truncated dataset stays as it is: its input goes on after the cut, so no window is flushed. Arrival times
+        A truncated dataset stays as it is: its input continues after the cut, so no window is flushed. Arrival times
         know no cut.
         """
         if arrival_tick_ns(program) is not None:

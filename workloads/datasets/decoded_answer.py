@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.integrity import dictionary_texts
 from streamlab.workloads.datasets.tables.table_reader import KEYS
-from streamlab.workloads.datasets.times.units import PER_SECOND
+from streamlab.workloads.datasets.times.duration import PER_SECOND
 from streamlab.workloads.model import Columns, Workload
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,1 +1,1 @@
-"""Declares workloads in a few lines (`window_forms`, `row_forms`), and describes what they compute (`declaration`)."""
+"""Declares workloads in a few lines (`window_forms`, `row_forms`), and describes their computation (`declaration`)."""

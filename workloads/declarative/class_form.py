@@ -37,7 +37,7 @@ _STARTED = "started_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassForm:
-    """What a class declares.
+    """Holds the declaration of a class.
 
     Attributes:
         state: fields of the state, as for `numpy.dtype`.
@@ -89,7 +89,7 @@ class ClassForm:
 
 
 def read_class(cls: type, columns: InputColumns) -> ClassForm:
-    """Return what a class declares.
+    """Return the declaration of a class.
 
     Raises:
         ModelError: it has no `add` or `result`, or one of its parts cannot be compiled.
@@ -137,7 +137,7 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
 
 
 def _members(cls: type) -> dict[str, object]:
-    """Return the attributes of a class, with those that it inherits."""
+    """Return the attributes of a class, inherited ones included."""
     bases = (base for base in reversed(cls.__mro__) if base is not object)
     return {name: value for base in bases for name, value in vars(base).items()}
 

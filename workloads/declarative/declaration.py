@@ -1,8 +1,8 @@
-"""Defines what a declared workload computes, without its functions.
+"""Describes the computation of a declared workload, without its functions.
 
 Every declared workload has a `Declaration` (`Workload.declaration`). The functions of its program are
 generated from it, or are the user's (`user_functions`). If no step has functions of the user, the
-declaration says everything, so that it can be translated to another language, such as SQL.
+declaration is complete, and can be translated to another language, such as SQL.
 """
 
 import re
@@ -21,19 +21,19 @@ TUMBLING, SLIDING, SESSION, COUNT = "tumbling", "sliding", "session", "count"
 INNER, OUTER, ASOF = "inner", "left", "asof"
 LEFT, RIGHT = "left", "right"
 MATCHED = "matched"
-"""The output column that says whether a row of OUTER and ASOF joins has a partner."""
+"""Output column of OUTER and ASOF joins: whether a row has a partner."""
 NO_TEXT = -1
 """The number of a missing text."""
 
 LATE_BY = "late_by"
-"""The column of a table with late="keep": how much earlier a row is than the latest before it, as read."""
+"""Column of a table with late="keep": how far a row's time is before the latest time read so far."""
 
 ROW = "row"
 """The kind of the rows of a declared workload's input."""
 
 
 class Function(Enum):
-    """The functions of a window's rows that have a name."""
+    """The functions of a window's rows that users select by name."""
 
     COUNT = "count"
     SUM = "sum"
@@ -49,13 +49,13 @@ class Aggregate:
     """A named function of the rows of a window.
 
     Attributes:
-        function: which one.
-        of: an expression over the columns of a row, or one column; "" for `count`.
-        exact: of `sum` and `mean` of floats: the result does not depend on the order of the rows.
-        most: of `distinct`: the largest number of different values in a window.
-        percent: of `percentile`: above 0, at most 100.
-        error: of `percentile`: the largest relative error.
-        low, high: of `percentile`: the range of values. From 0 to `low` the error is at most `low / 2`;
+        function: the function.
+        of: its argument, a column or an expression over the columns of a row; "" for `count`.
+        exact: for `sum` and `mean` of floats: whether the result is independent of the order of the rows.
+        most: for `distinct`: the largest number of different values in a window.
+        percent: for `percentile`: above 0, at most 100.
+        error: for `percentile`: the largest relative error.
+        low, high: for `percentile`: the range of values. From 0 to `low` the error is at most `low / 2`;
             values below 0 and above `high` count as -inf and inf.
     """
 
@@ -74,8 +74,8 @@ class Column:
     """A column of an input or output.
 
     Attributes:
-        dtype: of its values.
-        dictionary: the dictionary of the dataset whose ids it holds; None: values are what they are.
+        dtype: type of its values.
+        dictionary: the dictionary of the dataset whose ids it holds; None: plain values.
         is_time: whether it holds event times, in the unit of the dataset.
     """
 
@@ -102,11 +102,11 @@ class WindowStep:
 
     Attributes:
         kind: TUMBLING, SLIDING, SESSION or COUNT.
-        size: in units of event time; of SESSION: the longest pause in a session; of COUNT: rows.
-        advance: of SLIDING; of the others equal to `size`.
+        size: in units of event time; for SESSION the longest pause in a session, for COUNT a number of rows.
+        advance: for SLIDING in units of event time; for other kinds equal to `size`.
         result: the named functions, by output column; None: the user's functions compute the result.
-        closes_after: a row counts if the latest row read before it is less than this past the window's end; None: all
-            rows count.
+        closes_after: a row counts if the latest time read before it is less than this after the window's end; None:
+            all rows count.
         time: EVENT or ARRIVAL.
     """
 
@@ -144,7 +144,7 @@ class TopStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeduplicateStep:
-    """Rows without those whose key left at most `within` before; None: at any time before."""
+    """Rows whose key did not leave within the last `within` units of event time; None: never before."""
 
     within: int | None
     columns: tuple[str, ...]
@@ -152,7 +152,7 @@ class DeduplicateStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertStep:
-    """The first row of each key at which a condition has held for `lasting`; again after it was false."""
+    """The first row of each key at which a condition has held for `lasting`; repeats after it was false."""
 
     condition: str
     lasting: int
@@ -164,7 +164,7 @@ class SelectStep:
     """Rows with other columns: expressions by output column.
 
     Attributes:
-        too_late_for: only rows that came too late for all of these windows leave; None: all rows.
+        too_late_for: windows; only rows that are too late for all of them leave. None: all rows leave.
     """
 
     columns: Mapping[str, str]
@@ -180,9 +180,9 @@ class JoinStep:
         keys: the columns of both tables that are equal.
         columns: the other columns that it reads, by kind.
         values: expressions over `left.COLUMN` and `right.COLUMN`, by output column after `ts` and the keys.
-        before, after: a partner's time is at least the left row's minus `before`, and at most plus `after`; of ASOF
-            `after` is 0. None: any time before.
-        every: of OUTER: the step of time in which rows leave.
+        before, after: a partner's time is in [t - before, t + after], where t is the left row's time; `after` is 0 for
+            ASOF. `before` None: any time up to t + after.
+        every: for OUTER: the step of time in which rows leave.
     """
 
     how: str
@@ -220,7 +220,7 @@ class JoinStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlatMapStep:
-    """At most `most` rows for each row, made by a function of the user."""
+    """Up to `most` rows for each row, from a function of the user."""
 
     most: int
 
@@ -230,11 +230,11 @@ Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep | JoinSte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Which rows of equal time come in the order that one worker gives.
+    """Defines which output rows of equal time have the same order with any number of workers.
 
     Attributes:
-        keys: those with equal values of these columns; none: all.
-        lost: none, or those of a column that is gone.
+        keys: rows with equal values of these columns have it; empty: all rows.
+        lost: True: no rows have it, or only rows with equal values of a column that the output lacks.
     """
 
     keys: tuple[str, ...] = ()
@@ -246,15 +246,15 @@ class Declaration:
     """One step of a declared workload, and the steps before it.
 
     Attributes:
-        step: what it computes.
-        keys: the columns of the input whose values are computed separately; none: all rows together.
+        step: the computation.
+        keys: the columns of the input by which it computes separately; empty: all rows together.
         where: an expression that rows must satisfy; None: all rows, or a function of the user.
         reads: the columns of the input that it reads, without `ts`.
         output: its output, the first column `ts`.
         user_functions: whether functions of the user compute the result or choose the rows.
-        unit: of event time.
+        unit: unit of event time.
         flushes: whether the end of the input closes open windows.
-        before: the declaration that makes its input; None: the input is a table or generated.
+        before: the declaration of the previous step; None: the input is a table or generated.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Makes the workload of a declared step: its program is that of the steps before, and one operator or stage more."""
+"""Makes the workload of a declared step: the program of the previous steps, and one more operator or stage."""
 
 from dataclasses import dataclass
 
-from streamlab.workloads.datasets.times.units import PER_SECOND
+from streamlab.workloads.datasets.times.duration import PER_SECOND
 from streamlab.workloads.declarative import row_stages, windows
 from streamlab.workloads.declarative.declaration import (
     ARRIVAL,
@@ -40,7 +40,7 @@ class DeclaredStep:
         columns: of the input.
         before: the workload that makes the input; None: a table or function.
         place: of the declaration, for messages.
-        at_end: what the end of the input does to open windows: `Query.at_end`.
+        at_end: effect of the input's end on open windows: `Query.at_end`.
     """
 
     columns: InputColumns
@@ -101,7 +101,7 @@ class DeclaredStep:
         return self._workload(Pipeline(name=self.name, record=ROW, event=event, stages=stages))
 
     def _check_sessions(self, part: Declaration) -> None:
-        """Check that of two steps on windows of time none is sessions, since their outputs leave early."""
+        """Check that neither of two steps on windows of time is on sessions, since outputs of sessions leave early."""
         this = self.declaration
         if not this.on_rows and not part.on_rows and (_is_session(this) or _is_session(part)):
             raise ModelError(

@@ -1,7 +1,7 @@
 """Reads expressions over the columns of a row, such as `duration / 60` or `speed > 80 and lane == 2`.
 
 The language is small, so that it can be translated: names of columns, numbers, texts to compare with, True, False,
-`+ - * /`, comparisons, `in`, `and`, `or`, `not` and parentheses. They mean what they mean in Python, except that
+`+ - * /`, comparisons, `in`, `and`, `or`, `not` and parentheses. Their meaning is as in Python, except that
 every engine agrees on the values:
 
 - Whole numbers have 64 bits; one beyond them is refused.

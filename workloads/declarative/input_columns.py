@@ -36,7 +36,7 @@ SAMPLE_ROWS = 10_000
 _SMALL_EVENTS = 64
 TEXT_ID = np.dtype(np.int32)
 _OTHER_USES = RESERVED | {"tag"}
-FIELD_NAMES = "names of fields are those of Python, without keywords and without _ in front"
+FIELD_NAMES = "names of fields are names of Python, without keywords and without _ in front"
 _GUESSES = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.bool_))
 
 
@@ -47,7 +47,7 @@ def is_field_name(name: object) -> bool:
     """Return whether generated code can read a field of this name, and named tuples can have it."""
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         return False
-    # Python normalizes names in code, but not those of fields.
+    # Python normalizes names in code, but not names of fields.
     return not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 

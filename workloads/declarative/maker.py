@@ -63,7 +63,7 @@ READ_LATE = ("window", "select", "late_rows")
 """The forms that take a table with late="keep", or its windows."""
 
 _FRAMES = 2
-"""Frames between a public function and its caller's: the function's own and that of its decorator."""
+"""Frames between a public function and its caller: the frames of the function and of its decorator."""
 
 
 def check_count(value: object, place: str, argument: str) -> None:
@@ -101,7 +101,7 @@ class Maker:
         file: the file of the declaration; None: there is none.
         name: of the workload, as the user gave it.
         place: of the declaration, for messages.
-        at_end: what the end of the input does to open windows: `Query.at_end`.
+        at_end: effect of the input's end on open windows: `Query.at_end`.
     """
 
     columns: InputColumns
@@ -317,7 +317,7 @@ class Maker:
         return Key(columns=tuple(columns))
 
     def read_filter(self, where: Where | None) -> Filter:
-        """Return which rows count: those of an expression, or of a function of a row."""
+        """Return the condition on rows, as an expression or a function of a row."""
         if where is None:
             return Filter(function=None, expression=None)
         place = f"{self.place}: where"

@@ -1,6 +1,6 @@
 """Derives the types of the columns that a user's `result` returns, or that the function of a flat map yields.
 
-The type of an expression follows from those of the fields that it reads. Where that is not clear, as for
+The type of an expression follows from the types of the fields that it reads. Where that is not clear, as for
 the call of another function, the function is called with a few values.
 """
 

@@ -146,7 +146,7 @@ def select(
 ) -> Workload:
     """Declare rows with chosen columns, by name or as expressions: {"minutes": "duration / 60"}.
 
-    The other arguments are those of `window`.
+    The other arguments are as in `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
@@ -202,7 +202,7 @@ def late_rows(of: Workload, *, name: str | None = None) -> Workload:
 
     Args:
         of: a `window` of a table with late="keep".
-        name: of the workload; None: that of `of`, and `_late_rows`.
+        name: name of the workload; None: the name of `of` and `_late_rows`.
 
     Raises:
         ModelError: `of` takes no late rows.
@@ -257,7 +257,7 @@ def flat_map(
     """Declare the rows that a function yields for each row, at their row's time.
 
     The function yields a dictionary for each row, as in `yield {"place": ride.station, "change": -1}`. A text
-    comes from a column as it is; those of several columns may become one column. Functions make no texts.
+    comes from a column unchanged; texts of several columns may become one column. Functions make no texts.
 
     Args:
         function: a function of a row.

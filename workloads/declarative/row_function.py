@@ -20,7 +20,7 @@ from streamlab.workloads.model.errors import ModelError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFunction:
-    """What a function that yields rows declares.
+    """Holds the declaration of a function that yields rows.
 
     Attributes:
         give: `give(t, out)`, which emits the rows.
@@ -35,7 +35,7 @@ class RowFunction:
 
 
 def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction:
-    """Return what a function of a row that yields at most `most` rows declares.
+    """Return the declaration of a function of a row that yields at most `most` rows.
 
     Raises:
         ModelError: it yields no rows, or one of its parts cannot be compiled.

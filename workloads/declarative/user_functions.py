@@ -1,4 +1,4 @@
-"""Reads the source of a user's functions: the columns that they read, and what they return.
+"""Reads the source of a user's functions: the columns that they read, and their results.
 
 A `result` function returns a dictionary, and a function of a flat map yields some, which compiled code cannot. They are
 therefore compiled again with `out.emit(...)` in place of `return {...}` and `yield {...}`, at the same lines of the

@@ -167,7 +167,7 @@ def session(
     """Declare sessions: rows of a key of which none comes more than `pause` after the one before.
 
     The output has the columns `first` and `last`, the times of its first and last row. Its own time is the
-    first multiple of `pause` at which the session is over. The arguments are those of `window`.
+    first multiple of `pause` at which the session is over. The arguments are as in `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
@@ -204,7 +204,7 @@ def count_window(
 ) -> Workload | Decorator:
     """Declare windows of `rows` rows of a key. An output has the time of its last row.
 
-    The arguments are those of `window`.
+    The arguments are as in `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.

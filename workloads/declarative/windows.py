@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from streamlab.workloads.datasets.tables import Table
-from streamlab.workloads.datasets.times.units import PER_SECOND
+from streamlab.workloads.datasets.times.duration import PER_SECOND
 from streamlab.workloads.declarative.aggregates import AggregateCode
 from streamlab.workloads.declarative.class_form import ClassForm
 from streamlab.workloads.declarative.declaration import (

@@ -66,7 +66,7 @@ FEWER = 8
 """`check_also` tests one input for so many histories of the other laws."""
 
 Progress = Callable[[str, int, int], None]
-"""Receives the law under test, the number of histories tested so far, and that of all laws."""
+"""Receives the law under test, the number of histories tested for it so far, and for all laws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +165,7 @@ def _check_dataflow(flow: Dataflow, tests: "_Tests") -> ConsistencyReport:
     skipped: list[str] = []
     for index, (vertex, laws) in enumerate(zip(flow.vertices, vertex_laws, strict=True)):
         if not failed.isdisjoint(vertex.inputs):
-            # Its input would not be that of a correct graph.
+            # Its input would not be the input of a correct graph.
             failed.add(index)
             skipped.append(f"laws of {vertex.name}: it reads a vertex that breaks its laws")
         # Only the first failure is informative; it makes the others fail too.

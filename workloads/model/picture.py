@@ -1,4 +1,4 @@
-"""Renders pictures of boxes and arrows as text, and as SVG with matplotlib; boxes are below those that they read."""
+"""Renders pictures of boxes and arrows as text, and as SVG with matplotlib; a box is below the boxes that it reads."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

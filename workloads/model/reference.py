@@ -47,9 +47,9 @@ def answer_of(program: Program, data: Input) -> Columns:
 
 
 def totals_of(query: Query, data: Input) -> Columns:
-    """Return what a query of one operator gives if a single window has all tuples: one row per key, of time 1.
+    """Return the answer of a query of one operator if a single window has all tuples: one row per key, at time 1.
 
-    Whatever the times of the tuples are, the results of all windows add up to it.
+    The results of all windows add up to this answer, for any times of the tuples.
 
     Raises:
         ModelError: The query raised.
@@ -76,7 +76,7 @@ MOST_UPDATES = 100_000
 
 
 def outputs_at_end(program: Program, data: Input) -> int | None:
-    """Return the number of records that a flush of the input's end emits: those of windows that are open.
+    """Return the number of records of the windows that are still open when the input ends, if its end flushes them.
 
     Returns None for programs that are not queries, for arrival times, for cut inputs, which have not ended, and if
     the open windows depend on more than MOST_UPDATES updates. Multi windows depend on the tuples of their reach,

@@ -124,7 +124,7 @@ class OutputType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """Holds what a workload has for given query parameters: program, output type, oracle, limits and declaration."""
+    """Holds the program, output type, oracle, limits and declaration of a workload with bound query parameters."""
 
     program: Program
     output: OutputType

@@ -1,15 +1,23 @@
 """Implements the communication optimizer of the DGS paper, appendix B."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.model.dgs.dependence import DependenceGraph
 from streamlab.workloads.model.dgs.optimizer import grow
 from streamlab.workloads.model.dgs.placement import MAX_SHAPES
-from streamlab.workloads.model.dgs.plan import ImplTag, Plan, Tree
+from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode, Tree
 from streamlab.workloads.model.dgs.stream_profile import within_keys
 from streamlab.workloads.optimizers.by_stream import by_stream
 from streamlab.workloads.optimizers.request import Choice, PlanRequest
+
+INNER_NODES = (
+    "form = 'as-published' runs inner nodes on these workers; "
+    "in form 'own' the last worker below to arrive runs them"
+)
 
 
 def appendix_b(request: PlanRequest) -> Choice:
@@ -17,9 +25,9 @@ def appendix_b(request: PlanRequest) -> Choice:
 
     The optimizer works on each key's dependence graph. It removes the implementation tag with the
     lowest rate until the rest falls apart. The removed tags become the inner node above the parts,
-    which it then splits in the same way. A leaf runs on the node (a worker) where its heaviest tag
-    arrives. Inner nodes have no thread of their own, so the paper's placement of them does not
-    apply. Keys are independent: a forest replaces the paper's root without tags.
+    which it then splits in the same way. Each tree node runs on the node (a worker) where its heaviest
+    tag arrives, and without tags on the worker of its first child. Inner nodes have a thread in form
+    `as-published` only. Keys are independent: a forest replaces the paper's root without tags.
 
     Keys whose tags have the same order of rates share a tree. If that gives more than `MAX_SHAPES`
     trees, all keys share the tree of the summed rates.
@@ -35,10 +43,12 @@ def appendix_b(request: PlanRequest) -> Choice:
         shapes, shape_of = _by_rank(rates.sum(axis=0, keepdims=True))
         shape_of = np.zeros(len(rates), dtype=np.intp)
     worker_of = {tag: nodes[tag.stream] for tag in tags}
-    trees = []
+    trees: list[Tree] = []
     for index, ranks in enumerate(shapes.tolist()):
-        graph = DependenceGraph.of(request.program, dict(zip(tags, ranks, strict=True)))
+        rank_of = dict(zip(tags, ranks, strict=True))
+        graph = DependenceGraph.of(request.program, rank_of)
         root = grow(request.program, graph, worker_of, graph.split_by_tag)
+        root = _place_inner(root, rank_of, worker_of)
         trees.append(Tree(root=root, keys=np.flatnonzero(shape_of == index).astype(np.int32)))
     return Choice(
         plan=Plan(
@@ -47,8 +57,22 @@ def appendix_b(request: PlanRequest) -> Choice:
             streams=tuple(stream.name for stream in streams),
             workers=workers,
             trees=tuple(trees),
-        )
+        ),
+        reasons=(INNER_NODES,) if any(tree.root.children for tree in trees) else (),
     )
+
+
+def _place_inner(
+    node: PlanNode, rank_of: Mapping[ImplTag, int], worker_of: Mapping[ImplTag, int]
+) -> PlanNode:
+    """Place the inner nodes of a tree, whose leaves have workers."""
+    if not node.children:
+        return node
+    children = tuple(_place_inner(child, rank_of, worker_of) for child in node.children)
+    worker = children[0].worker
+    if node.tags:
+        worker = worker_of[max(node.tags, key=rank_of.__getitem__)]
+    return replace(node, children=children, worker=worker)
 
 
 def _by_rank(

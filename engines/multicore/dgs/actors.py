@@ -1,8 +1,8 @@
 """Builds the core's structures for a synchronization plan in the published form: actors, and the routes to them.
 
 Each node of each tree is an actor with a mailbox, and so is each group of keys of an `across`.
-A leaf's actor belongs to the leaf's worker. An inner node's belongs to the worker of the first leaf below its
-second child, so that the inner nodes of a tree spread over the workers.
+A node's actor belongs to the node's worker. If the plan names none for an inner node, it is the worker of the first
+leaf below its second child, so that the inner nodes of a tree spread over the workers.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,6 @@ from streamlab.engines.multicore.run.core_run import stream_times
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.workloads.model import Across, Input
 from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode, Tree
-from streamlab.workloads.optimizers.cost import plan_workers
 
 PRODUCER = -1
 """The place of a producer among the parents of an actor."""
@@ -74,7 +73,7 @@ class _Mailbox:
 
 
 class ActorWiring:
-    """Builds the plan of a run on its core. `plan` is the plan, `workers_used` the number of workers with leaves."""
+    """Builds the plan of a run on its core. `plan` is the plan, `workers_used` the number of workers with actors."""
 
     def __init__(
         self, core: _core.MessageRun, data: Input, kernels: Kernels, load: OfferedLoad | None
@@ -100,7 +99,7 @@ class ActorWiring:
             EngineError: a function of the program does not compile, or `init` raises.
         """
         self.plan, self._program = plan, plan.program
-        self.workers_used = plan_workers(plan)
+        self.workers_used = len({_worker(node) for tree in plan.trees for node in tree.root.walk()})
         self._dependent = plan.program.dependent_kinds()
         streams, keys = self._data.streams, plan.alphabet.keys
         self._tags = len(plan.program.kinds) * keys
@@ -262,7 +261,7 @@ class ActorWiring:
 
 def _worker(node: PlanNode) -> int:
     """Return the worker of a node's actor."""
-    if not node.children:
+    if node.worker >= 0:
         return node.worker
     node = node.children[1]
     while node.children:

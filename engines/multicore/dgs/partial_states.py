@@ -33,9 +33,9 @@ _FORK = ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _POINTER, _POINTER, _POINTER
 _JOIN = ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _POINTER)
 
 EVENTS_A_STATE = 256
-"""Least mean number of bulk events in a partial state: below it, dealing events costs less."""
+"""Least mean number of bulk events in a partial state: below it, distributing events costs less."""
 ROWS_A_PIECE = 1 << 20
-"""Rows that a task deals at once, for the estimate: a row group of a dataset."""
+"""Rows that a task distributes at once, for the estimate: a row group of a dataset."""
 _EVENTS_A_CALL = 4096
 KEY, WORD = "state key", "state {}"
 """Columns of partial states; `ts` has the number of separators before it, in the total order of all keys."""
@@ -123,20 +123,20 @@ class PartialStates(WorkSplit):
         self._initial.view(np.uint8)[0, : len(initial)] = np.frombuffer(initial, dtype=np.uint8)
         self._seed = self._fork_leaf(self._initial.ctypes.data)
 
-    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+    def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         """Return partial states of bulk events; all shares get all separators."""
         if src in self.shared:
             return [rows] * self.shares
         keys, numbers, states = self._partials(src, rows, self._merge(shared))
-        dealt = []
+        shares = []
         for share in range(self.shares):
             own = np.flatnonzero(keys % self.shares == share)
             words = {WORD.format(word): states[own, word] for word in range(states.shape[1])}
             payload = {KEY: keys[own], **words}
-            dealt.append(
+            shares.append(
                 Stream(name=rows.name, kinds=rows.kinds[:1], ts=numbers[own], payload=payload)
             )
-        return dealt
+        return shares
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         """Join the partial states and process the separators of the share's keys, in the total order."""

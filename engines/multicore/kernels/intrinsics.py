@@ -40,7 +40,7 @@ class Code:
     """Builds the code of one call."""
 
     context: Any  # Numba's target context
-    builder: Any  # LLVM's builder
+    builder: ir.IRBuilder
     kinds: tuple[Any, ...]  # Numba types of the arguments
     result: Any  # Numba type of the result
 

@@ -5,19 +5,23 @@ stage, queues with one tuple per key.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus import map_stage
-from streamlab.engines.multicore.oplus.elastic.controller import make_controller
+from streamlab.engines.multicore.oplus.elastic.controller import Settings, make_controller
+from streamlab.engines.multicore.oplus.elastic.decision import Controller, StartController
 from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switch
-from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.multicore.oplus.elastic.mapping import (
+    IntArray,
+    balanced_mapping,
+    checked_mapping,
+)
 from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
 from streamlab.engines.multicore.oplus.kernels import (
     OperatorKernels,
@@ -35,8 +39,6 @@ from streamlab.engines.multicore.run.results import elasticity
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.protocol import Measured, Task
 from streamlab.workloads.model import Input, Query, Stream
-
-IntArray = npt.NDArray[np.int64]
 
 
 class OplusRun(CoreRun):
@@ -82,7 +84,11 @@ class OplusRun(CoreRun):
         self._kernels = [
             OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
         ]
+        made = None if controller is None else make_controller(controller)
         self._mappings = [balanced_mapping(each.buckets, instances) for each in self._operators]
+        if made is not None and isinstance(made[0], StartController):
+            table = made[0].map_start(self._operator.buckets, instances)
+            self._mappings[0] = checked_mapping(table, self._operator.buckets, instances)
         # With a map stage, the aggregate reads the mapped tuples.
         self._aggregate, self._aggregate_kernels = self._operator, self._kernels[0]
         if maps:
@@ -114,7 +120,7 @@ class OplusRun(CoreRun):
                 self._core.map(mapping.astype(np.int32).tolist(), index)
             self._core.start()
         self._vector_bits = self._kernels[0].match_vector_bits()
-        self._loop = None if controller is None else self._make_loop(controller, most)
+        self._loop = None if made is None else self._make_loop(*made, most)
 
     def run(self) -> Measured:
         """Process the complete input; a failure raises EngineCrashError."""
@@ -246,8 +252,7 @@ class OplusRun(CoreRun):
             add=self._core.add_mapped_stream,
         )
 
-    def _make_loop(self, options: Mapping[str, object], most: int) -> ElasticLoop:
-        controller, settings = make_controller(options)
+    def _make_loop(self, controller: Controller, settings: Settings, most: int) -> ElasticLoop:
         return ElasticLoop(
             self,
             controller,

@@ -1,12 +1,13 @@
 """Implements stored tuples in compiled code: `w[i].tuples`, the deque of a window instance.
 
-The C++ struct behind it is in core/oplus/stored_tuples.h: a column for the time, each scalar field of the operator and
-the input. Reading returns the named tuple that kernels build from a stream's row.
+The C++ struct behind it is in core/oplus/stored_tuples.h: columns for the time, for each scalar field of the operator,
+and for the input. Reading returns the named tuple that kernels build from a stream's row.
 The core makes room for one more tuple before it calls f_U. An f_U that appends more to one deque raises if there is no
 room, and never writes out of bounds.
 """
 
 import operator as python
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,12 +81,12 @@ class DequeType(types.IterableType):
         super().__init__(name=f"StoredTuples({record}, {self.tuple_type})")
 
     @property
-    def key(self) -> Any:
+    def key(self) -> tuple[str, types.Type]:
         """Identity of the type in Numba."""
         return str(self.record), self.tuple_type
 
     @property
-    def iterator_type(self) -> Any:
+    def iterator_type(self) -> "_DequeIterator":
         """Numba type of an iterator over the tuples."""
         return _DequeIterator(self)
 
@@ -96,7 +97,7 @@ class _DequeIterator(_SimpleIterator):  # type: ignore[misc]  # Numba's gap
         super().__init__(f"iter({deque.name})", deque.tuple_type)
 
     @property
-    def key(self) -> Any:
+    def key(self) -> DequeType:
         return self.deque
 
 
@@ -109,7 +110,7 @@ class StoringRecord(types.Record):
         self.deque = deque
 
     @property
-    def key(self) -> Any:
+    def key(self) -> Any:  # Numba's base class declares a text, and accepts any value
         """Identity of the type in Numba."""
         return super().key, self.deque
 
@@ -121,13 +122,13 @@ register_model(StoringRecord)(models.RecordModel)
 class _DequeModel(models.PrimitiveModel):
     """Represents the deque as a pointer to the C++ struct."""
 
-    def __init__(self, dmm: Any, fe_type: Any) -> None:
+    def __init__(self, dmm: Any, fe_type: DequeType) -> None:
         super().__init__(dmm, fe_type, WORD.as_pointer())  # type: ignore[no-untyped-call]  # Numba's gap
 
 
 @register_model(_DequeIterator)
 class _DequeIteratorModel(models.StructModel):
-    def __init__(self, dmm: Any, fe_type: Any) -> None:
+    def __init__(self, dmm: Any, fe_type: _DequeIterator) -> None:
         members = [
             ("memory", types.voidptr),
             ("room", types.int64),
@@ -145,19 +146,21 @@ class _TuplesOfRecord(AttributeTemplate):
         return record.deque
 
 
-def _deque_in(builder: Any, window: Any) -> Any:
+def _deque_in(builder: ir.IRBuilder, window: ir.Value) -> ir.Value:
     """Return the address of the deque of the window instance at an address."""
     at = builder.gep(builder.bitcast(window, BYTES), [WORD(_core.STORED_TUPLES_AT)])
     return builder.bitcast(at, WORD.as_pointer())
 
 
 @imputils.lower_getattr(StoringRecord, "tuples")  # type: ignore[untyped-decorator]  # Numba's gap
-def _tuples_of_record(context: Any, builder: Any, typ: Any, value: Any) -> Any:
+def _tuples_of_record(
+    context: Any, builder: ir.IRBuilder, typ: StoringRecord, value: ir.Value
+) -> ir.Value:
     return _deque_in(builder, value)
 
 
 @intrinsic(lambda address, like: named_type(like)(types.voidptr, like))
-def deque_at(code: Code, address: Any, like: Any) -> Any:
+def deque_at(code: Code, address: ir.Value, like: ir.Value) -> ir.Value:
     """`deque_at(address, DEQUE)`: the deque of the window instance at `address`."""
     return _deque_in(code.builder, address)
 
@@ -166,24 +169,24 @@ def deque_at(code: Code, address: Any, like: Any) -> Any:
 class _Columns:
     """Builds code that reads and writes the columns of a deque."""
 
-    context: Any
-    builder: Any
+    context: Any  # Numba's target context
+    builder: ir.IRBuilder
     kind: DequeType
-    memory: Any
-    room: Any  # number of items of a column
+    memory: ir.Value
+    room: ir.Value  # number of items of a column
 
-    def place(self, name: str, field: Any, index: Any) -> Any:
+    def place(self, name: str, field: types.Type, index: ir.Value) -> ir.Value:
         """Return the address of item `index` of the column of a field of Numba type `field`."""
         before = self.kind.record.fields[name][1]  # type: ignore[index]
         column = self.builder.gep(self.memory, [self.builder.mul(self.room, WORD(before))])
         items = self.builder.bitcast(column, self.context.get_data_type(field).as_pointer())
         return self.builder.gep(items, [index])
 
-    def read(self, index: Any) -> Any:
+    def read(self, index: ir.Value) -> ir.Value:
         """Return the named tuple of the stored tuple at `index`."""
         managers = self.context.data_model_manager
 
-        def load(name: str, field: Any) -> Any:
+        def load(name: str, field: types.Type) -> ir.Value:
             value = self.builder.load(self.place(name, field, index))
             return managers[field].from_data(self.builder, value)
 
@@ -193,44 +196,44 @@ class _Columns:
         return self.context.make_tuple(self.builder, self.kind.tuple_type, fields)
 
 
-def _times(code: Code, deque: Any, last: int, first: int) -> Any:
+def _times(code: Code, deque: ir.Value, last: int, first: int) -> ir.Value:
     """Return the distance of two of the deque's pointers into the column of times, in tuples."""
     away = code.builder.sub(code.word(deque, last), code.word(deque, first))
     return code.builder.ashr(away, WORD(3), flags=["exact"])
 
 
-def _columns(code: Code, kind: DequeType, deque: Any) -> _Columns:
+def _columns(code: Code, kind: DequeType, deque: ir.Value) -> _Columns:
     memory = code.pointer(deque, STORED.memory)
     room = _times(code, deque, STORED.limit, STORED.memory)
     return _Columns(code.context, code.builder, kind, memory, room)
 
 
 @intrinsic(lambda deque: types.int64(deque))
-def _count(code: Code, deque: Any) -> Any:
+def _count(code: Code, deque: ir.Value) -> ir.Value:
     return _times(code, deque, STORED.last, STORED.first)
 
 
 @intrinsic(lambda deque: types.boolean(deque))
-def _some(code: Code, deque: Any) -> Any:
+def _some(code: Code, deque: ir.Value) -> ir.Value:
     first, last = code.word(deque, STORED.first), code.word(deque, STORED.last)
     return code.builder.icmp_signed("!=", first, last)
 
 
 @intrinsic(lambda deque, index: deque.tuple_type(deque, types.int64))
-def _item(code: Code, deque: Any, index: Any) -> Any:
+def _item(code: Code, deque: ir.Value, index: ir.Value) -> ir.Value:
     first = _times(code, deque, STORED.first, STORED.memory)
     return _columns(code, code.kinds[0], deque).read(code.builder.add(first, index))
 
 
 @intrinsic(lambda deque: types.boolean(deque))
-def has_room(code: Code, deque: Any) -> Any:
+def has_room(code: Code, deque: ir.Value) -> ir.Value:
     """`has_room(deque)`: whether there is room for one more tuple."""
     last, limit = code.word(deque, STORED.last), code.word(deque, STORED.limit)
     return code.builder.icmp_signed("!=", last, limit)
 
 
 @intrinsic(lambda deque, item: types.void(deque, deque.tuple_type))
-def _append(code: Code, deque: Any, item: Any) -> None:
+def _append(code: Code, deque: ir.Value, item: ir.Value) -> None:
     builder, kind = code.builder, code.kinds[0]
     columns = _columns(code, kind, deque)
     index = _times(code, deque, STORED.last, STORED.memory)
@@ -246,17 +249,17 @@ def _append(code: Code, deque: Any, item: Any) -> None:
 
 
 @intrinsic(lambda deque: types.void(deque))
-def _drop_first(code: Code, deque: Any) -> None:
+def _drop_first(code: Code, deque: ir.Value) -> None:
     _step(code, deque, STORED.first)
 
 
-def _step(code: Code, deque: Any, pointer: int) -> None:
+def _step(code: Code, deque: ir.Value, pointer: int) -> None:
     """Move one of the deque's pointers to the next tuple."""
     code.add(code.element(deque, pointer, WORD), WORD(8))
 
 
 @intrinsic(lambda deque, matches, t: types.boolean(deque, matches, t))
-def _any_matches(code: Code, deque: Any, matches: Any, t: Any) -> Any:
+def _any_matches(code: Code, deque: ir.Value, matches: ir.Value, t: ir.Value) -> ir.Value:
     """Compare a tuple with each stored one in a loop that LLVM turns into vectors, the last one masked."""
     context, builder = code.context, code.builder
     kind, function, _ = code.kinds
@@ -279,7 +282,7 @@ def _any_matches(code: Code, deque: Any, matches: Any, t: Any) -> Any:
     return builder.load(some)
 
 
-def _vector_hints(module: Any) -> Any:
+def _vector_hints(module: ir.Module) -> ir.values.MDValue:
     """Return the metadata of a loop over a few dozen items, whose remainder would take longer than its vectors.
 
     Without masked loads, before AVX2, LLVM would test each lane of the last vector, so it gets no hints.
@@ -341,7 +344,9 @@ def _popleft(deque: Any) -> Any:
 
 
 @imputils.lower_builtin("getiter", DequeType)  # type: ignore[untyped-decorator]  # Numba's gap
-def _getiter(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _getiter(
+    context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.Value]
+) -> ir.Value:
     code = Code(context, builder, signature.args, signature.return_type)
     iterator = context.make_helper(builder, signature.return_type)
     columns = _columns(code, signature.args[0], args[0])
@@ -354,7 +359,9 @@ def _getiter(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 @imputils.lower_builtin("iternext", _DequeIterator)  # type: ignore[untyped-decorator]  # likewise
 @imputils.iternext_impl(imputils.RefType.UNTRACKED)  # type: ignore[untyped-decorator]  # likewise
-def _iternext(context: Any, builder: Any, signature: Any, args: Any, result: Any) -> None:
+def _iternext(
+    context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.Value], result: Any
+) -> None:
     (kind,) = signature.args
     walk = context.make_helper(builder, kind, value=args[0])
     at = builder.load(walk.at)

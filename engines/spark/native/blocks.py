@@ -55,7 +55,7 @@ def unpack_blocks(blocks: Sequence[pa.Buffer]) -> dict[str, Column]:
 
 
 def _narrow(column: npt.NDArray[Any], *, steps: bool) -> tuple[npt.NDArray[Any], int]:
-    """Return differences of integers, and what they are from. They may wrap around, as the sums then do."""
+    """Return differences of integers and the numbers from which they count. They may wrap around, as the sums do."""
     base = int(column[0] if steps else column.min())
     less = np.diff(column, prepend=column[:1]) if steps else column - column.dtype.type(base)
     less = less.view(f"u{column.dtype.itemsize}")

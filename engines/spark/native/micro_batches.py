@@ -1,8 +1,8 @@
 """Implements the functions that Spark's Python workers run in a native streaming query.
 
-Spark sees only the paths of the files that arrive, one of each stream in a micro-batch, all up to the same event time.
-Tasks read the files themselves and deal their rows to shares, as blocks; of a program with one share, that reads them.
-Each share also gets the time that has passed, in a row of `TIME`.
+Spark sees only the paths of arriving files. A micro-batch has one file of each stream, all up to the same event time.
+Tasks read the files themselves and distribute their rows to shares, as blocks; the share of a program with one share
+reads them itself. Each share also gets the event time reached, in a row of `TIME`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,25 +84,25 @@ def _number_in(name: str) -> int:
     return int(name.rpartition("-")[2])
 
 
-def dealer_of_files(reference: NativeReference) -> Task:
-    """Return the function that deals the rows of arrived files; rows are (task, path).
+def distribute_files_task(reference: NativeReference) -> Task:
+    """Return the function that distributes the rows of arrived files; its input rows are (task, path).
 
-    Each task gets all paths, and deals the row groups of its turn.
+    Each task gets all paths, and distributes every n-th row group, where n is the number of tasks.
     """
 
-    def deal(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def distribute(batches: Batches) -> Iterator[pa.RecordBatch]:
         arrived: dict[int, list[str]] = {}
         for batch in batches:
             for task, path in zip(*(c.to_pylist() for c in batch.columns), strict=True):
                 arrived.setdefault(task, []).append(path)
         tasks = labels(reference.task.workers)
         for task, paths in arrived.items():
-            yield from _deal(reference, ArrivedFiles.of(paths), tasks.index(task), len(tasks))
+            yield from _distribute(reference, ArrivedFiles.of(paths), tasks.index(task), len(tasks))
 
-    return deal
+    return distribute
 
 
-def _deal(
+def _distribute(
     reference: NativeReference, files: ArrivedFiles, task: int, tasks: int
 ) -> Iterator[pa.RecordBatch]:
     split, streams = reference.split(), reference.streams
@@ -116,8 +116,8 @@ def _deal(
         with pq.ParquetFile(path) as file:
             for group in range((task + src) % tasks, file.num_row_groups, tasks):
                 table = file.read_row_group(group, columns=columns, use_threads=False)
-                dealt = split.deal(src, stream_of(streams[src], [table]), shared)
-                for name, rows in zip(names, dealt, strict=True):
+                parts = split.distribute(src, stream_of(streams[src], [table]), shared)
+                for name, rows in zip(names, parts, strict=True):
                     yield from blocks_of(name, src, group, columns_of(rows))
 
 
@@ -131,7 +131,7 @@ class ShareProcessor(ValueProcessor):
     def process(
         self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], value: Any
     ) -> tuple[pd.DataFrame | None, Any]:
-        """Process the share's rows: blocks, or the paths of files if nothing is dealt.
+        """Process the share's rows: blocks, or the paths of files if rows are not distributed.
 
         Raises:
             EngineError: a micro-batch does not follow the one before.
@@ -140,7 +140,7 @@ class ShareProcessor(ValueProcessor):
         split = reference.split()
         share = labels(split.shares).index(name)
         expected, state = value or (0, None)
-        if split.deals:
+        if split.distributes:
             blocks = [Block(*row) for frame in rows for row in frame.itertuples(index=False)]
             time = next(block for block in blocks if block.src == TIME)
             number, last_ts = time.part, time.begin

@@ -1,4 +1,8 @@
-"""Builds and runs a query whose tasks run compiled code on packed columns."""
+"""Builds and runs a batch query whose tasks run compiled code on packed columns.
+
+Tasks read files and distribute their rows to shares of the work. Spark moves the rows, as blocks, to one task per
+share, which computes its part of the answer. The adapter uses it for variant `native`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +18,10 @@ from streamlab.engines.spark.native.blocks import unpack_blocks
 from streamlab.engines.spark.native.tasks import (
     BLOCK,
     NativeReference,
-    answerer,
-    dealer,
+    answer_task,
+    distribute_task,
     first_rows,
-    read_whole,
+    whole_task,
 )
 from streamlab.engines.spark.query import Part, SparkQuery
 from streamlab.engines.work_split import WorkSplit
@@ -25,11 +29,10 @@ from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.dataset import Dataset
 
 TASKS_A_WORKER = 2
-"""Tasks that read files, a worker: as for other batch queries, two balance the load."""
-
+"""Tasks that read files, per worker: two balance the load, as for other batch queries."""
 
 CHECKED_ROWS = 1 << 14
-"""Rows of each stream that the driver processes before the clock starts: enough for many separators, and small."""
+"""Rows of each stream that the driver processes before the clock starts: many separators, but little work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +55,12 @@ class NativeQuery(SparkQuery):
         reference = self._reference(dataset)
         pieces = reference.pieces()
         session, split = SparkSession.active(), reference.split()
-        if not split.deals:
-            return session.range(0, 1, 1, 1).mapInArrow(read_whole(reference, pieces), BLOCK)
+        if not split.distributes:
+            return session.range(0, 1, 1, 1).mapInArrow(whole_task(reference, pieces), BLOCK)
         tasks = max(1, min(len(pieces), TASKS_A_WORKER * self.workers))
         numbers = session.range(0, len(pieces), 1, tasks)
-        dealt = numbers.mapInArrow(dealer(reference, pieces), BLOCK)
-        return dealt.repartition(split.shares, "share").mapInArrow(answerer(reference), BLOCK)
+        blocks = numbers.mapInArrow(distribute_task(reference, pieces), BLOCK)
+        return blocks.repartition(split.shares, "share").mapInArrow(answer_task(reference), BLOCK)
 
     def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
         """Load an output into the driver; shares are merged by event time."""
@@ -87,8 +90,8 @@ class NativeQuery(SparkQuery):
         reference = self._reference(dataset)
         split, streams = reference.split(), first_rows(reference.streams, CHECKED_ROWS)
         shared = [streams[src] for src in split.shared]
-        dealt = [split.deal(src, rows, shared)[0] for src, rows in enumerate(streams)]
-        split.answer(0, dealt)
+        first_share = [split.distribute(src, rows, shared)[0] for src, rows in enumerate(streams)]
+        split.answer(0, first_share)
         return split
 
     def _reference(self, dataset: Dataset) -> NativeReference:
@@ -103,7 +106,7 @@ class NativeQuery(SparkQuery):
 
 
 def _by_time(ts: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return the order of rows by time, where a row that was late in its share stays late."""
+    """Return the order of rows by time; a row that is late in its share takes the time of the row before it."""
     time = ts.copy()
     begins = np.flatnonzero(np.diff(share, prepend=-1))
     for begin, end in zip(begins, [*begins[1:], len(time)], strict=True):

@@ -12,7 +12,11 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.protocol import IntArray
 from streamlab.engines.spark.files import END, bounds, with_columns_read
-from streamlab.engines.spark.native.micro_batches import FILES, ShareProcessor, dealer_of_files
+from streamlab.engines.spark.native.micro_batches import (
+    FILES,
+    ShareProcessor,
+    distribute_files_task,
+)
 from streamlab.engines.spark.native.query import NativeQuery
 from streamlab.engines.spark.native.tasks import BLOCK
 from streamlab.engines.spark.query import ROCKS_DB, Part, QueryResult, SparkQuery
@@ -53,11 +57,11 @@ class NativeStreamingQuery(NativeQuery):
         reference = self._reference(dataset)
         split = reference.split()
         paths = reduce(DataFrame.unionAll, [frame for _, frame in frames])
-        if split.deals:
+        if split.distributes:
             tasks = F.array(*map(F.lit, labels(self.workers)))
             paths = paths.select(F.explode(tasks).alias("task"), "path")
             paths = paths.repartition(self.workers, "task")
-            rows = paths.mapInArrow(dealer_of_files(reference), BLOCK)
+            rows = paths.mapInArrow(distribute_files_task(reference), BLOCK)
         else:
             rows = paths.select(F.lit(labels(1)[0]).alias("share"), "path")
         return rows.groupBy("share").transformWithStateInPandas(
@@ -67,7 +71,7 @@ class NativeStreamingQuery(NativeQuery):
     def streaming(
         self, session: SparkSession, dataset: Dataset, folder: Path, checkpoint: Path
     ) -> QueryResult:
-        """Run the query; Spark's own counts are those of files and shares."""
+        """Run the query; Spark's own counts are of files and shares, not events."""
         result = SparkQuery.streaming(self, session, dataset, folder, checkpoint)
         counters = {"micro_batches": result.counters["micro_batches"]}
         return replace(result, events=dataset.events, counters=counters)

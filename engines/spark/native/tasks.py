@@ -1,6 +1,6 @@
-"""Implements the functions that Spark's Python workers run: dealing rows of files to shares, and answering a share.
+"""Builds the functions of tasks in Spark's Python workers: they distribute rows of files to shares, and answer a share.
 
-Rows travel as blocks: the columns of some rows as bytes, which cost Spark one row.
+Rows travel as blocks. A block is the columns of some rows as bytes, in one row of Spark.
 """
 
 import gc
@@ -96,7 +96,7 @@ class NativeReference:
         return _SPLITS[key]
 
     def until_ts(self, last_ts: int) -> int:
-        """Return the time before which the input is complete after an event at a time, all events up to which came."""
+        """Return the time before which the input is complete when all events up to `last_ts` have come."""
         first_and_last = time_span(self.dataset)
         assert first_and_last is not None, "there is an event"
         last = max(stream.ts_max for stream in self.streams if stream.rows)
@@ -120,10 +120,10 @@ _SPLITS: dict[str, WorkSplit] = {}
 """The latest split of this process: a split holds compiled functions."""
 
 
-def dealer(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
-    """Return the function that deals the pieces, given by number, to shares."""
+def distribute_task(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
+    """Return the function that distributes the rows of pieces to shares; its input has the numbers of pieces."""
 
-    def deal(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def distribute(batches: Batches) -> Iterator[pa.RecordBatch]:
         split = reference.split()
         names = labels(split.shares)
         shared = [_read_all(reference.streams, pieces, src) for src in split.shared]
@@ -132,13 +132,15 @@ def dealer(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
                 piece = pieces[number]
                 stream = reference.streams[piece.src]
                 rows = stream_of(stream, [_read(stream, piece)])
-                for name, dealt in zip(names, split.deal(piece.src, rows, shared), strict=True):
-                    yield from blocks_of(name, piece.src, piece.begin, columns_of(dealt))
+                for name, part in zip(
+                    names, split.distribute(piece.src, rows, shared), strict=True
+                ):
+                    yield from blocks_of(name, piece.src, piece.begin, columns_of(part))
 
-    return deal
+    return distribute
 
 
-def answerer(reference: NativeReference) -> Task:
+def answer_task(reference: NativeReference) -> Task:
     """Return the function that answers the shares of a partition, from their blocks."""
 
     def answer(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -158,7 +160,7 @@ def answerer(reference: NativeReference) -> Task:
     return answer
 
 
-def read_whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
+def whole_task(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
     """Return the function that reads all pieces and answers the only share."""
 
     def answer(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -197,13 +199,13 @@ def streams_of(reference: NativeReference, share: int, blocks: Iterable[Block]) 
         of_src.setdefault(block.src, []).append(block)
     streams = []
     for src, stream in enumerate(reference.streams):
-        own = sorted(of_src.get(src, ()), key=lambda block: (block.begin, block.part))
-        if own:
-            columns = unpack_blocks([block.records for block in own])
+        ordered = sorted(of_src.get(src, ()), key=lambda block: (block.begin, block.part))
+        if ordered:
+            columns = unpack_blocks([block.records for block in ordered])
             streams.append(_stream(stream, columns))
         else:
-            nothing = [empty_rows(reference.streams[other]) for other in split.shared]
-            streams.append(split.deal(src, empty_rows(stream), nothing)[share])
+            shared = [empty_rows(reference.streams[other]) for other in split.shared]
+            streams.append(split.distribute(src, empty_rows(stream), shared)[share])
     return streams
 
 

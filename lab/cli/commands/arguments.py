@@ -1,4 +1,4 @@
-"""Reads arguments of commands: those of `lab run WORKLOAD`, and texts K=V."""
+"""Reads the arguments of `lab run WORKLOAD`, and texts K=V of any command."""
 
 import shlex
 import shutil
@@ -14,7 +14,7 @@ from streamlab.workloads import references
 from streamlab.workloads.registry import names, suite
 
 ENGINES = ("reference", "multicore")
-"""The engines of `lab run WORKLOAD` without `--engine`: those that run every program."""
+"""The engines of `lab run WORKLOAD` without `--engine`: they run every program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,7 +92,7 @@ def _edited_workloads(old: Run, new: Run) -> list[str]:
 
 
 def _rate_conditions(run: Run, cells: set[str]) -> list[str]:
-    """Return what the rates of cells include, one line per set of conditions."""
+    """Return the conditions of the rates of cells, one line per set."""
     cells_by_conditions: dict[str, dict[str, None]] = {}
     for row in run.rows:
         if row.cell in cells:

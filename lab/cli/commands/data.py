@@ -196,7 +196,7 @@ def as_record(dataset: Dataset) -> dict[str, object]:
 
 
 def origin_words(dataset: Dataset) -> str:
-    """Return how a dataset was made, in one line."""
+    """Return the origin of a dataset, in one line."""
     origin = dataset.origin
     files, params = origin.get("files"), origin.get("params", {})
     if isinstance(files, list):

@@ -308,7 +308,7 @@ def _variable(setting: Setting) -> str:
 def _fills(
     texts: Mapping[str, str], program: Program, numbered: tuple[str, ...]
 ) -> dict[str, object]:
-    """Return the values of `--fill`: those of fields of numbers as numbers."""
+    """Return the values of `--fill`, as numbers for fields of numbers."""
     fields = required_columns(program).fields.keys() - set(numbered)
     return {name: _number(text) if name in fields else text for name, text in texts.items()}
 

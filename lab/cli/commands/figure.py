@@ -38,7 +38,7 @@ from streamlab.workloads.control_group import usable_cores_here
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
-    """What the user requests of each figure.
+    """Holds the options that a user sets for each figure.
 
     Attributes:
         folder: for drawings and records.

@@ -265,7 +265,7 @@ def _gate_stored_run(options: GateOptions, accepted: Sequence[Acceptance]) -> Ga
 
 
 def _measured_metrics(*runs: Run) -> Sequence[str]:
-    """Return the metrics to gate by default: of imported runs, those that their files have."""
+    """Return the metrics to gate by default; for imported runs, the metrics in their files."""
     if all(run.meta.imported is None for run in runs):
         return DEFAULT_METRICS
     rows = [row for run in runs for row in run.rows if row.status in schema.MEASURED]

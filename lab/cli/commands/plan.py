@@ -110,7 +110,7 @@ def _streams(
     events: int,
     overrides: Sequence[str],
 ) -> list[int]:
-    """Return the number of streams of each kind: those of `overrides`, else those of the input.
+    """Return the number of streams of each kind, from `overrides`, else from the input.
 
     A program without a workload has no input, and defaults to one stream per kind.
     """

@@ -16,7 +16,7 @@ NEXT = (
     ("all workloads", "lab list workloads"),
     ("a package of your own", "lab new workload my-workload"),
 )
-"""Commands to go on with, each below what it shows."""
+"""The next commands to try, each below a description of its output."""
 
 
 def quickstart(out: Path) -> int:

@@ -129,7 +129,7 @@ def show_cells(cells: Sequence[Cell]) -> None:
 
 
 def show_time(plan: RunPlan, out: Path) -> None:
-    """Print the estimated time of a run, and what the estimate leaves out."""
+    """Print the estimated time of a run, and the parts without an estimate."""
     estimated = estimate(plan.cells, plan.matrix.settings, out)
     count = len(plan.cells) - len(estimated.unknown)
     text = f"about {time_text(estimated.seconds)}" if count else "time: unknown"
@@ -160,7 +160,7 @@ def measure(
     """Find or make the datasets, run all cells, and print the results.
 
     With `report`, also write the page, after each part of the run and at its end.
-    Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
+    Arguments and errors are as in `streamlab.lab.runner.execution.execute`.
     """
     check_folder(resume or out, "the run")
     began = time.monotonic()

@@ -102,8 +102,8 @@ def rows_over_time(
                 ],
                 span=[
                     v
-                    for other, of in zip(drawn, scales, strict=True)
-                    if of == scale
+                    for other, its_scale in zip(drawn, scales, strict=True)
+                    if its_scale == scale
                     for samples in other.values()
                     for _, v in samples
                 ],

@@ -107,7 +107,7 @@ class Searches:
         )
 
     def pause_s(self, cell: Cell) -> float:
-        """Return how long to leave the machine idle before the next trial of a cell, in seconds.
+        """Return the time in seconds for which the machine stays idle before the next trial of a cell.
 
         A disturbance of the previous votes can pass meanwhile.
         """

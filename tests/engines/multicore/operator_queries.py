@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from streamlab.workloads.model import InputType, Operator, Query, Window, join
 from streamlab.workloads.model.operators.program import SINGLE
 from streamlab.workloads.registry import workload
-from tests.workloads.event_times import names
+from tests.workloads.suite.small_inputs import event_time_workloads
 
-QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
+QUERIES = [name for name in event_time_workloads() if isinstance(workload(name).program, Query)]
 """Workloads of operators O+."""
 SEVERAL = "carries several inputs; give each input separate streams"
 """Why a join does not read all of its input from one stream."""

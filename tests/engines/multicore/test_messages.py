@@ -114,6 +114,29 @@ def test_it_conforms_under_a_load(case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
+@pytest.mark.parametrize(("optimizer", "moves"), [("appendix-b", False), ("by-stream", True)])
+def test_appendix_b_keeps_the_events_of_inner_nodes_where_they_arrive(optimizer, moves):
+    found = workload("event_window")
+    times = np.arange(4_000)
+    values = {"value": times % 50}
+    barriers = {**values, "tag": times % 40 == 39}
+    data = input_of(found.program.kinds, ((0, 1), times, barriers), (0, times, values))
+    measured, _ = check_native("dgs", found, data, workers=2, optimizer=optimizer, **PUBLISHED)
+    assert (measured.counters["record_bytes_moved"] > 0) == moves
+
+
+def test_an_inner_node_runs_on_a_worker_without_leaves():
+    found = workload("event_window")
+    data = generated("event_window", 20_000, streams=2)
+    for nodes, used in (((0, 1, 2), 3), ((0, 1, 1), 2)):
+        how = {"optimizer": "appendix-b", "nodes": nodes, **PUBLISHED}
+        measured, _ = check_native("dgs", found, data, workers=3, **how)
+        assert (measured.counters["workers_used"], measured.counters["record_bytes_moved"]) == (
+            used,
+            0,
+        )
+
+
 @pytest.mark.parametrize("workers", [1, 2, 4, 7])
 def test_groups_of_keys_are_actors_above_the_trees(workers):
     data = plugs()

@@ -111,6 +111,42 @@ def test_random_mappings_change_no_answer(form, monkeypatch):
             break
 
 
+class StartOnly:
+    """Gives all buckets to the last instance at the start, and changes nothing."""
+
+    def map_start(self, buckets, instances):
+        return [instances - 1] * buckets
+
+    def decide(self, observation):
+        return None
+
+
+class StartBeyond(StartOnly):
+    def map_start(self, buckets, instances):
+        return [instances] * buckets
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_mapping_at_the_start_is_the_controllers(form, monkeypatch):
+    monkeypatch.setitem(BUILT_IN, "start", StartOnly)
+    name, options = FORMS[form]
+    data = ordinary_input(workload(name))
+    with closing(
+        elastic_run(workload(name).program, data, {"kind": "start"}, workers=3, **options)
+    ) as run:
+        assert set(run.mapping.tolist()) == {2}
+        run.run()
+        assert set(run.mapping.tolist()) == {2}
+        assert_equal(workload(name).oracle(data), run.answer(), workload(name).output)
+
+
+def test_a_start_beyond_the_instances_is_refused(monkeypatch):
+    monkeypatch.setitem(BUILT_IN, "beyond", StartBeyond)
+    found = workload("wordcount")
+    with pytest.raises(EngineError, match="bucket 0 belongs to instance 2; give instances from 0"):
+        elastic_run(found.program, ordinary_input(found), {"kind": "beyond"})
+
+
 @pytest.mark.parametrize("name", ["aggregate thrice", "emit twice then aggregate"])
 def test_random_mappings_of_its_first_operator_change_no_answer_of_a_chain(name, monkeypatch):
     monkeypatch.setitem(BUILT_IN, "random", RandomMappings)

@@ -17,7 +17,7 @@ from streamlab.workloads.model.operators.windows import flush_end
 from streamlab.workloads.model.streams.stream import since, until
 from streamlab.workloads.registry import workload
 from tests.engines.tasks import assert_equal
-from tests.workloads.event_times import names
+from tests.workloads.suite.small_inputs import event_time_workloads
 
 FULL = pytest.mark.full
 SHOWN = ("keyed_counter", "wordcount", "campaign_views_tumbling", "event_window")
@@ -26,7 +26,7 @@ SHOWN = ("keyed_counter", "wordcount", "campaign_views_tumbling", "event_window"
 
 RESUMED = [
     pytest.param(n, marks=() if n in (*SHOWN, "nyse_hedge", "cart_abandonment") else FULL)
-    for n in names()
+    for n in event_time_workloads()
 ]
 
 
@@ -64,7 +64,7 @@ def dealt_in(split, streams, parts):
     dealt = [[] for _ in range(split.shares)]
     for src, stream in enumerate(streams):
         ends = np.linspace(0, len(stream), parts + 1).astype(int)
-        blocks = [split.deal(src, rows_of(stream, *part), shared) for part in pairwise(ends)]
+        blocks = [split.distribute(src, rows_of(stream, *part), shared) for part in pairwise(ends)]
         for share, own in enumerate(dealt):
             own.append(joined([block[share] for block in blocks]))
     return dealt
@@ -117,7 +117,8 @@ DERIVED = pytest.mark.parametrize("derive", [same, ties], ids=["ordinary", "ties
 
 @DERIVED
 @pytest.mark.parametrize(
-    "name", [*SHOWN, *(pytest.param(n, marks=FULL) for n in names() if n not in SHOWN)]
+    "name",
+    [*SHOWN, *(pytest.param(n, marks=FULL) for n in event_time_workloads() if n not in SHOWN)],
 )
 def test_shares_give_the_answer(name, derive, tmp_path):
     chosen, data, dataset = dataset_of(name, derive, tmp_path)

@@ -40,7 +40,7 @@ from tests.engines.clock import load_at_once
 from tests.engines.inputs import head, tied_input, without_events
 from tests.engines.spark.inputs import PARAMS, spark_input
 from tests.engines.spark.runs import VARIANTS, assert_right, micro_batch_options, spark_task
-from tests.workloads.event_times import names
+from tests.workloads.suite.small_inputs import event_time_workloads
 
 
 @pytest.mark.full
@@ -181,7 +181,7 @@ def test_an_event_at_the_time_of_the_closing_heartbeat_is_refused(tmp_path):
     [
         ({"variant": "continuous"}, "no variant 'continuous'"),
         ({"options": {"speed": 1}}, "no option 'speed'"),
-        ({"options": {"form": "blocks"}}, "streaming has no forms"),
+        ({"options": {"form": "blocks"}}, "streaming does not take option form"),
         ({"options": {"form": "buckets"}}, "form is 'buckets'; it must be one of blocks, partials"),
         (
             {"options": {"micro_batches": 0}},
@@ -225,8 +225,10 @@ def test_a_join_without_a_bound_in_time_is_refused_in_micro_batches(tmp_path):
 
 
 def test_every_program_has_a_relation_or_a_reason():
-    queries = [name for name in names() if isinstance(workload(name).program, Query)]
-    pipelines = [name for name in names() if isinstance(workload(name).program, Pipeline)]
+    queries = [name for name in event_time_workloads() if isinstance(workload(name).program, Query)]
+    pipelines = [
+        name for name in event_time_workloads() if isinstance(workload(name).program, Pipeline)
+    ]
     assert sorted([*OPERATORS, *PIPELINES, *LACKING]) == sorted([*queries, *pipelines])
 
 

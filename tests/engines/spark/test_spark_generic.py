@@ -26,9 +26,9 @@ from tests.engines.spark.runs import (
     ticks,
 )
 from tests.engines.tasks import run_task
-from tests.workloads.event_times import names
 from tests.workloads.model import rides
 from tests.workloads.model.rides import by_pandas, rows_of, some_rides
+from tests.workloads.suite.small_inputs import event_time_workloads
 
 SHOWN = {
     ("generic-streaming", "wordcount"),
@@ -45,7 +45,7 @@ test_spark_generic_steps.py, without Spark.
 ALL = [
     pytest.param(variant, name, marks=() if (variant, name) in SHOWN else pytest.mark.full)
     for variant in GENERIC
-    for name in names()
+    for name in event_time_workloads()
 ]
 
 
@@ -151,7 +151,7 @@ def test_what_cannot_be_run_is_refused_with_the_reason(variant, tmp_path):
     load = load_at_once([stream.rows for stream in given.dataset.streams])
     for change, reason in [
         ({"load": load}, "takes no load: it runs at full speed only"),
-        ({"options": {"form": "blocks"}}, "has no forms"),
+        ({"options": {"form": "blocks"}}, "does not take option form"),
         ({"options": {"speed": 1}}, "no option 'speed'"),
     ]:
         asked = replace(given, **change)

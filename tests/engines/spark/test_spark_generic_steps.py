@@ -23,7 +23,6 @@ from tests.across import OUTPUT, PLUGS
 from tests.engines.spark.programs import keys_apart, kinds_apart, two_counters
 from tests.engines.spark.runs import drawn_cuts, run, sequential
 from tests.examples import examples
-from tests.workloads.event_times import names
 from tests.workloads.model import naive, pipelines
 from tests.workloads.model.dataflow.graphs import (
     FIELDS,
@@ -38,6 +37,7 @@ from tests.workloads.model.dataflow.graphs import ordered as in_order
 from tests.workloads.model.dataflow.parts import averages
 from tests.workloads.model.dataflow.parts import rows as tuples
 from tests.workloads.model.queries import chain, forwarding
+from tests.workloads.suite.small_inputs import event_time_workloads
 
 
 def check(draw, program, data, output):
@@ -48,7 +48,7 @@ def check(draw, program, data, output):
     assert difference.equal, difference.render()
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", event_time_workloads())
 def test_any_cut_into_micro_batches_and_groups_gives_the_sequential_answer(name):
     found = workload(name)
 

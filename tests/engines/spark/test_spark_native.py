@@ -15,9 +15,9 @@ from tests.engines.clock import load_at_once
 from tests.engines.spark import programs
 from tests.engines.spark.runs import OWN, assert_right, of_tests, spark_task, ticks
 from tests.engines.tasks import run_task
-from tests.workloads.event_times import names
 from tests.workloads.model import rides
 from tests.workloads.model.rides import by_pandas, rows_of, some_rides
+from tests.workloads.suite.small_inputs import event_time_workloads
 
 FORMS = {
     "keyed_counter": "events by key, 2 tasks",
@@ -30,7 +30,15 @@ FORMS = {
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "name", [*FORMS, *(pytest.param(n, marks=pytest.mark.full) for n in names() if n not in FORMS)]
+    "name",
+    [
+        *FORMS,
+        *(
+            pytest.param(n, marks=pytest.mark.full)
+            for n in event_time_workloads()
+            if n not in FORMS
+        ),
+    ],
 )
 def test_the_answer_is_the_oracles(name, spark, tmp_path):
     found = workload(name)

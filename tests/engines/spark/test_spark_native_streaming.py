@@ -18,9 +18,9 @@ from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.registry import workload
 from tests.engines.spark.runs import assert_right, of_tests, spark_task, ticks
 from tests.engines.tasks import assert_equal, run_task
-from tests.workloads.event_times import names
 from tests.workloads.model import rides
 from tests.workloads.model.rides import by_pandas, rows_of, some_rides
+from tests.workloads.suite.small_inputs import event_time_workloads
 
 NATIVE_STREAMING = "native-streaming"
 FORMS = {
@@ -35,7 +35,14 @@ FORMS = {
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "name",
-    [*FORMS, *(pytest.param(n, marks=pytest.mark.full) for n in names() if n not in FORMS)],
+    [
+        *FORMS,
+        *(
+            pytest.param(n, marks=pytest.mark.full)
+            for n in event_time_workloads()
+            if n not in FORMS
+        ),
+    ],
 )
 def test_the_answer_is_the_oracles(name, spark, tmp_path):
     found = workload(name)

@@ -77,6 +77,17 @@ def test_look_ups_ask_the_database(name, variant, tmp_path, monkeypatch):
 @needs_storm
 @pytest.mark.some(1)
 @pytest.mark.parametrize("variant", VARIANTS)
+def test_readings_join_the_table_of_devices(variant, tmp_path):
+    # Of 12 plugs the table has 10, and of their types 0 to 9 the query retains 7.
+    chosen = workload("smart_home_prediction").bound({"table_plugs": 10, "device_types": 7})
+    task = task_of(*(chosen, ordinary_input(chosen), tmp_path, variant), workers=2, options=QUICK)
+    _, found = check_task(StormEngine(), task)
+    assert set(found["device"].tolist()) == set(range(7))
+
+
+@needs_storm
+@pytest.mark.some(1)
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_counts_of_query_ii_are_in_the_database(variant, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     chosen = workload("user_activity").bound({"persist": "sqlite"})

@@ -1,4 +1,4 @@
-"""What is known before anything is run: how long it takes, and what is missing."""
+"""`lab run --dry-run`: the cells of a matrix or suite, the estimated time, and missing parts."""
 
 import json
 
@@ -9,6 +9,7 @@ from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import read_matrix
 from streamlab.lab.runner.estimate import estimate
 from streamlab.results.seal import write_sealed
+from streamlab.workloads.registry import suite
 from tests.results.records import change_meta
 
 MINUTE = "2026-01-01T00:{:02d}:00+00:00"
@@ -134,3 +135,21 @@ def test_missing_input_is_told_before_other_input_is_made(how, lacking, matrix, 
     assert {"dataset": "no dataset 'ffffffff'", "file": "gone.csv"}[lacking] in said
     assert set((tmp_path / "catalogue").iterdir()) == before
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_suite_has_every_workload_on_its_input_in_order_of_their_numbers(capsys):
+    arguments = ["--suite", "nexmark", "--engine", "fake", "--events", "100", "--dry-run"]
+    assert call(["run", *arguments]) == EXIT_OK
+    cells = [line.split("/")[0] for line in capsys.readouterr().out.splitlines()]
+    assert cells == list(suite("nexmark"))
+    assert cells.index("nexmark_q9") < cells.index("nexmark_q13")
+
+
+def test_an_unknown_suite_is_refused_with_the_closest_name(capsys):
+    assert call(["run", "--suite", "nexmak", "--dry-run"]) == EXIT_USER_ERROR
+    assert "no suite 'nexmak'; did you mean nexmark?" in capsys.readouterr().err
+
+
+def test_a_suite_and_a_workload_exclude_each_other(capsys):
+    assert call(["run", "nexmark_q0", "--suite", "nexmark"]) == EXIT_USER_ERROR
+    assert "give either WORKLOAD or --suite" in capsys.readouterr().err

@@ -92,17 +92,13 @@ def open_bandit(times: list[int], some: Callable[[int], int]) -> list[str]:
 
 
 MS = {"time": "ms"}
+HOMES = {"houses": 3, "households-per-house": 2, "plugs-per-household": 5}
 RAW: dict[str, tuple[Any, dict[str, Any]]] = {
     "ad-events": (ad_events, {"streams": 2}),
     "open-bandit": (open_bandit, {"streams": 2}),
     "access-log": (access_log, {"streams": 3}),
-    "debs-2014": (
-        debs,
-        {
-            "streams": 2,
-            "settings": {"houses": 3, "households-per-house": 2, "plugs-per-household": 5},
-        },
-    ),
+    "debs-2014": (debs, {"streams": 2, "settings": HOMES}),
+    "debs-2014-readings": (debs, {"streams": 2, "settings": HOMES}),
     "kdd-cup": (connections, {"streams": 2, "settings": {"check-every": 100}}),
     "linear-road": (linear_road, {"streams": 2}),
     "nexmark": (bids, {"streams": 2, "settings": MS}),

@@ -13,6 +13,7 @@ from streamlab.workloads.inputs.power_readings.schema import FIELDS
 from streamlab.workloads.model import Input
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import imported, real, rows, text_file
+from tests.workloads.suite.streams import agreed
 
 DAY = int(datetime(2012, 1, 21, tzinfo=UTC).timestamp())
 WEEK = "smartplug/tracebase_complete_2012-01-16_22.tar.xz"
@@ -72,6 +73,47 @@ def test_loads_are_kept_in_milliwatts_under_the_key_of_their_plug(catalog: Catal
     assert dataset.alphabet.keys == 30
     assert [stream.name for stream in dataset.streams] == ["load-0", "load-1", "slice_end"]
     assert dataset.origin["invented"] == {"house_end": 0, "slice_end": 1}
+
+
+def test_loads_become_readings_of_numbered_plugs_in_watts(catalog: Catalog, tmp_path: Path):
+    lines = [
+        line(0, "82.5", plug=4, household=1, house=2),
+        line(0, 7, house=3),
+        line(1, "0.499"),
+        line(1, "2147483.4", plug=2, household=1),
+        line(2, 5, plug=2, household=1).replace(",5,1,", ",5,0,"),
+    ]
+    file = text_file(tmp_path / "sorted.csv", *lines)
+    dataset = imported(catalog, "debs-2014-readings", file, streams=2, settings=LAYOUT)
+    assert dataset.workload == "power_readings"
+    # Plug 29 is the last of 30; readings of work and of house 3 are left out.
+    names = ("plug", "device", "unit", "building", "watts")
+    assert [
+        [(ts - HOUR * 3600, *more) for ts, *more in each] for each in rows(dataset, *names)
+    ] == [
+        [(1, 0, 0, 0, 0, 0)],
+        [(0, 29, 9, 5, 2, 83), (1, 7, 7, 1, 0, 2_147_483)],
+    ]
+    for stream in dataset.load().streams:
+        assert {name: stream.payload[name].dtype for name in names} == {
+            name: FIELDS[name] for name in names
+        }
+
+
+def test_readings_of_the_challenge_are_predicted_in_both_forms(catalog: Catalog, tmp_path: Path):
+    lines = [
+        line(second, second % 7 + plug, plug=plug, house=house)
+        for second in range(0, 300, 2)
+        for house in range(3)
+        for plug in range(5)
+    ]
+    file = text_file(tmp_path / "sorted.csv", *lines)
+    dataset = imported(catalog, "debs-2014-readings", file, streams=2, settings=LAYOUT)
+    for form in ("typed", "handcrafted"):
+        chosen = workload("smart_home_prediction").bound({"form": form, "table_plugs": 30})
+        answer = agreed(chosen, dataset.load())
+        # Plugs 0 to 4, 10 to 14 and 20 to 24 have types 0 to 4 and 10 to 14.
+        assert {device for _, device, *_ in answer} == {*range(5), *range(10, 15)}
 
 
 def test_work_and_houses_beyond_are_left_out(catalog: Catalog, tmp_path: Path):

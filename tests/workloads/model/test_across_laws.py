@@ -1,4 +1,4 @@
-"""`lab check` on events across keys: what holds, and what it finds."""
+"""`lab check` on events across keys: correct programs pass, and broken laws are found."""
 
 from dataclasses import replace
 
@@ -13,16 +13,16 @@ from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from tests.across import PLUGS, READ, RESET
 
 
-def with_update(which, update, **change):
+def with_update(index, update, **change):
     across = list(PLUGS.across)
-    across[which] = replace(across[which], update=update, **change)
+    across[index] = replace(across[index], update=update, **change)
     return replace(PLUGS, across=tuple(across))
 
 
-def broken(program, condition):
+def violation_of(program, condition):
     report = check(program, examples=40)
-    (found,) = [one for one in report.violations if one.condition == condition]
-    return found
+    (violation,) = [each for each in report.violations if each.condition == condition]
+    return violation
 
 
 def test_a_program_that_keeps_the_laws_passes():
@@ -36,10 +36,10 @@ def test_an_output_at_another_time_is_found():
     def late(own, members, event, out):
         out.emit(event.ts + 1, 0, 0, 0, 0)
 
-    found = broken(with_update(0, late), "time")
-    assert found.where == "house"
-    assert found.law == "an output does not carry the timestamp of the event that caused it"
-    assert found.lines == (
+    violation = violation_of(with_update(0, late), "time")
+    assert violation.where == "house"
+    assert violation.law == "an output does not carry the timestamp of the event that caused it"
+    assert violation.lines == (
         "event house(ts=0, key=0, value=0)",
         "outputs of the last: [(1, 0, 0, 0, 0)]",
     )
@@ -51,9 +51,9 @@ def test_more_outputs_than_declared_are_found():
             out.emit(event.ts, 0, members.key(i), 0, 0)
             out.emit(event.ts, 0, members.key(i), 0, 0)
 
-    found = broken(with_update(1, twice), "time")
-    assert found.where == "slice"
-    assert found.law == "an event emits 2 records, 1 are declared"
+    violation = violation_of(with_update(1, twice), "time")
+    assert violation.where == "slice"
+    assert violation.law == "an event emits 2 records, 1 are declared"
 
 
 @pytest.mark.full
@@ -61,23 +61,23 @@ def test_an_output_of_the_wrong_width_is_found():
     def narrow(own, members, event, out):
         out.emit(event.ts, 0)
 
-    found = broken(with_update(0, narrow), "time")
-    assert found.law == "an output does not have the declared 5 fields"
+    violation = violation_of(with_update(0, narrow), "time")
+    assert violation.law == "an output does not have the declared 5 fields"
 
 
 @pytest.mark.full
-def test_a_fork_that_loses_what_an_event_across_keys_reads_is_found():
+def test_a_fork_that_loses_state_read_across_keys_is_found():
     def fork(plug, pred1, pred2, first, second):
         side = second if pred2[RESET] else first
         side.count = plug.count
 
     program = replace(PLUGS, parallel=(replace(PLUGS.parallel[0], fork=fork),))
-    found = broken(program, "plans")
-    assert found.law == "a plan gives another answer than the events in sequence"
-    assert any(line.startswith("only in sequence") for line in found.lines)
+    violation = violation_of(program, "plans")
+    assert violation.law == "a plan gives another answer than the events in sequence"
+    assert any(line.startswith("only in sequence") for line in violation.lines)
 
 
-def test_a_plan_says_what_is_above_its_trees():
+def test_the_text_of_a_plan_lists_the_states_above_its_trees():
     counts = np.array([[5 * (kind == READ) for kind in range(4)]] * 4)
     stream = StreamProfile(name="all", kinds=(0, 2, 3), counts=counts)
     plan = choose_plan(PLUGS, Alphabet(kinds=PLUGS.kinds, keys=4), [stream], 2)

@@ -1,4 +1,4 @@
-"""What is kept by its arguments also takes those without a hash: programs may hold lists."""
+"""`memo` also accepts arguments without a hash, because programs may hold lists."""
 
 from dataclasses import dataclass, replace
 
@@ -9,13 +9,13 @@ from streamlab.workloads.model.code.functions import memo
 from streamlab.workloads.registry import workload
 
 
-def test_a_result_is_kept_and_without_a_hash_made_again():
+def test_results_are_cached_and_computed_again_for_arguments_without_a_hash():
     calls = []
 
     @memo(2)
-    def length(of, *, more=0):
-        calls.append(of)
-        return len(of) + more
+    def length(values, *, more=0):
+        calls.append(values)
+        return len(values) + more
 
     assert [length((1, 2)), length((1, 2)), length((1, 2), more=1)] == [2, 2, 3]
     assert len(calls) == 2
@@ -24,8 +24,8 @@ def test_a_result_is_kept_and_without_a_hash_made_again():
 
 
 @dataclass
-class Called:
-    """A function that is an object, which `==` leaves without a hash."""
+class CallableObject:
+    """A function that is an object; it has no hash, because its class defines `==`."""
 
     function: object
 
@@ -33,23 +33,23 @@ class Called:
         return self.function(*arguments)
 
 
-def with_an_object(program):
-    return replace(program, init=Called(program.init))
+def with_callable_object(program):
+    return replace(program, init=CallableObject(program.init))
 
 
 @pytest.mark.parametrize(
-    ("name", "changed"),
+    ("name", "change"),
     [
         ("fraud_detection", lambda program: replace(program, kinds=list(program.kinds))),
         ("fraud_detection", lambda program: replace(program, states=list(program.states))),
-        ("fraud_detection", with_an_object),
+        ("fraud_detection", with_callable_object),
         ("wordcount", lambda program: replace(program, operators=list(program.operators))),
         ("forward", lambda program: replace(program, operators=list(program.operators))),
         ("linear_road_toll", lambda program: replace(program, stages=list(program.stages))),
     ],
 )
-def test_a_program_without_a_hash_is_checked_as_any_other(name, changed):
-    program = changed(workload(name).program)
+def test_a_program_without_a_hash_is_checked_as_any_other(name, change):
+    program = change(workload(name).program)
     with pytest.raises(TypeError):
         hash(program)
     report = check(program, examples=3)

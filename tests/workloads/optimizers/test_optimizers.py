@@ -11,12 +11,14 @@ from streamlab.workloads.model import Alphabet, DGSProgram, Input, PlanError
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dgs.plan import ImplTag
 from streamlab.workloads.model.dgs.plan_interpreter import run_plan
+from streamlab.workloads.model.dgs.plan_text import plan_text
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
 from streamlab.workloads.model.dgs.validity import check_plan
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.optimizers import Choice, Costs, PlanRequest, choose, names
+from streamlab.workloads.optimizers.appendix_b import INNER_NODES
 from streamlab.workloads.optimizers.cost import plan_workers
 from streamlab.workloads.optimizers.prediction import predict
 from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
@@ -35,7 +37,7 @@ COSTS = Costs(
     start_ns=50_000,
     cores=64,
 )
-OURS = ("appendix-b", "balanced", "by-stream", "cost", "leaf-per-stream")
+OPTIMIZERS = ("appendix-b", "balanced", "by-stream", "cost", "leaf-per-stream")
 
 
 def request(
@@ -58,7 +60,7 @@ def window(values: int, per_barrier: int, streams: int = 2) -> list[StreamProfil
 
 
 def test_the_labs_own_optimizers_are_announced():
-    assert set(OURS) <= set(names())
+    assert set(OPTIMIZERS) <= set(names())
 
 
 def test_an_unknown_optimizer_is_refused_with_the_known_ones():
@@ -66,13 +68,13 @@ def test_an_unknown_optimizer_is_refused_with_the_known_ones():
         choose("costs", request(EVENT_WINDOW, window(10, 1), 2))
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_impossible_requests_are_refused(name):
     with pytest.raises(PlanError, match="workers is 0"):
         choose(name, request(EVENT_WINDOW, window(10, 1), 0))
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_plans_are_valid_and_give_the_sequential_answer(name, program):
     @settings(deadline=None, max_examples=examples(30))
@@ -93,7 +95,7 @@ def test_plans_are_valid_and_give_the_sequential_answer(name, program):
     holds()
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("keys", [1, 500])
 def test_64_streams_and_1000_tags_are_planned(name, keys):
     """64 streams of an unkeyed program, and 1,000 tags (two kinds of 500 keys) in 64 streams.
@@ -139,6 +141,7 @@ def test_appendix_b_makes_figure_3_of_example_b1():
     assert occurring(root_of[0].tags, 0) == {"r1", "i1"}
     assert root_of[0].worker == 1
     assert occurring(root_of[1].tags, 1) == {"r2"}
+    assert root_of[1].worker == 0  # where r2 arrives
     assert [(leaf.worker, occurring(leaf.tags, 1)) for leaf in leaves(root_of[1])] == [
         (2, {"i2a"}),
         (3, {"i2b"}),
@@ -180,6 +183,28 @@ def test_appendix_b_keeps_what_it_took_out_where_all_the_rest_is_on_one_node():
     assert not root.children
     assert root.tags == {ImplTag(0, 0), ImplTag(1, 1), ImplTag(0, 2)}
     assert root.worker == 0
+
+
+def test_appendix_b_places_an_inner_node_without_tags_at_its_first_child():
+    streams = window(1_000, 100, 4)
+    nodes = (3, 2, 1, 0, 2)
+    found = choose("appendix-b", request(EVENT_WINDOW, streams, 4, nodes=nodes))
+    root = found.plan.trees[0].root
+    assert root.worker == 2
+    assert [(child.tags, child.worker) for child in root.children] == [
+        (frozenset(), child.children[0].worker) for child in root.children
+    ]
+    check_plan(found.plan)
+    assert "join/fork on worker 2" in plan_text(found.plan)
+    assert found.reasons == (INNER_NODES,)
+
+
+def test_an_inner_node_on_a_worker_that_the_plan_lacks_is_refused():
+    plan = choose("appendix-b", request(EVENT_WINDOW, window(1_000, 100, 2), 2)).plan
+    (tree,) = plan.trees
+    outside = replace(plan, trees=(replace(tree, root=replace(tree.root, worker=2)),))
+    with pytest.raises(PlanError, match=r"an inner node .* is on worker 2; workers are 0 to 1"):
+        check_plan(outside)
 
 
 def test_balanced_gives_each_key_to_one_worker():

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.inputs.power_readings.gap_filling import readings
+from streamlab.workloads.inputs.power_readings.schema import FIELDS
 from streamlab.workloads.model import Input, Workload
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.smart_home_prediction.loads import loads
@@ -55,12 +57,19 @@ def asked(tree_depth: int, device: int, second: int, load: int, minute: int) -> 
 
 
 def expected(
-    data: Input, period: int, gap: int, types: int = 2**15, depth: int = DEEPEST
+    data: Input,
+    period: int,
+    gap: int,
+    types: int = 2**15,
+    depth: int = DEEPEST,
+    table_plugs: int = 0,
 ) -> list[tuple[int, ...]]:
     """Average each second of each type of device, and give it at the marker that is due."""
-    everything = readings_of(data)
+    everything = joined = readings_of(data)
+    if table_plugs:
+        joined = [(ts, p, p % 20, watts) for ts, p, _, watts in everything if p < table_plugs]
     at: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for values in filled([r for r in everything if r[2] < types], gap).values():
+    for values in filled([r for r in joined if r[2] < types], gap).values():
         for second, load, device, _ in values:
             at[device][second].append(load)
     found = []
@@ -82,14 +91,16 @@ def expected(
     st.integers(1, 9),
     st.integers(0, DEEPEST),
     st.none() | st.integers(41, 90),
+    st.integers(0, 3),
 )
 def test_both_forms_and_the_oracle_answer_what_a_table_of_seconds_gives(
-    data: Input, period: int, gap: int, depth: int, until_ts: int | None
+    data: Input, period: int, gap: int, depth: int, until_ts: int | None, table_plugs: int
 ):
     data = replace(data, until_ts=until_ts)
+    query = {"markers_s": period, "longest_gap_s": gap, "table_plugs": table_plugs}
     for form in FORMS:
-        chosen = bound(form, markers_s=period, longest_gap_s=gap, device_types=2, depth=depth)
-        assert agreed(chosen, data) == expected(data, period, gap, 2, depth)
+        chosen = bound(form, device_types=2, depth=depth, **query)
+        assert agreed(chosen, data) == expected(data, period, gap, 2, depth, table_plugs)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -124,6 +135,30 @@ def test_a_type_of_device_that_is_not_retained_gives_nothing(form: str):
     chosen = bound(form, device_types=1, longest_gap_s=1)
     data = input_of([(0, 1, 0, 5), (0, 2, 1, 5), (90, 2, 1, 5)])
     assert [row[1:4] for row in agreed(chosen, data)] == [(0, 0, 5000)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_plug_has_the_type_of_the_table_and_no_row_no_answer(form: str):
+    chosen = bound(form, device_types=16, table_plugs=42, longest_gap_s=1)
+    # Plug 21 has type 1 and plug 41 too; plug 19 has a type that is not retained, and plug 42 no row.
+    data = input_of([(0, plug, 7, plug) for plug in (19, 21, 41, 42)], [(90, 21, 7, 0)])
+    assert [row[1:4] for row in agreed(chosen, data)] == [(1, 0, 31_000)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_table_says_of_generated_plugs_what_their_readings_say(form: str):
+    data = generated(bound(form), {"plugs": 45, "device_types": 20}, 2000, seed=2)
+    answer = agreed(bound(form, table_plugs=45), data)
+    assert answer == agreed(bound(form), data)
+    assert len(answer) > 150
+
+
+def test_sums_of_a_type_of_the_table_that_do_not_fit_are_refused():
+    most = 2**31 - 1
+    data = input_of([(0, plug, plug, most) for plug in (1, 21)])
+    groups = bound(table_plugs=30).limits[0].groups
+    assert groups is not None
+    assert groups(total_order(data, FIELDS)).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -53,7 +53,7 @@ def _settings(households_per_house: int, plugs_per_household: int) -> tuple[Sett
         name="ends",
         choices=tuple(END_KINDS),
         default=ALL,
-        help=f"Scope of the end of a slice: {ALL}, every plug, or {HOUSE}, those of one.",
+        help=f"Scope of the end of a slice: {ALL}, every plug, or {HOUSE}, the plugs of one house.",
     )
     return (
         _layout_setting("households_per_house", households_per_house),

@@ -117,7 +117,7 @@ class KindRows:
         )
 
     def holds(self, result: SplitResult[RowReport], before: PrecedingRows) -> bool:
-        """As `Rows.holds`: no row of a split depends on those of other splits."""
+        """As `Rows.holds`: no row of a split depends on rows of other splits."""
         return True
 
     def refuse(self, reading: RowReport) -> None:

@@ -30,7 +30,7 @@ class Part:
 
     Attributes:
         place: its name in messages: the path, or `path!member`.
-        name: of the file itself, without folders.
+        name: the name of the file or member, without folders.
         file: its bytes, decompressed.
         at: returns the number of bytes read of the raw file.
         row: number of its first row.
@@ -67,7 +67,7 @@ def check_readable(path: Path) -> None:
 
 
 def state_of(path: Path) -> tuple[int, int]:
-    """Return what changes with a file: its size and the time of its last change."""
+    """Return the size of a file and the time of its last change, to detect changes."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 
@@ -84,7 +84,7 @@ def is_lfs_pointer(path: Path) -> bool:
 def parts(path: Path) -> Iterator[Part]:
     """Yield the texts in a raw file, whose first bytes determine its format; read each before the next.
 
-    Members of a zip archive come in order of their names, those of a tar archive in stored order.
+    Members of a zip archive come in order of their names, members of a tar archive in stored order.
     Folders, links, and files whose name begins with a dot are skipped.
 
     Raises:
@@ -114,10 +114,10 @@ def is_plain(path: Path) -> bool:
 
 
 class ByteRange:
-    """Bytes of a plain file: whole lines, from `begin` to `end`.
+    """Bytes of a plain file: complete lines, from `begin` to `end`.
 
     Attributes:
-        end: the byte after the last; moves on with `more`.
+        end: the byte after the last one; `more` increases it.
     """
 
     def __init__(self, raw: BinaryIO, begin: int, end: int) -> None:

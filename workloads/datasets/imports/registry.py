@@ -3,6 +3,7 @@
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.access_log import ACCESS_LOG
 from streamlab.workloads.datasets.imports.ad_events import AD_EVENTS
+from streamlab.workloads.datasets.imports.debs_readings import DEBS_2014_READINGS
 from streamlab.workloads.datasets.imports.homes import DEBS_2014, TRACEBASE_HOMES
 from streamlab.workloads.datasets.imports.kdd_cup import KDD_CUP
 from streamlab.workloads.datasets.imports.kind import ImportKind
@@ -20,6 +21,7 @@ KINDS = (
     ACCESS_LOG,
     AD_EVENTS,
     DEBS_2014,
+    DEBS_2014_READINGS,
     KDD_CUP,
     LINEAR_ROAD,
     NEXMARK,

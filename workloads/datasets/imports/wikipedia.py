@@ -34,7 +34,7 @@ _EMPTY = ("comment",)
 
 
 def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, object]:
-    """Return the texts of edits, given the field of each column; that of `ts` is a time."""
+    """Return the texts of edits from the field of each column; the field of `ts` is a time."""
 
     def texts_of(line: str) -> list[str]:
         edit = object_of(line)

@@ -12,8 +12,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, KEEP
 from streamlab.workloads.datasets.tables.source import Source
 from streamlab.workloads.datasets.times import check_form
-from streamlab.workloads.datasets.times.duration import parse_duration
-from streamlab.workloads.datasets.times.units import UNIT_NAMES
+from streamlab.workloads.datasets.times.duration import UNIT_NAMES, parse_duration
 from streamlab.workloads.model.code.fingerprint import code_of
 
 MOST_STREAMS = 1024

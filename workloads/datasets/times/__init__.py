@@ -1,6 +1,6 @@
 """Converts event times in the formats of real exports to whole numbers of the unit of event time.
 
-| form | what it reads |
+| form | values |
 |---|---|
 | `s`, `ms`, `us`, `ns` | numbers since 1970, whole or with a fraction |
 | `iso` | ISO 8601: a day, a day and a time with or without a zone, or a time of day, which counts |
@@ -10,7 +10,7 @@
 | none | the form is recognized, see `recognition` |
 
 Arrow timestamps and dates need no form. Times without a zone are in the reader's zone.
-When clocks are set back, an hour repeats: its times are read as those of the first, and counted.
+When clocks are set back, an hour repeats: its times count as the first of the two, and are counted.
 When clocks are set forward, an hour is missing: its times are bad. Fractions of the unit of event
 time are rounded down.
 """

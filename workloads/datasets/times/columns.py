@@ -11,9 +11,9 @@ import numpy.typing as npt
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.times.duration import FARTHEST, PER_SECOND, UNIT_NAMES
 from streamlab.workloads.datasets.times.reader import TimeReader
 from streamlab.workloads.datasets.times.recognition import ISO
-from streamlab.workloads.datasets.times.units import FARTHEST, PER_SECOND, UNIT_NAMES
 from streamlab.workloads.datasets.times.zones import Ints, utc_times
 
 _MOST_CACHED = 1 << 20

@@ -1,11 +1,17 @@
-"""Reads lengths of time: texts such as `15 min` or `1 hour 30 minutes`, and `timedelta`."""
+"""Defines the units of event time, and reads durations: texts such as `1 hour 30 minutes`, and `timedelta`."""
 
 import re
 from datetime import timedelta
 from fractions import Fraction
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.times.units import PER_SECOND
+
+PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+"""Ticks of a second by unit."""
+UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+"""Words by unit, for messages."""
+FARTHEST = 2**61
+"""The limit of event times, because engines add windows to them in 64 bits."""
 
 _UNITS = {
     "ns nanosecond nanoseconds": Fraction(1, 10**9),
@@ -30,13 +36,11 @@ def parse_duration(
     shortest: int = 0,
     error: type[Exception] = DatasetError,
 ) -> int:
-    """Return a length of time in a unit of event time (`s`, `ms`, `us` or `ns`).
-
-    A number is in that unit already.
+    """Return a duration in a unit of event time (`s`, `ms`, `us` or `ns`); a number is in that unit already.
 
     Raises:
-        Exception: `error`, if it is not a length of time, not a multiple of the unit, shorter than `shortest`
-            or 2^60 units or longer.
+        Exception: `error`, if it is not a duration, not a multiple of the unit, shorter than `shortest`, or not
+            below 2^60 units.
     """
     units = _units(duration, unit)
     if units is None:

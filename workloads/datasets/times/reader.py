@@ -7,6 +7,7 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.times.duration import FARTHEST, PER_SECOND, UNIT_NAMES
 from streamlab.workloads.datasets.times.recognition import (
     AS_IS,
     DATES,
@@ -19,7 +20,6 @@ from streamlab.workloads.datasets.times.recognition import (
     parse_iso,
     text_form,
 )
-from streamlab.workloads.datasets.times.units import FARTHEST, PER_SECOND, UNIT_NAMES
 from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, missing_words
 
 HHMMSS = "hhmmss"
@@ -106,7 +106,7 @@ class TimeReader:
         self._first_repeated = self._first_repeated or first
 
     def merge(self, other: "TimeReader") -> None:
-        """Add what a reader of the same form found in the next rows."""
+        """Add the counts of a reader of the same form over the next rows."""
         self.used |= other.used
         self.stamps |= other.stamps
         self.recognition.merge(other.recognition)
@@ -135,7 +135,7 @@ class TimeReader:
         }
 
     def _origin(self) -> str:
-        """Return what times are counted from: `1970`, `midnight` or `unknown`."""
+        """Return the origin of times: `1970`, `midnight` or `unknown`."""
         form = self.recognition.form if self.form is None else self.form
         if form == AS_IS or (form is None and not self.stamps):
             return "unknown"

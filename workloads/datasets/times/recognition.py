@@ -12,7 +12,7 @@ from datetime import datetime, time
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.times.units import UNIT_NAMES
+from streamlab.workloads.datasets.times.duration import UNIT_NAMES
 
 AS_IS, ISO, DAY_TIME, DATES = "", "iso", "time of day", "dates as numbers"
 """Forms other than the units; AS_IS: numbers that count the unit of event time."""

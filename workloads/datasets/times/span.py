@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.times.units import PER_SECOND
+from streamlab.workloads.datasets.times.duration import PER_SECOND
 
 _YEAR_S = 31_556_952
 _LONG_YEARS = 100

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.times.units import PER_SECOND
+from streamlab.workloads.datasets.times.duration import PER_SECOND
 
 _DAY_S = 86_400
 Ints = npt.NDArray[np.int64]
@@ -16,8 +16,8 @@ def utc_times(values: Ints, unit: str, zone_name: str) -> tuple[Ints, dict[int, 
     """Convert local times of a zone, counted from 1970 in a unit, to UTC.
 
     Returns:
-        the UTC times; why a time does not exist, by index; the indices of times that the clock shows twice, whose value
-        is the earlier one.
+        the UTC times; the reason for each time that does not exist, by index; the indices of times that the clock shows
+        twice, which become the earlier of the two UTC times.
     """
     bad: dict[int, str] = {}
     repeated: list[int] = []
@@ -42,7 +42,7 @@ def utc_times(values: Ints, unit: str, zone_name: str) -> tuple[Ints, dict[int, 
 
 
 def missing_words(text: str, zone_name: str) -> str:
-    """Return why a time is bad that the clocks of a zone skipped."""
+    """Return the reason that rejects a time which the clocks of a zone skipped."""
     return f"{text!r} is in an hour that {zone_name} left out"
 
 

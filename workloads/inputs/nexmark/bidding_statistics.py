@@ -1,8 +1,10 @@
-"""Builds the pipelines of queries 15 and 16: bids, bidders and auctions of a day so far, after each bid.
+"""Defines the price ranges of queries 15 to 17, and builds the pipelines of queries 15 and 16.
+
+After each bid, a pipeline emits the numbers of bids, bidders and auctions of the day so far.
 
 New bidders -> new auctions -> totals. A set of bits describes a bid: bit 0 for any price, bit 1 + r for price range r.
-The first two operators find the bits that are new on a day for the bidder, and for the auction. The third one adds the
-bits of all bids. All channels count as one, or each has its own statistics.
+The first two operators find the bits that are new on a day for the bidder and for the auction. The third operator adds
+the bits of all bids. All channels count as one, or each has its own statistics.
 
 Bidders and auctions of earlier days stay in the states, until they bid again.
 """
@@ -12,16 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.nexmark.price_ranges import RANGES, price_range
 from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
-from streamlab.workloads.model import Pipeline, partitioned
+from streamlab.workloads.model import Parameter, Pipeline, partitioned
+
+LOW, HIGH = 10_000, 1_000_000
+"""Prices below LOW are in range 0, below HIGH in range 1, others in range 2."""
+
+RANGES = 3
+
+DAY = {
+    "day_ms": Parameter(
+        default=86_400_000, help="length of a day (event time)", minimum=1, maximum=2**40
+    )
+}
+"""Query parameter of queries on days."""
 
 PARTS = 1 + RANGES
-"""Any price, and each range."""
+"""Number of counts of each quantity: for any price, and for each range."""
 
 COUNTS = tuple(
-    f"{what}{part}"
-    for what in ("bids", "bidders", "auctions")
+    f"{quantity}{part}"
+    for quantity in ("bids", "bidders", "auctions")
     for part in ("", "_low", "_middle", "_high")
 )
 """Columns of statistics, in this order."""
@@ -30,6 +43,13 @@ _SEEN = fields("day", "bits")
 _TOTALS = np.dtype([("day", np.int64), ("counts", np.int64, (3 * PARTS,))])
 _BIDDER = fields("ts", "channel", "auction", "bits", "bidder_bits")
 _AUCTION = fields("ts", "channel", "bits", "bidder_bits", "auction_bits")
+
+
+def price_range(price: Any) -> int:
+    """Return the range of a price, 0 to 2."""
+    if price < LOW:
+        return 0
+    return 1 if price < HIGH else 2
 
 
 def statistics_columns(*names: str) -> np.dtype[np.void]:
@@ -54,7 +74,7 @@ def bidding_statistics(
     """Return the pipeline.
 
     Args:
-        name: of the pipeline.
+        name: name of the pipeline.
         day_ms: length of a day.
         channel_of: returns the channel of a bid, or 0 if there are no statistics by channel.
         output: `statistics_columns`.

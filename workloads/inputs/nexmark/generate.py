@@ -2,7 +2,7 @@
 
 Event e depends only on the seed and e: row i of stream s is event i * streams + s in order of event
 time. With `group` g, events are read out of order: within each g events in order of e * 953 modulo g.
-The lab sorts them, as it sorts all input, and `late_by` tells how late each one was read.
+The lab sorts them, as it sorts all input, and `late_by` records how late each event was read.
 """
 
 from decimal import Context, Decimal
@@ -239,7 +239,7 @@ def _powers() -> Ints:
 
 
 def _late_by(params: Params, event: Ints) -> Ints:
-    """Return how much earlier each event is than the latest event read before it."""
+    """Return the time by which each event is earlier than the latest event read before it."""
     first, place = np.divmod(event, int(params["group"]))
     latest = first * int(params["group"]) + _latest_before(int(params["group"]))[place]
     late: Ints = np.maximum(times_ms(params, latest) - times_ms(params, event), 0)

@@ -1,6 +1,6 @@
-"""Builds the operator of queries 3 and 20: a join of an event with all others of its key, as they come.
+"""Builds the join of queries 3 and 20: one event of each key pairs with all other events of its key.
 
-Others may precede the event; they are then stored. A record has the time of the later event.
+A pair leaves with its later event and has its time. Other events that precede the one event are stored until it comes.
 """
 
 from collections.abc import Callable
@@ -27,14 +27,14 @@ def incremental_join(
     """Return the operator.
 
     Args:
-        name: of the operator.
+        name: name of the operator.
         kind: type of the event that occurs once for each key.
-        columns: those that the functions read.
+        columns: columns of events that `keys`, `note` and `emit` read.
         output: type of the records.
-        state: what `emit` reads of the event, and `joins`: 1 if the event has pairs, else -1.
-        keys: the key of an event; without one it is left out.
-        note: `note(s, t)` sets the state to event `t`.
-        emit: `emit(s, t, out)` forwards the pair with another event `t`.
+        state: fields that `note` sets and `emit` reads, and `joins`: 1 if the event has pairs, -1 if not, 0 before it.
+        keys: f_MK, the key of an event; events without a key are left out.
+        note: `note(s, t)` stores event `t` of type `kind` in state `s`, and sets `s.joins`.
+        emit: `emit(s, t, out)` emits the pair of the stored event and another event `t`.
     """
 
     def join(w: Any, t: Any, out: Any) -> None:

@@ -33,8 +33,8 @@ def events_of(data: Input, kind: int, *names: str) -> Events:
     columns = {name: "person" if name == _ROLE[kind] else name for name in names}
     events = total_order(data, fields("type", *columns.values()))
     row = np.flatnonzero(events.payload["type"] == kind)
-    chosen = {name: events.payload[column][row] for name, column in columns.items()}
-    return Events(events.ts[row], row.astype(np.int64), chosen)
+    payload = {name: events.payload[column][row] for name, column in columns.items()}
+    return Events(events.ts[row], row.astype(np.int64), payload)
 
 
 def bids_of(data: Input, *names: str) -> Events:
@@ -46,7 +46,7 @@ def winners_of(data: Input, every_ms: int, *, steps: int) -> Columns:
     """Return closed auctions with their winning bids, by `ts`, then `expires`, then auction.
 
     Joins all bids with their auctions and sorts them. `ts` is the end of the step in which the auction expires, plus
-    `steps` - 1 steps; later ones than the final watermark are left out.
+    `steps` - 1 steps; auctions with `ts` after the final watermark are left out.
     """
     import pandas as pd  # heavy
 
@@ -54,8 +54,8 @@ def winners_of(data: Input, every_ms: int, *, steps: int) -> Columns:
     opened = events_of(data, AUCTION, *names)
     auctions = pd.DataFrame({**opened.fields, "opened": opened.ts})
     auctions = auctions.rename(columns={"price": "initial_bid", "name": "item"})
-    made = bids_of(data, "auction", "bidder", "price")
-    bids = pd.DataFrame({**made.fields, "bid_ts": made.ts, "row": made.row})
+    events = bids_of(data, "auction", "bidder", "price")
+    bids = pd.DataFrame({**events.fields, "bid_ts": events.ts, "row": events.row})
     joined = bids.merge(auctions, on="auction")
     valid = joined[joined["bid_ts"].between(joined["opened"], joined["expires"])]
     best = valid.sort_values(["price", "row"], ascending=[False, True]).groupby("auction").head(1)
@@ -66,22 +66,24 @@ def winners_of(data: Input, every_ms: int, *, steps: int) -> Columns:
 
 
 def statistics_of(data: Input, day_ms: int, *groups: str) -> Columns:
-    """Return bids, different bidders and different auctions of a day and `groups` so far, after each bid.
+    """Return, after each bid, the numbers of bids, bidders and auctions so far on its day and in its `groups`.
 
-    Marks the first row of each bidder or auction, of all prices and of each range, and adds the marks.
+    Marks the first row of each bidder or auction, for all prices and for each range, and sums the marks.
     """
     import pandas as pd  # heavy
 
-    made = bids_of(data, "auction", "bidder", "price", "channel")
-    bids = pd.DataFrame({"ts": made.ts, **made.fields, "day": made.ts // day_ms})
+    events = bids_of(data, "auction", "bidder", "price", "channel")
+    bids = pd.DataFrame({"ts": events.ts, **events.fields, "day": events.ts // day_ms})
     of_day = [*groups, "day"]
     ranges = {"low": (0, 9_999), "middle": (10_000, 999_999), "high": (1_000_000, 2**63 - 1)}
-    for what, field in (("bids", None), ("bidders", "bidder"), ("auctions", "auction")):
+    for quantity, field in (("bids", None), ("bidders", "bidder"), ("auctions", "auction")):
         for suffix, bounds in {"": (0, 2**63 - 1), **ranges}.items():
             within = bids[bids["price"].between(*bounds)]
             new = within if field is None else within.drop_duplicates([*of_day, field])
-            bids[f"{what}_{suffix}".rstrip("_")] = bids.index.isin(new.index).astype(np.int64)
-    columns = [name for name in bids.columns if name not in ("ts", "price", *of_day, *made.fields)]
+            bids[f"{quantity}_{suffix}".rstrip("_")] = bids.index.isin(new.index).astype(np.int64)
+    columns = [
+        name for name in bids.columns if name not in ("ts", "price", *of_day, *events.fields)
+    ]
     so_far = bids.groupby(of_day)[columns].cumsum()
-    kept = pd.concat([bids[["ts", *of_day]], so_far], axis=1)
-    return {name: kept[name].to_numpy() for name in kept.columns}
+    totals = pd.concat([bids[["ts", *of_day]], so_far], axis=1)
+    return {name: totals[name].to_numpy() for name in totals.columns}

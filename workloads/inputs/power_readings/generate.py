@@ -25,6 +25,7 @@ from streamlab.workloads.datasets.cadence import numbered_specs, one_key, rows_o
 from streamlab.workloads.datasets.random import below, draw_at
 from streamlab.workloads.inputs.parameters import streams_parameter
 from streamlab.workloads.inputs.power_readings.schema import (
+    DEVICE_TYPES,
     FIELDS,
     PLUGS_PER_UNIT,
     READING,
@@ -49,7 +50,7 @@ _RATED_W = np.round(5 * 2.0 ** (np.arange(_OCTAVES * _STEPS + 1) / _STEPS)).asty
 PARAMETERS = {
     "plugs": Parameter(default=1000, help="number of plugs", minimum=1, maximum=10**7),
     "device_types": Parameter(
-        default=20, help="types of devices", minimum=1, maximum=2**15
+        default=DEVICE_TYPES, help="types of devices", minimum=1, maximum=2**15
     ),
     "streams": streams_parameter("plugs", 2),
     "period_s": Parameter(

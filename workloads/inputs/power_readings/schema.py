@@ -1,8 +1,8 @@
 """Defines readings of smart plugs (DEBS 2014 Grand Challenge; Data-Trace Types, section 6).
 
 A plug sits between a wall outlet and a device, and reports the watts that it draws about every 2 s.
-It belongs to a unit of a building. Each reading carries the type of the device. The paper joins a
-table instead, but then a program would depend on its dataset.
+It belongs to a unit of a building. Each reading carries the type of the device, since a table of real
+plugs belongs to its dataset. `smart_home_prediction` can join a table of its own instead.
 
 Event times are in seconds, as in the challenge and in most logs of plugs. A plug may have several
 readings in one second, and gaps without any.
@@ -31,6 +31,9 @@ FIELDS = np.dtype(
 PLUGS_PER_UNIT = 4
 UNITS_PER_BUILDING = 4
 """For sources without locations: plug p is in unit p // 4, unit u in building u // 4."""
+
+DEVICE_TYPES = 20
+"""For sources without devices: plug p has a device of type p modulo this."""
 
 SECONDS_A_DAY = 86_400
 

@@ -206,7 +206,7 @@ def _occurs(hashes: HashArray, columns: Columns) -> npt.NDArray[np.bool_]:
 def _count_rounded(
     expected: Columns, actual: Columns, replaced: IntArray, odd: IntArray, replaced_by: IntArray
 ) -> int:
-    """Return how many wrong rows differ in the last bits of floats only."""
+    """Return the number of wrong rows that differ only in the last bits of floats."""
     wrong = odd[replaced_by[replaced_by >= 0]]
     near = [nearly(expected[name][replaced], actual[name][wrong]) for name in expected]
     return int(np.logical_and.reduce(near).sum())

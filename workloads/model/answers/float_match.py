@@ -61,7 +61,7 @@ def match_floats(
 ) -> FloatMatch:
     """Return an answer with its floats replaced by expected ones within their tolerances.
 
-    `magnitude` is that of the input's floats, for fields whose values all cancel.
+    `magnitude` is the magnitude of the input's floats, for fields whose values all cancel.
     """
     loose = {name: bound for name, bound in tolerances.items() if not bound.exact}
     matcher = _Matcher(expected, actual, relation, loose, magnitude)

@@ -7,7 +7,7 @@ may combine floats in any grouping, the difference of two answers is bounded ins
 Two sums of n numbers x, in any order, differ by at most (n - 1) 2^-52 sum(|x|) to first order
 (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 4.2: each is
 within (n - 1) 2^-53 sum(|x|) of the true sum). For numbers of one sign, sum(|x|) is the sum itself.
-Numbers of both signs may cancel; their bound is that of a sum of typical size, which can be too
+Numbers of both signs may cancel; their bound is the bound of a sum of typical size, which can be too
 small. In that case declare a tolerance, or use `streamlab.workloads.model.exact_sum`.
 """
 

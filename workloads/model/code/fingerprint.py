@@ -191,7 +191,7 @@ class _WithPlaces(_Exact):
 
 
 class _AnyValue(_Exact):
-    """Walks over any value; hashes more than is read where it cannot tell what is read."""
+    """Walks over any value; hashes the whole value where it cannot find out which part the code reads."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
         yield from source_identity(code)
@@ -359,7 +359,7 @@ def _is_shared(module: str) -> bool:
 
 
 def _is_foreign(module: str, home: str) -> bool:
-    """Return whether a module is Python's, or of an installed package other than that of `home`."""
+    """Return whether a module is Python's, or of an installed package other than the package of `home`."""
     top = module.partition(".")[0]
     if top == home.partition(".")[0] or top == _OURS:
         return False

@@ -12,7 +12,7 @@ from types import CodeType
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Place = tuple[str, int]
-"""A function's name and its first line or that of its first decorator. Lambdas may share a place."""
+"""A function's name and its first line, or the line of its first decorator. Lambdas may share a place."""
 
 _EMPTY = "Constant(value='')"
 

@@ -2,13 +2,13 @@
 
     op = (partial || ... || partial) >> HASH >> (combining || ... || combining)
 
-This holds after any splitter, if `op` has no `on_item`, and lets fewer pairs cross threads. At a marker
-a partial instance emits the aggregate of each key in its block. The combining instance combines those
-and then runs `op`'s marker step. Both forms combine the same aggregates of items in other groups and
-another order, which is equal because `combine` is associative and commutative.
+The split form sends fewer pairs between threads, and is valid after any splitter if `op` has no `on_item`. At a
+marker, a partial instance emits the aggregate of each key in its block. The combining instance combines these
+aggregates, and then runs `op`'s marker step. Both forms combine the same aggregates, grouped and ordered differently;
+the results are equal because `combine` is associative and commutative.
 
-Operators with `on_item` have no such form, because `on_item` needs each item with its key's state.
-Aggregates with arrays have none either, because a pair cannot hold arrays.
+An operator with `on_item` cannot be split, because `on_item` needs each item with its key's state. Neither can an
+operator whose aggregate has arrays, because a pair cannot hold arrays.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ from streamlab.workloads.model.dgs.program import Record
 from streamlab.workloads.model.streams.records import RecordType
 
 
-def has_parts(vertex: Vertex) -> bool:
+def can_split(vertex: Vertex) -> bool:
     """Return whether a vertex can be split."""
     operator = vertex.operator
     if not isinstance(operator, OpKeyedUnordered) or operator.on_item is not None:
@@ -38,7 +38,7 @@ def has_parts(vertex: Vertex) -> bool:
 def aggregates(vertex: Vertex) -> TraceType:
     """Return the type of a key's aggregate of a block, timed as the marker at its end."""
     operator = vertex.operator
-    assert isinstance(operator, OpKeyedUnordered), "see has_parts"
+    assert isinstance(operator, OpKeyedUnordered), "see can_split"
     sums = [(f"sum_{name}", operator.aggregate[name]) for name in operator.aggregate.names or ()]
     return U(operator.reads.key, np.dtype([("ts", np.dtype(np.int64)), *sums]))
 
@@ -49,20 +49,20 @@ class PartialRun(VertexRun):
     def __init__(self, vertex: Vertex, give: Take) -> None:
         """Start without items."""
         super().__init__(vertex, give)
-        assert isinstance(vertex.operator, OpKeyedUnordered), "see has_parts"
+        assert isinstance(vertex.operator, OpKeyedUnordered), "see can_split"
         self._operator = vertex.operator
         self._type = RecordType(f"aggregate of {vertex.name}", vertex.operator.aggregate)
         self._block: dict[int, Record] = {}
 
     def item(self, key: int, value: Record) -> None:
         """Add an item to the aggregate of its key."""
-        so_far = self._block.get(key)
-        if so_far is None:
-            so_far = new_record(self._type, self._operator.identity)
-        term, both = self._type.zeroed(), self._type.zeroed()
+        aggregate = self._block.get(key)
+        if aggregate is None:
+            aggregate = new_record(self._type, self._operator.identity)
+        term, total = self._type.zeroed(), self._type.zeroed()
         self._operator.take(term, key, value)
-        self._operator.combine(so_far, term, both)
-        self._block[key] = both
+        self._operator.combine(aggregate, term, total)
+        self._block[key] = total
 
     def marker(self, m: Marker) -> None:
         """Emit the aggregates of the block."""

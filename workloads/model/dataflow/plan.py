@@ -21,7 +21,7 @@ from enum import Enum
 
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.operators import OpKeyedOrdered, OpStateless
-from streamlab.workloads.model.dataflow.partials import aggregates, has_parts
+from streamlab.workloads.model.dataflow.partials import aggregates, can_split
 from streamlab.workloads.model.dataflow.program import Dataflow, Vertex
 from streamlab.workloads.model.dataflow.types import TraceType
 from streamlab.workloads.model.operators.program import Query
@@ -140,7 +140,7 @@ def split_at_partials(flow: Dataflow) -> tuple[Deployment, Deployment] | None:
     if any(flow.vertices[i].operator.on_marker is not None for i in stateless):  # type: ignore[union-attr]  # OpStateless
         return None
     cut = min(set(range(len(flow.vertices))) - stateless - set(flow.sources), default=None)
-    if cut is None or not has_parts(flow.vertices[cut]):
+    if cut is None or not can_split(flow.vertices[cut]):
         return None
     behind = {cut}
     for index, vertex in enumerate(flow.vertices):
@@ -252,7 +252,7 @@ class _Builder:
         if self._forwards(whole):
             return self._add(whole)
         moving = replace(whole, route=Route.HASH if degree > 1 else Route.MERGED)
-        if not self._partials or not has_parts(vertex):
+        if not self._partials or not can_split(vertex):
             return self._add(moving)
         return self.combining(
             vertex, aggregates(vertex), self.partial(vertex, reads, inputs), degree

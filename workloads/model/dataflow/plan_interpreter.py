@@ -60,7 +60,7 @@ def _begin(unit: Unit, *, first: bool, sound: bool) -> Callable[[Take], VertexRu
     if unit.part is Part.PARTIAL:
         return lambda give: PartialRun(vertex, give)
     if unit.part is Part.COMBINING:
-        assert isinstance(operator, OpKeyedUnordered), "see has_parts"
+        assert isinstance(operator, OpKeyedUnordered), "see can_split"
         return lambda give: CombiningRun(vertex, operator, give)
     if sound and not first and isinstance(operator, OpStateless):
         # All instances get a marker; one of them processes it.

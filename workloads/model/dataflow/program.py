@@ -310,10 +310,10 @@ class Flow:
             raise ProgramError(f"dataflow {self._name}: gives needs at least one vertex")
         for vertex in sinks:
             self._require_vertex("gives", vertex)
-        return self._given(*sinks) if len(sinks) == 1 else self._merged(sinks)
+        return self._end_at(*sinks) if len(sinks) == 1 else self._merge_sinks(sinks)
 
-    def _merged(self, sinks: tuple[int, ...]) -> Dataflow:
-        """Return the graph with several sinks, which a last vertex merges."""
+    def _merge_sinks(self, sinks: tuple[int, ...]) -> Dataflow:
+        """Return the graph with several sinks and a last vertex that merges them."""
         where = f"dataflow {self._name}"
         if len(set(sinks)) < len(sinks):
             twice = next(i for i in sinks if sinks.count(i) > 1)
@@ -330,10 +330,10 @@ class Flow:
             )
             for number, (i, link) in enumerate(zip(sinks, links, strict=True))
         ]
-        return merged._given(merged.add(merge(answer), *rows))
+        return merged._end_at(merged.add(merge(answer), *rows))
 
-    def _given(self, vertex: int) -> Dataflow:
-        """Return the graph with a single sink."""
+    def _end_at(self, vertex: int) -> Dataflow:
+        """Return the graph whose only sink is a vertex."""
         order = [i for i in range(len(self._vertices)) if i != vertex]
         if any(vertex in self._vertices[i].inputs for i in order):
             name = self._vertices[vertex].name

@@ -140,7 +140,7 @@ def of_graph(flow: Dataflow) -> Transduction:
 
 
 def sources(flow: Dataflow) -> TraceType:
-    """Return the input type of a graph: that of all sources, which share their markers."""
+    """Return the input type of a graph: the type of all its sources, which share their markers."""
     return U("kind", of_events(flow.event).value)
 
 

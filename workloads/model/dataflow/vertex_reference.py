@@ -214,7 +214,7 @@ class UnorderedRun(VertexRun):
         self.add(key, aggregate)
 
     def add(self, key: int, aggregate: Record) -> None:
-        """Add an aggregate to that of a key's block."""
+        """Add an aggregate to the aggregate of a key's block."""
         entry, both = self._entry(key), self._aggregate.zeroed()
         self._operator.combine(entry.aggregate, aggregate, both)
         entry.aggregate = both

@@ -1,4 +1,4 @@
-"""Defines the laws that `check` tests on events across keys, in addition to those of single keys."""
+"""Defines the laws that `check` tests on events across keys, in addition to the laws of single keys."""
 
 from collections import Counter
 from typing import Any, NoReturn

@@ -110,7 +110,7 @@ class DependenceGraph:
         return rate, -degree, kind
 
     def free(self, tags: Collection[ImplTag]) -> frozenset[ImplTag]:
-        """Return the tags of leaves: those that remain when the graph is split completely."""
+        """Return the tags of leaves, which remain when the graph is split completely."""
         split = self.split(tags)
         if len(split.parts) < 2:
             return split.parts[0] if split.parts else frozenset()
@@ -193,7 +193,7 @@ def keys_together(program: DGSProgram, keys: int) -> IntArray:
 
 
 def connected_keys(across: Sequence[Across], keys: int) -> IntArray:
-    """Return the part of each key, numbered by the smallest: events across keys connect those of a part."""
+    """Return the part of each key, numbered by the smallest key; events across keys connect the keys of a part."""
     part = np.arange(keys, dtype=np.int64)
     grouped = [np.unique(part_of.groups(keys), return_inverse=True)[1] for part_of in across]
     while True:

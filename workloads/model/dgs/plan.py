@@ -2,7 +2,7 @@
 
 Source: DGS paper, Definitions 3.1 and 3.2. A node without children is a *leaf*: its worker processes
 its events without synchronization. An inner node processes its events on the joined state of its
-children; it has no thread. Keys with the same shape share one `Tree`, which represents one tree for
+children; it needs no thread. Keys with the same shape share one `Tree`, which represents one tree for
 each of its keys.
 """
 
@@ -35,7 +35,7 @@ class PlanNode:
             other streams. The set covers every dependent pair of its tags from different streams. Inner
             nodes order all their tags.
         children: None (leaf) or two.
-        worker: Leaf only. Index of the worker that runs it.
+        worker: Index of the worker that runs it; -1: an inner node that the engine places.
     """
 
     state: str

@@ -15,7 +15,7 @@ MAX_NAMES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeView:
-    """Holds a tree to show: that of one key, or the shape that many keys share."""
+    """Holds a tree to show: the tree of one key, or the shape that many keys share."""
 
     title: str
     root: PlanNode
@@ -92,7 +92,8 @@ def plan_text(plan: Plan) -> str:
 def _text(plan: Plan, node: PlanNode, depth: int) -> Iterator[str]:
     tags = "; ".join(tag_lines(plan, node.tags)) or "no events, joins and forks only"
     if node.children:
-        yield f"{'  ' * depth}join/fork  {node.state}  {tags}"
+        place = f" on worker {node.worker}" if node.worker >= 0 else ""
+        yield f"{'  ' * depth}join/fork{place}  {node.state}  {tags}"
     else:
         waits = "; ".join(tag_lines(plan, node.ordering))
         order = f"  (in order at {waits})" if waits else ""

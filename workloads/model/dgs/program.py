@@ -88,16 +88,16 @@ class DGSProgram:
         event: Structured dtype of the payload (without `ts`, `kind`, `key`).
         output: Structured dtype of an output record. Its first field is `ts` (int64), which must be the
             timestamp of the current event; it orders outputs that leave an engine in several places.
-        depends: Symmetric relation on tags, except those of `across`.
-        states: State types; the first is that of the initial state and can process every kind, except
-            those of `across`.
+        depends: Symmetric relation on tags, except tags of `across`.
+        states: State types; the first is the type of the initial state and can process every kind, except
+            kinds of `across`.
         init: Fills the zeroed initial state (of the first type).
         parallel: Fork-join pairs; if empty, only sequential plans are valid.
         keyed: Whether the program is a product over keys.
         across: Kinds of a keyed program that concern many keys.
         max_outputs_per_event: Largest number of records that one update may emit.
         checkpoint: At which synchronizing events an engine that writes checkpoints may write one (appendix D.2);
-            None means at all. It must not change its arguments. `state` is that of the event's key.
+            None means at all. It must not change its arguments. `state` is the state of the event's key.
 
     Raises:
         ProgramError: A part is missing or inconsistent.

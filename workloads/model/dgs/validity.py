@@ -70,6 +70,7 @@ class _Checker:
         for node in tree.root.walk():
             self._check_tags_known(node)
             self._check_types(node)
+            self._check_worker(node)
             if node.children:
                 self._check_siblings(node)
                 self._check_owned_once(node)
@@ -177,13 +178,15 @@ class _Checker:
                     f"{self._name(below)} below it",
                 )
 
-    def _check_leaf(self, node: PlanNode) -> None:
-        if not 0 <= node.worker < self._plan.workers:
+    def _check_worker(self, node: PlanNode) -> None:
+        if not (-1 if node.children else 0) <= node.worker < self._plan.workers:
             raise self._error(
                 "the worker rule",
                 f"{self._name(node)} is on worker {node.worker}; "
                 f"workers are 0 to {self._plan.workers - 1}",
             )
+
+    def _check_leaf(self, node: PlanNode) -> None:
         for a, b in product(sorted(node.tags), repeat=2):
             dependent = a.stream != b.stream and self._graph.edge(a, b)
             if dependent and not node.ordering & {a, b}:

@@ -2,7 +2,7 @@
 
 A diagram starts with the initial state. A wire processes events; it may fork into two wires with
 independent predicates, each again a diagram, which join later. The state and the outputs of any diagram
-must be those of its events in sequence. Every synchronization plan is such a diagram; these are drawn
+must equal the outputs of its events in sequence. Every synchronization plan is such a diagram; these are drawn
 as deep as plans become.
 """
 
@@ -112,7 +112,7 @@ class _Diagram:
         return joined, orders[0] + orders[1]
 
     def _predicates(self, pair: ForkJoin, kinds: Kinds) -> tuple[Kinds, Kinds]:
-        """Draw predicates; mostly those of a plan, with work for both parts."""
+        """Draw predicates; mostly as in a plan, with work for both parts."""
         program = self.semantics.program
         if self.draw(st.integers(0, 3)) < 3:
             shared = _shared_kinds(program, kinds)

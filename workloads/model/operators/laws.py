@@ -146,7 +146,7 @@ def flush_closes_windows(query: Query, draw: Draw) -> None:
 
 
 def laws_of(query: Query) -> list[Law]:
-    """Return the laws of the operators, then those of the query."""
+    """Return the laws of the operators, then the laws of the query."""
     at_end = [("flush", query.name, partial(flush_closes_windows, query))]
     return [
         *(

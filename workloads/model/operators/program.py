@@ -257,7 +257,7 @@ class Query:
     Attributes:
         operators: At least one. All but the first have one input, with the fields of the output of the
             operator before it, without `ts`.
-        at_end: What the end of the input does to open windows: `drop` leaves them without output, `flush`
+        at_end: Effect of the input's end on open windows: `drop` leaves them without output, `flush`
             closes them.
         arrival_tick_ns: The source of an offered load sets the time of each tuple as it hands it over, in this
             unit after the load's start; None: tuples have event times. Engines need nothing else.

@@ -25,7 +25,7 @@ END_OF_ARRIVALS = 1 << 60
 """The end of an input with arrival times, which no run knows before: after all of them."""
 
 WINDOW_FIELDS = ("key", "left", "tuples")
-"""Fields of window instances in addition to those of their state."""
+"""Fields of window instances in addition to the fields of their state."""
 
 
 def earliest_left(window: Window, ts: int) -> int:
@@ -42,7 +42,7 @@ def flush_end(program: object, last_times: Iterable[int]) -> int | None:
     """Return the time at which a flushed input is cut, so that its end closes all windows; else None.
 
     The watermark then reaches the last tuple's time plus the sizes of all windows: each operator closes the
-    windows that contain its last tuple, and the next one those that contain these outputs. A single window
+    windows that contain its last tuple, and the next operator the windows that contain these outputs. A single window
     that keeps its state is so reported at the boundaries up to there, and not forever.
 
     Args:

@@ -85,7 +85,7 @@ def order_does_not_matter(pipeline: Pipeline, index: int, draw: Draw) -> None:
 def keys_are_apart(pipeline: Pipeline, index: int, draw: Draw) -> None:
     """Apart: the output of a partitioned operator for a key depends on records of that key only.
 
-    Runs each key alone in a fresh operator; the outputs must equal those of all keys together.
+    Runs each key alone in a fresh operator; the outputs must equal the outputs of all keys together.
     """
     stage = pipeline.stages[index]
     assert stage.key is not None, "only partitioned operators have keys"
@@ -121,7 +121,7 @@ def ties_commute(pipeline: Pipeline, index: int, draw: Draw) -> None:
 
 
 def laws_of(pipeline: Pipeline) -> list[Law]:
-    """Return the laws of the operators, then those of the pipeline."""
+    """Return the laws of the operators, then the laws of the pipeline."""
     laws: list[Law] = []
     for index, stage in enumerate(pipeline.stages):
         if stage.kind == PARTITIONED:

@@ -48,7 +48,7 @@ def inputs(
     max_events: int = 12,
     values: st.SearchStrategy[int] | None = None,
 ) -> Input:
-    """Draw an input; that of a query or a graph may be cut some time after its last event.
+    """Draw an input; the input of a query or a graph may be cut some time after its last event.
 
     `layouts` are possible lists of the kinds of each stream; by default one to three streams, each with
     any non-empty set of kinds. `max_events` limits each stream. Payload `values` are small by default,
@@ -119,7 +119,7 @@ def _one_of(codes: tuple[int, ...]) -> st.SearchStrategy[int]:
 
 
 def _codes(program: Program, alphabet: Alphabet, kinds: Sequence[int]) -> tuple[int, ...]:
-    """Return the tags of `kinds`; for kinds across keys, those of groups with keys."""
+    """Return the tags of `kinds`; for kinds across keys, only tags of groups with keys."""
     codes = []
     for kind in kinds:
         across = program.across_of(kind) if isinstance(program, DGSProgram) else None

@@ -18,7 +18,7 @@ QUERY = {
     )
 }
 
-_WRITTEN = declare_nexmark_workload(
+_WORKLOAD = declare_nexmark_workload(
     12,
     "Processing time windows: the bids of each bidder in each window of the time at which they arrive",
     program=program,
@@ -28,8 +28,8 @@ _WRITTEN = declare_nexmark_workload(
 
 
 def _bind(values: Params) -> Bound:
-    assert _WRITTEN.bind is not None
-    return replace(_WRITTEN.bind(values), declaration=declaration(int(values["size_ms"])))
+    assert _WORKLOAD.bind is not None
+    return replace(_WORKLOAD.bind(values), declaration=declaration(int(values["size_ms"])))
 
 
-WORKLOAD = replace(_WRITTEN, bind=_bind, checked_by=INVARIANTS, declaration=declaration(SIZE_MS))
+WORKLOAD = replace(_WORKLOAD, bind=_bind, checked_by=INVARIANTS, declaration=declaration(SIZE_MS))

@@ -1,7 +1,7 @@
 """Nexmark query 15: statistics of the bids of each day."""
 
+from streamlab.workloads.inputs.nexmark.bidding_statistics import DAY
 from streamlab.workloads.inputs.nexmark.declaration import declare_nexmark_workload
-from streamlab.workloads.inputs.nexmark.price_ranges import DAY
 from streamlab.workloads.suite.nexmark_q15.oracle import oracle
 from streamlab.workloads.suite.nexmark_q15.program import program
 

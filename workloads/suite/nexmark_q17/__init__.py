@@ -1,7 +1,7 @@
 """Nexmark query 17: statistics of the bids for each auction and day."""
 
+from streamlab.workloads.inputs.nexmark.bidding_statistics import DAY
 from streamlab.workloads.inputs.nexmark.declaration import declare_nexmark_workload
-from streamlab.workloads.inputs.nexmark.price_ranges import DAY
 from streamlab.workloads.suite.nexmark_q17.oracle import oracle
 from streamlab.workloads.suite.nexmark_q17.program import program
 

@@ -9,8 +9,8 @@ def oracle(data: Input, day_ms: int) -> Columns:
     """Return the statistics after each bid, in total order."""
     import pandas as pd  # heavy
 
-    made = bids_of(data, "auction", "price")
-    bids = pd.DataFrame({"ts": made.ts, **made.fields, "day": made.ts // day_ms})
+    events = bids_of(data, "auction", "price")
+    bids = pd.DataFrame({"ts": events.ts, **events.fields, "day": events.ts // day_ms})
     bids["bids_low"] = (bids["price"] < 10_000).astype("int64")
     bids["bids_middle"] = bids["price"].between(10_000, 999_999).astype("int64")
     bids["bids_high"] = (bids["price"] > 999_999).astype("int64")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.nexmark.price_ranges import RANGES, price_range
+from streamlab.workloads.inputs.nexmark.bidding_statistics import RANGES, price_range
 from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import Pipeline, partitioned
 

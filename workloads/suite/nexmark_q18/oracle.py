@@ -11,9 +11,9 @@ def oracle(data: Input, every_ms: int) -> Columns:
     """Return the last bids of each step, at its end."""
     import pandas as pd  # heavy
 
-    made = bids_of(data, "auction", "bidder", "price", "channel", "extra")
-    bids = pd.DataFrame({**made.fields, "bid_ts": made.ts})
-    bids["ts"] = (made.ts // every_ms + 1) * every_ms
+    events = bids_of(data, "auction", "bidder", "price", "channel", "extra")
+    bids = pd.DataFrame({**events.fields, "bid_ts": events.ts})
+    bids["ts"] = (events.ts // every_ms + 1) * every_ms
     last = bids.drop_duplicates(["ts", "bidder", "auction"], keep="last")
     last = last[last["ts"] <= final_watermark(data, total_order(data, fields()).ts)]
     return {name: last[name].to_numpy() for name in OUTPUT.names or ()}

@@ -1,4 +1,4 @@
-"""Nexmark query 3: finds who sells in some states and a category."""
+"""Nexmark query 3: finds the persons of some states that sell in a category."""
 
 from streamlab.workloads.inputs.nexmark.declaration import declare_nexmark_workload
 from streamlab.workloads.suite.nexmark_q3.oracle import oracle

@@ -8,12 +8,12 @@ from streamlab.workloads.suite.nexmark_q7.program import OUTPUT
 
 
 def oracle(data: Input, size_ms: int) -> Columns:
-    """Return the highest bids of each window, a window after its end."""
+    """Return the highest bids of each window; they leave one window length after its end."""
     import pandas as pd  # heavy
 
-    made = bids_of(data, "auction", "bidder", "price", "extra")
+    events = bids_of(data, "auction", "bidder", "price", "extra")
     bids = pd.DataFrame(
-        {**made.fields, "bid_ts": made.ts, "ts": (made.ts // size_ms + 2) * size_ms}
+        {**events.fields, "bid_ts": events.ts, "ts": (events.ts // size_ms + 2) * size_ms}
     )
     highest = bids[bids["price"] == bids.groupby("ts")["price"].transform("max")]
     highest = highest[highest["ts"] <= final_watermark(data, total_order(data, fields()).ts)]

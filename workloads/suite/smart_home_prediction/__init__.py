@@ -1,10 +1,15 @@
 """Smart-home prediction: predicts the next ten minutes' consumption of device types by a tree each."""
 
+from dataclasses import replace
+
+import numpy as np
+
 from streamlab.workloads.inputs.power_readings.declaration import (
     QUERY,
     declare_power_workload,
     load_limit,
 )
+from streamlab.workloads.inputs.power_readings.schema import DEVICE_TYPES
 from streamlab.workloads.inputs.query_workload import (
     HANDCRAFTED,
     TYPED,
@@ -14,6 +19,7 @@ from streamlab.workloads.inputs.query_workload import (
     parameters_without_form,
 )
 from streamlab.workloads.model import Parameter, Params
+from streamlab.workloads.model.streams.limits import Limit
 from streamlab.workloads.suite.smart_home_prediction import handcrafted, typed
 from streamlab.workloads.suite.smart_home_prediction.oracle import oracle
 from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, read_tree
@@ -24,6 +30,13 @@ PARAMETERS = QUERY | {
         help="types of devices that are retained: those with numbers below this",
         minimum=1,
         maximum=2**15,
+    ),
+    "table_plugs": Parameter(
+        default=0,
+        help="plugs in the table of devices; readings of others are ignored; "
+        "0: readings state the type of their device",
+        minimum=0,
+        maximum=10**7,
     ),
     "depth": Parameter(
         default=DEEPEST,
@@ -41,13 +54,21 @@ def arguments(query: Params) -> dict[str, object]:
     return {**parameters_without_form(query), "tree": read_tree()}
 
 
+def limit(table_plugs: int, **_: object) -> Limit:
+    """Return the limit on the sum of one second of a type; a minute adds only 60 averages."""
+    if not table_plugs:
+        return load_limit("device", 1)
+    return replace(
+        load_limit("plug", 1),
+        what="the sum of the readings of its type of device",
+        groups=lambda events: np.asarray(events.payload["plug"], np.int64) % DEVICE_TYPES,
+    )
+
+
 WORKLOAD = declare_power_workload(
     name="smart_home_prediction",
     title="Consumption of types of devices in the next ten minutes, predicted for each second",
     paper="Data-Trace Types, section 6 and figure 5",
     query=PARAMETERS,
-    # The sum of one second is limited; a minute adds only 60 averages.
-    bind=bind_arguments(
-        FORMS, oracle, OUTPUT, arguments, limit=lambda **_: load_limit("device", 1)
-    ),
+    bind=bind_arguments(FORMS, oracle, OUTPUT, arguments, limit=limit),
 )

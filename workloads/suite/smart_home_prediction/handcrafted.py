@@ -24,6 +24,7 @@ from streamlab.workloads.model.operators.program import (
     Window,
     keep,
 )
+from streamlab.workloads.suite.smart_home_prediction.devices import type_lookup
 from streamlab.workloads.suite.smart_home_prediction.minute import MINUTE, remember
 from streamlab.workloads.suite.smart_home_prediction.tree import Tree, predictor
 from streamlab.workloads.suite.smart_home_prediction.typed import EVENT, PREDICTION
@@ -37,27 +38,28 @@ LAST_READING = (("seen", np.int8), ("last_ts", np.int64), ("load_mw", np.int64))
 """Whether the plug has a reading, and the begin of the next line."""
 
 
-def filling(window: Window, longest_gap_s: int, device_types: int) -> Operator:
+def filling(window: Window, longest_gap_s: int, device_types: int, table_plugs: int) -> Operator:
     """Return the operator that fills the gaps between readings of each plug."""
     period = window.size
+    type_of = type_lookup(table_plugs)
 
     def keys(t: Any, out: Any) -> None:
-        if 0 <= t.device < device_types:
+        if 0 <= type_of(t.plug, t.device) < device_types:
             out.add(t.plug)
 
     def update(w: Any, t: Any, out: Any) -> None:
-        load_mw = t.watts * 1000
+        device, load_mw = type_of(t.plug, t.device), t.watts * 1000
         place = t.ts - w[0].left
         if w[0].heard[place] == 0:
             w[0].heard[place] = 1
             w[0].least_mw[place] = load_mw
             w[0].greatest_mw[place] = load_mw
-            w[0].device[place] = t.device
+            w[0].device[place] = device
             return
         least = w[0].least_mw[place]
-        if load_mw < least or (load_mw == least and t.device < w[0].device[place]):
+        if load_mw < least or (load_mw == least and device < w[0].device[place]):
             w[0].least_mw[place] = load_mw
-            w[0].device[place] = t.device
+            w[0].device[place] = device
         w[0].greatest_mw[place] = max(w[0].greatest_mw[place], load_mw)
 
     def expire(w: Any, out: Any) -> None:
@@ -143,13 +145,15 @@ def predicting(window: Window, longest_gap_s: int, tree: Tree, depth: int) -> Op
     )
 
 
-def program(markers_s: int, longest_gap_s: int, device_types: int, tree: Tree, depth: int) -> Query:
+def program(
+    markers_s: int, longest_gap_s: int, device_types: int, table_plugs: int, tree: Tree, depth: int
+) -> Query:
     """Return the query for these query parameters and a tree."""
     window = Window(advance=markers_s, size=markers_s, type=SINGLE)
     return Query(
         name="smart_home_prediction",
         operators=(
-            filling(window, longest_gap_s, device_types),
+            filling(window, longest_gap_s, device_types, table_plugs),
             predicting(window, longest_gap_s, tree, depth),
         ),
     )

@@ -4,18 +4,28 @@ import numpy as np
 
 from streamlab.workloads.datasets.total_order import final_watermark
 from streamlab.workloads.inputs.power_readings.gap_filling import readings
-from streamlab.workloads.inputs.power_readings.schema import SECONDS_A_DAY
+from streamlab.workloads.inputs.power_readings.schema import DEVICE_TYPES, SECONDS_A_DAY
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads
 from streamlab.workloads.suite.smart_home_prediction.tree import Tree
 
 
 def oracle(
-    data: Input, markers_s: int, longest_gap_s: int, device_types: int, tree: Tree, depth: int
+    data: Input,
+    markers_s: int,
+    longest_gap_s: int,
+    device_types: int,
+    table_plugs: int,
+    tree: Tree,
+    depth: int,
 ) -> Columns:
     """Return (ts, device, second, loads, prediction) by marker, then device, then second."""
     events = readings(data)
     device = np.asarray(events["device"]).astype(np.int64)
+    if table_plugs:
+        plug = np.asarray(events["plug"]).astype(np.int64)
+        device = np.where((plug >= 0) & (plug < table_plugs), plug % DEVICE_TYPES, -1)
+        events = {**events, "device": device}
     retained = np.flatnonzero((device >= 0) & (device < device_types))
     seconds = loads({name: column[retained] for name, column in events.items()}, longest_gap_s)
     marker = -(-(seconds.second + longest_gap_s) // markers_s) * markers_s + markers_s

@@ -2,8 +2,8 @@
 
 The graph is JFM, SORT, LI, Map, SORT, AVG, Predict.
 
-- JFM retains some types of devices and makes the plug the key. Readings carry the type (`schema`);
-  the paper joins a table of plugs instead.
+- JFM joins the table of devices (`devices.py`), or takes the type that a reading states if there is no
+  table. It retains some types and makes the plug the key.
 - LI interpolates one value a second for each plug between two readings. A line over a gap reaches
   into seconds before the last marker, by less than the longest gap.
 - AVG has, for each type, the sums of the seconds that lines may still reach. At each marker it
@@ -35,6 +35,7 @@ from streamlab.workloads.model.dataflow import (
     U,
     of_events,
 )
+from streamlab.workloads.suite.smart_home_prediction.devices import type_lookup
 from streamlab.workloads.suite.smart_home_prediction.minute import MINUTE, remember
 from streamlab.workloads.suite.smart_home_prediction.tree import Tree, predictor
 
@@ -66,13 +67,14 @@ MAP = OpStateless(
 )
 
 
-def join_filter_map(device_types: int) -> OpStateless:
-    """Return JFM, which retains types of devices below a number."""
-    retained = np.ones(device_types, np.bool_)
+def join_filter_map(device_types: int, table_plugs: int) -> OpStateless:
+    """Return JFM, which joins a table of plugs and retains types of devices below a number."""
+    type_of = type_lookup(table_plugs)
 
     def on_item(key: Any, value: Any, out: Any) -> None:
-        if 0 <= value.device < len(retained) and retained[value.device]:
-            out.emit(value.plug, value.ts, value.watts * 1000, value.device)
+        device = type_of(value.plug, value.device)
+        if 0 <= device < device_types:
+            out.emit(value.plug, value.ts, value.watts * 1000, device)
 
     return OpStateless(
         name="JFM", reads=of_events(EVENT), gives=U("plug", OF_PLUG), on_item=on_item
@@ -153,12 +155,12 @@ def prediction(tree: Tree, depth: int) -> OpKeyedOrdered:
 
 
 def program(
-    markers_s: int, longest_gap_s: int, device_types: int, tree: Tree, depth: int
+    markers_s: int, longest_gap_s: int, device_types: int, table_plugs: int, tree: Tree, depth: int
 ) -> Dataflow:
     """Return the graph for these query parameters and a tree."""
     flow = Flow("smart_home_prediction", markers=markers_s)
     readings = flow.source(READING, EVENT)
-    loads = flow.add(join_filter_map(device_types), readings)
+    loads = flow.add(join_filter_map(device_types, table_plugs), readings)
     filled = flow.add(interpolate(longest_gap_s), flow.sort(loads))
     averages = flow.add(average(markers_s, longest_gap_s), flow.sort(flow.add(MAP, filled)))
     return flow.gives(flow.add(prediction(tree, depth), averages))

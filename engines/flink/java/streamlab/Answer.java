@@ -21,7 +21,7 @@ public final class Answer implements CopyableValue<Answer> {
     public long value;
     public long other;
 
-    /** Sets the place of this row to that of the event that makes it. */
+    /** Sets the place of this row to the place of the event that makes it. */
     public Answer madeBy(Event event) {
         ts = event.ts;
         stream = event.stream;

@@ -97,7 +97,7 @@ final class Job {
         return Long.parseLong(text(name));
     }
 
-    /** Returns the number of rows of each stream: all, or those of a warm-up. */
+    /** Returns the number of rows of each stream, in all or for a warm-up. */
     int[] rows(boolean warmUp) {
         int[] rows = new int[kinds.length];
         for (int index = 0; index < rows.length; index++) {

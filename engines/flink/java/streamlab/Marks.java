@@ -11,7 +11,7 @@ import java.nio.file.StandardOpenOption;
  * Numbers in files, by which processes that share only a folder signal each other.
  *
  * <p>A file exists, with 0, before its number is set in place. Network file systems show a new content to
- * whoever opens the file after it was closed, but may hide a new file for seconds.
+ * a reader that opens the file after it was closed, but may hide a new file for seconds.
  */
 final class Marks {
     private final Path folder;

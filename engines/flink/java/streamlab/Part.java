@@ -23,7 +23,7 @@ final class Part {
     private final List<ByteBuffer> full = new ArrayList<>();
     private ByteBuffer chunk = newChunk();
 
-    /** Creates a part; `path` is that of its file, which may have rows, or null. */
+    /** Creates a part; `path` is the path of its file, which may have rows, or null. */
     Part(int sink, int rowBytes, Path path) throws IOException {
         this.sink = sink;
         this.rowBytes = rowBytes;

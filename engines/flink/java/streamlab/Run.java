@@ -16,7 +16,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What the tasks of one Flink job share: the input, the gate that stops the sources until the clock
+ * State that the tasks of one Flink job share: the input, the gate that stops the sources until the clock
  * starts, and the outputs and times.
  *
  * <p>In the trial's own process all tasks share one object. On a cluster each task manager has an

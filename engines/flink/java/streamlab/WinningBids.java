@@ -108,7 +108,7 @@ public final class WinningBids extends ProcessTableFunction<Row> {
                             auction.price,
                             auction.bidTs));
         }
-        context.clearAllState(); // Not the timers: Flink 2.3 would remove those of all auctions.
+        context.clearAllState(); // Not the timers: Flink 2.3 would remove the timers of all auctions.
     }
 
     private static long field(Row row, int at) {

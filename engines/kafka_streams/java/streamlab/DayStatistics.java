@@ -1,9 +1,9 @@
 package streamlab;
 
 /**
- * Gives the bids, bidders and auctions of a day so far, of all prices and each range, after each bid (queries 15 and 16).
- * Bits describe a bid: bit 0 for any price, bit 1 + r for range r. Two steps before find those that are new on a day for
- * the bidder, and for the auction.
+ * Counts the bids, bidders and auctions of a day so far, over all prices and for each price range (queries 15 and 16).
+ * Emits the counts after each bid. Bits describe a bid: bit 0 for any price, bit 1 + r for range r. Two earlier steps
+ * find the bits that are new on that day for the bidder and for the auction.
  */
 final class DayStatistics implements Step {
     private static final int PARTS = 4;
@@ -24,7 +24,7 @@ final class DayStatistics implements Step {
         };
     }
 
-    /** Takes auction, channel, bits, and those that are new for the bidder. */
+    /** Takes auction, channel, bits, and the bits that are new for the bidder. */
     static Step newAuctions(long dayMs) {
         return (t, state, out) -> {
             long isNew = newBits(state, (t[4] << 32) + t[3], t[0] / dayMs, t[5]);
@@ -39,23 +39,23 @@ final class DayStatistics implements Step {
         return bits & ~before;
     }
 
-    /** Takes channel, bits, and those that are new for the bidder, and for the auction. */
+    /** Takes channel, bits, and the bits that are new for the bidder and for the auction. */
     @Override
     public void take(long[] t, State state, Output out) {
         long day = t[0] / dayMs;
         int first = byChannel ? 2 : 1;
-        long[] given = state.get(t[3]);
-        if (given == null || given[first - 1] != day) {
-            given = new long[first + 3 * PARTS];
-            given[0] = t[3];
-            given[first - 1] = day;
+        long[] counts = state.get(t[3]);
+        if (counts == null || counts[first - 1] != day) {
+            counts = new long[first + 3 * PARTS];
+            counts[0] = t[3];
+            counts[first - 1] = day;
         }
         for (int bit = 0; bit < PARTS; bit++) {
-            for (int what = 0; what < 3; what++) {
-                given[first + what * PARTS + bit] += t[4 + what] >> bit & 1;
+            for (int quantity = 0; quantity < 3; quantity++) {
+                counts[first + quantity * PARTS + bit] += t[4 + quantity] >> bit & 1;
             }
         }
-        state.put(t[3], given);
-        out.emit(0, given);
+        state.put(t[3], counts);
+        out.emit(0, counts);
     }
 }

@@ -1,6 +1,6 @@
 package streamlab;
 
-/** Gives the persons who registered and opened an auction in the same window, at its end (query 8). */
+/** Emits the persons that registered and opened an auction in the same window, at its end (query 8). */
 final class NewSellers implements Step {
     private final long sizeMs;
 

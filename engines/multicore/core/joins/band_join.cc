@@ -78,7 +78,7 @@ void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool old)
       end = std::min(stored.end, (end / kShareRows + 1) * kShareRows);
     }
     if (old && inputs_.ts(1 - prober, begin) + inputs_.window >= inputs_.ts(prober, probes.end - 1)) {
-      looked_at_ += probes.size() * (end - begin);
+      pair_count_ += probes.size() * (end - begin);
       compare(prober, probes, {begin, end}, true);
     } else {
       at_edge(prober, probes, {begin, end});
@@ -102,7 +102,7 @@ void BandJoin::at_edge(std::size_t prober, Rows probes, Rows stored) {
     reach_[p - probes.begin] = reach;
     pairs += reach.size();
   }
-  looked_at_ += pairs;
+  pair_count_ += pairs;
   if (pairs * kDense >= probes.size() * stored.size()) return compare(prober, probes, stored, false);
   for (std::int64_t p = probes.begin; p < probes.end; ++p) {
     const Rows mine = reach_[p - probes.begin];

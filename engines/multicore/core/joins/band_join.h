@@ -21,7 +21,7 @@ class BandJoin final : public PairConsumer {
   BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder,
            const std::atomic<bool>& stop);
 
-  // `looked_at` counts the pairs of the window that this thread compared, each once.
+  // `pair_count` counts the pairs of the window that this thread compared, each once.
   void process(std::span<const LogRun> runs) override;
 
  private:

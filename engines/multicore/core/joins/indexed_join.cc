@@ -102,7 +102,7 @@ void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) 
   for (int k = 0; k < count; ++k) {
     for (std::int64_t at = other.heads[chains[k]]; at >= other.first;) {
       const Place& place = other.places[static_cast<std::size_t>(at) & (other.places.size() - 1)];
-      ++looked_at_;
+      ++pair_count_;
       const BandColumns candidate{&place.first, &place.second};
       if (band_matches(mine, row, candidate, 0, inputs_.band)) {
         pairs_.push_back(input == 0 ? Pair{row, at} : Pair{at, row});

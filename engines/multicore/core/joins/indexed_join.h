@@ -17,7 +17,7 @@ class IndexedJoin final : public PairConsumer {
  public:
   IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop);
 
-  // `looked_at` counts candidates: the rows of chains, each tested exactly. These are not comparisons in BandJoin's
+  // `pair_count` counts candidates: the rows of chains, each tested exactly. These are not comparisons in BandJoin's
   // sense.
   void process(std::span<const LogRun> runs) override;
 

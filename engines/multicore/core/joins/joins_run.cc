@@ -128,15 +128,15 @@ std::int64_t JoinsRun::events() const noexcept {
   return least;
 }
 
-std::int64_t JoinsRun::looked_at() const noexcept {
+std::int64_t JoinsRun::pair_count() const noexcept {
   std::int64_t total = 0;
-  for (const Worker& worker : workers_) total += worker.consumer->looked_at();
+  for (const Worker& worker : workers_) total += worker.consumer->pair_count();
   return total;
 }
 
 void JoinsRun::count(Counts& into) const {
   const bool indexed = options_.kind == JoinKind::kIndexed;
-  into.emplace_back(indexed ? "candidates" : "comparisons", looked_at());
+  into.emplace_back(indexed ? "candidates" : "comparisons", pair_count());
   // The index tests single rows, without vectors.
   if (!indexed && options_.form == JoinForm::kTiles) into.emplace_back("vector_bits", band_match().vector_bits);
 }

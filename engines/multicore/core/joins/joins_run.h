@@ -52,7 +52,7 @@ class JoinsRun final : public Run {
   void add_stream(StreamView stream);
 
   std::int64_t events() const noexcept override;  // tuples that every thread has read
-  std::int64_t looked_at() const noexcept;        // comparisons; with kIndexed candidates
+  std::int64_t pair_count() const noexcept;       // comparisons; with kIndexed candidates
 
  private:
   struct alignas(kCacheLine) Worker {

@@ -50,7 +50,7 @@ class alignas(kCacheLine) PairConsumer {
   virtual void process(std::span<const LogRun> runs) = 0;
 
   std::int64_t tuples() const noexcept { return seen_[0] + seen_[1]; }
-  std::int64_t looked_at() const noexcept { return looked_at_; }  // pairs; each class defines which
+  std::int64_t pair_count() const noexcept { return pair_count_; }  // pairs; each class defines which
 
  protected:
   // Emits pairs in canonical order, timed 1 after the later tuple, and clears them.
@@ -67,7 +67,7 @@ class alignas(kCacheLine) PairConsumer {
   Recorder& recorder_;
   const std::atomic<bool>& stop_;
   std::int64_t seen_[2] = {0, 0};  // rows of each input
-  std::int64_t looked_at_ = 0;
+  std::int64_t pair_count_ = 0;
 };
 
 }  // namespace lab

@@ -50,7 +50,7 @@ void TupleJoin::one(std::size_t input, std::int64_t row) {
       pairs_.push_back(input == 0 ? Pair{row, other->row} : Pair{other->row, row});
     }
   }
-  looked_at_ += static_cast<std::int64_t>(others.tuples.size() - others.begin);
+  pair_count_ += static_cast<std::int64_t>(others.tuples.size() - others.begin);
   if (row % threads_ == index_) kept_[input].tuples.push_back({ts, row, first, second});
 }
 

@@ -6,13 +6,15 @@
 namespace lab {
 namespace {
 
-// Preserves the order of int64.
-std::uint64_t shifted(std::int64_t ts) noexcept { return static_cast<std::uint64_t>(ts) ^ (std::uint64_t{1} << 63); }
+// Maps int64 to uint64 and preserves the order.
+std::uint64_t order_preserving(std::int64_t ts) noexcept {
+  return static_cast<std::uint64_t>(ts) ^ (std::uint64_t{1} << 63);
+}
 
 }  // namespace
 
 std::size_t RouteByTime::consumer_of(std::int64_t ts) noexcept {
-  const std::uint64_t time = shifted(ts);
+  const std::uint64_t time = order_preserving(ts);
   if (time >= first_ && time <= last_) return consumer_;
   const std::uint64_t slice = time / width_;
   first_ = slice * width_;
@@ -27,9 +29,9 @@ void RouteByTime::send(LayerOut& out, const void* const* columns, std::int64_t f
   const std::int64_t* ts = static_cast<const std::int64_t*>(columns[0]) + from;
   const std::size_t first = consumer_of(ts[0]);
   // Rows come in order of time and mostly lie in one slice.
-  bool one = true;
-  for (std::int64_t i = 1; i < rows && one; ++i) one = consumer_of(ts[i]) == first;
-  if (one) {
+  bool one_consumer = true;
+  for (std::int64_t i = 1; i < rows && one_consumer; ++i) one_consumer = consumer_of(ts[i]) == first;
+  if (one_consumer) {
     out.send(first, columns, from, rows);
     return;
   }
@@ -61,7 +63,7 @@ void RouteByKeys::send(LayerOut& out, const void* const* columns, std::int64_t f
   try {
     route_rows(stream_, first.row(), first.row() + rows, owner_, consumers_, to_.data(), rows);
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(called_ + error.what());
+    throw std::runtime_error(error_prefix_ + error.what());
   }
   out.multicast(columns, from, rows, to_.data());
 }

@@ -107,9 +107,12 @@ class RouteByKey final : public LayerRoute {
 // Rows by number (layers/operator.h) go to the instances that have one of their keys: algorithm 1.
 class RouteByKeys final : public LayerRoute {
  public:
-  // `owner`: the instance of each bucket of keys. Both must outlive it. `called`: prefix of errors.
-  RouteByKeys(const OperatorStream& stream, const std::int32_t* owner, std::size_t consumers, std::string called)
-      : stream_(stream), owner_(owner), consumers_(static_cast<std::int32_t>(consumers)), called_(std::move(called)) {}
+  // `owner`: the instance of each bucket of keys. Both must outlive it. `error_prefix`: the beginning of errors.
+  RouteByKeys(const OperatorStream& stream, const std::int32_t* owner, std::size_t consumers, std::string error_prefix)
+      : stream_(stream),
+        owner_(owner),
+        consumers_(static_cast<std::int32_t>(consumers)),
+        error_prefix_(std::move(error_prefix)) {}
 
   void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override;
 
@@ -117,7 +120,7 @@ class RouteByKeys final : public LayerRoute {
   const OperatorStream& stream_;
   const std::int32_t* const owner_;
   const std::int32_t consumers_;
-  const std::string called_;
+  const std::string error_prefix_;
   std::vector<std::uint64_t> to_;
 };
 

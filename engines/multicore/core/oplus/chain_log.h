@@ -33,8 +33,8 @@ class ChainLog final : public Handover {
   WindowState* state(std::int32_t) override { return state_.get(); }
   bool feed(Recorder&, const std::int32_t*, std::int32_t) override { return published_->advance(); }
   bool call(std::int64_t number) override { return call_in(published_->log(), number); }
-  bool by_decree() const noexcept override { return false; }
-  bool decreed(std::int64_t*) const noexcept override { return false; }
+  bool has_switch_time() const noexcept override { return false; }
+  bool switch_time(std::int64_t*) const noexcept override { return false; }
   std::int64_t delivered() const noexcept override { return -1; }
   std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) override {
     change_readers(published_->log(), change, instances);

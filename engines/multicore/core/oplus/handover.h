@@ -47,19 +47,19 @@ class Handover {
   // Puts switch `number` into the log of every active instance. Returns false when the run is over.
   virtual bool call(std::int64_t number) = 0;
 
-  // Returns whether a switch holds from one event time decreed for all instances, one switch at a time. Otherwise it
-  // holds from the watermark at which each instance reads the switch, which is the same for all. With a decree, each
-  // row in an instance's log has a key of the instance.
-  virtual bool by_decree() const noexcept = 0;
+  // Returns whether a switch holds from one event time that this class sets for all instances, one switch at a time.
+  // Otherwise it holds from the watermark at which each instance reads the switch, which is the same for all. With a
+  // switch time, each row in an instance's log has a key of the instance.
+  virtual bool has_switch_time() const noexcept = 0;
 
-  // Sets that event time, for an instance that has read the switch. Returns false without a decree.
-  virtual bool decreed(std::int64_t* until) const noexcept = 0;
+  // Sets `until` to that event time, for an instance that has read the switch. Returns false without a switch time.
+  virtual bool switch_time(std::int64_t* until) const noexcept = 0;
 
   // Returns the tuples delivered to the instances that they concern; -1 where all instances read all tuples.
   virtual std::int64_t delivered() const noexcept = 0;
 
-  // Returns the delivered tuples of one source, for any thread during the run; only with a decree. Each instance may
-  // still have to process up to a queue's length of them.
+  // Returns the delivered tuples of one source, for any thread during the run; only with a switch time. Each instance
+  // may still have to process up to a queue's length of them.
   virtual std::int64_t delivered_of(std::size_t) const noexcept { return 0; }
 
   // Returns the bytes of state that were serialised.
@@ -73,7 +73,7 @@ class PrivateLogs : public Handover {
   int reader(std::int32_t) override { return 0; }
   std::span<const OperatorStream> streams(std::int32_t instance) override { return at(instance).streams; }
   WindowState* state(std::int32_t instance) override { return at(instance).state.get(); }
-  bool by_decree() const noexcept override { return true; }
+  bool has_switch_time() const noexcept override { return true; }
 
  protected:
   struct Receiver {
@@ -111,8 +111,8 @@ class SharedLog final : public Handover {
   const RowMarks* marks() const noexcept override { return marks_.get(); }
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
   bool call(std::int64_t number) override { return call_in(*log_, number); }
-  bool by_decree() const noexcept override { return false; }
-  bool decreed(std::int64_t*) const noexcept override { return false; }
+  bool has_switch_time() const noexcept override { return false; }
+  bool switch_time(std::int64_t*) const noexcept override { return false; }
   std::int64_t delivered() const noexcept override { return -1; }
   std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) override;
 

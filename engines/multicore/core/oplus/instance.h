@@ -330,7 +330,7 @@ class KeyedInstance final : public OperatorInstance {
   std::array<std::uint8_t, kPlaces> sources_;
   std::array<std::int64_t, 2 * kPlaces> own_keys_;
   std::int64_t places_ = 0;
-  std::int64_t at_hand_ = 0;      // places that `run_places` runs
+  std::int64_t run_places_ = 0;   // places that `run_places` runs
   std::int64_t passed_over_ = 0;  // rows of other instances between them
   bool foreign_ = false;          // whether a place may have no key of this instance
   bool lone_ = true;              // whether each tuple seen by stream had one key

@@ -279,7 +279,7 @@ void KeyedInstance::run_places() {
   const std::int64_t passed_over = std::exchange(passed_over_, 0);
   if (count == 0 && passed_over == 0) return;
   go_on_unless(stop_);
-  at_hand_ = count;
+  run_places_ = count;
   view_.mine = std::exchange(foreign_, false) ? 0 : 1;
   by_stream_ = 2 * passed_over <= 3 * count;  // with two instances
   for (std::int64_t begin = 0; begin < count;) {
@@ -356,7 +356,7 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
 // Sets the rows of each stream that places [begin, end) span. Returns the end of the places whose rows of each stream
 // are adjacent: a ring may begin anew among them.
 std::int64_t KeyedInstance::span_rows(std::int64_t begin, std::int64_t end) noexcept {
-  bool whole = one_layout_ && begin == 0 && end == at_hand_;
+  bool whole = one_layout_ && begin == 0 && end == run_places_;
   for (std::size_t s = 0; whole && s < streams_.size(); ++s) {
     counts_[s] = seen_[s] - begins_[s];
     firsts_[s] = static_cast<std::int64_t>(static_cast<std::uint64_t>(begins_[s]) & masks_[s]);

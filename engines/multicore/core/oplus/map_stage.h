@@ -36,7 +36,7 @@ class MapStage final : public PrivateLogs {
   void start(std::int32_t most, std::int32_t active) override;
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
   bool call(std::int64_t) override { return false; }  // the run refuses changes: see above
-  bool decreed(std::int64_t*) const noexcept override { return false; }
+  bool switch_time(std::int64_t*) const noexcept override { return false; }
   // Instances do not read tuples of the streams, so the stage counts these.
   std::int64_t delivered() const noexcept override;
   std::int64_t delivered_of(std::size_t stream) const noexcept override;

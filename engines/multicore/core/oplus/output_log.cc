@@ -78,11 +78,11 @@ bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes,
   frontier = std::max(frontier, promised);
   if (mine.rows == before && frontier == promised) return false;
   for (const std::unique_ptr<TupleBuffer>& log : logs_) log->publish(source, mine.rows, frontier);
-  mine.frontier.store(frontier, std::memory_order_release);  // the log has it already; pairs with `at_hand`
+  mine.frontier.store(frontier, std::memory_order_release);  // the log has it already; pairs with `will_have_room`
   return true;
 }
 
-bool OutputLog::at_hand(std::int32_t source) {
+bool OutputLog::will_have_room(std::int32_t source) {
   const std::int64_t rows = sources_[static_cast<std::size_t>(source)].rows;
   for (std::size_t copy = 0; copy < logs_.size(); ++copy) {
     TupleBuffer& log = *logs_[copy];
@@ -109,7 +109,8 @@ bool OutputLog::advance() noexcept {
 
 void OutputLog::close(std::int32_t source) {
   for (const std::unique_ptr<TupleBuffer>& log : logs_) log->close(source);
-  sources_[static_cast<std::size_t>(source)].frontier.store(kEndOfTime, std::memory_order_release);  // with `at_hand`
+  sources_[static_cast<std::size_t>(source)].frontier.store(kEndOfTime,
+                                                            std::memory_order_release);  // with `will_have_room`
 }
 
 std::int64_t OutputLog::time_of_last(std::int32_t source) const noexcept {
@@ -131,7 +132,8 @@ void OutputLog::join(std::int32_t source, std::int32_t active) {
   }
   from_ts = std::max(from_ts, time_of_last(source));
   for (const std::unique_ptr<TupleBuffer>& log : logs_) log->rejoin(source, from_ts);
-  sources_[static_cast<std::size_t>(source)].frontier.store(from_ts, std::memory_order_release);  // with `at_hand`
+  sources_[static_cast<std::size_t>(source)].frontier.store(from_ts,
+                                                            std::memory_order_release);  // with `will_have_room`
 }
 
 }  // namespace lab

@@ -5,8 +5,8 @@
 //
 // An instance emits into its OutputBuffer, which grows. `move` copies the outputs into a ring of columns, the rows of
 // the instance's source, while the log has room. An instance waits for room only if a reader has ready rows at hand
-// (`at_hand`). Otherwise the wait could last forever: a row is ready once all instances have passed its time, and a
-// waiting instance does not pass it. Outputs of one time, such as those of a whole window, may exceed a ring.
+// (`will_have_room`). Otherwise the wait could last forever: a row is ready once all instances have passed its time, and
+// a waiting instance does not pass it. Outputs of one time, such as those of a whole window, may exceed a ring.
 //
 // The frontier. After processing everything up to a watermark W, an instance emits no more outputs timed at or before W
 // (Observation 1). So it promises W + 1. While rows wait, it promises at most the time of the first of them. Instances
@@ -77,7 +77,7 @@ class OutputLog {
 
   // Returns whether waiting outputs will get room without further action by this instance. This holds when readers have
   // ready rows at hand in its ring: they will release them, and then find the source `starved`.
-  bool at_hand(std::int32_t source);
+  bool will_have_room(std::int32_t source);
 
   bool advance() noexcept;
 
@@ -105,7 +105,7 @@ class OutputLog {
     Spill spill;
     std::int64_t spilled_to = 0;  // total outputs already counted as placed at once or spilled
     // The last frontier published; kEndOfTime: has left. The owner writes it after the log's, other owners read it
-    // (`at_hand`).
+    // (`will_have_room`).
     std::atomic<std::int64_t> frontier{kNever};
   };
 

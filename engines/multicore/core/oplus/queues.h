@@ -70,7 +70,7 @@ class Queues final : public PrivateLogs {
   void start(std::int32_t most, std::int32_t active) override;
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
   bool call(std::int64_t number) override;
-  bool decreed(std::int64_t* until) const noexcept override {
+  bool switch_time(std::int64_t* until) const noexcept override {
     *until = until_;
     return true;
   }

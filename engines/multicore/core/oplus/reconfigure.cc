@@ -7,7 +7,7 @@
 
 namespace lab {
 
-void OperatorStage::meet(std::int32_t index) {
+void OperatorStage::reach_barrier(std::int32_t index) {
   Worker& worker = at(index);
   const std::int64_t number = worker.pending;
   worker.pending = -1;
@@ -26,11 +26,11 @@ bool OperatorStage::leave(std::int32_t index) {
   const std::lock_guard lock(epochs_mutex_);  // no switch makes it active again meanwhile
   Worker& worker = at(index);
   if (!worker.leaving.load(std::memory_order_relaxed)) return true;  // relaxed: written under the mutex
-  const bool passed = pass_on(index);
+  const bool passed = publish_outputs(index);
   if (worker.out->waiting() != 0) return passed;
-  to_->close(index);
+  output_log_->close(index);
   worker.leaving.store(false, std::memory_order_seq_cst);  // pairs with `engaged`
-  if (to_->advance()) notify_behind();
+  if (output_log_->advance()) notify_readers();
   return true;
 }
 
@@ -50,25 +50,25 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   change.new_owner = &epoch.owner;
   // In the order of Algorithm 4: a joining instance becomes a source of TB_out before a reader of TB_in. A leaving one
   // stops being a reader before it stops being a source.
-  for (std::int32_t i = before; to_ != nullptr && i < after; ++i) {
+  for (std::int32_t i = before; output_log_ != nullptr && i < after; ++i) {
     // relaxed: under the mutex. An instance that is still leaving has remained a source.
     if (at(i).leaving.load(std::memory_order_relaxed)) {
       at(i).leaving.store(false, std::memory_order_seq_cst);  // pairs with `engaged`
     } else {
-      to_->join(i, before);
+      output_log_->join(i, before);
     }
   }
   epoch.done.moved_bytes = handover_->change(change, instances);
-  for (std::int32_t i = after; to_ != nullptr && i < before; ++i) {
+  for (std::int32_t i = after; output_log_ != nullptr && i < before; ++i) {
     if (at(i).out->waiting() == 0) {
-      to_->close(i);
+      output_log_->close(i);
     } else {
       at(i).leaving.store(true, std::memory_order_seq_cst);  // pairs with `engaged`; stored before `active` is cleared
     }
   }
   for (std::int32_t i = before; i < after; ++i) {
     Worker& joining = at(i);
-    joining.skip = handover_->by_decree() ? 0 : me.skip;
+    joining.skip = handover_->has_switch_time() ? 0 : me.skip;
     joining.pending = -1;
     publish_counts(joining);
   }
@@ -83,7 +83,7 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   // seq_cst, each followed by a notify: pairs with the loads in `active` and `take_turn`.
   for (std::int32_t i = 0; i < std::max(before, after); ++i) at(i).active.store(i < after, std::memory_order_seq_cst);
   applied_.store(number, std::memory_order_seq_cst);
-  if (to_ != nullptr) to_->advance();  // rows may now be ready that only the leaving instances delayed
+  if (output_log_ != nullptr) output_log_->advance();  // rows may now be ready that only the leaving instances delayed
   threads_.notify_all();
   switched_.notify_all();
 }
@@ -95,7 +95,7 @@ std::int64_t OperatorStage::reconfigure(std::int32_t instances, std::vector<std:
   check_owners(spec_, owner, instances);
   std::int64_t number = 0;
   if (handover_ == nullptr) throw std::logic_error("start before reconfigure");
-  if (called_ > 0 && handover_->by_decree()) static_cast<void>(await(called_));  // one at a time
+  if (last_request_ > 0 && handover_->has_switch_time()) static_cast<void>(await(last_request_));  // one at a time
   if (threads_.finished() || threads_.failed()) return -1;
   {
     const std::lock_guard lock(epochs_mutex_);
@@ -106,7 +106,7 @@ std::int64_t OperatorStage::reconfigure(std::int32_t instances, std::vector<std:
     epochs_.push_back({instances, std::move(owner), called});
   }
   if (!handover_->call(number)) return -1;
-  called_ = number;
+  last_request_ = number;
   threads_.notify(reach());
   return number;
 }
@@ -131,7 +131,7 @@ void OperatorStage::look(Snapshot& into) const {
   into.instances = active_count();  // a statistic, like all fields here
   into.processed.assign(static_cast<std::size_t>(spec_.inputs), 0);
   // An instance with its own queue sees only its own tuples, and several instances may have a copy of one tuple.
-  const bool queues = handover_ && handover_->by_decree();
+  const bool queues = handover_ && handover_->has_switch_time();
   for (std::size_t s = 0; queues && s < input_.streams.size(); ++s) {
     into.processed[static_cast<std::size_t>(input_.streams[s].input)] += handover_->delivered_of(s);
   }

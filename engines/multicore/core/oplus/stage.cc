@@ -29,22 +29,22 @@ void OperatorStage::map(std::vector<std::int32_t> owner) {
 
 void OperatorStage::start(std::unique_ptr<Handover> handover, const InputTimes& input) {
   handover_ = std::move(handover);
-  first_ = this;
+  first_stage_ = this;
   begin(input);
 }
 
 void OperatorStage::start(std::unique_ptr<ChainLog> link, OperatorStage& before, const InputTimes& input) {
-  from_ = &link->published();
+  input_log_ = &link->published();
   handover_ = std::move(link);
-  before_ = &before;
-  first_ = before.first_;
+  previous_stage_ = &before;
+  first_stage_ = before.first_stage_;
   begin(input);
-  before.behind_ = this;
-  before.publish_into(*from_, 0, 0);
+  before.next_stage_ = this;
+  before.publish_into(*input_log_, 0, 0);
 }
 
 void OperatorStage::publish_into(OutputLog& log, std::int32_t first_thread, std::int32_t readers) {
-  to_ = &log;
+  output_log_ = &log;
   first_reader_ = first_thread;
   end_reader_ = first_thread + readers;
   for (std::int32_t i = 0; i < options_.most_instances; ++i) {
@@ -70,7 +70,7 @@ void OperatorStage::begin(const InputTimes& input) {
     } else {
       worker.instance =
           std::make_unique<KeyedInstance>(i, spec_, handover_->streams(i), *worker.out, recorder, threads_.failure(),
-                                          *handover_->state(i), handover_->by_decree(), handover_->marks());
+                                          *handover_->state(i), handover_->has_switch_time(), handover_->marks());
     }
     worker.instance->adopt(epochs_.front().owner.data());
     worker.active.store(i < options_.workers, std::memory_order_relaxed);
@@ -90,22 +90,22 @@ bool OperatorStage::take_turn(std::int32_t index) {
   if (worker.done) return false;
   // Outputs that found no room: the log may have some now. Waiting outputs do not stop the instance from reading,
   // except when room is certain to come.
-  const bool waits = to_ != nullptr && worker.out->waiting() != 0;
-  const bool passed = waits && pass_on(index);
+  const bool waits = output_log_ != nullptr && worker.out->waiting() != 0;
+  const bool passed = waits && publish_outputs(index);
   if (worker.input_ended) {
     if (worker.out->waiting() != 0) return passed;
     finish(index);
     return true;
   }
   if (passed) return true;
-  if (waits && to_->at_hand(index)) return false;
+  if (waits && output_log_->will_have_room(index)) return false;
   if (read(index)) return true;
   TupleBuffer& log = handover_->log(index);
   const int reader = handover_->reader(index);
   if (log.ended(reader)) {
-    // A switch by decree concerns all instances, also those without tuples after it.
-    if (worker.pending >= 0 && handover_->by_decree()) {
-      meet(index);
+    // A switch at one event time concerns all instances, also those without tuples after it.
+    if (worker.pending >= 0 && handover_->has_switch_time()) {
+      reach_barrier(index);
     } else {
       end(index);
     }
@@ -132,9 +132,9 @@ bool OperatorStage::read(std::int32_t index) {
       worker.batch.clear();
       worker.pending = part.begin;
       worker.gamma = worker.instance->watermark();
-      worker.any = worker.instance->tuples() != 0;
-      if (handover_->decreed(&worker.gamma)) {
-        worker.any = true;
+      worker.had_tuple = worker.instance->tuples() != 0;
+      if (handover_->switch_time(&worker.gamma)) {
+        worker.had_tuple = true;
         at_switch = part.end > worker.gamma;  // no more tuples up to gamma will come
       }
       continue;
@@ -143,8 +143,8 @@ bool OperatorStage::read(std::int32_t index) {
       process(index, worker.batch);
       worker.batch.clear();
       // Between operators, the watermark is that of the earlier operator's instances, which promised the time after it.
-      const std::int64_t watermark = from_ == nullptr ? part.end : part.end - 1;
-      if (worker.pending >= 0 && (!worker.any || watermark > worker.gamma)) {
+      const std::int64_t watermark = input_log_ == nullptr ? part.end : part.end - 1;
+      if (worker.pending >= 0 && (!worker.had_tuple || watermark > worker.gamma)) {
         at_switch = true;
         break;
       }
@@ -156,7 +156,7 @@ bool OperatorStage::read(std::int32_t index) {
     if (worker.pending >= 0) {
       process(index, worker.batch);  // updates the rows read of each stream
       worker.batch.clear();
-      const std::int64_t before = rows_until(index, part, worker.any, worker.gamma);
+      const std::int64_t before = rows_until(index, part, worker.had_tuple, worker.gamma);
       if (before != part.end) {
         at_switch = true;
         worker.skip = before - runs[taken].begin;
@@ -169,23 +169,23 @@ bool OperatorStage::read(std::int32_t index) {
   }
   process(index, worker.batch);
   release(index, taken);
-  if (to_ != nullptr) pass_on(index);
-  if (at_switch) meet(index);
+  if (output_log_ != nullptr) publish_outputs(index);
+  if (at_switch) reach_barrier(index);
   return true;
 }
 
 void OperatorStage::release(std::int32_t index, std::size_t runs) {
   handover_->log(index).release(handover_->reader(index), runs);
-  if (from_ != nullptr && from_->starved()) threads_.notify(before_->reach());
+  if (input_log_ != nullptr && input_log_->starved()) threads_.notify(previous_stage_->reach());
 }
 
-std::int64_t OperatorStage::rows_until(std::int32_t index, const LogRun& part, bool any, std::int64_t until) {
-  if (!any) return part.begin;
+std::int64_t OperatorStage::rows_until(std::int32_t index, const LogRun& part, bool had_tuple, std::int64_t until) {
+  if (!had_tuple) return part.begin;
   const std::span<const OperatorStream> streams = handover_->streams(index);
   if (part.source != kInterleavedEntry) {
     const OperatorStream& stream = streams[static_cast<std::size_t>(part.source)];
     return *std::ranges::partition_point(std::views::iota(part.begin, part.end),
-                                         [&](std::int64_t one) { return stream.ts(one) <= until; });
+                                         [&](std::int64_t row) { return stream.ts(row) <= until; });
   }
   const std::uint8_t* const sources = handover_->log(index).order().of(part.begin);
   std::vector<std::int64_t> next(streams.size());
@@ -207,11 +207,11 @@ void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
   const std::int64_t compared = worker.instance->compared();
   const std::int64_t before = meter.recorder.tick();
   worker.instance->process(runs, handover_->log(index).order());
-  if (from_ == nullptr) publish_counts(worker);
+  if (input_log_ == nullptr) publish_counts(worker);
   if (!meter.on()) return;
   const std::int64_t after = meter.recorder.tick();
   // Queues count the rows they hand over; tuples between operators are not events.
-  if (from_ == nullptr && !handover_->by_decree()) {
+  if (input_log_ == nullptr && !handover_->has_switch_time()) {
     meter.recorder.consumed(static_cast<double>(rows) / active_count());
   }
   meter.worked(before, after, worker.instance->compared() - compared);
@@ -220,7 +220,7 @@ void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
 
 // Counts outputs at full speed; under a load they are counted with their latencies.
 void OperatorStage::count_outputs(std::int32_t index) noexcept {
-  if (to_ != nullptr || options_.load) return;
+  if (output_log_ != nullptr || options_.load) return;
   Worker& worker = at(index);
   const std::int64_t made = worker.out->rows();
   threads_.meter(index).recorder.made(made - std::exchange(worker.counted, made));
@@ -230,7 +230,7 @@ void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
   if (!input_.end) return;
   // Promises may reach beyond the last tuple; the watermark is limited to the known end of the input. Promises of an
   // earlier stage are already limited.
-  const std::int64_t reached = from_ == nullptr ? std::min(watermark, *input_.end) : watermark;
+  const std::int64_t reached = input_log_ == nullptr ? std::min(watermark, *input_.end) : watermark;
   WorkMeter& meter = threads_.meter(index);
   const std::int64_t before = meter.recorder.tick();
   OperatorInstance& instance = *at(index).instance;
@@ -245,9 +245,9 @@ std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t waterma
   // Tuples between operators carry later times than their causes, and may raise watermarks before the sources reach
   // that time. Then the last of these tuples is the cause. Inactive instances give no answer: a switch may just now
   // change their position.
-  if (before_ != nullptr && first_->goes_on(index) && before_->goes_on(index) &&
-      watermark > first_->at(index).instance->watermark()) {
-    return before_->at(index).instance->due_of_last();
+  if (previous_stage_ != nullptr && first_stage_->is_running(index) && previous_stage_->is_running(index) &&
+      watermark > first_stage_->at(index).instance->watermark()) {
+    return previous_stage_->at(index).instance->due_of_last();
   }
   return due_of_watermark(input_.streams, watermark);
 }
@@ -262,18 +262,18 @@ void OperatorStage::publish_counts(Worker& worker) noexcept {
   }
 }
 
-bool OperatorStage::pass_on(std::int32_t index) {
+bool OperatorStage::publish_outputs(std::int32_t index) {
   Worker& worker = at(index);
   std::int64_t watermark = worker.instance->started() ? worker.instance->watermark() : OutputLog::kNever;
   if (spec_.keeps_time && watermark != OutputLog::kNever && !worker.input_ended) --watermark;
-  if (!to_->move(index, *worker.out, worker.causes, watermark)) return false;
-  if (to_->advance()) notify_behind();
+  if (!output_log_->move(index, *worker.out, worker.causes, watermark)) return false;
+  if (output_log_->advance()) notify_readers();
   return true;
 }
 
-void OperatorStage::notify_behind() noexcept {
-  if (behind_ != nullptr) {
-    threads_.notify(behind_->reach());
+void OperatorStage::notify_readers() noexcept {
+  if (next_stage_ != nullptr) {
+    threads_.notify(next_stage_->reach());
   } else {
     threads_.notify(first_reader_, end_reader_);
   }
@@ -284,28 +284,28 @@ void OperatorStage::end(std::int32_t index) {
   // Time has passed up to the last tuple for all instances, also for those without a part in it. It has also passed up
   // to the watermark of the earlier operator, whose instances have finished: otherwise this log had not ended. Instance
   // 0 is always active.
-  if (before_ == nullptr) {
+  if (previous_stage_ == nullptr) {
     if (input_.end) advance(index, *input_.end);
   } else {
-    advance(index, std::max(worker.instance->watermark(), before_->at(0).instance->watermark()));
+    advance(index, std::max(worker.instance->watermark(), previous_stage_->at(0).instance->watermark()));
   }
   worker.input_ended = true;
-  if (to_ != nullptr) pass_on(index);
-  if (to_ == nullptr || worker.out->waiting() == 0) finish(index);
+  if (output_log_ != nullptr) publish_outputs(index);
+  if (output_log_ == nullptr || worker.out->waiting() == 0) finish(index);
 }
 
 void OperatorStage::finish(std::int32_t index) {
   at(index).done = true;
   if (threads_.meter(index).on()) count_outputs(index);  // outputs of windows that a switch expired
-  if (to_ != nullptr) {
-    to_->close(index);
-    if (to_->advance()) notify_behind();
+  if (output_log_ != nullptr) {
+    output_log_->close(index);
+    if (output_log_->advance()) notify_readers();
   }
   // All instances read the same switches before the end, so the number of active ones is final here. acq_rel: the
   // reader of the results sees the stores of each instance.
   const std::int32_t all = active_count();
   const bool last = ended_.fetch_add(1, std::memory_order_acq_rel) == all - 1;
-  if (last && to_ == nullptr) threads_.finish();
+  if (last && output_log_ == nullptr) threads_.finish();
 }
 
 std::int64_t OperatorStage::events() const noexcept {
@@ -333,14 +333,15 @@ std::int64_t OperatorStage::kernel_calls() const noexcept {
 
 std::int64_t OperatorStage::spilled() const noexcept {
   std::int64_t total = 0;
-  for (std::int32_t i = 0; to_ != nullptr && i < options_.most_instances; ++i) total += to_->spill(i).rows();
+  for (std::int32_t i = 0; output_log_ != nullptr && i < options_.most_instances; ++i)
+    total += output_log_->spill(i).rows();
   return total;
 }
 
 std::int64_t OperatorStage::spilled_peak() const noexcept {
   std::int64_t most = 0;
-  for (std::int32_t i = 0; to_ != nullptr && i < options_.most_instances; ++i)
-    most = std::max(most, to_->spill(i).peak());
+  for (std::int32_t i = 0; output_log_ != nullptr && i < options_.most_instances; ++i)
+    most = std::max(most, output_log_->spill(i).peak());
   return most;
 }
 

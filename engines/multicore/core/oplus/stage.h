@@ -2,12 +2,13 @@
 // of the run drive it piece by piece (`take_turn`), and reconfigure it in between (Algorithms 3 to 6).
 //
 // A reconfiguration is an entry of the log. Each instance notes the entry and its own watermark when it reads it. It
-// stops before the first tuple that raises the watermark above that value. All instances meet at that place (`meet`).
-// The last to arrive makes the switch alone and releases the others. An entry that a later one overtakes is never
-// applied. While an instance waits there, its thread continues with other operators, whose switches are independent.
+// stops before the first tuple that raises the watermark above that value. All instances wait for each other at that
+// place (`reach_barrier`). The last to arrive makes the switch alone and releases the others. An entry that a later one
+// overtakes is never applied. While an instance waits there, its thread continues with other operators, whose switches
+// are independent.
 //
-// An instance that leaves by a switch may have outputs that found no room. It is `leaving` until they have found it;
-// then it stops being a source of TB_out.
+// An instance that leaves by a switch may have outputs for which the log has no room. It is `leaving` until it has
+// published them. Then it stops being a source of TB_out.
 //
 // One thread does the set-up and reads the results. `take_turn(i)` is for thread i; `reconfigure`, `await` and `look`
 // are for one other thread during the run.
@@ -73,7 +74,7 @@ class OperatorStage {
   }
   // Returns whether the instance is active and not at a barrier. It then stays active until its thread, the caller,
   // comes to a barrier.
-  bool goes_on(std::int32_t index) const noexcept { return at(index).awaited_switch < 0 && active(index); }
+  bool is_running(std::int32_t index) const noexcept { return at(index).awaited_switch < 0 && active(index); }
   // Returns whether its thread has, or may have, work here.
   bool engaged(std::int32_t index) const noexcept {
     // seq_cst: as `active`, which is stored after it when an instance begins to leave.
@@ -111,9 +112,9 @@ class OperatorStage {
     std::vector<LogRun> batch;         // runs at hand
     std::int64_t skip = 0;             // processed rows of the first unreleased run
     std::int64_t counted = 0;          // outputs reported to the recorder; at full speed
-    std::int64_t pending = -1;         // switch read last, not yet applied
+    std::int64_t pending = -1;         // the last switch read, if not yet applied; -1: none
     std::int64_t gamma = 0;            // watermark at its entry
-    bool any = false;                  // whether a tuple had been read at its entry
+    bool had_tuple = false;            // whether a tuple had been read at its entry
     std::int64_t awaited_switch = -1;  // switch for which it waits, with the others
     bool input_ended = false;          // has read all input; outputs may still wait
     bool done = false;                 // and no output waits
@@ -134,18 +135,18 @@ class OperatorStage {
   void process(std::int32_t index, std::span<const LogRun> runs);
   void advance(std::int32_t index, std::int64_t watermark);
   std::int64_t due_of_time(std::int32_t index, std::int64_t watermark) const noexcept;
-  std::int64_t rows_until(std::int32_t index, const LogRun& part, bool any, std::int64_t until);
-  bool pass_on(std::int32_t index);
+  std::int64_t rows_until(std::int32_t index, const LogRun& part, bool had_tuple, std::int64_t until);
+  bool publish_outputs(std::int32_t index);
   void end(std::int32_t index);
   void finish(std::int32_t index);
-  void notify_behind() noexcept;
+  void notify_readers() noexcept;
   void publish_counts(Worker& worker) noexcept;
   void count_outputs(std::int32_t index) noexcept;
   // Returns the number of active instances. relaxed: written at a barrier, which orders it; `apply` notifies the
   // instances that join or leave.
   std::int32_t active_count() const noexcept { return active_.load(std::memory_order_relaxed); }
   // oplus/reconfigure.cc
-  void meet(std::int32_t index);
+  void reach_barrier(std::int32_t index);
   void apply(std::int32_t index, std::int64_t number);
   bool leave(std::int32_t index);
 
@@ -155,17 +156,17 @@ class OperatorStage {
   const std::vector<std::int32_t> itemsizes_;
   std::unique_ptr<Handover> handover_;
   InputTimes input_;
-  OperatorStage* before_ = nullptr;  // the stage that this one reads
-  OperatorStage* first_ = nullptr;   // of the query
-  OperatorStage* behind_ = nullptr;  // the stage that reads this one
-  OutputLog* from_ = nullptr;        // the log into which `before_` publishes
-  OutputLog* to_ = nullptr;          // the log into which this one publishes; null: its outputs are collected in place
-  std::int32_t first_reader_ = 0;    // threads that read `to_`, if no stage does
+  OperatorStage* previous_stage_ = nullptr;  // the stage that this one reads
+  OperatorStage* first_stage_ = nullptr;     // of the query
+  OperatorStage* next_stage_ = nullptr;      // the stage that reads this one
+  OutputLog* input_log_ = nullptr;           // the log into which `previous_stage_` publishes
+  OutputLog* output_log_ = nullptr;  // the log into which this one publishes; null: its outputs are collected in place
+  std::int32_t first_reader_ = 0;    // threads that read `output_log_`, if no stage does
   std::int32_t end_reader_ = 0;
   std::shared_ptr<OutputPool> pool_;  // of `Worker::out`
   std::vector<Worker> workers_;
 
-  std::int64_t called_ = 0;              // number of the last switch requested; only the caller uses it
+  std::int64_t last_request_ = 0;        // number of the last switch requested; only the caller uses it
   mutable std::mutex epochs_mutex_;      // guards `epochs_`: its growth against its readers; and `leaving`
   std::condition_variable switched_;     // with `epochs_mutex_`: a switch was applied, or no more will be
   std::deque<Epoch> epochs_;             // by number of the switch; the first is the mapping at the start

@@ -3,10 +3,10 @@
 // and compiled code compares several tuples at a time.
 //
 // In a window table's entry, a deque follows the key and the left boundary of each input's window. Compiled code reads
-// and appends (oplus/stored_tuples.py), so the layout is law: field i of n tuples begins n times the bytes of the fields
-// before it after `memory`, where n is the room of the deque. The first field is the time. A deque without tuples and
-// memory has only zero bytes: new entries start this way, and such a key is removable. Tables move entries as bytes,
-// including the deques. Code that drops an entry must first release the memory (`release_stored`).
+// and appends (oplus/stored_tuples.py) and relies on the layout: with room for n tuples, the column of field i begins
+// n * (sum of the bytes of fields 0 to i - 1) bytes after `memory`. Field 0 is the time. An empty deque without memory
+// has only zero bytes: new entries start this way, and such a key is removable. Tables move entries as bytes, including
+// the deques. Code that drops an entry must first release the memory (`release_stored`).
 //
 // One user at a time: the instance that owns the entry's bucket, as for the table itself.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace lab {
 
-// The bytes of each field of a stored tuple, that of the time first. Empty: no tuples are stored.
+// The bytes of each field of a stored tuple, the time first. Empty: no tuples are stored.
 using StoredFields = std::span<const std::int32_t>;
 
 inline std::size_t tuple_bytes(StoredFields fields) noexcept {
@@ -29,14 +29,14 @@ inline std::size_t tuple_bytes(StoredFields fields) noexcept {
 
 struct StoredTuples {
   std::int64_t* first;   // time of the oldest tuple
-  std::int64_t* last;    // past that of the youngest
-  std::int64_t* limit;   // past the column of times
+  std::int64_t* last;    // after the time of the youngest tuple
+  std::int64_t* limit;   // end of the column of times
   std::int64_t* memory;  // start of the memory, and of the column of times; null: none
 
   std::size_t count() const noexcept { return static_cast<std::size_t>(last - first); }
   std::size_t room() const noexcept { return static_cast<std::size_t>(limit - memory); }
 
-  // Returns the column of the field that follows `before` bytes of fields; tuple i is item first - memory + i of it.
+  // Returns the column of the field that follows `before` bytes of fields. Tuple i is its item first - memory + i.
   std::byte* column(std::size_t before) const noexcept {
     return reinterpret_cast<std::byte*>(memory) + room() * before;
   }
@@ -69,9 +69,9 @@ struct StoredTuples {
     StoredTuples other = *this;
     *this = {};
     if (other.count() == 0) return true;
-    auto* const own = allocate(other.count(), fields);
-    if (own == nullptr) return false;
-    other.copy(own, other.count(), fields);
+    auto* const copied = allocate(other.count(), fields);
+    if (copied == nullptr) return false;
+    other.copy(copied, other.count(), fields);
     *this = other;
     return true;
   }

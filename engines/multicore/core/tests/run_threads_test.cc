@@ -130,7 +130,7 @@ void who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place() {
 }
 
 // A thread makes room while another moves blocks, finds the flag taken, and would go to sleep.
-void blocks_are_looked_at_again_for_who_came_meanwhile() {
+void blocks_are_examined_again_for_late_arrivals() {
   lab::Feed feed;
   int passes = 0;
   const bool moved = lab::move_blocks(feed, [&] {
@@ -239,7 +239,7 @@ int main() {
   what_a_look_throws_calls_the_run_off_and_leaves_no_thread();
   threads_that_were_never_let_go_end_with_their_owner_and_have_called_nothing();
   who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place();
-  blocks_are_looked_at_again_for_who_came_meanwhile();
+  blocks_are_examined_again_for_late_arrivals();
   the_entry_looks_again_for_who_made_room_meanwhile();
   a_reader_asks_its_log_until_that_has_nothing_more_to_say();
   return 0;

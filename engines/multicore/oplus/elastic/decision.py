@@ -5,7 +5,7 @@ STRETCH leaves the policy to external modules (section 2.5); this is their inter
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from streamlab.engines.multicore.oplus.elastic.mapping import IntArray
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
@@ -36,3 +36,11 @@ class Controller(Protocol):
         The loop calls this at every observation except the first after a change. It limits a number
         to the bounds, and refuses a mapping beyond them. An exception ends the run with that error.
         """
+
+
+@runtime_checkable
+class StartController(Controller, Protocol):
+    """A controller that also gives f_mu at the start of a run."""
+
+    def map_start(self, buckets: int, instances: int) -> Sequence[int] | IntArray:
+        """Return the instance of each bucket of the first operator, from 0 to `instances` - 1."""

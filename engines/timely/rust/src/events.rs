@@ -9,7 +9,7 @@ use timely::progress::frontier::MutableAntichain;
 /// Where an event is in the total order of the input: event time, stream, and row of the stream.
 pub type Place = (i64, u32, u32);
 
-/// An event of either kind; `value` is the column that its kind has.
+/// An event of either kind; `value` is the only column of its kind.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Event {
     pub ts: i64,
@@ -69,7 +69,7 @@ impl Pending {
 
     /// Takes all events of a message.
     pub fn receive(&mut self, batch: &mut Vec<Event>) {
-        for run in batch.chunk_by(|one, next| one.stream == next.stream) {
+        for run in batch.chunk_by(|event, next| event.stream == next.stream) {
             self.0[run[0].stream as usize].extend(run);
         }
         batch.clear();
@@ -95,12 +95,12 @@ impl Pending {
     }
 }
 
-/// Returns the first place of which events may still arrive, when all inputs have reached a time.
+/// Returns the first place at which events may still arrive when all inputs have reached a time.
 pub fn end_of(reached: Option<i64>) -> Place {
     (reached.unwrap_or(i64::MAX), 0, 0)
 }
 
-/// Returns the event time that all inputs of an operator have reached; None: they have ended.
+/// Returns the event time that all inputs of an operator have reached; None: all have ended.
 pub fn reached<T: Timestamp>(
     frontiers: &[&MutableAntichain<T>],
     event_time: impl Fn(&T) -> i64,

@@ -19,7 +19,7 @@ OFTEN = {
     "keyed_counter": {"increments_per_reset": 20},
 }
 NAMES = (*OFTEN, "plugs")
-"""A tree with a state that says more than a sum, one that loops, forests, and one across keys."""
+"""Programs with a tree whose state is more than a sum, with a loop, with forests, and with events across keys."""
 KILLED = -9
 
 

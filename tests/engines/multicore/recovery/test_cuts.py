@@ -1,4 +1,4 @@
-"""Cuts divide the total order, whatever the plan."""
+"""Cuts divide the total order, with any plan."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_positions_count_what_precedes_a_cut(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_behind_a_cut_has_the_cuts_behind_it(name):
+def test_the_input_after_a_cut_has_the_later_cuts(name):
     data = input_of(name, EVENTS)
     found = find_cuts(program_of(name), data, 2)
     at = positions_at(data, *found[len(found) // 2].item())

@@ -1,4 +1,4 @@
-"""What is in a folder after anything that may have happened to it."""
+"""The content of a checkpoint folder after writes, damage and crashes."""
 
 import errno
 import multiprocessing
@@ -16,7 +16,7 @@ from streamlab.engines.multicore.dgs.recovery import folder as module
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.format import Identity
 from tests.engines.multicore.recovery.checkpoint_folders import (
-    OURS,
+    IDENTITY,
     ROW,
     recover,
     write_checkpoints,
@@ -30,7 +30,7 @@ def names(path):
     return sorted(one.name for one in path.iterdir())
 
 
-def test_the_last_two_are_kept_and_the_newest_is_gone_on_from(tmp_path):
+def test_the_last_two_checkpoints_stay_and_a_run_resumes_from_the_newest(tmp_path):
     write_checkpoints(tmp_path / "new", [b"1111", b"22223333", b""])
     assert names(tmp_path / "new") == [
         "checkpoint-00000001",
@@ -93,7 +93,7 @@ def test_files_of_other_names_are_let_be(tmp_path):
     assert all(copy.exists() for copy in copies)
 
 
-def test_numbers_of_nine_digits_follow_those_of_eight(tmp_path):
+def test_numbers_of_nine_digits_sort_after_numbers_of_eight(tmp_path):
     write_checkpoints(tmp_path, [b"1111"])
     (tmp_path / "checkpoint-00000000").replace(tmp_path / "checkpoint-99999999")
     write_checkpoints(tmp_path, [b"2222"])
@@ -121,7 +121,7 @@ def test_where_none_can_be_read_it_begins_anew(tmp_path):
         (flip, "outputs.rows has another checksum"),
     ],
 )
-def test_outputs_that_are_not_what_was_written_refuse_their_checkpoint(harm, why, tmp_path):
+def test_a_checkpoint_whose_outputs_were_changed_is_refused(harm, why, tmp_path):
     write_checkpoints(tmp_path, [b"1111", b"2222"])
     harm(tmp_path / "outputs.rows")
     found, _ = recover(tmp_path)
@@ -138,23 +138,23 @@ def test_a_folder_of_another_run_is_refused_and_left_as_it_is(tmp_path):
 
 
 def test_a_folder_in_which_another_process_runs_is_refused(tmp_path):
-    folder = CheckpointFolder(tmp_path, OURS, ROW)
+    folder = CheckpointFolder(tmp_path, IDENTITY, ROW)
     with pytest.raises(EngineError, match="another process runs in it"):
-        CheckpointFolder(tmp_path, OURS, ROW)
+        CheckpointFolder(tmp_path, IDENTITY, ROW)
     folder.close()
-    CheckpointFolder(tmp_path, OURS, ROW).close()
+    CheckpointFolder(tmp_path, IDENTITY, ROW).close()
 
 
 def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(EngineError, match=r"cannot be opened: (File exists|Not a directory)"):
-        CheckpointFolder(tmp_path / "file", OURS, ROW)
+        CheckpointFolder(tmp_path / "file", IDENTITY, ROW)
 
 
 def without_rights(path):
     os.setuid(65534)
     try:
-        CheckpointFolder(path / "new", OURS, ROW)
+        CheckpointFolder(path / "new", IDENTITY, ROW)
     except EngineError as error:
         sys.exit(0 if "Permission denied" in str(error) else str(error))
     sys.exit("it was opened")
@@ -171,7 +171,7 @@ def test_a_folder_without_rights_is_refused(tmp_path):
 
 
 SYNCS = 3
-"""Of a checkpoint: outputs, file, folder."""
+"""The parts of a checkpoint: outputs, file, folder."""
 
 
 def killed_at(path, step, rows):
@@ -217,7 +217,7 @@ def test_a_kill_at_any_step_of_writing_loses_nothing_that_a_checkpoint_has(tmp_p
 
 def written_with_room(path, rows, room, said):
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-    folder = CheckpointFolder(path, OURS, ROW)
+    folder = CheckpointFolder(path, IDENTITY, ROW)
     try:
         folder.write(rows, (0,), "a plan", None)
     except EngineError as error:
@@ -243,7 +243,7 @@ def test_a_file_system_without_locks_is_an_error_of_the_folder(tmp_path, monkeyp
 
     monkeypatch.setattr(module.fcntl, "flock", without)
     with pytest.raises(EngineError, match="cannot be locked: No locks available"):
-        CheckpointFolder(tmp_path, OURS, ROW)
+        CheckpointFolder(tmp_path, IDENTITY, ROW)
 
 
 FULL_DISK = """

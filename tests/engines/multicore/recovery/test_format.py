@@ -1,4 +1,4 @@
-"""A checkpoint that is not what was written, or not this run's, is refused with the reason."""
+"""A checkpoint that was changed, or belongs to another run, is refused with the reason."""
 
 import struct
 import zlib
@@ -16,7 +16,7 @@ from streamlab.engines.multicore.dgs.recovery.format import (
     encode,
 )
 from streamlab.engines.multicore.dgs.snapshots import JoinedStates
-from tests.engines.multicore.recovery.checkpoint_folders import OURS
+from tests.engines.multicore.recovery.checkpoint_folders import IDENTITY
 
 CHECKPOINT = Checkpoint(
     number=7,
@@ -29,18 +29,18 @@ CHECKPOINT = Checkpoint(
         groups={("house", 0): b"12345678", ("house", 3): b"87654321", ("slice", 0): b""},
     ),
 )
-DATA = encode(CHECKPOINT, OURS)
+DATA = encode(CHECKPOINT, IDENTITY)
 
 
-def test_it_reads_what_it_wrote():
-    assert decode(DATA, OURS) == CHECKPOINT
+def test_a_written_checkpoint_can_be_read():
+    assert decode(DATA, IDENTITY) == CHECKPOINT
     assert CHECKPOINT.events == 15
 
 
 @given(st.integers(0, len(DATA) - 1))
 def test_a_truncated_one_is_refused(length):
     with pytest.raises(RefusedError, match="truncated") as refused:
-        decode(DATA[:length], OURS)
+        decode(DATA[:length], IDENTITY)
     assert not refused.value.foreign
 
 
@@ -49,21 +49,21 @@ def test_one_with_a_flipped_bit_is_refused(bit):
     flipped = bytearray(DATA)
     flipped[bit // 8] ^= 1 << bit % 8
     with pytest.raises(RefusedError, match=r"not a checkpoint|version|checksum"):
-        decode(bytes(flipped), OURS)
+        decode(bytes(flipped), IDENTITY)
 
 
 def test_one_of_the_future_is_refused():
     later = DATA[:8] + struct.pack("<I", VERSION + 1) + DATA[12:]
     with pytest.raises(RefusedError, match=r"has version 3 .* reads version 2") as refused:
-        decode(later, OURS)
+        decode(later, IDENTITY)
     assert refused.value.foreign
 
 
 @pytest.mark.parametrize("field, noun", [("program", "program"), ("data", "input")])
 def test_one_of_another_run_is_refused(field, noun):
-    theirs = replace(OURS, **{field: "x" * 32})
+    theirs = replace(IDENTITY, **{field: "x" * 32})
     with pytest.raises(
         RefusedError, match=f"of another {noun} .*xxxx.* this run is event_window"
     ) as refused:
-        decode(encode(CHECKPOINT, theirs), OURS)
+        decode(encode(CHECKPOINT, theirs), IDENTITY)
     assert refused.value.foreign

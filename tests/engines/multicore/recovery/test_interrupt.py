@@ -1,4 +1,4 @@
-"""Ctrl-C while the last checkpoint is written: the folder is let go when nobody writes there."""
+"""After Ctrl-C during the last checkpoint, the folder is released only when its writer has finished."""
 
 import signal
 import threading
@@ -12,7 +12,7 @@ from tests.engines.multicore.dgs_programs import generated
 from tests.engines.multicore.native_runs import make_run
 
 
-def test_an_interrupted_end_waits_for_what_is_being_written(tmp_path, monkeypatch):
+def test_an_interrupted_end_waits_for_the_checkpoint_that_is_being_written(tmp_path, monkeypatch):
     ending, left = threading.Event(), threading.Event()
     early = []
     end, write = CheckpointWriter.end, CheckpointFolder.write

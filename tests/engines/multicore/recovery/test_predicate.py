@@ -116,7 +116,7 @@ def test_a_predicate_reads_the_state_of_the_key_of_its_event(tmp_path, monkeypat
     check_one_checkpoint("keyed_counter", wanted, second, tmp_path, monkeypatch)
 
 
-def test_changes_of_the_plan_are_checkpoints_whatever_the_program_wants(tmp_path):
+def test_changes_of_the_plan_are_checkpoints_even_if_the_predicate_is_false(tmp_path):
     program = replace(program_of("event_window"), checkpoint=never)
     data = input_of("event_window", EVENTS)
     streams = profile(data)

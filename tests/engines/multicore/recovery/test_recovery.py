@@ -1,4 +1,4 @@
-"""Runs that are stopped and go on: their outputs are those of one run, each once."""
+"""Runs that stop and resume have the outputs of one run, each once."""
 
 import gc
 import random
@@ -27,7 +27,7 @@ def test_a_run_with_checkpoints_has_the_answer_in_its_folder(name, workers, tmp_
 
 
 class StopError(Exception):
-    """What stops a run in a test."""
+    """Stops a run in a test."""
 
 
 def stop_after(monkeypatch, checkpoints):
@@ -66,7 +66,7 @@ def test_a_closed_run_lets_go_of_its_memory_at_once(stops, tmp_path, monkeypatch
 @pytest.mark.some(8)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("workers, later", [(2, 2), (1, 3), (3, 1)])
-def test_a_run_goes_on_with_any_number_of_workers(name, workers, later, tmp_path, monkeypatch):
+def test_a_run_resumes_with_any_number_of_workers(name, workers, later, tmp_path, monkeypatch):
     data = input_of(name, EVENTS)
     with monkeypatch.context() as patched:
         stop_after(patched, 1)
@@ -81,7 +81,7 @@ def test_a_run_goes_on_with_any_number_of_workers(name, workers, later, tmp_path
     assert measured.events == 0
 
 
-def test_a_checkpoint_that_is_refused_is_told(tmp_path, monkeypatch):
+def test_a_refused_checkpoint_is_reported(tmp_path, monkeypatch):
     for _ in range(2):
         with monkeypatch.context() as patched:
             stop_after(patched, 1)
@@ -144,13 +144,13 @@ def kill_and_restart(name, events, folder, kills, least=0):
 
 @pytest.mark.some(2)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_killed_at_random_moments_goes_on(name, tmp_path):
+def test_a_run_killed_at_random_moments_resumes(name, tmp_path):
     kill_and_restart(name, 30_000, tmp_path, kills=3)
 
 
 @pytest.mark.full  # minutes
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_killed_at_two_hundred_random_moments_goes_on(name, tmp_path):
+def test_a_run_killed_at_two_hundred_random_moments_resumes(name, tmp_path):
     went_on = kill_and_restart(name, 300_000, tmp_path, kills=200, least=20)
     print(f"{name}: {went_on} kills left a checkpoint")
 

@@ -1,4 +1,4 @@
-"""A program with another /sys/class, in a mount namespace of its own."""
+"""Runs a program with another /sys/class, in its own mount namespace."""
 
 import os
 import shlex

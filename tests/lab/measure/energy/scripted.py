@@ -1,4 +1,4 @@
-"""A provider that gives readings written down beforehand, on a clock of its own."""
+"""A provider with scripted readings and its own clock."""
 
 from dataclasses import dataclass, field
 

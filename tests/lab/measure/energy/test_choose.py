@@ -46,7 +46,7 @@ def test_none_is_chosen_with_the_reason_of_every_provider():
     assert opened == Unusable(reason="pyrapl: no counter; powercap: denied")
 
 
-def test_a_named_provider_is_looked_at_alone():
+def test_only_a_named_provider_is_probed():
     providers = [
         provider("powercap", {"package-0": 5.0}),
         provider("perf", reason="no PMU"),
@@ -56,7 +56,7 @@ def test_a_named_provider_is_looked_at_alone():
     assert choose("powercap", providers=providers, pause=no_pause).name == "powercap"
 
 
-def test_none_by_name_looks_at_nothing():
+def test_provider_none_probes_nothing():
     assert choose("none", providers=[]).reason == "switched off"
 
 

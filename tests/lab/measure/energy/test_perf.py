@@ -1,4 +1,4 @@
-"""perf's lines, a fake perf that prints them, and the real one where it is installed."""
+"""Lines of perf, from a fake perf that prints them, and from the real perf where it is installed."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def test_every_event_has_the_name_of_its_powercap_zone(event, domain):
 
 
 @pytest.mark.parametrize("missing", ["<not counted>;Joules", "<not supported>;"])
-def test_what_was_not_counted_is_not_0(missing):
+def test_a_missing_count_is_not_zero(missing):
     line = f"0.1;S0;0;{missing};power/energy-pkg/;0;0.00;;"
     assert parse(line).uj == missing.partition(";")[0]
 
@@ -184,7 +184,7 @@ time.sleep(60)
     assert found.reason == "perf: package-0: <not counted>"
 
 
-def test_what_perf_complains_about_is_the_reason_with_the_setting_that_helps(tmp_path):
+def test_the_reason_is_the_complaint_of_perf_with_the_setting_that_helps(tmp_path):
     body = """
 print('Error:\\nAccess to performance monitoring and observability operations is limited.\\n'
       'Consider adjusting /proc/sys/kernel/perf_event_paranoid setting to open', file=sys.stderr)
@@ -197,7 +197,7 @@ sys.exit(255)
     assert found.remedy == "sudo sysctl kernel.perf_event_paranoid=0"
 
 
-def test_a_perf_that_says_nothing_is_ended_after_its_time(tmp_path):
+def test_a_silent_perf_is_ended_after_a_time_limit(tmp_path):
     """It would say nothing for an hour."""
     program = fake_perf(tmp_path, "time.sleep(3600)")
     found = Perf(root=fake_root(tmp_path), which=lambda name: program, start_timeout_s=0.2).open()

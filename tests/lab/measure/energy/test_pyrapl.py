@@ -1,4 +1,4 @@
-"""pyRAPL for real: here, where it may find nothing, and on a fake /sys/class."""
+"""The real pyRAPL on this machine, which may have no counters, and on a fake /sys/class."""
 
 import json
 import os
@@ -112,7 +112,7 @@ def test_its_raw_counters_are_corrected_for_the_wrap_that_it_would_lose(tmp_path
     assert not [name for name in opened if name.startswith("core")]
 
 
-def test_without_a_range_an_interval_that_goes_backwards_is_dropped_with_a_reason(tmp_path):
+def test_without_a_range_a_negative_interval_is_dropped_with_a_reason(tmp_path):
     tree, ids = fake_class(tmp_path, [])
     for i in range(len(ids)):
         (tree.path(f"{i}").parent / "max_energy_range_uj").unlink()

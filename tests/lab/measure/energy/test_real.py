@@ -1,4 +1,4 @@
-"""The machine's own counters, where it has any."""
+"""The energy counters of this machine, if it has any."""
 
 import math
 import time

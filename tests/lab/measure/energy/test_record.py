@@ -1,4 +1,4 @@
-"""What a record says: recorder, columns, idle baseline, estimate, on scripted readings."""
+"""The energy record of scripted readings: recorder, columns, idle baseline, estimate."""
 
 import json
 
@@ -28,7 +28,7 @@ def row_of(readings, start_s=1, end_s=13, events=1_000_000, **provider):
     return recorder.columns(start_s * SECOND, end_s * SECOND, events=events)
 
 
-def test_gross_is_package_and_dram_and_nothing_twice():
+def test_gross_energy_is_package_plus_dram_each_counted_once():
     row = row_of(steady(SOCKET, 14))
     assert row["energy_source"] == "scripted"
     assert row["energy_reason"] is None
@@ -132,7 +132,7 @@ def test_an_interval_that_cannot_be_corrected_is_dropped_and_its_time_summed():
     assert "0.1 s lost" in row["energy_reason"] and "backwards" in row["energy_reason"]
 
 
-def test_a_total_that_lost_more_than_one_percent_is_not_given():
+def test_a_total_that_lost_more_than_one_percent_is_missing():
     row = row_of(steady(SOCKET, 14, failed=range(100, 200)))
     assert row["energy_gross_j"] is None and row["energy_j_per_1000"] is None
     assert json.loads(row["energy_domains"]) == {}
@@ -166,7 +166,7 @@ def test_a_window_of_a_moment_has_no_energy_rather_than_0(window_ns):
     assert set(row.values()) == {None}
 
 
-def test_the_series_never_decreases_and_ends_in_nothing_when_a_zone_ends():
+def test_the_series_never_decreases_and_is_empty_after_a_zone_disappears():
     readings = steady({"package-0": 50.0, "dram-0": 4.0}, 10)
     half = [
         Reading(

@@ -1,4 +1,4 @@
-"""A real trial on a machine whose fake counters tick: what its record says of a known power."""
+"""A real trial records the power of counters that a thread advances at a fixed rate."""
 
 import itertools
 import json
@@ -24,8 +24,8 @@ PACKAGE_W, DRAM_W = 20.0, 2.0
 
 
 @contextmanager
-def ticking(tree, powers):
-    """Let every zone take constant watts, from 30 J before its counter wraps."""
+def advance_counters(tree, powers):
+    """Advance the counter of every zone at constant watts, from 30 J before it wraps."""
     stop = threading.Event()
 
     def tick():
@@ -33,7 +33,7 @@ def ticking(tree, powers):
         while not stop.wait(0.005):
             for zone, watts in powers.items():
                 uj = RANGE_UJ - 30_000_000 + int((time.monotonic() - start) * watts * 1e6)
-                # In place and at a stroke, as the kernel does: pyRAPL keeps its files open.
+                # In place and in one write, as the kernel does: pyRAPL keeps its files open.
                 file = os.open(tree.path(zone), os.O_WRONLY)
                 os.pwrite(file, b"%020d\n" % (uj % RANGE_UJ), 0)
                 os.close(file)
@@ -66,7 +66,7 @@ def test_the_record_of_a_trial_has_the_power_of_the_counters(tmp_path, provider)
     write_job(spec, tmp_path / "spec.json")
     command = ["-m", "streamlab.lab.trial", str(tmp_path / "spec.json"), str(tmp_path)]
     with (
-        ticking(tree, powers),
+        advance_counters(tree, powers),
         bind_class(tmp_path / "class", [sys.executable, *command]) as process,
     ):
         _, errors = process.communicate(timeout=600)

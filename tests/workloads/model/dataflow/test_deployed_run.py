@@ -1,4 +1,4 @@
-"""Every deployment equals the graph as a data trace, in any interleaving; the unsound does not."""
+"""Every deployment equals the graph as a data trace, in any interleaving; the unsound deployment does not."""
 
 from dataclasses import replace
 from random import Random
@@ -131,7 +131,7 @@ def plant(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     else:  # on_item does not see the items
         monkeypatch.setattr(
             plan,
-            "has_parts",
+            "can_split",
             lambda vertex: isinstance(vertex.operator, OpKeyedUnordered),
         )
 

@@ -67,7 +67,7 @@ def test_instances_that_have_the_keys_already_forward_to_each_other():
     ]
 
 
-def test_one_worker_has_one_of_each_and_nothing_moves():
+def test_one_worker_has_one_instance_of_each_vertex_and_no_exchange():
     deployed = deploy(averages(), 1, streams=[3])
     assert {(unit.degree, unit.route) for unit in deployed.units} == {(1, Route.FORWARD)}
 
@@ -108,7 +108,7 @@ def test_of_several_inputs_a_stateless_operator_has_a_copy_behind_each_and_marks
     assert [unit.marks for unit in deployed.units[2:]] == [True, False]
 
 
-def test_what_several_read_is_made_once():
+def test_a_vertex_with_several_readers_is_computed_once():
     flow = Flow("diamond", markers=10)
     given = flow.add(JFM, flow.source("reading", READING))
     left, right = flow.add(AVG, given), flow.add(replace(AVG, name="right"), given)
@@ -133,7 +133,7 @@ def test_aggregates_with_arrays_are_not_sent():
     assert words(deploy(given, 2))[2:] == ["2 avg x2 <- 1 hash"]
 
 
-def test_without_types_nothing_is_sorted_and_what_is_stateless_is_dealt():
+def test_without_types_nothing_is_sorted_and_stateless_vertices_get_pairs_in_turn():
     assert words(deploy(averages(), 2, sound=False)) == [
         "0 reading x1",
         "1 jfm x2 <- 0 round robin",

@@ -1,4 +1,4 @@
-"""Graphs before and after they are deployed, as text and pictures, and what `lab plan` says."""
+"""Graphs before and after they are deployed, as text and pictures, and the output of `lab plan`."""
 
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -41,7 +41,7 @@ def row() -> Dataflow:
     return flow.gives(flow.add(LI, flow.sort(totals)))
 
 
-def test_the_text_has_the_graph_the_deployment_and_what_its_words_mean():
+def test_the_text_has_the_graph_the_deployment_and_a_legend():
     deployed = deploy(row(), 2, streams=[2])
     assert pictures_text(pictures_of(deployed)).splitlines() == [
         "dataflow row: markers every 10",
@@ -102,14 +102,14 @@ def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixt
     ElementTree.fromstring(svg.read_text())
 
 
-def test_the_command_shows_what_runs_with_the_streams_of_a_workload(capsys):
+def test_the_command_shows_the_deployment_for_the_streams_of_a_workload(capsys):
     assert call(["plan", "user_clusters", "--workers", "4"]) == EXIT_OK
     assert "  features partial    x 2" in capsys.readouterr().out
     assert call(["plan", "user_clusters", "--workers", "4", "--streams", "3"]) == EXIT_OK
     assert "  features partial    x 3" in capsys.readouterr().out
 
 
-def test_the_command_shows_what_runs_with_a_dataset(capsys):
+def test_the_command_shows_the_deployment_for_a_dataset(capsys):
     made = ensure(workload("user_clusters"), {"streams": 3}, 60, 1)
     given = ["plan", "user_clusters", "--workers", "4", "--dataset", made.id]
     assert call(given) == EXIT_OK
@@ -133,7 +133,7 @@ def test_the_text_names_a_deployment_without_types():
     ],
     ids=lambda of: "-".join(of).strip("-") if isinstance(of, list) else "",
 )
-def test_what_is_no_option_of_a_graph_is_refused(given, said, capsys):
+def test_options_of_other_models_are_refused(given, said, capsys):
     assert call(["plan", f"{HERE}:PROGRAM", "--workers", "2", *given]) == EXIT_USER_ERROR
     assert said in " ".join(capsys.readouterr().err.split())
 

@@ -1,4 +1,4 @@
-"""The builder: graphs that read well, and what is refused before anything runs."""
+"""The builder of graphs, and the mistakes that it refuses before anything runs."""
 
 from dataclasses import replace
 from typing import Any
@@ -53,7 +53,7 @@ def test_a_graph_has_its_vertices_in_order_with_their_types():
     assert graph.output.names == ("ts", "plug", "load")
 
 
-def test_what_is_given_comes_last_wherever_it_was_added():
+def test_the_sink_is_the_last_vertex_wherever_it_was_added():
     flow, readings = begun()
     loads = flow.add(JFM, readings)
     first = flow.add(AVG, loads)
@@ -176,7 +176,7 @@ def test_the_period_of_markers_is_a_positive_whole_number(period: Any):
 
 
 @pytest.mark.parametrize("index", [-1, 7, None, "reading", 0.0])
-def test_an_input_is_what_the_flow_returned(index: Any):
+def test_an_input_is_an_index_that_the_flow_returned(index: Any):
     said = refused(lambda f, r: f.add(JFM, index))
     assert said.startswith("dataflow loads: jfm reads vertex ")
     assert "pass a vertex that flow.source, flow.add or flow.sort returned" in said
@@ -218,7 +218,7 @@ def test_a_source_is_of_no_order_and_no_key():
         )
 
 
-def test_a_vertex_reads_those_before_it():
+def test_a_vertex_reads_only_earlier_vertices():
     jfm = Vertex(name="jfm", type=LOADS, inputs=(1,), operator=JFM)
     with pytest.raises(
         ProgramError, match=r"jfm \(vertex 1\) reads vertex 1; inputs must come before"

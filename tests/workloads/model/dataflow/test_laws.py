@@ -1,4 +1,4 @@
-"""The checker on graphs: good ones pass, ones broken on purpose are caught with their law."""
+"""`check` on graphs: correct graphs pass, and graphs broken on purpose are caught with their law."""
 
 from dataclasses import replace
 from typing import Any
@@ -106,7 +106,7 @@ def test_a_combine_that_does_not_commute_is_caught():
     assert "skipped  laws of the whole row: a vertex breaks its laws" in report.render()
 
 
-def test_what_a_template_cannot_see_makes_a_vertex_inconsistent():
+def test_state_outside_its_template_makes_a_vertex_inconsistent():
     # Each call repeats, but remembers the item before: what the paper's types rule out.
     before: list[int] = []
 
@@ -260,7 +260,7 @@ def spoiling(name: str) -> Any:
     ("role", "record"),
     [("on_item", "s"), ("on_marker", "s"), ("combine", "x"), ("update_state", "agg")],
 )
-def test_a_function_that_changes_what_it_may_only_read_is_caught(role: str, record: str):
+def test_a_function_that_changes_a_read_only_record_is_caught(role: str, record: str):
     violation = found(of_loads(replace(AVG, **{role: spoiling(role)})), "pure", "avg", 25)
     assert violation.law == f"{role} changes {record}, which it may only read"
     assert violation.lines[0].startswith(f"{role}(")

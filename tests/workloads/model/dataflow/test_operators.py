@@ -1,4 +1,4 @@
-"""What the templates refuse before a graph is made of them."""
+"""Mistakes that the templates refuse before a graph exists."""
 
 from dataclasses import replace
 from typing import Any
@@ -37,7 +37,7 @@ def test_a_template_has_the_types_of_table_1(operator: Any, types: Any, said: st
     assert str(caught.value).startswith(f"operator {operator.name}: {said}. ")
 
 
-def test_a_template_that_has_the_wrong_order_says_what_to_do():
+def test_the_error_of_a_template_with_the_wrong_order_has_a_remedy():
     with pytest.raises(ProgramError, match=r"Declare it U\(plug, ts load\); an O may be read as a"):
         replace(AVG, reads=ORDERED_LOADS)
     with pytest.raises(ProgramError, match=r"Declare it O\(plug, ts load\), and put SORT before"):
@@ -104,7 +104,9 @@ def test_a_function_that_does_nothing_when_called_is_refused():
         (AVG, "on_marker", lambda s, m, out: None, "on_marker(s, key, m, out)"),
     ],
 )
-def test_a_function_takes_what_its_template_says(operator: Any, role: str, function, expected: str):
+def test_a_function_takes_the_arguments_of_its_template(
+    operator: Any, role: str, function, expected: str
+):
     with pytest.raises(ProgramError) as caught:
         replace(operator, **{role: function})
     message = str(caught.value)

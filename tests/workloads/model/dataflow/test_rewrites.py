@@ -147,7 +147,7 @@ def test_splitters_are_undone_by_mrg(route: Route, of: TraceType, data: st.DataO
     assert net.traces(data, of, [elements]) == [trace(of, elements)]
 
 
-def test_round_robin_is_no_splitter_of_what_is_in_order():
+def test_round_robin_is_no_splitter_of_ordered_traces():
     make = record_type(("v",))._make
     elements: list[Element] = [(0, make((0, 1))), (0, make((0, 2))), Marker(4)]
     net = Net()
@@ -193,7 +193,7 @@ def test_the_table_drops_mrg_and_hash_of_the_same_disjoint_keys(of: TraceType, d
 @pytest.mark.parametrize("route", [Route.ROUND_ROBIN, Route.HASH])
 @LAW
 @given(data=st.data())
-def test_an_unordered_operator_is_partial_aggregates_and_what_combines_them(
+def test_an_unordered_operator_equals_partial_aggregates_and_a_combiner(
     route: Route, data: st.DataObject
 ):
     """delta = SPLIT >> (partial || partial || partial) >> HASH >> (combining x 2) >> MRG."""

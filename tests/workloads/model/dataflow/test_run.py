@@ -1,4 +1,4 @@
-"""The interpretation: table 3, markers, SORT, merges, and what does not fit."""
+"""The reference run of graphs: table 3, markers, SORT, merges, and pairs that do not fit their type."""
 
 import math
 from dataclasses import replace
@@ -98,7 +98,7 @@ def test_the_pipeline_of_the_paper():
         ([], 100, []),
     ],
 )
-def test_markers_are_those_after_the_first_event_and_before_the_end(times, until_ts, expected):
+def test_markers_lie_after_the_first_event_and_before_the_end(times, until_ts, expected):
     assert markers(readings(*((ts, 0, 0) for ts in times), until_ts=until_ts)) == expected
 
 
@@ -116,7 +116,7 @@ def test_too_many_markers_are_a_period_in_the_wrong_unit():
         markers(readings((0, 0, 0), (10 * MOST_MARKERS + 20, 0, 0)))
 
 
-def test_an_operator_is_given_a_marker_behind_the_pairs_that_the_one_before_gives_at_it():
+def test_a_marker_arrives_after_the_pairs_that_the_previous_operator_emits_at_it():
     # AVG gives at the marker 10; what is behind it counts that pair into the block before 10.
     second = replace(AVG, name="again")
     assert answer(of_loads(AVG, second), readings((1, 7, 4), (10, 7, 4))) == [(10, 7, 4)]
@@ -243,7 +243,7 @@ def test_a_key_of_two_inputs_that_are_declared_disjoint_is_refused():
     ) in str(caught.value)
 
 
-def test_what_is_sorted_waits_for_its_marker_and_the_last_block_for_ever():
+def test_sorted_pairs_wait_for_their_marker_and_the_last_block_never_leaves():
     assert answer(of_loads(PASS), readings((3, 7, 1), (4, 7, 2))) == []
     assert answer(of_loads(PASS), readings((3, 7, 1), until_ts=11)) == [(3, 7, 1)]
 
@@ -281,7 +281,7 @@ def test_the_state_of_an_ordered_operator_begins_as_initial_state_says():
     ]
 
 
-def test_what_several_vertices_read_goes_to_each_and_merges_again():
+def test_the_output_of_a_vertex_goes_to_each_reader_and_can_merge_again():
     flow = Flow("diamond", markers=10)
     loads = flow.add(JFM, flow.source("reading", READING))
     left, right = flow.add(AVG, loads), flow.add(replace(SEEN, name="right"), loads)
@@ -337,7 +337,7 @@ def emitting(*fields: Any, most: int = 1) -> Dataflow:
         (emitting(1, 2, "a", most=2), "operator x: 'a' does not fit output field load"),
     ],
 )
-def test_what_is_emitted_fits_its_type(flow: Dataflow, said: str):
+def test_emitted_pairs_fit_their_type(flow: Dataflow, said: str):
     with pytest.raises(ModelError) as caught:
         answer(flow, readings((1, 7, 1)))
     assert said in str(caught.value)
@@ -403,7 +403,7 @@ def test_a_marker_before_any_item_finds_no_state():
     assert given == []
 
 
-def test_sort_has_nan_behind_all_numbers_in_whatever_order_they_come():
+def test_sort_puts_nan_after_all_numbers_in_any_order_of_arrival():
     numbers = O(None, np.dtype([("ts", np.int64), ("x", np.float64)]))
     vertex = Vertex(name="SORT", type=numbers, inputs=(0,))
     make = record_type(("x",))._make

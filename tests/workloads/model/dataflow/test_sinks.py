@@ -1,4 +1,4 @@
-"""Graphs with several sinks: their answer has the rows of each sink, whatever the deployment."""
+"""Graphs with several sinks: their answer has the rows of each sink, with any deployment."""
 
 import random
 from collections.abc import Sequence
@@ -113,7 +113,7 @@ def test_columns_that_do_not_fit_each_other_are_refused(field: str, dtype: Any, 
         flow.gives(*sinks)
 
 
-def test_no_sink_and_a_sink_given_twice_are_refused():
+def test_no_sink_and_a_repeated_sink_are_refused():
     flow = Flow("loads", markers=10)
     jfm = flow.add(JFM, flow.source("reading", READING))
     with pytest.raises(ProgramError, match="gives needs at least one vertex"):

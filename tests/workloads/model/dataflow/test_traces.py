@@ -184,7 +184,7 @@ def greatest(at_markers: bool) -> Transduction:
     return Transduction("smax", BAGS, SEQUENCES, begin)
 
 
-def test_example_3_4_the_lifting_accumulates_what_each_step_gives():
+def test_example_3_4_the_lifting_accumulates_the_output_of_each_step():
     running = greatest(at_markers=False)
     given = [[e[1].v for e in running.lifted(word("3152")[:n])] for n in range(5)]
     assert given == [[], [3], [3], [3, 5], [3, 5]]
@@ -201,7 +201,7 @@ def test_example_3_9_gives_nothing_for_the_bag_behind_the_last_marker():
 
 
 CHANNELS = O("channel", NUMBER)
-"""Example 3.3: items of one channel are in order, those of two channels are independent."""
+"""Example 3.3: items of one channel are in order, items of two channels are independent."""
 
 
 def channels(count: int) -> st.SearchStrategy[list[Element]]:
@@ -297,6 +297,6 @@ def test_the_operators_of_the_graph_are_of_all_templates():
     assert used == {type(JFM), type(LI), type(AVG), type(None)}
 
 
-def test_an_item_and_a_trace_are_told_in_words():
+def test_an_item_and_a_trace_are_described_in_words():
     found = trace(BAGS, [item(5, key=3), Marker(4), item(1)])
     assert found.lines() == ["k 3: (ts=0, v=5)", "# 4", "k 0: (ts=0, v=1)"]

@@ -4,8 +4,8 @@
 
 A trial's temporary folder is removed after it; no other folder is writable for a trial.
 A stored row replaces the row of its key, in its own transaction, which does not wait for the disk
-(`synchronous = OFF`). The first row that a process stores begins a new file. If a row cannot be stored
-(disk full), the function returns an error and the database is incomplete.
+(`synchronous = OFF`). The first row that a process stores begins a new file. If a row cannot be stored,
+such as on a full disk, the function returns an error and the database is incomplete.
 """
 
 import tempfile
@@ -89,17 +89,17 @@ def _store(path: Path, table: str, columns: Columns) -> StoreRow:
 
     def begin() -> int:
         unlink(file)
-        opened = np.zeros(2, dtype=np.intp)
-        at = opened.ctypes.data
+        pointers = np.zeros(2, dtype=np.intp)  # connection, statement
+        at = pointers.ctypes.data
         failed = open_v2(name, at, flags, 0)
         if failed == 0:
-            failed = execute(opened[0], create, 0, 0, 0)
+            failed = execute(pointers[0], create, 0, 0, 0)
         if failed == 0:
-            failed = prepare(opened[0], replace, -1, at + opened.itemsize, 0)
+            failed = prepare(pointers[0], replace, -1, at + pointers.itemsize, 0)
         if failed != 0:
-            close(opened[0])
+            close(pointers[0])
             return 0
-        return opened[1]  # type: ignore[no-any-return]  # NumPy's gap
+        return pointers[1]  # type: ignore[no-any-return]  # NumPy's gap
 
     def insert(statement: int) -> int:
         failed: int = step(statement) - DONE

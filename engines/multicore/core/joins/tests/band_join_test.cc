@@ -92,7 +92,7 @@ std::vector<Row> expected(const Case& made) {
 
 struct Result {
   std::vector<Row> rows;
-  std::int64_t looked_at, events, latencies, lags;
+  std::int64_t pair_count, events, latencies, lags;
 };
 
 Result run(const Case& made, JoinsOptions options) {
@@ -119,7 +119,7 @@ Result run(const Case& made, JoinsOptions options) {
   std::vector<std::int8_t> d(n);
   std::vector<void*> columns{ts.data(), x.data(), y.data(), a.data(), b.data(), c.data(), d.data()};
   join.collect(columns);
-  Result result{{}, join.looked_at(), join.events(), 0, 0};
+  Result result{{}, join.pair_count(), join.events(), 0, 0};
   for (std::size_t i = 0; i < n; ++i) result.rows.emplace_back(ts[i], x[i], y[i], a[i], b[i], c[i], d[i]);
   result.latencies = lab::test::total_of(join.latency_counts()) + lab::test::total_of(join.warm_up_counts());
   result.lags = lab::test::total_of(join.lag_counts());
@@ -132,9 +132,9 @@ void check_same(const Case& made, const JoinsOptions& options) {
   CHECK_EQ(found.events, std::ssize(made.side[0].ts) + std::ssize(made.side[1].ts));
   CHECK_EQ(found.rows.size(), right.size());
   if (options.kind == JoinKind::kIndexed) {
-    CHECK(found.looked_at >= static_cast<std::int64_t>(right.size()));
+    CHECK(found.pair_count >= static_cast<std::int64_t>(right.size()));
   } else {
-    CHECK_EQ(found.looked_at, pairs_in_window(made));
+    CHECK_EQ(found.pair_count, pairs_in_window(made));
   }
   if (options.workers == 1) {
     CHECK(found.rows == right);  // in exactly this order

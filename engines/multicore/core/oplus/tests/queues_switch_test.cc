@@ -1,4 +1,4 @@
-// Tests switches of shared-nothing operators by decree, on one thread: sources halt, states move, new instances
+// Tests switches of shared-nothing operators at one event time, on one thread: sources halt, states move, new instances
 // continue to read.
 #include "oplus/tests/queues_rig.h"
 
@@ -64,13 +64,13 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
     for (int i = 0; i < 3; ++i) CHECK(rig.feed());  // up to 20, 25 and the end
     CHECK(rig.queues().call(1));
     std::int64_t until = 0;
-    CHECK(rig.queues().decreed(&until));
+    CHECK(rig.queues().switch_time(&until));
     CHECK_EQ(until, 25);
     rig.settle();
     const std::vector<Era> before{{25, rig.owner}, {lab::kEndOfTime, {9, 9, 9}}};
     lab::test::check_rows(rig, streams, before, 2);
     for (const std::int32_t i : {0, 1}) {
-      CHECK_EQ(rig.of(i).rows.size(), std::size_t{9});  // ties with the decree are before it
+      CHECK_EQ(rig.of(i).rows.size(), std::size_t{9});  // rows at the time of the switch are before it
       CHECK(rig.of(i).switches == std::vector<std::int64_t>{1});
     }
     CHECK(!rig.feed());  // it halts
@@ -157,7 +157,7 @@ void every_tuple_goes_to_the_owners_of_its_time(unsigned seed) {
     } else if (switching) {
       rig.settle();
       std::int64_t until = 0;
-      rig.queues().decreed(&until);
+      rig.queues().switch_time(&until);
       for (std::int32_t i = 0; i < rig.instances(); ++i) CHECK_EQ(rig.of(i).switches.back(), number);
       const auto after = 1 + static_cast<std::int32_t>(random() % most);
       if (eras.empty() || until > eras.back().until) eras.push_back({until, rig.owner});

@@ -83,19 +83,19 @@ void the_scheduler_measures_costs_and_keeps_to_limits() {
   const std::array<lab::Unit*, 2> all{&units.units[0], &units.units[1]};
   first.push({&all[0], 1});
   second.push({&all[1], 1});
-  const lab::Assignment one = scheduler.choose(0, 0, false, table);
-  CHECK_EQ(one.stage, 1);
-  CHECK_EQ(one.records, 1);  // the cost is not known yet
-  CHECK(one.more);           // the other operator
+  const lab::Assignment first_choice = scheduler.choose(0, 0, false, table);
+  CHECK_EQ(first_choice.stage, 1);
+  CHECK_EQ(first_choice.records, 1);  // the cost is not known yet
+  CHECK(first_choice.more);           // the other operator
   CHECK(!scheduler.has_room(1));
-  const lab::Assignment two = scheduler.choose(0, 0, false, table);
-  CHECK_EQ(two.stage, 0);  // the second takes one worker only
+  const lab::Assignment second_choice = scheduler.choose(0, 0, false, table);
+  CHECK_EQ(second_choice.stage, 0);  // the second takes one worker only
   CHECK_EQ(scheduler.choose(0, 1, true, table).stage, -1);
   scheduler.leave(1, 200, 2, 6);
   CHECK_EQ(scheduler.selectivity(1), 3.0);
-  const lab::Assignment three = scheduler.choose(0, 0, false, table);
-  CHECK_EQ(three.stage, 1);
-  CHECK_EQ(three.records, 10);  // 1,000 ns of 100 ns each
+  const lab::Assignment third_choice = scheduler.choose(0, 0, false, table);
+  CHECK_EQ(third_choice.stage, 1);
+  CHECK_EQ(third_choice.records, 10);  // 1,000 ns of 100 ns each
   scheduler.leave(1, 0, 0, 0);
   scheduler.leave(0, 50, 1, 0);
   CHECK_EQ(scheduler.totals(1).rows, 2);
@@ -107,8 +107,8 @@ void the_scheduler_measures_costs_and_keeps_to_limits() {
     CHECK(scheduler.choose(window * 1'000'001, 1, true, table).stage == 1);
     scheduler.leave(1, 40, 2, 1);
   }
-  const lab::Assignment four = scheduler.choose(3'000'010, 1, true, table);
-  CHECK_EQ(four.records, 50);
+  const lab::Assignment fourth_choice = scheduler.choose(3'000'010, 1, true, table);
+  CHECK_EQ(fourth_choice.records, 50);
   CHECK_EQ(scheduler.selectivity(1), 0.5);
   scheduler.leave(1, 0, 0, 0);
 }
@@ -130,7 +130,7 @@ void a_heuristic_that_declines_is_overruled_before_a_worker_sleeps() {
 
 // Many sleepers: more than the machine has cores, and than a word of the mask has bits.
 void one_sleeper_is_woken_for_one_piece_of_work(int sleepers, int rounds) {
-  const std::int32_t nobody = sleepers;  // the producer of work here is not a worker
+  const std::int32_t producer = sleepers;  // not the index of a worker
   std::vector<lab::Parker> parkers(static_cast<std::size_t>(sleepers));
   lab::IdleWorkers idle(sleepers);
   std::atomic<int> work{0};
@@ -140,9 +140,9 @@ void one_sleeper_is_woken_for_one_piece_of_work(int sleepers, int rounds) {
     threads.emplace_back([&, me] {
       lab::Parker& parker = parkers[static_cast<std::size_t>(me)];
       while (done.load(std::memory_order_seq_cst) < rounds) {
-        int there = work.load(std::memory_order_seq_cst);
-        if (there > 0) {
-          if (work.compare_exchange_strong(there, there - 1, std::memory_order_seq_cst)) {
+        int pieces = work.load(std::memory_order_seq_cst);
+        if (pieces > 0) {
+          if (work.compare_exchange_strong(pieces, pieces - 1, std::memory_order_seq_cst)) {
             if (done.fetch_add(1, std::memory_order_seq_cst) + 1 == rounds) {
               for (lab::Parker& other : parkers) other.notify();
             }
@@ -162,7 +162,7 @@ void one_sleeper_is_woken_for_one_piece_of_work(int sleepers, int rounds) {
   }
   for (int round = 0; round < rounds; ++round) {
     work.fetch_add(1, std::memory_order_seq_cst);
-    if (idle.any(nobody)) idle.wake_one(parkers, nobody);
+    if (idle.any(producer)) idle.wake_one(parkers, producer);
     while (round % 4 == 0 && work.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();  // a lost wake-up hangs here

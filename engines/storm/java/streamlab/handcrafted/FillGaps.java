@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.storm.tuple.Tuple;
 import streamlab.Job;
+import streamlab.queries.Devices;
 import streamlab.queries.Line;
 import streamlab.queries.Reading;
 
@@ -19,7 +20,7 @@ final class FillGaps extends MarkedBolt {
 
     private transient Blocks<List<Reading>> blocks;
     private transient Map<Long, Line> lines;
-    private transient int deviceTypes;
+    private transient Devices devices;
     private transient long longestGapS;
 
     FillGaps() {
@@ -30,15 +31,17 @@ final class FillGaps extends MarkedBolt {
     void begin(Job job) {
         blocks = new Blocks<>(job.time("markers"), ArrayList::new);
         lines = new HashMap<>();
-        deviceTypes = job.number("query.device_types");
+        devices = new Devices(job);
         longestGapS = job.time("query.longest_gap_s");
     }
 
     @Override
     void take(Tuple tuple) {
         Reading reading = (Reading) tuple.getValue(0);
-        if (reading.device() >= 0 && reading.device() < deviceTypes) {
-            blocks.of(reading.ts(), reading.plug()).add(reading);
+        int type = devices.type(reading);
+        if (type != Devices.DROPPED) {
+            blocks.of(reading.ts(), reading.plug())
+                    .add(new Reading(reading.ts(), reading.plug(), type, reading.watts()));
         }
     }
 

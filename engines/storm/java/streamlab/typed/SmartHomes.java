@@ -3,6 +3,7 @@ package streamlab.typed;
 import java.util.Comparator;
 import java.util.TreeMap;
 import streamlab.Job;
+import streamlab.queries.Devices;
 import streamlab.queries.Line;
 import streamlab.queries.Minute;
 import streamlab.queries.Output.Prediction;
@@ -19,20 +20,19 @@ final class SmartHomes {
 
     record Averaged(long ts, long second, long loadMw) {}
 
-    /** Retains types of devices, and makes the plug the key. */
+    /** Joins the table of devices, retains types of devices, and makes the plug the key. */
     static final class JoinFilterMap extends OpStateless<Reading, OfPlug> {
-        private final int deviceTypes;
+        private final Devices devices;
 
         JoinFilterMap(Job job) {
-            deviceTypes = job.number("query.device_types");
+            devices = new Devices(job);
         }
 
         @Override
         void onItem(long key, Reading reading, Out<OfPlug> out) {
-            if (reading.device() >= 0 && reading.device() < deviceTypes) {
-                out.emit(
-                        reading.plug(),
-                        new OfPlug(reading.ts(), reading.loadMw(), reading.device()));
+            int type = devices.type(reading);
+            if (type != Devices.DROPPED) {
+                out.emit(reading.plug(), new OfPlug(reading.ts(), reading.loadMw(), type));
             }
         }
     }
