@@ -35,9 +35,9 @@ class CommandProcess:
         return self._answer("ready")
 
     def ask(self, command: str) -> tuple[int, ...]:
-        """Send `go` or `answer` and return the numbers in the reply."""
+        """Send `go`, which may have a number, or `answer`, and return the numbers in the reply."""
         self._send(command)
-        return tuple(map(int, self._answer(_REPLIES[command]).split()))
+        return tuple(map(int, self._answer(_REPLIES[command.partition(" ")[0]]).split()))
 
     def next(self) -> None:
         """Start the next job, and wait until it is ready."""

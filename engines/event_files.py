@@ -15,7 +15,8 @@ from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import IntArray, Measured, OfferedLoad, Task
 from streamlab.engines.recording import OpenRun, measured
-from streamlab.workloads.model import Columns, Input, ListColumn, Pipeline, Stream
+from streamlab.workloads.model import Columns, Input, ListColumn, Stream
+from streamlab.workloads.model.operators.program import arrival_tick_ns
 from streamlab.workloads.model.streams.total_order import merge
 
 CEILING_EVENTS = 4_000_000
@@ -185,29 +186,6 @@ def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
     return rows[np.argsort(rank, kind="stable")]
 
 
-def query_rows(task: Task, data: Input, folder: Path, parts: int) -> Columns:
-    """Return the columns of a query's answer from rows of 64-bit numbers: `ts`, the event, and fields.
-
-    Those of a pipeline are in the order of events. Windows that are open when the input ends are left out.
-    """
-    program = task.workload.program
-    names = program.output.names or ()
-    fields = [
-        (name, "<f8" if program.output[name].kind == "f" else "<i8")
-        for name in names
-        if name != "ts"
-    ]
-    dtype = np.dtype([("ts", "<i8"), ("stream_", "<i8"), ("row_", "<i8"), *fields])
-    by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
-    rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
-    if isinstance(program, Pipeline):
-        names_in_order: tuple[str, ...] = ("ts", "stream_", "row_")
-    else:
-        names_in_order, rows = names, rows[rows["ts"] <= until(data)]
-    rows = rows[np.lexsort([rows[name] for name in reversed(names_in_order)])]
-    return {name: rows[name].astype(program.output[name]) for name in names}
-
-
 def answer(task: Task, shape: Shape, rows: Rows) -> Columns:
     """Return the columns of the program's output."""
     output = task.workload.program.output
@@ -218,30 +196,65 @@ def answer(task: Task, shape: Shape, rows: Rows) -> Columns:
 
 
 def measure_load(
-    task: Task, data: Input, shape: Shape, rows: Rows, plan: str, counters: dict[str, float]
+    task: Task,
+    data: Input,
+    rows: Rows,
+    by_time: npt.NDArray[np.bool_],
+    plan: str,
+    counters: dict[str, float],
 ) -> Measured:
-    """Return the measurements of a run under a load."""
+    """Return the measurements of a run under a load.
+
+    Rows m with `by_time[m]` are made by the passing of their time, others by an event.
+    """
     assert task.load is not None
     folder = task.scratch
+    tick_ns = arrival_tick_ns(task.workload.program)
     order = merge(data, task.workload.program).order
+    due_ns = np.concatenate(task.load.due_ns)[order]
     sent, done = (_times(data, folder, name)[order] for name in ("sent_ns", "done_ns"))
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
     first = np.cumsum([0, *(len(stream) for stream in data.streams)])
-    if shape.windows:  # The first event at or after its end makes a row.
+    made_by = np.empty(len(rows), dtype=np.int64)
+    made_by[~by_time] = position[(first[rows["stream"]] + rows["row"])[~by_time]]
+    ends = rows["ts"][by_time].astype(np.int64)
+    if tick_ns is None:
         ts = np.concatenate([stream.ts for stream in data.streams])[order]
-        made_by = np.minimum(np.searchsorted(ts, rows["ts"]), len(ts) - 1)
-    else:
-        made_by = position[first[rows["stream"]] + rows["row"]]
+        due_of_ends = due_of_times(task.load, data, ends)
+    else:  # time passes by itself, until the last event
+        ts = due_ns // tick_ns
+        due_of_ends = np.minimum(ends * tick_ns, due_ns.max(initial=0))
+    made_by[by_time] = np.minimum(np.searchsorted(ts, ends), len(ts) - 1)
+    cause_due_ns = due_ns[made_by]
+    cause_due_ns[by_time] = due_of_ends
     run = OpenRun(
-        due_ns=np.concatenate(task.load.due_ns)[order],
+        due_ns=due_ns,
         sent_ns=sent,
         taken_ns=sent,
         done_ns=done,
         made_by=made_by,
+        cause_due_ns=cause_due_ns,
         emit_ns=rows["emit_ns"].astype(np.int64),
     )
     return measured(run, task.load, plan=plan, counters=counters)
+
+
+def due_of_times(load: OfferedLoad, data: Input, times: IntArray) -> IntArray:
+    """Return when it is due that no later event is before each time, in ns after the start.
+
+    Events, heartbeats, or the end of each stream establish it, as for the native engine
+    (`due_of_watermark` in oplus/instance.h).
+    """
+    due = np.zeros(len(times), dtype=np.int64)
+    for index, stream in enumerate(data.streams):
+        event_due, beat_due = load.due_ns[index], load.heartbeat_due_ns[index]
+        end_ns = max((int(each[-1]) for each in (event_due, beat_due) if len(each)), default=0)
+        event = np.searchsorted(stream.ts, times)
+        beat = np.searchsorted(load.heartbeat_ts[index], times - 1)
+        known = np.minimum(np.append(event_due, end_ns)[event], np.append(beat_due, end_ns)[beat])
+        np.maximum(due, known, out=due)
+    return due
 
 
 def count_from(start_ns: int, rows: Rows, folder: Path, streams: int) -> None:

@@ -6,6 +6,7 @@ Each trial is a fresh process that calls `unsupported`, `prepare` (not timed: lo
 To write an adapter, start from a class of `streamlab.engines.base`.
 """
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,6 +75,11 @@ class OfferedLoad:
     batching: str = ADAPTIVE
 
 
+def new_topics() -> str:
+    """Return a beginning for the names of a trial's topics that no other trial has."""
+    return f"lab.trial.{uuid.uuid4().hex[:16]}."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One workload to run on one input, with all settings.
@@ -90,6 +96,8 @@ class Task:
         load: when events are due; None for catch-up: as fast as back-pressure allows.
         expected_outputs: number of records in the right answer, to reserve memory before the clock starts;
             None: unknown.
+        topics: how the names of all topics begin that the engine creates on a broker for this task, and deletes when it
+            closes. If it is killed, the lab deletes them.
     """
 
     workload: Workload
@@ -101,6 +109,7 @@ class Task:
     scratch: Path
     load: OfferedLoad | None = None
     expected_outputs: int | None = None
+    topics: str = field(default_factory=new_topics)
 
     def __post_init__(self) -> None:
         # All engines, also those of other packages, thus learn the end of a flushed input as that of a cut one.

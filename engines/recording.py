@@ -40,6 +40,7 @@ class OpenRun:
         made_by: int64[m], index of the event that made each output.
         emit_ns: int64[m], when each output appeared; None: when its event was done.
         sent_ns: int64[n], when the source handed the event over; None for a virtual source: when due.
+        cause_due_ns: int64[m], when the cause of each output was due; None: when the event that made it was.
     """
 
     due_ns: IntArray
@@ -48,6 +49,7 @@ class OpenRun:
     made_by: IntArray
     emit_ns: IntArray | None = None
     sent_ns: IntArray | None = None
+    cause_due_ns: IntArray | None = None
 
 
 def measured(
@@ -58,7 +60,7 @@ def measured(
     counters: Mapping[str, float] | None = None,
 ) -> Measured:
     """Return the measurements of a run."""
-    due = run.due_ns[run.made_by]
+    due = run.due_ns[run.made_by] if run.cause_due_ns is None else run.cause_due_ns
     emit = run.done_ns[run.made_by] if run.emit_ns is None else run.emit_ns
     service = emit - run.taken_ns[run.made_by]
     steady = due >= load.warm_up_ns

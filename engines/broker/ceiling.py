@@ -13,7 +13,7 @@ from streamlab.engines.broker.reader import SETTINGS
 from streamlab.engines.broker.records import PARTITIONS, Topic
 from streamlab.engines.broker.topics import check_reachable, client, consumer
 from streamlab.engines.errors import EngineError
-from streamlab.engines.protocol import IntArray
+from streamlab.engines.protocol import IntArray, new_topics
 from streamlab.workloads.model import Stream
 
 ROWS = 2_000_000
@@ -28,29 +28,33 @@ _PLACE = [("row", "<i8"), ("due_ns", "<i8"), ("ts", "<i8"), ("tag", "<i4")]
 """The columns that a row of any keyed stream has."""
 
 
-def prepare_broker(address: str) -> None:
+def prepare_broker(address: str, topics: str = "") -> None:
     """Check that a broker answers, and offer it a load for WARM_UP_S.
+
+    `topics` is as in `Task`; empty: new.
 
     Raises:
         EngineError: the broker does not answer within 10 s, reports an error, or takes more than TIMEOUT_S.
     """
     check_reachable(address)
     due_ns = np.arange(WARM_UP_S * WARM_UP_EPS) * (1_000_000_000 // WARM_UP_EPS)
-    _pass_rows(address, WARM_UP_BYTES, due_ns)
+    _pass_rows(address, WARM_UP_BYTES, due_ns, topics)
 
 
-def broker_ceiling_eps(address: str, row_bytes: int, *, rows: int = ROWS) -> float:
+def broker_ceiling_eps(
+    address: str, row_bytes: int, topics: str = "", *, rows: int = ROWS
+) -> float:
     """Return the rows/s from a load generator through a broker to a reader that only counts them.
 
-    Rows have `row_bytes`, but at least the 28 bytes of a keyed row.
+    Rows have `row_bytes`, but at least the 28 bytes of a keyed row. `topics` is as in `prepare_broker`.
 
     Raises:
         EngineError: the broker does not answer, reports an error, or takes more than TIMEOUT_S.
     """
-    return rows / _pass_rows(address, row_bytes, np.zeros(rows, np.int64))
+    return rows / _pass_rows(address, row_bytes, np.zeros(rows, np.int64), topics)
 
 
-def _pass_rows(address: str, row_bytes: int, due_ns: IntArray) -> float:
+def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> float:
     """Send rows through a broker when they are due, and return the seconds until a reader has all of them."""
     rows = len(due_ns)
     words, rest = divmod(max(row_bytes - np.dtype(_PLACE).itemsize, 0), 8)
@@ -77,7 +81,12 @@ def _pass_rows(address: str, row_bytes: int, due_ns: IntArray) -> float:
     offered = replace(load_at_once((stream,)), due_ns=(due_ns,))
     with (
         tempfile.TemporaryDirectory(prefix="broker-ceiling-") as folder,
-        closing(LoadGenerator(address, (topic,), (stream,), offered, Path(folder))) as load,
+        closing(
+            LoadGenerator(
+                *(address, (topic,), (stream,), offered),
+                *(Path(folder), topics or new_topics()),
+            )
+        ) as load,
         closing(consumer(address, **SETTINGS)) as reader,
     ):
         (sent,) = load.topics

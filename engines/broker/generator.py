@@ -9,7 +9,6 @@ import pickle
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -73,8 +72,9 @@ class LoadGenerator:
         streams: Sequence[Stream],
         load: OfferedLoad,
         folder: Path,
+        prefix: str,
     ) -> None:
-        """Create topics like these and start the process, which waits for `begin`.
+        """Create topics like these, whose names begin with `prefix`, and start the process, which waits for `begin`.
 
         Raises:
             EngineError: the broker does not answer, or refuses.
@@ -82,7 +82,7 @@ class LoadGenerator:
         """
         self._address = address
         self._load = load
-        self._prefix = f"lab.load.{uuid.uuid4().hex[:16]}."
+        self._prefix = f"{prefix}load."
         self.topics = tuple(
             replace(topic, name=f"{self._prefix}{index}") for index, topic in enumerate(topics)
         )
@@ -124,8 +124,10 @@ class LoadGenerator:
         except BrokenPipeError:
             raise self._ended() from None
 
-    def drive(self, reader: CommandProcess) -> tuple[int, tuple[int, ...], Sent]:
-        """Start the load and send `go` to a process that reads it.
+    def drive(
+        self, reader: CommandProcess, *, with_start: bool = False
+    ) -> tuple[int, tuple[int, ...], Sent]:
+        """Start the load and send `go` to a process that reads it, with the start for one that needs it.
 
         Returns:
             the start in ns of the monotonic clock, the process's reply, and the record of sent events.
@@ -136,7 +138,7 @@ class LoadGenerator:
         start_ns = time.monotonic_ns()
         self.begin(start_ns)
         try:
-            reply = reader.ask("go")
+            reply = reader.ask(f"go {start_ns}" if with_start else "go")
         except EngineCrashError:
             self.check()  # the reader misses what a dead generator did not send
             raise

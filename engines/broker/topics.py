@@ -1,7 +1,11 @@
-"""Writes the topics of a dataset to a broker, once, and checks those that exist."""
+"""Writes the topics of a dataset to a broker, once, and checks those that exist.
+
+`python -m streamlab.engines.broker.topics ADDRESS PREFIX` deletes the topics whose names begin with a prefix.
+"""
 
 import fcntl
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -305,3 +309,7 @@ def _promise(heartbeats: IntArray, following: IntArray) -> int:
     """Return the latest heartbeat before the time of the following row."""
     count = int(np.searchsorted(heartbeats, following[0]))
     return int(heartbeats[count - 1]) if count else NO_PROMISE
+
+
+if __name__ == "__main__":
+    delete_topics_of(*sys.argv[1:])

@@ -5,6 +5,8 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import ClassVar
 
+import numpy as np
+
 from streamlab.engines import environment, event_files
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.broker import broker
@@ -198,6 +200,7 @@ class FlinkEngine(BaseEngine):
                         data.streams,
                         task.load,
                         task.scratch,
+                        task.topics,
                     )
                     opened.callback(generator.close)
                     topics = generator.topics
@@ -282,11 +285,11 @@ class FlinkPrepared:
         counters = {"in_java_ns": float(took_ns)}
         if self._task.load is None:
             return Measured(events=events, plan=plan, counters=counters)
-        shape = SHAPES[task.workload.name]
         rows = self._read()
+        by_time = np.full(len(rows), SHAPES[task.workload.name].windows)
         if sent is not None:  # Java reads the clock of the generator, which counts from its start
             event_files.count_from(start_ns, rows, self._folder, len(self._data.streams))
-        measured = event_files.measure_load(task, self._data, shape, rows, plan, counters)
+        measured = event_files.measure_load(task, self._data, rows, by_time, plan, counters)
         return measured if sent is None else replace(measured, sent=sent)
 
     def answer(self) -> Columns:

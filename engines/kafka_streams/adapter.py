@@ -1,6 +1,5 @@
 """Adapts Kafka Streams to the engine protocol: one topology in a Java process of the trial, fed by a broker."""
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
@@ -17,6 +16,7 @@ from streamlab.engines.command_process import JavaProcess
 from streamlab.engines.conditions import BLOCK, BROKER, DECODING, READING, Conditions
 from streamlab.engines.errors import EngineError, UnsupportedError
 from streamlab.engines.event_files import Rows, Shape
+from streamlab.engines.kafka_streams import query_rows
 from streamlab.engines.kafka_streams.build import (
     ENVIRONMENT,
     MAIN,
@@ -28,6 +28,7 @@ from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Measured, Property, Task, Variant
 from streamlab.workloads.inputs.nexmark import schema as nexmark
 from streamlab.workloads.model import Columns, DGSProgram, Input, ListColumn, Pipeline, Query
+from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 OUTPUT_BYTES = 64
 """Memory per row of the answer in Java, with room for its growth."""
@@ -45,7 +46,7 @@ SHAPES: Mapping[str, Shape] = {
     ),
 }
 
-QUERIES = frozenset(f"nexmark_q{number}" for number in (*range(10), 11, *range(13, 21)))
+QUERIES = frozenset(f"nexmark_q{number}" for number in (*range(10), *range(11, 21)))
 """Workloads of variant `queries` (Queries.java)."""
 QUERY = "queries"
 """The variant of Nexmark's queries."""
@@ -81,6 +82,8 @@ class KafkaStreamsEngine(BaseEngine):
             summary="Nexmark's queries as steps with state stores and repartition topics, fed by a broker",
             label="Kafka Streams (queries)",
             models=(Pipeline, Query),
+            takes_load=True,
+            stamps_arrivals=True,
             conditions=Conditions(unit=BLOCK, origin=BROKER, also_timed=(READING, DECODING)),
             options=KafkaStreamsOptions,
             written_for=QUERIES,
@@ -129,7 +132,7 @@ class KafkaStreamsPrepared:
     def __init__(self, task: Task, options: KafkaStreamsOptions) -> None:
         self._task = task
         self._broker = options.broker
-        self._application = f"lab-{uuid.uuid4().hex}"
+        self._application = f"{task.topics}streams"
         self._data = data = task.dataset.load()
         if task.variant == QUERY:
             _require_natural_numbers(data)
@@ -141,7 +144,8 @@ class KafkaStreamsPrepared:
                 topics = write_topics(options.broker, task.dataset, data)
             else:
                 self._generator = LoadGenerator(
-                    options.broker, topics_of(task.dataset), data.streams, task.load, task.scratch
+                    *(options.broker, topics_of(task.dataset), data.streams),
+                    *(task.load, task.scratch, task.topics),
                 )
                 topics = self._generator.topics
             self._write_job(topics, options)
@@ -170,21 +174,19 @@ class KafkaStreamsPrepared:
         if self._generator is None:
             took_ns, events = self._process.ask("go")
             return Measured(events=events, plan=plan, counters={"in_java_ns": float(took_ns)})
-        start_ns, (took_ns, _events), sent = self._generator.drive(self._process)
+        start_ns, (took_ns, _), sent = self._generator.drive(self._process, with_start=True)
         counters = {"in_java_ns": float(took_ns)}
-        self._rows = self._read(start_ns)
-        shape = SHAPES[task.workload.name]
-        measured = event_files.measure_load(task, self._data, shape, self._rows, plan, counters)
+        self._rows = rows = self._read(start_ns)
+        by_time = rows["stream"] < 0
+        measured = event_files.measure_load(task, self._data, rows, by_time, plan, counters)
         return replace(measured, sent=sent)
 
     def answer(self) -> Columns:
         """Return all rows, merged over tasks by the events that made them."""
-        if self._task.variant == QUERY:
-            assert self._process is not None
-            (parts,) = self._process.ask("answer")
-            return event_files.query_rows(self._task, self._data, self._task.scratch, parts)
         if self._rows is None:
             self._rows = self._read(0)
+        if self._task.variant == QUERY:
+            return query_rows.answer(self._task, self._rows)
         return event_files.answer(self._task, SHAPES[self._task.workload.name], self._rows)
 
     def close(self) -> None:
@@ -192,7 +194,7 @@ class KafkaStreamsPrepared:
         process, self._process = self._process, None
         if process is not None:
             process.close()
-            # Kafka Streams leaves the repartition topics of a query, which begin with the application's name.
+            # Kafka Streams leaves the repartition topics of a query.
             delete_topics_of(self._broker, self._application)
         if self._generator is not None:
             self._generator.close()
@@ -200,10 +202,16 @@ class KafkaStreamsPrepared:
     def _read(self, start_ns: int) -> Rows:
         assert self._process is not None
         (parts,) = self._process.ask("answer")
-        timed = self._task.load is not None
-        rows = event_files.read_rows(self._task.scratch, parts, timed=timed)
+        task, folder = self._task, self._task.scratch
+        timed, is_query = task.load is not None, task.variant == QUERY
+        if is_query:
+            rows = query_rows.read_rows(task, self._data, folder, parts)
+        else:
+            rows = event_files.read_rows(folder, parts, timed=timed)
         if timed:
-            event_files.count_from(start_ns, rows, self._task.scratch, len(self._data.streams))
+            event_files.count_from(start_ns, rows, folder, len(self._data.streams))
+        if timed and is_query:
+            query_rows.write_done(task, self._data, folder, parts, start_ns)
         return rows
 
     def _write_job(self, topics: Sequence[Topic], options: KafkaStreamsOptions) -> None:
@@ -219,6 +227,7 @@ class KafkaStreamsPrepared:
             "warm_up_rounds": options.warm_up_rounds if task.load is None else 0,
             **topic_settings(options.broker, topics, data, values, task.load),
             "columns": len(columns),
+            "arrival_tick_ns": arrival_tick_ns(task.workload.program) or 0,
         }
         for index, topic in enumerate(topics):
             for number, name in enumerate(columns):

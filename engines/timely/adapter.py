@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
+
 from streamlab.engines import event_files
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.command_process import CommandProcess
@@ -98,8 +100,9 @@ class TimelyPrepared:
         counters = {"in_rust_ns": float(took_ns)}
         if task.load is None:
             return Measured(events=events, plan=plan, counters=counters)
-        shape = SHAPES[task.workload.name]
-        return event_files.measure_load(task, self._data, shape, self._read(), plan, counters)
+        rows = self._read()
+        by_time = np.full(len(rows), SHAPES[task.workload.name].windows)
+        return event_files.measure_load(task, self._data, rows, by_time, plan, counters)
 
     def answer(self) -> Columns:
         """Return all rows, merged over sinks by the events that made them."""

@@ -87,10 +87,12 @@ def run_isolated(
     env: Mapping[str, str] | None = None,
     folder: Path | None = None,
     access: FileAccess | None = None,
+    on_death: Sequence[str] = (),
 ) -> Outcome:
     """Run a command, append its output to `log`, and end all processes that come from it.
 
-    This also holds after an exception (Ctrl-C), and if this process is killed; then `folder` is removed as well.
+    This also holds after an exception (Ctrl-C), and if this process is killed; then `folder` is removed, and the
+    command `on_death` runs.
     Start no other child process during the call: it would be ended if the supervisor is killed.
     `env` adds to `streamlab.lab.host.git.environment`. `access` holds if the system can confine
     processes.
@@ -109,7 +111,12 @@ def run_isolated(
         command = [sys.executable, "-I", "-S", confine.__file__, json.dumps(places), *command]
     with log.open("ab") as output:
         with supervise(
-            log=output, env=env, folder=folder, command=command, timeout_s=timeout_s
+            log=output,
+            env=env,
+            folder=folder,
+            on_death=on_death,
+            command=command,
+            timeout_s=timeout_s,
         ) as report:
             content = _read_to_end(report, timeout_s + supervisor.SETTLE_S + PATIENCE_S)
         if not content:

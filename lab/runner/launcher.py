@@ -27,6 +27,7 @@ from streamlab.lab.isolate.isolation import CONTAINER, Isolation
 from streamlab.lab.isolate.process import FileAccess, Outcome, run_isolated
 from streamlab.lab.judge.client import Judge, Judgement, judge_of
 from streamlab.lab.runner.container_job import FOLDER, translate
+from streamlab.lab.runner.trial_topics import delete_topics, deletion, name_topics
 from streamlab.lab.runner.witness import Witness
 from streamlab.lab.trial.evidence import EVIDENCE
 from streamlab.lab.trial.scratch import trial_folder
@@ -68,7 +69,7 @@ def run_trial(
 ) -> TrialResult:
     """Run one trial; its output goes to `log`, after a line with the number of the attempt.
 
-    Afterwards no process, container or temporary file of the trial is left.
+    Afterwards no process, container, temporary file or topic of the trial is left.
     This holds after an exception, and after this process was killed.
 
     Args:
@@ -86,6 +87,25 @@ def run_trial(
         DiskFullError: a disk that the lab needs is full; the trial says nothing about the engine.
         IsolationError: the container engine failed.
     """
+    job = name_topics(job)
+    try:
+        result = _run_attempt(job, log, timeout_s, isolate, hidden, fault)
+    except BaseException:
+        delete_topics(job, log)
+        raise
+    if result.columns.get("status") in (schema.TIMEOUT, schema.CRASH, schema.OOM):
+        delete_topics(job, log)
+    return result
+
+
+def _run_attempt(
+    job: Job,
+    log: Path,
+    timeout_s: float,
+    isolate: Isolation | None,
+    hidden: Sequence[Path],
+    fault: Fault | None,
+) -> TrialResult:
     try:
         attempt = _count_attempt(log)
         with log.open("a", encoding="utf-8") as file:
@@ -233,6 +253,7 @@ def _run_process(
         env={"LAB_CACHE": str(cache), "PYTHONPATH": python_path(), **own},
         folder=folder,
         access=access,
+        on_death=deletion(job),
     )
 
 

@@ -106,10 +106,11 @@ class Session:
         Returns a text for each broker that cannot be used, or was not warm in time.
 
         Raises:
-            LabError: a broker cannot be used, and all cells need it.
+            LabError: no broker can be used, and all cells need one.
         """
         addresses = [str(cell.options.get("broker", "")) for cell in cells]
-        texts = []
+        texts: list[str] = []
+        unusable: dict[str, str] = {}
         for address in dict.fromkeys(addresses):
             if not address:
                 continue
@@ -123,9 +124,11 @@ class Session:
             if (status := result.get("status")) is None:
                 continue
             reason = f"{str(result['reason']).removeprefix('EngineError: ')} ({log})"
-            if status != TIMEOUT and set(addresses) == {address}:
-                raise LabError(reason)
+            if status != TIMEOUT:
+                unusable[address] = reason
             texts.append(f"broker {address} could not be prepared: {reason}")
+        if unusable and unusable.keys() >= set(addresses):
+            raise LabError("; ".join(unusable.values()))
         return texts
 
 

@@ -22,7 +22,7 @@ import msgspec
 from streamlab.engines.broker.ceiling import broker_ceiling_eps, prepare_broker
 from streamlab.engines.environment import activate
 from streamlab.engines.errors import UnsupportedError
-from streamlab.engines.protocol import Engine, OfferedLoad, Task
+from streamlab.engines.protocol import Engine, OfferedLoad, Task, new_topics
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.errors import LoadError
 from streamlab.lab.load.schedule import offer
@@ -136,6 +136,7 @@ def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Repor
             scratch=scratch,
             load=load,
             expected_outputs=spec.expected_outputs,
+            topics=spec.topics or new_topics(),
         )
         timed, answer, warnings = drive(engine, task, spec, columns, reporter)
     reporter.phase("report")
@@ -188,8 +189,8 @@ def _try_broker(job: BrokerJob, reporter: Reporter) -> float | None:
     reporter.phase("broker")
     collect_from_now_on()
     if job.row_bytes:
-        return broker_ceiling_eps(job.address, job.row_bytes)
-    prepare_broker(job.address)
+        return broker_ceiling_eps(job.address, job.row_bytes, job.topics)
+    prepare_broker(job.address, job.topics)
     return None
 
 

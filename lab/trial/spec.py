@@ -32,6 +32,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         histograms: path for latency histograms (`streamlab.lab.measure.hdr`).
         outputs: path for the answer (Parquet); None: the answer is not stored.
         expected_outputs: as in `streamlab.engines.protocol.Task`.
+        topics: as in `streamlab.engines.protocol.Task`; set by the launcher for a trial on a broker.
         loses_worker: a worker will be killed, and the account of its CPU time and memory with it.
         energy: name of the energy provider, chosen by the lab.
         energy_reason: why `energy` is `none`; None otherwise.
@@ -56,6 +57,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     histograms: Path | None = None
     outputs: Path | None = None
     expected_outputs: int | None = None
+    topics: str = ""
     loses_worker: bool = False
     energy: str = "none"
     energy_reason: str | None = None
@@ -81,10 +83,12 @@ class BrokerJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     """A job that checks a broker and warms it up.
 
     With `row_bytes` it measures the highest rate of rows of this size through the broker instead.
+    `topics` is as in `EngineTrial`.
     """
 
     address: str
     row_bytes: int = 0
+    topics: str = ""
 
 
 Job = EngineTrial | OracleJob | CeilingJob | BrokerJob

@@ -61,7 +61,8 @@ class BrokerRun:
                 topics = write_topics(options.broker, task.dataset, data)
             else:
                 self._generator = LoadGenerator(
-                    options.broker, topics_of(task.dataset), data.streams, load, task.scratch
+                    *(options.broker, topics_of(task.dataset), data.streams),
+                    *(load, task.scratch, task.topics),
                 )
                 topics = self._generator.topics
             self._run = create(task.workload.program, data, settings, options)

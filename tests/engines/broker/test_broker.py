@@ -46,7 +46,13 @@ from streamlab.lab.load.spec import LoadSpec
 from streamlab.results.store import read_run
 from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.registry import workload
-from tests.engines.broker.broker_tasks import NEEDS_BROKER, broker_task, needs, topics_at
+from tests.engines.broker.broker_tasks import (
+    NEEDS_BROKER,
+    broker_task,
+    check_load,
+    needs,
+    topics_at,
+)
 from tests.engines.tasks import check_task, run_task, task_of
 from tests.lab.cluster.commands import ROOT_ONLY, run_command, run_row
 
@@ -161,16 +167,6 @@ def load_task(broker, tmp_path, variant, rate_eps=20_000, name="keyed_counter", 
     )
 
 
-def check_load(engine, broker, task):
-    """Offer events through the broker, and check answer and measurements."""
-    measured, _answer = check_task(engine, task)
-    assert measured.sent.lag.counts.sum() == task.dataset.events
-    assert measured.progress.emitted.sum() == task.dataset.events
-    assert measured.latency.counts.sum() > 0
-    assert measured.latency.values_ns.min() > 0
-    assert topics_at(broker) == []
-
-
 @pytest.mark.parametrize("rate_eps", RATES_EPS)
 def test_a_load_through_the_broker_is_right(rate_eps, broker, tmp_path):
     check_load(MulticoreEngine(), broker, load_task(broker, tmp_path, "dgs", rate_eps))
@@ -274,6 +270,21 @@ def test_a_wrong_address_ends_a_run_before_its_first_trial(place):
     done = run_command(place, "run", "event_window", *WRONG_BROKER, "--events", "9000")
     assert done.returncode == 2
     assert "no Kafka broker answers at '127.0.0.1:1'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_wrong_addresses_of_all_cells_end_a_run_and_are_named(place):
+    matrix = place / "wrong.toml"
+    engines = (
+        f'[[engine]]\nname = "multicore"\nworkers = [{port}]\n'
+        f'options = {{ broker = "127.0.0.1:{port}" }}\n'
+        for port in (1, 2)
+    )
+    matrix.write_text('[[workload]]\nname = "event_window"\nevents = 9000\n' + "".join(engines))
+    done = run_command(place, "run", str(matrix))
+    assert done.returncode == 2
+    for port in (1, 2):
+        assert f"no Kafka broker answers at '127.0.0.1:{port}'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

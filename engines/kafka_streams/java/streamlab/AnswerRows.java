@@ -1,13 +1,16 @@
 package streamlab;
 
-/** Puts the tuples of the last step into the answer. */
+/** Puts the tuples of the last step into the answer, and notes how far the step is. */
 final class AnswerRows extends Output {
     private final Run run;
     private final Collect collect;
+    private final Collect bounds;
+    private long lastBound = Long.MIN_VALUE;
 
     AnswerRows(Run run, int partition) {
         this.run = run;
         collect = run.collect(partition);
+        bounds = run.bounds(partition);
     }
 
     @Override
@@ -17,6 +20,10 @@ final class AnswerRows extends Output {
 
     @Override
     void flush(long bound, boolean last) {
+        if (bound > lastBound) {
+            bounds.addBound(bound);
+            lastBound = bound;
+        }
         if (last) {
             run.ended();
         }

@@ -9,7 +9,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The rows of the answer that a task makes, in memory. */
+/** The rows of the answer that a task makes, or how far it is, in memory; with times under a load. */
 final class Collect {
     private static final int BLOCK_BYTES = 1 << 20;
     private static final int ROW_BYTES = 48;
@@ -35,17 +35,31 @@ final class Collect {
     void add(int kind, int key, long value, long other) {
         reserve(ROW_BYTES);
         block.putLong(ts).putInt(stream).putInt(row).putInt(kind).putInt(key).putLong(value).putLong(other);
-        if (timed) {
-            block.putLong(System.nanoTime());
-        }
+        stamp();
     }
 
     /** Adds a row of longs: time, stream and row of the event that made it, and fields. */
     void addTuple(long ts, long stream, long row, long[] fields) {
-        reserve(8 * (3 + fields.length));
+        reserve(8 * (4 + fields.length));
         block.putLong(ts).putLong(stream).putLong(row);
         for (long field : fields) {
             block.putLong(field);
+        }
+        stamp();
+    }
+
+    /** Notes under a load that everything before a time is done. */
+    void addBound(long bound) {
+        if (timed) {
+            reserve(16);
+            block.putLong(bound);
+            stamp();
+        }
+    }
+
+    private void stamp() {
+        if (timed) {
+            block.putLong(System.nanoTime());
         }
     }
 

@@ -14,6 +14,8 @@ final class Job {
     final int workers;
     final int warmUpRounds;
     final Topics topics;
+    /** The unit of arrival times, which then replace event times; 0: they do not. */
+    final long arrivalTickNs;
     /** Where the columns that a query reads begin in a row, by stream: 16 x place + bytes. */
     final int[][] columns;
     private final Properties settings = new Properties();
@@ -28,6 +30,7 @@ final class Job {
         workers = Integer.parseInt(settings.getProperty("workers"));
         warmUpRounds = Integer.parseInt(settings.getProperty("warm_up_rounds"));
         topics = new Topics(settings);
+        arrivalTickNs = parameter("arrival_tick_ns");
         columns = new int[topics.topics.length][(int) parameter("columns")];
         for (int stream = 0; stream < columns.length; stream++) {
             for (int column = 0; column < columns[stream].length; column++) {

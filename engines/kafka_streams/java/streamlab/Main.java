@@ -7,8 +7,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
 /**
- * Runs one topology, controlled by commands on standard input: `go` starts the clock, `answer` writes the rows. The
- * reply to each is a line on standard output. The process ends when standard input ends.
+ * Runs one topology, controlled by commands on standard input: `go` starts the clock, with the start of a load if there
+ * is one, and `answer` writes the rows. The reply to each is a line on standard output. The process ends when standard
+ * input ends.
  */
 public final class Main {
     private Main() {}
@@ -36,7 +37,7 @@ public final class Main {
         for (int round = 0; round < job.warmUpRounds; round++) {
             try (Run warmUp = new Run(job, round, load)) {
                 warmUp.awaitTasks();
-                warmUp.run();
+                warmUp.run(System.nanoTime());
             }
         }
         System.gc();
@@ -45,8 +46,12 @@ public final class Main {
             replies.println("ready " + run.tasks);
             replies.flush();
             for (String line = commands.readLine(); line != null; line = commands.readLine()) {
-                switch (line) {
-                    case "go" -> replies.println("done " + run.run() + " " + job.topics.rows());
+                String[] words = line.split(" ");
+                switch (words[0]) {
+                    case "go" -> {
+                        long startNs = words.length > 1 ? Long.parseLong(words[1]) : System.nanoTime();
+                        replies.println("done " + run.run(startNs) + " " + job.topics.rows());
+                    }
                     case "answer" -> replies.println("written " + run.write());
                     default -> throw new IllegalArgumentException("no command " + line);
                 }

@@ -2,6 +2,9 @@ package streamlab;
 
 /** Takes the tuples that a step makes: for the next step, or for the answer. */
 abstract class Output {
+    /** The stream of tuples that the passing of a time makes, not an event. */
+    static final long NO_EVENT = -1;
+
     long ts;
     long stream;
     long row;

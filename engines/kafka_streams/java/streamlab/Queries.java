@@ -76,6 +76,8 @@ final class Queries {
                     offers(), new WinningBids(job.parameter("every_ms"), WinningBids::emitAll));
             case "nexmark_q11" -> List.of(
                     bids((t, out) -> out.emit(t[PERSON], t[PERSON])), new Sessions(job.parameter("gap_ms")));
+            case "nexmark_q12" -> List.of(
+                    bids((t, out) -> out.emit(t[PERSON], t[PERSON])), new SlidingCounts(job.parameter("size_ms"), 1));
             case "nexmark_q13" -> sideInput(job.parameter("rows"));
             case "nexmark_q14" -> List.of(bids(Queries::calculate));
             case "nexmark_q15" -> statistics(job.parameter("day_ms"), false);

@@ -32,10 +32,12 @@ final class Run implements AutoCloseable {
     private final CountDownLatch left;
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
     private final Map<Integer, Collect> parts = new ConcurrentSkipListMap<>();
+    private final Map<Integer, Collect> bounds = new ConcurrentSkipListMap<>();
     private final AtomicInteger records = new AtomicInteger();
     private final LongAdder rows = new LongAdder();
-    /** When each row was done, for a load; each row has one writer. */
+    /** When each row was done, or taken by the first step of a query, for a load; each row has one writer. */
     private final long[][] doneNs;
+    private volatile long startNs;
 
     Run(Job job, int round, boolean timed) {
         this.job = job;
@@ -93,8 +95,9 @@ final class Run implements AutoCloseable {
         return active == tasks && least == tasks / job.workers;
     }
 
-    /** Processes everything, and returns how long it took in ns. */
-    long run() throws Exception {
+    /** Processes everything, and returns how long it took in ns; arrival times count from `startNs`. */
+    long run(long startNs) throws Exception {
+        this.startNs = startNs;
         long begin = System.nanoTime();
         streams.resume();
         int seen = -1;
@@ -124,6 +127,16 @@ final class Run implements AutoCloseable {
         return parts.computeIfAbsent(partition, each -> new Collect(timed));
     }
 
+    /** Returns where the task of the last step with this partition notes how far it is. */
+    Collect bounds(int partition) {
+        return bounds.computeIfAbsent(partition, each -> new Collect(timed));
+    }
+
+    /** Returns the arrival time of what arrives now. */
+    long arrival() {
+        return (System.nanoTime() - startNs) / job.arrivalTickNs;
+    }
+
     void record() {
         records.incrementAndGet();
     }
@@ -143,6 +156,10 @@ final class Run implements AutoCloseable {
         int written = 0;
         for (Collect part : parts.values()) {
             part.write(job.folder.resolve(written++ + ".part"));
+        }
+        int tasksOfBounds = 0;
+        for (Collect part : bounds.values()) {
+            part.write(job.folder.resolve(tasksOfBounds++ + ".bounds"));
         }
         for (int stream = 0; timed && stream < doneNs.length; stream++) {
             ByteBuffer bytes =

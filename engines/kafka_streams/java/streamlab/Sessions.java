@@ -11,7 +11,10 @@ final class Sessions implements Step {
         this.gapMs = gapMs;
     }
 
-    /** The state is the bids, and the times of the first and the last. */
+    /**
+     * The state is the bids, and the times of the first and the last. A session that a later bid has closed is due at its
+     * end. So is an entry without numbers, when the current session may be over. Ends of a bidder's sessions differ.
+     */
     @Override
     public void take(long[] t, State state, Output out) {
         long ts = t[0];
@@ -20,7 +23,7 @@ final class Sessions implements Step {
         if (session == null) {
             state.put(end(ts), bidder, State.NONE);
         } else if (ts - session[2] > gapMs) {
-            give(bidder, session, out);
+            state.put(end(session[2]), bidder, session);
         } else {
             state.put(bidder, new long[] {session[0] + 1, session[1], ts});
             return;
@@ -29,7 +32,10 @@ final class Sessions implements Step {
     }
 
     @Override
-    public void due(long ts, long bidder, long[] value, State state, Output out) {
+    public void due(long ts, long bidder, long[] closed, State state, Output out) {
+        if (closed.length > 0) {
+            give(bidder, closed, out);
+        }
         long[] session = state.get(bidder);
         if (end(session[2]) > ts) {
             state.put(end(session[2]), bidder, State.NONE);
@@ -43,8 +49,7 @@ final class Sessions implements Step {
         return Step.after(ts, gapMs) + gapMs;
     }
 
-    private void give(long bidder, long[] session, Output out) {
-        out.at(end(session[2]), 0, 0);
+    private static void give(long bidder, long[] session, Output out) {
         out.emit(0, bidder, session[0], session[1], session[2]);
     }
 }

@@ -1,6 +1,6 @@
 package streamlab;
 
-/** Counts the bids of each auction in each sliding window (query 5). */
+/** Counts the bids of each auction or bidder in each sliding window (queries 5 and 12). */
 final class SlidingCounts implements Step {
     private final long slideMs;
     private final long slides;
@@ -20,7 +20,7 @@ final class SlidingCounts implements Step {
     }
 
     @Override
-    public void due(long ts, long auction, long[] count, State state, Output out) {
-        out.emit(0, auction, count[0]);
+    public void due(long ts, long key, long[] count, State state, Output out) {
+        out.emit(0, key, count[0]);
     }
 }

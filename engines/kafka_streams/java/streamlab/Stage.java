@@ -9,7 +9,10 @@ import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
 
-/** Applies a step of a query to the tuples of one task: the first step to rows of the dataset's topics. */
+/**
+ * Applies a step of a query to the tuples of one task: the first step to rows of the dataset's topics. With arrival times
+ * these rows are one sequence, as they come.
+ */
 final class Stage extends ContextualProcessor<Object, byte[], Integer, byte[]> {
     private final Run run;
     private final int index;
@@ -19,6 +22,7 @@ final class Stage extends ContextualProcessor<Object, byte[], Integer, byte[]> {
     private State state;
     private Output out;
     private int[] lastRows;
+    private int openStreams;
 
     Stage(Run run, List<Step> steps, int index) {
         this.run = run;
@@ -35,11 +39,13 @@ final class Stage extends ContextualProcessor<Object, byte[], Integer, byte[]> {
     public void init(ProcessorContext<Integer, byte[]> context) {
         super.init(context);
         int streams = run.job.topics.topics.length;
-        merge = new Merge(index == 0 ? streams : index == 1 ? 1 : Exchange.PARTITIONS);
+        int sources = run.job.arrivalTickNs > 0 ? 1 : streams;
+        merge = new Merge(index == 0 ? sources : index == 1 ? 1 : Exchange.PARTITIONS);
         state = index == 0 ? null : new State(context.getStateStore(store(index)));
         out = isLast ? new AnswerRows(run, context.taskId().partition()) : new Exchange(context);
         lastRows = new int[streams];
         Arrays.fill(lastRows, -1);
+        openStreams = streams;
     }
 
     @Override
@@ -76,6 +82,33 @@ final class Stage extends ContextualProcessor<Object, byte[], Integer, byte[]> {
         Rows rows = new Rows(topics, topic, record, place);
         if (!rows.isEmpty()) {
             lastRows[stream] = rows.after(lastRows[stream], place);
+        }
+        boolean byArrival = run.job.arrivalTickNs > 0;
+        long arrival = byArrival ? run.arrival() : 0;
+        int sender = byArrival ? 0 : stream;
+        openStreams -= rows.end ? 1 : 0;
+        if (byArrival) {
+            merge.promise(sender, openStreams == 0 ? Long.MAX_VALUE : arrival);
+        } else {
+            promise(stream, rows);
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(record).order(ByteOrder.LITTLE_ENDIAN);
+        int[] columns = run.job.columns[stream];
+        for (int at = Rows.HEADER_BYTES; !rows.isEmpty(); rows.next(), at += topic.rowBytes()) {
+            long[] tuple = new long[3 + columns.length];
+            tuple[0] = byArrival ? arrival : rows.ts();
+            tuple[1] = stream;
+            tuple[2] = rows.row();
+            for (int column = 0; column < columns.length; column++) {
+                tuple[3 + column] = number(bytes, at + (columns[column] >> 4), columns[column] & 15);
+            }
+            merge.add(sender, tuple);
+            run.done(stream, rows.row());
+        }
+    }
+
+    private void promise(int stream, Rows rows) {
+        if (!rows.isEmpty()) {
             merge.promise(stream, rows.lastTs());
         }
         if (rows.promise != Long.MIN_VALUE) {
@@ -83,19 +116,6 @@ final class Stage extends ContextualProcessor<Object, byte[], Integer, byte[]> {
         }
         if (rows.end) {
             merge.promise(stream, Long.MAX_VALUE);
-        }
-        ByteBuffer bytes = ByteBuffer.wrap(record).order(ByteOrder.LITTLE_ENDIAN);
-        int[] columns = run.job.columns[stream];
-        for (int at = Rows.HEADER_BYTES; !rows.isEmpty(); rows.next(), at += topic.rowBytes()) {
-            long[] tuple = new long[3 + columns.length];
-            tuple[0] = rows.ts();
-            tuple[1] = stream;
-            tuple[2] = rows.row();
-            for (int column = 0; column < columns.length; column++) {
-                tuple[3 + column] = number(bytes, at + (columns[column] >> 4), columns[column] & 15);
-            }
-            merge.add(stream, tuple);
-            run.done(stream, rows.row());
         }
     }
 

@@ -87,7 +87,7 @@ final class State {
             }
             for (KeyValue<long[], long[]> entry : entries) {
                 store.delete(entry.key);
-                out.at(due, 0, 0);
+                out.at(due, Output.NO_EVENT, 0);
                 step.due(due, entry.key[1], entry.value, this, out);
             }
         }

@@ -1,0 +1,62 @@
+"""Reads what the tasks of a query's last step wrote: rows of the answer, and when each was how far.
+
+A row has the time, stream and row of the event that made it, the fields of the output, and under a load its time of
+arrival. Rows that the passing of a time made have stream -1 (Output.java).
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from streamlab.engines.event_files import LONG, Rows, until
+from streamlab.engines.protocol import Task
+from streamlab.workloads.model import Columns, Input, Pipeline
+from streamlab.workloads.model.operators.program import arrival_tick_ns
+
+_BOUND = np.dtype([("bound", LONG), ("at_ns", LONG)])
+"""From `at_ns` on, a task makes no rows of times before `bound`."""
+
+
+def read_rows(task: Task, data: Input, folder: Path, parts: int) -> Rows:
+    """Return the rows of all tasks in the order of the answer: that of events for a pipeline.
+
+    Those of windows that are open when the input ends are left out.
+    """
+    program = task.workload.program
+    names = program.output.names or ()
+    fields = [
+        (name, "<f8" if program.output[name].kind == "f" else "<i8")
+        for name in names
+        if name != "ts"
+    ]
+    stamp = [] if task.load is None else [("emit_ns", "<i8")]
+    dtype = np.dtype([("ts", "<i8"), ("stream", "<i8"), ("row", "<i8"), *fields, *stamp])
+    by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
+    rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
+    order: tuple[str, ...] = ("ts", "stream", "row")
+    if not isinstance(program, Pipeline):
+        order, rows = names, rows[rows["ts"] <= until(data)]
+    return rows[np.lexsort([rows[name] for name in reversed(order)])]
+
+
+def answer(task: Task, rows: Rows) -> Columns:
+    """Return the columns of the program's output."""
+    output = task.workload.program.output
+    return {name: rows[name].astype(output[name]) for name in output.names or ()}
+
+
+def write_done(task: Task, data: Input, folder: Path, parts: int, start_ns: int) -> None:
+    """Replace when the first step took each event, in the files of all streams, by when the last step was past it.
+
+    Events between the steps of a query are thus backlog. All times count from the start of the load.
+    """
+    tasks = [np.fromfile(folder / f"{part}.bounds", dtype=_BOUND) for part in range(parts)]
+    tick_ns = arrival_tick_ns(task.workload.program)
+    for index, stream in enumerate(data.streams):
+        path = folder / f"{index}.done_ns"
+        times = stream.ts if tick_ns is None else np.fromfile(path, dtype=LONG) // tick_ns
+        done = np.zeros(len(times), dtype=LONG)
+        for bounds in tasks:
+            past = np.searchsorted(bounds["bound"], times, side="right")
+            np.maximum(done, bounds["at_ns"][past] - start_ns, out=done)
+        done.tofile(path)
