@@ -60,7 +60,7 @@ def limit(table_plugs: int, **_: object) -> Limit:
         return load_limit("device", 1)
     return replace(
         load_limit("plug", 1),
-        what="the sum of the readings of its type of device",
+        quantity="the sum of the readings of its type of device",
         groups=lambda events: np.asarray(events.payload["plug"], np.int64) % DEVICE_TYPES,
     )
 

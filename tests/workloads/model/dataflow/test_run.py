@@ -337,10 +337,10 @@ def emitting(*fields: Any, most: int = 1) -> Dataflow:
         (emitting(1, 2, "a", most=2), "operator x: 'a' does not fit output field load"),
     ],
 )
-def test_emitted_pairs_fit_their_type(flow: Dataflow, said: str):
+def test_emitted_pairs_fit_their_type(flow: Dataflow, message: str):
     with pytest.raises(ModelError) as caught:
         answer(flow, readings((1, 7, 1)))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_whole_number_may_be_a_float():
