@@ -70,7 +70,8 @@ def run_trial(
     """Run one trial; its output goes to `log`, after a line with the number of the attempt.
 
     Afterwards no process, container, temporary file or topic of the trial is left.
-    This holds after an exception, and after this process was killed.
+    This holds after an exception, and after this process was killed. Topics of a trial in a container stay if this
+    process was killed.
 
     Args:
         job: a trial, or an oracle's or a generator's job, with this machine's paths.

@@ -72,6 +72,7 @@ def test_topics_of_a_load_are_deleted_after(end, broker, tmp_path):
     process = loaded_run(tmp_path, broker, "event_window", "multicore")
     end(process)
     process.communicate(timeout=PATIENCE_S)
+    assert process.returncode != 0  # the load did not end by itself
     awaits(lambda: topics_at(broker) == [])
 
 
@@ -82,4 +83,5 @@ def test_repartition_topics_of_a_killed_trial_are_deleted(broker, tmp_path):
     awaits(lambda: any("repartition" in name for name in topics_at(broker)))
     kill_trial(process)
     process.communicate(timeout=PATIENCE_S)
+    assert process.returncode != 0
     assert topics_at(broker) == []
