@@ -11,7 +11,7 @@ void OperatorStage::reach_barrier(std::int32_t index) {
   Worker& worker = at(index);
   const std::int64_t number = worker.pending;
   worker.pending = -1;
-  while (worker.instance->tidy()) {  // another instance may get the buckets
+  while (tidy(index)) {  // another instance may get the buckets
   }
   // Load the expected number before this instance counts as arrived: from then on, the last arrival may change it.
   const std::int32_t expected = active_count();

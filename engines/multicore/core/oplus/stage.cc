@@ -114,7 +114,7 @@ bool OperatorStage::take_turn(std::int32_t index) {
   const bool fed =
       handover_->feed(threads_.meter(index).recorder, owner_.load(std::memory_order_relaxed)->data(), active_count());
   if (fed) threads_.notify(active_count());
-  return fed || !log.read(reader).empty() || worker.instance->tidy();
+  return fed || !log.read(reader).empty() || tidy(index);
 }
 
 bool OperatorStage::read(std::int32_t index) {
@@ -238,6 +238,15 @@ void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
   if (!meter.on()) return;
   meter.worked(before, meter.recorder.tick(), 0);
   count_outputs(index);
+}
+
+// Removes some entries of closed windows, which is work too. Returns whether there were any.
+bool OperatorStage::tidy(std::int32_t index) {
+  WorkMeter& meter = threads_.meter(index);
+  const std::int64_t before = meter.recorder.tick();
+  if (!at(index).instance->tidy()) return false;
+  if (meter.on()) meter.worked(before, meter.recorder.tick(), 0);
+  return true;
 }
 
 std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t watermark) const noexcept {

@@ -134,6 +134,7 @@ class OperatorStage {
   void release(std::int32_t index, std::size_t runs);
   void process(std::int32_t index, std::span<const LogRun> runs);
   void advance(std::int32_t index, std::int64_t watermark);
+  bool tidy(std::int32_t index);
   std::int64_t due_of_time(std::int32_t index, std::int64_t watermark) const noexcept;
   std::int64_t rows_until(std::int32_t index, const LogRun& part, bool had_tuple, std::int64_t until);
   bool publish_outputs(std::int32_t index);
