@@ -83,8 +83,7 @@ def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> f
         tempfile.TemporaryDirectory(prefix="broker-ceiling-") as folder,
         closing(
             LoadGenerator(
-                *(address, (topic,), (stream,), offered),
-                *(Path(folder), topics or new_topics()),
+                address, (topic,), (stream,), offered, Path(folder), topics or new_topics()
             )
         ) as load,
         closing(consumer(address, **SETTINGS)) as reader,

@@ -31,6 +31,8 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, Stream
 
 TIMEOUT_S = 30.0
+OWN_TOPICS = "lab."
+"""Names of all topics that the lab creates begin so."""
 METADATA_S = 10.0
 """Limit of the first request of a run, so that a wrong address ends the run soon."""
 REMEDY = "delete the topic (on the lab's own broker: lab broker down, then up), and the next trial writes it again"
@@ -175,7 +177,13 @@ def delete_topics(address: str, names: list[str]) -> None:
 
 
 def delete_topics_of(address: str, prefix: str) -> None:
-    """Delete the topics whose names begin with a prefix, if the broker still answers."""
+    """Delete the topics whose names begin with a prefix, if the broker still answers.
+
+    Raises:
+        ValueError: the prefix is not that of topics of the lab; the broker may have others.
+    """
+    if not prefix.startswith(OWN_TOPICS):
+        raise ValueError(f"the prefix of topics to delete is {prefix!r}; expected {OWN_TOPICS}...")
     if not answers(address):
         return
     with suppress(client().KafkaException, EngineError, TimeoutError):

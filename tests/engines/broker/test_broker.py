@@ -31,6 +31,7 @@ from streamlab.engines.broker.topics import (
     client,
     create_topics,
     delete_topics,
+    delete_topics_of,
     write_topics,
 )
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
@@ -244,6 +245,12 @@ def test_the_brokers_ceiling_is_measured_with_rows_of_a_size(broker):
 def test_a_broker_is_warmed_up_and_nothing_of_it_stays(broker):
     prepare_broker(broker)
     assert topics_at(broker) == []
+
+
+@pytest.mark.parametrize("prefix", ["", "orders."])
+def test_topics_of_others_are_never_deleted(prefix, broker):
+    with pytest.raises(ValueError, match=r"expected lab\."):
+        delete_topics_of(broker, prefix)
 
 
 def test_an_address_where_no_kafka_answers_is_named_within_the_limit():
