@@ -74,6 +74,9 @@ LINES: Mapping[str, _Line] = {
     ALGORITHM_1: _Line(SN, "algorithm_1", 4),
 }
 
+WARM_UP_TWEETS = 20_000
+"""Tweets of each of Flink's two warm-ups; a tweet has up to hundreds of pairs."""
+
 MORE = {"wordcount": 10, "paircount@L": 3}
 """Factor of a panel's number of tweets: a cheap query would end before it is steady."""
 
@@ -109,7 +112,13 @@ def _tree(options: Options) -> Tree:
             paper_engine("VSN", options, label=GATE),
             engine(VSN, options, label=ORDER, options=DOWNSTREAM),
             *(
-                flink(options.instances, "SN of counts", label=f"m{m}", map_instances=m)
+                flink(
+                    options.instances,
+                    "SN of counts",
+                    label=f"m{m}",
+                    map_instances=m,
+                    warm_up_events=WARM_UP_TWEETS,
+                )
                 for m in _maps(options)
             ),
             *(

@@ -62,12 +62,13 @@ def paper_engine(system: str, options: Options, /, **more: Any) -> dict[str, Jso
 def flink(workers: Sequence[int], system: str, /, **more: Any) -> dict[str, JsonValue]:
     """Return the `[[engine]]` table of a system of the paper that Flink runs; `more` are further keys and options.
 
-    `map_instances` in `more` is an option; other keys are the table's.
+    `map_instances` and `warm_up_events` in `more` are options; other keys are the table's.
     """
     name, _, variant = FLINK.partition("/")
     options = dict(PAPER.systems[system].options)
-    if "map_instances" in more:
-        options["map_instances"] = more.pop("map_instances")
+    for option in ("map_instances", "warm_up_events"):
+        if option in more:
+            options[option] = more.pop(option)
     return {
         "name": name,
         "variants": [variant],
