@@ -1,8 +1,8 @@
 """Measures the cost of a keyed operator: tumbling and sliding counts by key, CPU time per key.
 
 A trial is a fresh process that makes its input, runs one query of operators O+ on the native core
-and compares the answer with NumPy's. `loop` is the limit: one pass of a compiled loop over the merged input
-that counts in an open-addressing hash table, on one thread, nothing around it.
+and compares the answer with NumPy's. `loop` is the upper bound on speed: a compiled loop on one thread that counts the
+merged input in an open-addressing hash table.
 `numpy`, `polars` and `duckdb` (`make engine NAME=duckdb`) count tumbling windows of the same merged columns, on one
 thread; a table is loaded before the clock starts.
 
@@ -70,11 +70,17 @@ class Case:
     words: int = 0
     advance: int = SIZE
     pairs: bool = False
+    exponent: float = 0  # of Zipf's law; 0: all keys are equally frequent
+    burst: int = 1  # tuples in a row with one key
+    replaced: bool = False  # whether each window has new keys
 
 
 CASES = {
     "count-1000": Case(4_000_000, 1000),
     "count-1000000": Case(4_000_000, 1_000_000),
+    "zipf-1000000": Case(4_000_000, 1_000_000, exponent=1.1),
+    "bursts-1000000": Case(4_000_000, 1_000_000, burst=1000),
+    "replaced-1000000": Case(4_000_000, 1_000_000, replaced=True),
     "sliding-1000": Case(4_000_000, 1000, advance=SIZE // 4),
     "words": Case(400_000, 30_000, words=11, advance=SIZE // 2),
     "pairs": Case(300_000, 30_000, words=11, advance=SIZE // 2, pairs=True),
@@ -87,9 +93,21 @@ def columns_of(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ts = np.arange(case.tuples, dtype=np.int64) // 2
     stream = np.arange(case.tuples) % 2
     if not case.words:
-        return ts, stream, rng.integers(0, case.keys, (case.tuples, 1)).astype(np.int64)
+        return ts, stream, _ids_of(case, ts, rng)[:, np.newaxis]
     skewed = rng.zipf(1.3, (case.tuples, case.words)) % case.keys
     return ts, stream, skewed.astype(np.int32)
+
+
+def _ids_of(case: Case, ts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    drawn = case.tuples // case.burst
+    if case.exponent:
+        weights = np.arange(1, case.keys + 1, dtype=np.float64) ** -case.exponent
+        cumulative = np.cumsum(weights / weights.sum())
+        ids = np.minimum(np.searchsorted(cumulative, rng.random(drawn)), case.keys - 1)
+    else:
+        ids = rng.integers(0, case.keys, drawn)
+    ids = np.repeat(ids, case.burst).astype(np.int64)
+    return ids + ts // SIZE * case.keys if case.replaced else ids
 
 
 def keys_of(case: Case) -> np.ndarray:
