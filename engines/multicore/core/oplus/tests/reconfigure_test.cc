@@ -162,8 +162,7 @@ void a_switch_names_its_instances() {
   for_all_kinds([&](bool join, const char* log) {
     for (const std::size_t last : {std::size_t{0}, sets.size() - 1}) {  // the set with which the run ends
       auto streams = steps(3000, -50);
-      // The run is held at each switch, so that all are applied.
-      for (Tuples& one : streams) one.value[1000] = kHeld;
+      for (Tuples& one : streams) one.value[1000] = kHeld;  // so that the run is not over before the first call
       behaviour.holds_at = kHeld;
       lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
       OperatorRunCase run(streams, options_of(log, 2), join);
@@ -174,10 +173,7 @@ void a_switch_names_its_instances() {
           lab::test::gate.store(true, std::memory_order_release);
           if (number < 0 || !runtime.await(number)) return;
           ++applied;
-          if (const auto seen = runtime.snapshot()) {
-            CHECK(seen->active == sets[i]);
-            CHECK(seen->processed[0] >= 0);
-          }
+          if (const auto seen = runtime.snapshot()) CHECK(seen->active == sets[i]);
         }
       });
       CHECK(sorted(answer) == oracle(streams, join));

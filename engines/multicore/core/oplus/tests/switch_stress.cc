@@ -30,7 +30,7 @@ std::int64_t run_round(unsigned seed, const char* log) {
   const auto answer = run.run([&](lab::OplusRun& runtime) {
     for (unsigned i = 0;; ++i) {
       const auto instances =
-          i % 3 == 0 ? lab::first_instances(kMost) : lab::test::random_instances(random, kMost - i % 2);
+          i % 3 == 0 ? lab::first_instances(kMost) : lab::test::random_instances(random, kMost - static_cast<std::int32_t>(i % 2));
       const std::int64_t number = runtime.reconfigure(instances, lab::test::spread(kBuckets, instances));
       if (number < 0 || !runtime.await(number)) return;
       ++applied;
