@@ -219,7 +219,9 @@ class OplusRun(CoreRun):
         """
         return [
             (called_ns, done_ns, tuple(before), tuple(after), event_ts, moved_bytes)
-            for called_ns, done_ns, before, after, event_ts, moved_bytes in self._open().switches(op)
+            for called_ns, done_ns, before, after, event_ts, moved_bytes in self._open().switches(
+                op
+            )
         ]
 
     def _layouts(self) -> list[TupleLayout]:

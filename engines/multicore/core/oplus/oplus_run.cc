@@ -158,9 +158,7 @@ void OplusRun::prepare() {
   downstream_->reserve(options_.reserved_rows);
 }
 
-std::vector<std::int32_t> OplusRun::readers_of(std::size_t) const {
-  return first_instances(options_.most_instances);
-}
+std::vector<std::int32_t> OplusRun::readers_of(std::size_t) const { return first_instances(options_.most_instances); }
 
 void OplusRun::wake_others() noexcept {
   for (const auto& one : stages_) one->wake_waiter();

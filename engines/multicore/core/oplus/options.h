@@ -32,7 +32,7 @@ struct OplusOptions : RunSettings {
 // One change of the mapping. Times in ns after the start of the run.
 struct Switch {
   std::int64_t called_ns = 0;
-  std::int64_t done_ns = -1;  // -1: never applied
+  std::int64_t done_ns = -1;         // -1: never applied
   std::vector<std::int32_t> before;  // active instances, ascending
   std::vector<std::int32_t> after;
   std::int64_t event_ts = 0;  // of the watermark before the switch

@@ -168,11 +168,11 @@ class OperatorStage {
   std::shared_ptr<OutputPool> pool_;  // of `Worker::out`
   std::vector<Worker> workers_;
 
-  std::int64_t last_request_ = 0;        // number of the last switch requested; only the caller uses it
-  mutable std::mutex epochs_mutex_;      // guards `epochs_`: its growth against its readers; and `leaving`
-  std::condition_variable switched_;     // with `epochs_mutex_`: a switch was applied, or no more will be
-  std::deque<Epoch> epochs_;             // by number of the switch; the first is the mapping at the start
-  std::atomic<std::int32_t> reach_{0};   // see `reach`; written at a barrier only
+  std::int64_t last_request_ = 0;       // number of the last switch requested; only the caller uses it
+  mutable std::mutex epochs_mutex_;     // guards `epochs_`: its growth against its readers; and `leaving`
+  std::condition_variable switched_;    // with `epochs_mutex_`: a switch was applied, or no more will be
+  std::deque<Epoch> epochs_;            // by number of the switch; the first is the mapping at the start
+  std::atomic<std::int32_t> reach_{0};  // see `reach`; written at a barrier only
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};  // at the barrier
   alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs with the load in `take_turn`
   // Assignment in force, of an epoch. Written at a barrier, which orders it for the instances; they load it relaxed. The

@@ -133,11 +133,12 @@ class ElasticLoop:
     ) -> tuple[int, ...]:
         """Return the instances of a decision: a number limited to the bounds, or a set within them."""
         requested = before if decision is None else decision.instances
-        count = requested if isinstance(requested, int) else len(requested)
+        number = isinstance(requested, (int, np.integer))
+        count = int(requested) if number else len(requested)
         limited = min(max(count, self._minimum), self._maximum)
         if decision is None:
             return before if limited == count else instance_set(limited)
-        if isinstance(requested, int):
+        if number:
             return instance_set(limited)
         instances = instance_set(requested)
         if limited != count:
@@ -159,7 +160,10 @@ class ElasticLoop:
             if instances == before:
                 return self.mapping
             return balanced_mapping(len(self.mapping), instances, self.mapping)
-        if isinstance(decision.instances, int) and len(instances) != decision.instances:
+        if (
+            isinstance(decision.instances, (int, np.integer))
+            and len(instances) != decision.instances
+        ):
             raise EngineError(
                 f"a mapping to {decision.instances} instances is not within the bounds "
                 f"{self._minimum} and {self._maximum} that each observation states"

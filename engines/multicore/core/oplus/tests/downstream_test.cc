@@ -4,9 +4,9 @@
 
 namespace {
 
+using lab::first_instances;
 using lab::OplusOptions;
 using lab::OplusRun;
-using lab::first_instances;
 using lab::test::Behaviour;
 using lab::test::behaviour;
 using lab::test::links;
