@@ -48,8 +48,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> await(OplusRun& run, std::i
   return std::pair{done->event_ts, done->moved_bytes};
 }
 
-// (called_ns, done_ns, before, after, event_ts, moved_bytes) of each reconfiguration of an operator; before and after are
-// its active instances.
+// (called_ns, done_ns, before, after, event_ts, moved_bytes) of each reconfiguration of an operator. Before and after are
+// lists of its active instances.
 using Switched = std::tuple<std::int64_t, std::int64_t, std::vector<std::int32_t>, std::vector<std::int32_t>,
                             std::int64_t, std::int64_t>;
 std::vector<Switched> switches(const OplusRun& run, std::size_t op) {

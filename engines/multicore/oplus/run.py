@@ -166,8 +166,9 @@ class OplusRun(CoreRun):
     ) -> Switch | None:
         """Change the instances of all operators during `run`; see `ElasticOperator`.
 
-        A number n means the first n. `mapping` is that of the first operator. `others` are those of the further operators; None balances
-        them with the fewest moves. Returns the switch of the first operator, once all have switched.
+        A number n means the first n. `mapping` is that of the first operator. `others` are those of the
+        further operators; None balances them with the fewest moves. Returns the switch of the first
+        operator, once all have switched.
         """
         core = self._open()
         active = instance_set(instances)

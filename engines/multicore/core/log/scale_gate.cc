@@ -246,9 +246,9 @@ bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts)
 }
 
 // Opens a source with a frontier node, at its sorted place after the last node of the furthest reader. A source that
-// joins again may sort before that node, at its timestamp. Then it goes right behind the node and its control entries:
-// the reader has seen them. All later nodes of the source follow its frontier node, so each search for their place passes
-// the inversion in list order.
+// joins again may sort before that node, at its timestamp. Then it goes right behind the node and its control entries,
+// which the reader may have seen. Each search for a place passes that inversion: the source's own searches start behind
+// it, and nodes that others still add are greater than both of its sides.
 void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
   Writer& w = writer(source);
   if (!w.used.empty()) w.used.pop_back();  // its former end node, which no reader passes

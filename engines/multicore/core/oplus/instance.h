@@ -122,7 +122,7 @@ struct OperatorSpec {
 // Returns the specification. Throws std::invalid_argument if it is out of range.
 OperatorSpec checked(OperatorSpec spec);
 
-// Throws std::invalid_argument unless the instances ascend, are at least one and below `most`, and every bucket is mapped
+// Throws std::invalid_argument unless there is an instance, all ascend and are below `most`, and every bucket is mapped
 // to one of them.
 void check_assignment(const OperatorSpec& spec, const Assignment& assignment, std::int32_t most);
 

@@ -51,8 +51,8 @@ class OplusRun final : public Run {
   // Sets the mapping of an operator at the start: bucket b belongs to instance owner[b], one of the first `workers`.
   void map(std::vector<std::int32_t> owner, std::size_t op = 0);
 
-  // Requests these active instances of an operator, ascending and below `most_instances`, and the mapping of its buckets
-  // to them. Returns the number of the switch, from 1 for each operator, or -1 when the run is over. Does not wait for
+  // Requests the active instances of an operator, ascending and below `most_instances`, and a mapping of its buckets to
+  // them. Returns the number of the switch, from 1 for each operator, or -1 when the run is over. Does not wait for
   // the switch. Operators change one by one, each at a place in its own log. Throws std::invalid_argument.
   std::int64_t reconfigure(std::vector<std::int32_t> instances, std::vector<std::int32_t> owner, std::size_t op = 0);
   // Waits until a switch has been applied and returns it; std::nullopt when the run is over before.

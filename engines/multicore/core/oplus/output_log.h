@@ -84,8 +84,8 @@ class OutputLog {
 
   // Closes the source of an instance that leaves or has emitted its last output; no outputs may wait.
   void close(std::int32_t source);
-  // Makes an instance that has left, or was never active, publish again. Call while it and the `active` instances stand at
-  // a barrier; it starts from their progress. Throws as TupleBuffer::rejoin.
+  // Makes an instance that has left, or was never active, publish again. Call while it and the `active` instances stand
+  // at a barrier; it starts from their progress. Throws as TupleBuffer::rejoin.
   void join(std::int32_t source, std::span<const std::int32_t> active);
 
   // Returns the outputs of instance `source` that found no room. Its thread, or any after the run.

@@ -175,8 +175,8 @@ class OperatorStage {
   std::atomic<std::int32_t> reach_{0};  // see `reach`; written at a barrier only
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};  // at the barrier
   alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs with the load in `take_turn`
-  // Assignment in force, of an epoch. Written at a barrier, which orders it for the instances; they load it relaxed. The
-  // store is release for the acquire in `look`.
+  // Assignment in force, of an epoch. Written at a barrier, which orders it for the instances, so they load it relaxed.
+  // The store is release for the acquire in `look`.
   alignas(kCacheLine) std::atomic<const Assignment*> assignment_{nullptr};
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that have finished
 };

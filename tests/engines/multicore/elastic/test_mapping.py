@@ -12,7 +12,6 @@ from streamlab.engines.multicore.oplus.elastic.mapping import (
     instance_set,
 )
 
-
 SETS = st.sets(st.integers(0, 30), min_size=1, max_size=20).map(sorted)
 
 
