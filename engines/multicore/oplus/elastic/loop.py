@@ -132,18 +132,15 @@ class ElasticLoop:
         self, before: tuple[int, ...], decision: Decision | None
     ) -> tuple[int, ...]:
         """Return the instances of a decision: a number limited to the bounds, or a set within them."""
-        requested = before if decision is None else decision.instances
-        number = isinstance(requested, (int, np.integer))
-        count = int(requested) if number else len(requested)
-        limited = min(max(count, self._minimum), self._maximum)
         if decision is None:
-            return before if limited == count else instance_set(limited)
-        if number:
-            return instance_set(limited)
-        instances = instance_set(requested)
-        if limited != count:
+            limited = self._limit(len(before))
+            return before if limited == len(before) else instance_set(limited)
+        if isinstance(decision.instances, (int, np.integer)):
+            return instance_set(self._limit(int(decision.instances)))
+        instances = instance_set(decision.instances)
+        if self._limit(len(instances)) != len(instances):
             raise EngineError(
-                f"{count} named instances are not within the bounds {self._minimum} and "
+                f"{len(instances)} named instances are not within the bounds {self._minimum} and "
                 f"{self._maximum} that each observation states"
             )
         if instances[-1] >= self._threads:
@@ -152,6 +149,9 @@ class ElasticLoop:
                 f"{self._threads - 1}, or raise max_instances"
             )
         return instances
+
+    def _limit(self, count: int) -> int:
+        return min(max(count, self._minimum), self._maximum)
 
     def _next_mapping(
         self, before: tuple[int, ...], instances: tuple[int, ...], decision: Decision | None
