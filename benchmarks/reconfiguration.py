@@ -90,7 +90,7 @@ def switch_times_ns(
         taken: dict[tuple[int, int], list[int]] = defaultdict(list)
         for called_ns, done_ns, had, got, _, _ in run.switches():
             if done_ns >= 0:
-                taken[had, got].append(done_ns - called_ns)
+                taken[len(had), len(got)].append(done_ns - called_ns)
         answer = run.answer()
     finally:
         run.close()

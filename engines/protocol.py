@@ -272,6 +272,7 @@ class Reconfiguration:
         before, after: numbers of instances.
         event_ts: the event time at which all instances switched.
         moved_bytes: size of the state that was serialised and moved; 0 where state is shared.
+        active: indices of the instances after it, ascending; empty: the first `after`.
     """
 
     at_ns: int
@@ -280,6 +281,7 @@ class Reconfiguration:
     after: int
     event_ts: int
     moved_bytes: int = 0
+    active: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """Summarizes a trial's elasticity as columns of its row, and stores its reconfigurations.
 
 The reconfigurations are a Parquet file next to the series: one row for each
-`streamlab.engines.protocol.Reconfiguration`, with its fields as columns.
+`streamlab.engines.protocol.Reconfiguration`, with its fields as columns. Files of earlier versions
+lack the column `active`.
 """
 
 from dataclasses import asdict, fields
@@ -41,14 +42,23 @@ def columns(elasticity: Elasticity | None) -> dict[str, object]:
 
 def write_reconfigurations(elasticity: Elasticity, path: Path) -> None:
     """Write the reconfigurations in order, atomically; the table may be empty."""
-    schema = pa.schema([(field.name, pa.int64()) for field in fields(Reconfiguration)])
+    lists = {"active"}
+    schema = pa.schema(
+        [
+            (field.name, pa.list_(pa.int64()) if field.name in lists else pa.int64())
+            for field in fields(Reconfiguration)
+        ]
+    )
     rows = [asdict(change) for change in elasticity.reconfigurations]
     write_table(pa.Table.from_pylist(rows, schema=schema), path)
 
 
 def read_reconfigurations(content: bytes) -> tuple[Reconfiguration, ...]:
     """Return the reconfigurations from the bytes of a file by `write_reconfigurations`."""
-    return tuple(Reconfiguration(**row) for row in table_of(content).to_pylist())
+    return tuple(
+        Reconfiguration(**{**row, "active": tuple(row.get("active", ()))})
+        for row in table_of(content).to_pylist()
+    )
 
 
 def _rank(ascending: np.ndarray[Any, np.dtype[Any]], percent: int) -> int:

@@ -18,6 +18,7 @@ from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.adapter import FAMILIES as VARIANTS
 from streamlab.engines.multicore.joins.run import ADHOC, INDEXED, TILES
 from streamlab.engines.multicore.layers.run import COMMUNICATION, OPERATOR, TURN, check_ties
+from streamlab.engines.multicore.oplus.elastic.mapping import instance_set
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.protocol import Measured, Prepared
 from streamlab.workloads.model import Columns, DGSProgram, Input, Pipeline, Query
@@ -166,8 +167,11 @@ QUERIES = OPERATORS | CHAINS | BY_KEY
 MOST_INSTANCES = 6
 MOST_MAPS = 64 // 3
 """For as many streams as an input here has at most."""
+INSTANCES = st.integers(1, MOST_INSTANCES) | st.sets(
+    st.integers(0, MOST_INSTANCES - 1), min_size=1
+).map(sorted)
 SCRIPTS = st.lists(
-    st.tuples(st.integers(0, 40), st.integers(1, MOST_INSTANCES)),
+    st.tuples(st.integers(0, 40), INSTANCES),
     min_size=1,
     max_size=4,
     unique_by=lambda step: step[0],
@@ -175,7 +179,7 @@ SCRIPTS = st.lists(
     lambda steps: {
         "kind": "script",
         "period_ms": 1.0,
-        "steps": [[ms / 2000, instances] for ms, instances in sorted(steps)],
+        "steps": [[ms / 2000, active] for ms, active in sorted(steps, key=lambda step: step[0])],
     }
 )
 THRESHOLDS = st.just({"kind": "thresholds", "period_ms": 1.0, "min": 1, "max": MOST_INSTANCES})
@@ -222,7 +226,7 @@ def _oplus_cases(draw: st.DrawFn) -> Case:
         changes = [""]  # what is behind a map stage stays as it is
     change = draw(st.sampled_from(changes))
     if change == "moves":
-        moves = st.tuples(st.integers(1, MOST_INSTANCES), st.integers(0, 99))
+        moves = st.tuples(INSTANCES, st.integers(0, 99))
         how["moves"] = tuple(draw(st.lists(moves, min_size=1, max_size=30)))
     elif change == "controller":
         how["controller"] = draw(SCRIPTS | THRESHOLDS)
@@ -240,9 +244,8 @@ def _check_oplus(case: Case) -> str | None:
         def move() -> None:
             for instances, seed in case.how["moves"]:
                 rng = np.random.default_rng(seed)
-                first, *behind = (
-                    rng.integers(0, instances, operator.buckets) for operator in operators
-                )
+                active = np.array(instance_set(instances))
+                first, *behind = (rng.choice(active, operator.buckets) for operator in operators)
                 if run.reconfigure(instances, first, behind) is None:
                     return
 

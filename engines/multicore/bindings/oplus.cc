@@ -32,13 +32,13 @@ std::int32_t add_mapped_stream(OplusRun& run, const Array<std::int64_t>& ts, con
   return run.add_mapped_stream(std::move(stream), input, at<ProcessKernel>(process), std::move(mapped));
 }
 
-// (time_ns, instances, busy_ns, processed, windows, compared), or None when the run is over.
-using Seen = std::tuple<std::int64_t, std::int32_t, std::vector<std::int64_t>, std::vector<std::int64_t>,
+// (time_ns, active instances, busy_ns, processed, windows, compared), or None when the run is over.
+using Seen = std::tuple<std::int64_t, std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<std::int64_t>,
                         std::vector<std::int64_t>, std::int64_t>;
 std::optional<Seen> snapshot(const OplusRun& run) {
   std::optional<Snapshot> seen = run.snapshot();
   if (!seen) return std::nullopt;
-  return Seen{seen->time_ns, seen->instances, seen->busy_ns, seen->processed, seen->windows, seen->compared};
+  return Seen{seen->time_ns, seen->active, seen->busy_ns, seen->processed, seen->windows, seen->compared};
 }
 
 // (event_ts, moved_bytes) once a switch has been applied, or None when the run ends first.
@@ -48,8 +48,10 @@ std::optional<std::pair<std::int64_t, std::int64_t>> await(OplusRun& run, std::i
   return std::pair{done->event_ts, done->moved_bytes};
 }
 
-// (called_ns, done_ns, before, after, event_ts, moved_bytes) of each reconfiguration of an operator.
-using Switched = std::tuple<std::int64_t, std::int64_t, std::int32_t, std::int32_t, std::int64_t, std::int64_t>;
+// (called_ns, done_ns, before, after, event_ts, moved_bytes) of each reconfiguration of an operator. Before and after are
+// lists of its active instances.
+using Switched = std::tuple<std::int64_t, std::int64_t, std::vector<std::int32_t>, std::vector<std::int32_t>,
+                            std::int64_t, std::int64_t>;
 std::vector<Switched> switches(const OplusRun& run, std::size_t op) {
   std::vector<Switched> result;
   for (const Switch& one : run.switches(op)) {

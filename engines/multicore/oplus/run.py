@@ -18,9 +18,11 @@ from streamlab.engines.multicore.oplus.elastic.controller import Settings, make_
 from streamlab.engines.multicore.oplus.elastic.decision import Controller, StartController
 from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switch
 from streamlab.engines.multicore.oplus.elastic.mapping import (
+    Instances,
     IntArray,
     balanced_mapping,
     checked_mapping,
+    instance_set,
 )
 from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
 from streamlab.engines.multicore.oplus.kernels import (
@@ -160,23 +162,25 @@ class OplusRun(CoreRun):
         return self._mappings[0]
 
     def reconfigure(
-        self, instances: int, mapping: IntArray, others: Sequence[IntArray] | None = None
+        self, instances: Instances, mapping: IntArray, others: Sequence[IntArray] | None = None
     ) -> Switch | None:
-        """Change the number of instances of all operators during `run`; see `ElasticOperator`.
+        """Change the instances of all operators during `run`; see `ElasticOperator`.
 
-        `mapping` is that of the first operator. `others` are those of the further operators; None balances
-        them with the fewest moves. Returns the switch of the first operator, once all have switched.
+        A number n means the first n. `mapping` is that of the first operator. `others` are those of the
+        further operators; None balances them with the fewest moves. Returns the switch of the first
+        operator, once all have switched.
         """
         core = self._open()
+        active = instance_set(instances)
         if others is None:
             others = [
-                balanced_mapping(operator.buckets, instances, now)
+                balanced_mapping(operator.buckets, active, now)
                 for operator, now in zip(self._operators[1:], self._mappings[1:], strict=True)
             ]
         mappings = [mapping, *others]
         # Request all switches before waiting: a thread needs the switches of all operators.
         numbers = [
-            core.reconfigure(instances, table.astype(np.int32).tolist(), op)
+            core.reconfigure(active, table.astype(np.int32).tolist(), op)
             for op, table in enumerate(mappings)
         ]
         switched = [
@@ -194,11 +198,11 @@ class OplusRun(CoreRun):
         counters = self._open().snapshot()
         if counters is None:
             return None
-        time_ns, instances, busy_ns, processed, windows, compared = counters
+        time_ns, active, busy_ns, processed, windows, compared = counters
         join = self._operator.join is not None
         return RawSnapshot(
             time_ns=time_ns,
-            instances=instances,
+            active=tuple(active),
             busy_ns=tuple(busy_ns),
             processed=tuple(processed),
             arrived=self._arrived_tuples(time_ns),
@@ -207,9 +211,19 @@ class OplusRun(CoreRun):
             comparisons=compared if join else None,
         )
 
-    def switches(self, op: int = 0) -> list[tuple[int, int, int, int, int, int]]:
-        """Return (called_ns, done_ns, before, after, event_ts, moved_bytes) of each change."""
-        return list(self._open().switches(op))
+    def switches(
+        self, op: int = 0
+    ) -> list[tuple[int, int, tuple[int, ...], tuple[int, ...], int, int]]:
+        """Return (called_ns, done_ns, before, after, event_ts, moved_bytes) of each change.
+
+        `before` and `after` are the indices of the active instances.
+        """
+        return [
+            (called_ns, done_ns, tuple(before), tuple(after), event_ts, moved_bytes)
+            for called_ns, done_ns, before, after, event_ts, moved_bytes in self._open().switches(
+                op
+            )
+        ]
 
     def _layouts(self) -> list[TupleLayout]:
         return [layout_of(self._operator, stream) for stream in self._data.streams]

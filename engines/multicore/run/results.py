@@ -59,17 +59,20 @@ def elasticity(core: Any, changes: list[Reconfiguration], *, start: int, join: b
         load[: len(pairs)] = np.reshape(pairs[:steps], (-1, 2))
     busy, compared = loads[..., 0], loads[..., 1].sum(axis=0)
     ends_ns = (np.arange(steps) + 1) * _core.STEP_NS
-    instances = np.full(steps, start, dtype=np.int64)
+    active = np.zeros((len(by_instance), steps), dtype=bool)
+    active[:start] = True
     for change in changes:
-        instances[ends_ns >= change.at_ns + change.duration_ns] = change.after
+        later = ends_ns >= change.at_ns + change.duration_ns
+        active[:, later] = False
+        active[np.ix_(change.active or range(change.after), later)] = True
     cov = np.full(steps, np.nan)
     for step in range(steps):
-        active = busy[: instances[step], step]
-        if active.sum() > 0:
-            cov[step] = active.std() / active.mean()
+        load_ns = busy[active[:, step], step]
+        if load_ns.sum() > 0:
+            cov[step] = load_ns.std() / load_ns.mean()
     return Elasticity(
         reconfigurations=tuple(changes),
-        instances=instances,
+        instances=active.sum(axis=0, dtype=np.int64),
         comparisons=compared if join else None,
         load_cov=cov,
     )

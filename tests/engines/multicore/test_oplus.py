@@ -298,7 +298,8 @@ def test_state_moves_while_tuples_wait(single):
         expected = sorted_rows(answer_of(asked, data))
         how = {"workers": 2, "batch": 8, "ring_blocks": 8, "max_instances": 4}
         native = make_run("sn", asked, data, **how)
-        moves = [(int(n), rng.integers(0, n, BUCKETS)) for n in rng.integers(1, 5, 40)]
+        sets = [rng.choice(4, n, replace=False) for n in rng.integers(1, 5, 40)]
+        moves = [(tuple(active.tolist()), rng.choice(active, BUCKETS)) for active in sets]
         done = []
 
         def change(native=native, moves=moves, done=done):

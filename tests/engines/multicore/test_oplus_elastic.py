@@ -12,6 +12,7 @@ from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.oplus.elastic.controller import BUILT_IN
 from streamlab.engines.multicore.oplus.elastic.decision import Decision
+from streamlab.engines.multicore.oplus.elastic.mapping import instance_set
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import sorted_rows
@@ -24,6 +25,13 @@ SPAN_NS = 400 * MS
 SCRIPT = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 4], [0.15, 1], [0.25, 3]]}
 CHANGES = [(2, 4), (4, 1), (1, 3)]
 """From how many instances to how many the script goes, where two are there at first."""
+NAMED = {
+    "kind": "script",
+    "period_ms": 10.0,
+    "steps": [[0.05, [2]], [0.15, [1, 3]], [0.25, [0, 3]]],
+}
+SETS = [(0, 1), (2,), (1, 3), (0, 3)]
+"""The active instances in that script, one set after another."""
 FORMS = {
     "wordcount vsn": ("wordcount", {}),
     "wordcount sn": ("wordcount", {"shared_nothing": True}),
@@ -53,6 +61,16 @@ def check_elastic(name, controller, **how):
         return measured, got, run.switches()
 
 
+def counts_of(switches):
+    """Return the numbers of instances before and after each switch."""
+    return [(len(before), len(after)) for _, _, before, after, _, _ in switches]
+
+
+def sets_of(switches):
+    """Return the active instances before each switch, and after the last."""
+    return [before for _, _, before, _, _, _ in switches] + [switches[-1][3]]
+
+
 @pytest.mark.parametrize(
     ("name", "options"),
     [("wordcount", {}), ("scale_join", {}), ("scale_join", {"join_form": "operator10"})],
@@ -63,10 +81,41 @@ def test_a_script_is_followed_and_changes_no_answer(name, options):
         measured, _, switches = check_elastic(name, SCRIPT, **options)
         done = measured.elasticity.reconfigurations
     assert [(change.before, change.after) for change in done] == CHANGES
-    assert [(before, after) for _, _, before, after, _, _ in switches] == CHANGES
+    assert counts_of(switches) == CHANGES
     for change, called in zip(done, (0.05, 0.15, 0.25), strict=True):
         assert change.at_ns >= called * 1e9
         assert change.duration_ns >= 0 and change.moved_bytes == 0
+
+
+@pytest.mark.parametrize("readers", [0, 1])
+@pytest.mark.parametrize("log", ["order", "scalegate"])
+@pytest.mark.parametrize("form", FORMS)
+def test_named_instances_replace_others_and_change_no_answer(form, log, readers):
+    name, options = FORMS[form]
+    done = ()
+    while len(done) < 3:  # on a busy machine the last look may come after the last tuple
+        how = {"tuple_buffer": log, "downstream": readers, **options}
+        measured, _, switches = check_elastic(name, NAMED, **how)
+        done = measured.elasticity.reconfigurations
+    assert [change.active for change in done] == SETS[1:]
+    assert sets_of(switches) == SETS
+    assert set(measured.elasticity.instances.tolist()) <= {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (
+            [[0.0, [0, 4]]],
+            "instance 4 does not exist; name instances from 0 to 3, or raise max_inst",
+        ),
+        ([[0.0, [0, 1, 2, 3, 4]]], "5 named instances are not within the bounds 1 and 4"),
+    ],
+)
+def test_named_instances_beyond_the_threads_are_refused(steps, message):
+    script = {"kind": "script", "period_ms": 10.0, "steps": steps}
+    with pytest.raises(EngineError, match=f"controller script: {message}"):
+        check_elastic("wordcount", script)
 
 
 def test_without_a_change_the_instances_are_those_of_the_start():
@@ -85,16 +134,20 @@ def test_thresholds_change_no_answer(name):
 
 
 class RandomMappings:
-    """Requests random mappings, to as many instances as before or others."""
+    """Requests random mappings, to the same instances as before or others, named or numbered."""
 
     def __init__(self, *, seed: int = 0):
         self.rng = np.random.default_rng(seed)
 
     def decide(self, observation):
-        stays = self.rng.random() < 0.5
-        n = observation.instances if stays else int(self.rng.integers(1, observation.maximum + 1))
-        mapping = self.rng.integers(0, n, len(observation.mapping))
-        return Decision(instances=n, why="at random", mapping=mapping)
+        active = observation.active
+        if self.rng.random() < 0.5:
+            n = int(self.rng.integers(1, observation.maximum + 1))
+            chosen = self.rng.choice(observation.maximum, n, replace=False).tolist()
+            active = chosen if self.rng.random() < 0.7 else n
+        members = np.array(instance_set(active))
+        mapping = self.rng.choice(members, len(observation.mapping))
+        return Decision(instances=active, why="at random", mapping=mapping)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -212,9 +265,28 @@ def test_all_operators_of_a_chain_change(name, readers):
     changes = measured.elasticity.reconfigurations
     assert [(change.before, change.after) for change in changes] == CHANGES
     for of_operator in switches:
-        assert [(before, after) for _, _, before, after, _, _ in of_operator] == CHANGES
+        assert counts_of(of_operator) == CHANGES
     counted = measured.latency.counts.sum() + measured.warm_up_latency.counts.sum()
     assert counted == len(got["ts"])
+
+
+@pytest.mark.parametrize("readers", [0, 1])
+@pytest.mark.parametrize("log", ["order", "scalegate"])
+@pytest.mark.parametrize(
+    "name", ["aggregate thrice", "emit twice then aggregate", "aggregate, keep times, aggregate"]
+)
+def test_all_operators_of_a_chain_change_to_the_named_instances(name, log, readers):
+    query, data = QUERIES[name], readings(400, 2, 3)
+    switches = [[]]
+    while len(switches[-1]) < 3:  # on a busy machine the last look may come after the last tuple
+        how = {"downstream": readers, "tuple_buffer": log}
+        with closing(elastic_run(query, data, NAMED, **how)) as run:
+            run.run()
+            switches = [run.switches(op) for op in range(len(query.operators))]
+            got = run.answer()
+        assert sorted_rows(got) == sorted_rows(answer_of(query, data))
+    for of_operator in switches:
+        assert sets_of(of_operator) == SETS
 
 
 def test_a_wrong_number_of_readers_is_refused():

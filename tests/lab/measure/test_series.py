@@ -109,7 +109,13 @@ def elasticity(instances, load_cov, comparisons=None, took_ns=()):
     return Elasticity(
         reconfigurations=tuple(
             Reconfiguration(
-                at_ns=k * STEP_NS, duration_ns=ns, before=1, after=2, event_ts=k, moved_bytes=8 * k
+                at_ns=k * STEP_NS,
+                duration_ns=ns,
+                before=1,
+                after=2,
+                event_ts=k,
+                moved_bytes=8 * k,
+                active=(k, k + 2),
             )
             for k, ns in enumerate(took_ns)
         ),
@@ -171,3 +177,12 @@ def test_reconfigurations_come_back_in_order(tmp_path):
         elastic.write_reconfigurations(found, tmp_path / "s" / "t.parquet")
         back = elastic.read_reconfigurations((tmp_path / "s" / "t.parquet").read_bytes())
         assert back == found.reconfigurations
+
+
+def test_reconfigurations_of_earlier_versions_name_no_instances(tmp_path):
+    found = elasticity([1], [0.0], took_ns=[30, 10])
+    path = tmp_path / "t.parquet"
+    elastic.write_reconfigurations(found, path)
+    pq.write_table(pq.read_table(path).drop_columns(["active"]), path)
+    back = elastic.read_reconfigurations(path.read_bytes())
+    assert [(change.duration_ns, change.active) for change in back] == [(30, ()), (10, ())]

@@ -44,7 +44,7 @@ void LayersRun::set_operator(LayersOperator of) {
   }
   check_output(of.itemsizes);
   of.spec = lab::checked(std::move(of.spec));
-  check_owners(of.spec, of.owner, options_.workers);
+  check_assignment(of.spec, {first_instances(options_.workers), of.owner}, options_.workers);
   operator_ = std::move(of);
 }
 

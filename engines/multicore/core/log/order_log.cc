@@ -127,7 +127,7 @@ void OrderLog::rejoin(int source, std::int64_t from_ts) {
       wrong = ", which has not left";
     } else if (final_.load(std::memory_order_relaxed)) {
       wrong = ": the log has ended";
-    } else if (!above_all(from_ts, source)) {
+    } else if (from_ts < at) {
       wrong = ": keep another source's frontier at it meanwhile";
     } else {
       // relaxed: the merge reads it under the flag; the owner is notified after this call.

@@ -245,7 +245,10 @@ bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts)
   return less(node, probe);
 }
 
-// Opens a source with a frontier node, at its sorted place after the last node of the furthest reader.
+// Opens a source with a frontier node, at its sorted place after the last node of the furthest reader. A source that
+// joins again may sort before that node, at its timestamp. Then it goes right behind the node and its control entries,
+// which the reader may have seen. Each search for a place passes that inversion: the source's own searches start behind
+// it, and nodes that others still add are greater than both of its sides.
 void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
   Writer& w = writer(source);
   if (!w.used.empty()) w.used.pop_back();  // its former end node, which no reader passes
@@ -263,7 +266,7 @@ void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
   Node* before = behind;
   Node* next = before->next[0].load(std::memory_order_acquire);
   do {
-    while (next != nullptr && less(*next, *node)) {
+    while (next != nullptr && (next->anchor == before->anchor || less(*next, *node))) {
       before = next;
       next = before->next[0].load(std::memory_order_acquire);
     }
@@ -351,7 +354,7 @@ void ScaleGate::rejoin(int source, std::int64_t from_ts) {
       wrong = ", which has not left";  // relaxed: null before a source was ever added, under the flag
     } else if (final_) {
       wrong = ": the log has ended";
-    } else if (!joins_behind(*behind, source, from_ts)) {
+    } else if (from_ts < behind->ts) {
       wrong = ": keep another source's frontier at it meanwhile";
     } else {
       link_joining(behind, source, from_ts);

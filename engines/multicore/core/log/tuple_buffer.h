@@ -1,6 +1,6 @@
 // Declares the ordered log: m sources each add a timestamp-sorted stream, and n readers each see every tuple once. All
-// readers see one total order (timestamp, source, row). After Gulisano et al.'s ScaleGate and STRETCH's Elastic
-// ScaleGate.
+// readers see one total order (timestamp, source, row), except where a source joins again (`rejoin`). After Gulisano et
+// al.'s ScaleGate and STRETCH's Elastic ScaleGate.
 //
 // Readiness. Let b be the next row of source q that is not yet in the log, or else q's frontier. Row (t, s) is ready
 // iff b is above it for every other open source q. A frontier f promises that later rows have ts >= f. So q < s needs a
@@ -118,9 +118,11 @@ class TupleBuffer {
   virtual void close(int source) = 0;
 
   // Makes a source that has left join again (addSources), with the same rows and columns. Its next row follows those
-  // that it published, and no later row is below `from_ts`. As for an added source, (from_ts, source) must be above all
-  // entries of the log. Any thread, on behalf of the owner, which does not use the source meanwhile. Throws
-  // std::logic_error (the source has not left, order, or the log ended).
+  // that it published, and no later row is below `from_ts`. The timestamp of the log, that of its last entry, must be at
+  // most `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At exactly
+  // that timestamp, the source's rows come behind the entries that the log already has, also behind those of higher
+  // sources. So timestamps never decrease, and all readers see one order. Any thread, on behalf of the owner, which
+  // does not use the source meanwhile. Throws std::logic_error (the source has not left, order, or the log ended).
   virtual void rejoin(int source, std::int64_t from_ts) = 0;
 
   // Returns how many rows of the source no reader will read again; a ring may overwrite them. Owner only.

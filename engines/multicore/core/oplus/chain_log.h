@@ -19,19 +19,19 @@ class ChainLog final : public Handover {
 
   OutputLog& published() noexcept { return *published_; }
 
-  void start(std::int32_t most, std::int32_t active) override {
-    published_->start(most, active);
+  void start(std::int32_t most, const Assignment& first) override {
+    published_->start(most, first.instances);  // all operators start with the same instances
     for (std::int32_t i = 0; i < most; ++i) {
       const OutputLog::Ring& ring = published_->ring(0, i);
       streams_.push_back({&ring.view, 0, process_, nullptr, ring.memory.mask()});
     }
-    for (std::int32_t i = 0; i < active; ++i) published_->log().add_reader();
+    for (std::int32_t i = 0; i < first.count(); ++i) published_->log().add_reader();
   }
   TupleBuffer& log(std::int32_t) override { return published_->log(); }
   int reader(std::int32_t instance) override { return instance; }
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }
   WindowState* state(std::int32_t) override { return state_.get(); }
-  bool feed(Recorder&, const std::int32_t*, std::int32_t) override { return published_->advance(); }
+  bool feed(Recorder&, const Assignment&) override { return published_->advance(); }
   bool call(std::int64_t number) override { return call_in(published_->log(), number); }
   bool has_switch_time() const noexcept override { return false; }
   bool switch_time(std::int64_t*) const noexcept override { return false; }

@@ -21,19 +21,23 @@ namespace lab {
 
 // A change of the mapping, made while all instances stand at a barrier.
 struct Change {
-  std::int32_t before = 0;  // active instances
-  std::int32_t after = 0;
-  std::int32_t performer = 0;  // the instance whose thread makes the change
-  const std::vector<std::int32_t>* old_owner = nullptr;
-  const std::vector<std::int32_t>* new_owner = nullptr;
+  // Borrows both assignments.
+  Change(const Assignment& old, const Assignment& next, std::int32_t by);
+
+  const Assignment& before;
+  const Assignment& after;
+  const std::int32_t performer;       // the instance whose thread makes the change; active before
+  std::vector<std::int32_t> joining;  // active after the change only, ascending
+  std::vector<std::int32_t> leaving;  // active before the change only, ascending
+  std::vector<std::int32_t> all;      // active before or after the change, ascending
 };
 
 class Handover {
  public:
   virtual ~Handover() = default;
 
-  // Before the run. `most`: instances that may ever be active; `active` of them are at the start.
-  virtual void start(std::int32_t most, std::int32_t active) = 0;
+  // Before the run. `most`: instances that may ever be active. At the start these are the first ones of them.
+  virtual void start(std::int32_t most, const Assignment& first) = 0;
 
   virtual TupleBuffer& log(std::int32_t instance) = 0;
   virtual int reader(std::int32_t instance) = 0;
@@ -42,7 +46,7 @@ class Handover {
   virtual const RowMarks* marks() const noexcept { return nullptr; }  // of the rows of the log; null: no marks
 
   // Moves rows that the sources handed over on to the instances. Returns whether any row moved. Any instance's thread.
-  virtual bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) = 0;
+  virtual bool feed(Recorder& recorder, const Assignment& now) = 0;
 
   // Puts switch `number` into the log of every active instance. Returns false when the run is over.
   virtual bool call(std::int64_t number) = 0;
@@ -103,13 +107,13 @@ class SharedLog final : public Handover {
         state_(std::move(state)),
         marks_(std::move(marks)) {}
 
-  void start(std::int32_t most, std::int32_t active) override;
+  void start(std::int32_t most, const Assignment& first) override;
   TupleBuffer& log(std::int32_t) override { return *log_; }
   int reader(std::int32_t instance) override { return instance; }
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }
   WindowState* state(std::int32_t) override { return state_.get(); }
   const RowMarks* marks() const noexcept override { return marks_.get(); }
-  bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
+  bool feed(Recorder& recorder, const Assignment& now) override;
   bool call(std::int64_t number) override { return call_in(*log_, number); }
   bool has_switch_time() const noexcept override { return false; }
   bool switch_time(std::int64_t*) const noexcept override { return false; }

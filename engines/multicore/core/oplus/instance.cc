@@ -24,11 +24,28 @@ OperatorSpec checked(OperatorSpec spec) {
   return spec;
 }
 
-void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner, std::int32_t instances) {
-  if (owner.size() != static_cast<std::size_t>(spec.buckets)) throw std::invalid_argument("one owner per bucket");
-  const bool mapped =
-      std::all_of(owner.begin(), owner.end(), [instances](std::int32_t one) { return one >= 0 && one < instances; });
-  if (!mapped) throw std::invalid_argument("a bucket of no active instance");
+void check_assignment(const OperatorSpec& spec, const Assignment& assignment, std::int32_t most) {
+  const std::vector<std::int32_t>& instances = assignment.instances;
+  if (instances.empty()) throw std::invalid_argument(spec.called() + "no active instance; give at least one");
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    if (instances[i] < 0 || instances[i] >= most) {
+      throw std::invalid_argument(spec.called() + "instance " + std::to_string(instances[i]) +
+                                  " does not exist; give instances from 0 to " + std::to_string(most - 1));
+    }
+    if (i != 0 && instances[i] <= instances[i - 1]) {
+      throw std::invalid_argument(spec.called() + "instance " + std::to_string(instances[i]) + " follows instance " +
+                                  std::to_string(instances[i - 1]) + "; give each once, in ascending order");
+    }
+  }
+  if (assignment.owner.size() != static_cast<std::size_t>(spec.buckets)) {
+    throw std::invalid_argument(spec.called() + "there are " + std::to_string(assignment.owner.size()) +
+                                " owners; give one for each of " + std::to_string(spec.buckets) + " buckets");
+  }
+  for (const std::int32_t one : assignment.owner) {
+    if (assignment.has(one)) continue;
+    throw std::invalid_argument(spec.called() + "a bucket belongs to instance " + std::to_string(one) +
+                                ", which is not active; give each bucket an active instance");
+  }
 }
 
 void rethrow_of(const OperatorSpec& spec) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -47,7 +48,24 @@ struct OperatorStream {
   std::int64_t due(std::int64_t row) const noexcept { return view->due.empty() ? -1 : view->due[item(row)]; }
 };
 
-// The bits of `instances` instances take this number of words.
+// O* and f_mu* of STRETCH's reconfigure: the active instances of an operator, and the mapping of its buckets to them.
+struct Assignment {
+  std::vector<std::int32_t> instances;  // active, ascending, at least one
+  std::vector<std::int32_t> owner;      // by bucket, one of `instances`
+
+  std::int32_t count() const noexcept { return static_cast<std::int32_t>(instances.size()); }
+  std::int32_t reach() const noexcept { return instances.back() + 1; }  // all active instances are below it
+  bool has(std::int32_t instance) const noexcept { return std::ranges::binary_search(instances, instance); }
+};
+
+// Returns 0, ..., `count` - 1.
+inline std::vector<std::int32_t> first_instances(std::int32_t count) {
+  std::vector<std::int32_t> result(static_cast<std::size_t>(count));
+  std::iota(result.begin(), result.end(), 0);
+  return result;
+}
+
+// The bits of instances 0, ..., `instances` - 1 take this number of words.
 inline constexpr std::int32_t kRoutedAtOnce = 64;  // instances of one word
 constexpr std::int32_t routed_words(std::int32_t instances) noexcept {
   return (instances + kRoutedAtOnce - 1) / kRoutedAtOnce;
@@ -104,8 +122,9 @@ struct OperatorSpec {
 // Returns the specification. Throws std::invalid_argument if it is out of range.
 OperatorSpec checked(OperatorSpec spec);
 
-// Throws std::invalid_argument unless every bucket is mapped to one of `instances` instances.
-void check_owners(const OperatorSpec& spec, std::span<const std::int32_t> owner, std::int32_t instances);
+// Throws std::invalid_argument unless there is an instance, all ascend and are below `most`, and every bucket is mapped
+// to one of them.
+void check_assignment(const OperatorSpec& spec, const Assignment& assignment, std::int32_t most);
 
 // Rethrows the current exception with the operator's name before its message. NoMemory and std::bad_alloc become
 // NoMemory, all others std::runtime_error.

@@ -25,7 +25,7 @@ MapStage::MapStage(const OperatorSpec& spec, std::int32_t maps, std::string tupl
   for (std::int32_t i = 0; i < maps; ++i) maps_.emplace_back();
 }
 
-void MapStage::start(std::int32_t most, std::int32_t) {
+void MapStage::start(std::int32_t most, const Assignment&) {
   options_.rows_in_flight = std::max(options_.rows_in_flight, kQueueRows);
   options_.readers = 1;
   const auto receivers = static_cast<std::size_t>(most);
@@ -51,13 +51,13 @@ void MapStage::start(std::int32_t most, std::int32_t) {
   }
 }
 
-bool MapStage::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t) {
+bool MapStage::feed(Recorder& recorder, const Assignment& now) {
   bool progress = false;
   for (std::size_t s = 0; s < feeds_.size(); ++s) {
     progress |= move_blocks(feeds_[s], [&] { return !feeds_[s].closed && take_in(s, recorder); });
   }
   for (std::size_t m = 0; m < maps_.size(); ++m) {
-    progress |= move_under(maps_[m].flag, [&] { return map(maps_[m], m, owner, recorder); });
+    progress |= move_under(maps_[m].flag, [&] { return map(maps_[m], m, now.owner.data(), recorder); });
   }
   for (TupleBuffer* const log : logs_) progress |= log->advance();
   return progress;

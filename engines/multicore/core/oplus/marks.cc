@@ -36,11 +36,12 @@ RowMarks::RowMarks(std::span<const OperatorStream> streams, std::span<const std:
   }
 }
 
-void RowMarks::switch_over(const std::deque<Feed>& feeds, std::int32_t instances) noexcept {
-  instances_ = instances;
+void RowMarks::switch_over(const std::deque<Feed>& feeds, const Assignment& next) noexcept {
+  instances_ = next.count();
+  reach_ = next.reach();
   for (std::size_t s = 0; s < sources_.size(); ++s) {
     // A single instance has all rows, so rows are not marked.
-    sources_[s].from = instances == 1 ? kNever : feeds[s].row;
+    sources_[s].from = instances_ == 1 ? kNever : feeds[s].row;
     sources_[s].look_at = feeds[s].row;
   }
 }
@@ -72,7 +73,7 @@ bool RowMarks::evaluate(std::size_t source, std::int64_t begin, std::int64_t end
   const bool looks = begin >= one.look_at;
   std::array<std::uint64_t, kAtOnce> masks;
   const auto rows = std::span(masks).first(static_cast<std::size_t>(end - begin));
-  for (std::int32_t first = 0; first < instances_; first += kRoutedAtOnce) {
+  for (std::int32_t first = 0; first < reach_; first += kRoutedAtOnce) {
     if (stream.route(owner, first, stream.view->columns.data(), begin, end, masks.data()) - 1 != end) return false;
     if (first == 0) std::fill_n(marks, rows.size(), std::uint8_t{0});
     for (std::size_t i = 0; i < rows.size(); ++i) marks[i] |= folded(rows[i]);

@@ -3,8 +3,8 @@
 // theirs, where that is faster).
 //
 // A mark is one byte with a bit for each instance modulo 8. If the bit is not set, the instance has no key of that row;
-// if it is set, the instance may have some. With fewer than 8 instances it has some, unless all bits are set. Marks
-// follow the mapping in force when the row was handed over. Marks of rows from before a switch are meaningless.
+// if it is set, the instance may have some. If all active instances are below 7, it has some, unless all bits are set.
+// Marks follow the mapping in force when the row was handed over. Marks of rows from before a switch are meaningless.
 //
 // Layout: a ring for each source, row r at r mod its size. The holder of the feed's flag writes a mark before the row
 // is published; instances read it until the row is released. The log bounds the number of rows between the two.
@@ -29,8 +29,8 @@ class RowMarks {
   RowMarks(std::span<const OperatorStream> streams, std::span<const std::vector<ColumnShape>> shapes,
            std::int64_t rows_in_flight);
 
-  // Switches to a new mapping of `instances` instances, from the next rows of the feeds on. No thread may feed or read.
-  void switch_over(const std::deque<Feed>& feeds, std::int32_t instances) noexcept;
+  // Switches to a new assignment, from the next rows of the feeds on. No thread may feed or read.
+  void switch_over(const std::deque<Feed>& feeds, const Assignment& next) noexcept;
 
   // Marks rows [begin, end) of a source by `owner`, the owner of each bucket. Under its feed's flag.
   void mark(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner) noexcept;
@@ -65,7 +65,7 @@ class RowMarks {
     std::uint8_t doubtful_;  // bits of marks that name no certain instance
   };
   Reader reader(std::int32_t instance) const noexcept {
-    return {rings_.data(), mask_, instance, instances_ < 8 ? std::uint8_t{1 << 7} : kAll};
+    return {rings_.data(), mask_, instance, reach_ < 8 ? std::uint8_t{1 << 7} : kAll};
   }
 
  private:
@@ -98,7 +98,8 @@ class RowMarks {
 
   std::span<const OperatorStream> streams_;
   const std::uint64_t mask_;
-  std::int32_t instances_ = 1;
+  std::int32_t instances_ = 1;  // active
+  std::int32_t reach_ = 1;      // see Assignment
   std::vector<Source> sources_;
   std::vector<const std::uint8_t*> rings_;  // of each
 };

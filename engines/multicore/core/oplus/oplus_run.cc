@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -153,17 +152,13 @@ void OplusRun::prepare() {
   between.readers = copied ? 1 : options_.downstream;
   OperatorStage& last = *stages_.back();
   published_ = published(last, copied ? options_.downstream : 1);
-  published_->start(options_.most_instances, options_.workers);
+  published_->start(options_.most_instances, first_instances(options_.workers));
   last.publish_into(*published_, options_.most_instances, options_.downstream);
   downstream_ = std::make_unique<Downstream>(options_, threads(), *published_, last);
   downstream_->reserve(options_.reserved_rows);
 }
 
-std::vector<std::int32_t> OplusRun::readers_of(std::size_t) const {
-  std::vector<std::int32_t> instances(static_cast<std::size_t>(options_.most_instances));
-  std::iota(instances.begin(), instances.end(), 0);
-  return instances;
-}
+std::vector<std::int32_t> OplusRun::readers_of(std::size_t) const { return first_instances(options_.most_instances); }
 
 void OplusRun::wake_others() noexcept {
   for (const auto& one : stages_) one->wake_waiter();
@@ -219,11 +214,12 @@ bool OplusRun::take_turn(std::int32_t index) {
   return false;
 }
 
-std::int64_t OplusRun::reconfigure(std::int32_t instances, std::vector<std::int32_t> owner, std::size_t op) {
+std::int64_t OplusRun::reconfigure(std::vector<std::int32_t> instances, std::vector<std::int32_t> owner,
+                                   std::size_t op) {
   if (options_.map_instances != 0) {
     throw std::invalid_argument("the number of instances behind a map stage is fixed");
   }
-  return stage(op).reconfigure(instances, std::move(owner));
+  return stage(op).reconfigure({std::move(instances), std::move(owner)});
 }
 
 std::optional<Snapshot> OplusRun::snapshot() const {

@@ -48,13 +48,13 @@ class OplusRun final : public Run {
   // As `add_stream`, with a map stage: `process` is for tuples as map instances emit them.
   std::int32_t add_mapped_stream(StreamView stream, std::int32_t input, ProcessKernel process, MappedStream mapped);
 
-  // Sets the mapping of an operator at the start: bucket b belongs to instance owner[b], below `instances`.
+  // Sets the mapping of an operator at the start: bucket b belongs to instance owner[b], one of the first `workers`.
   void map(std::vector<std::int32_t> owner, std::size_t op = 0);
 
-  // Requests another mapping of an operator with `instances` active instances; every bucket is mapped to one of them.
-  // Returns the number of the switch, from 1 for each operator, or -1 when the run is over. Does not wait for the
-  // switch. Operators change one by one, each at a place in its own log. Throws std::invalid_argument.
-  std::int64_t reconfigure(std::int32_t instances, std::vector<std::int32_t> owner, std::size_t op = 0);
+  // Requests the active instances of an operator, ascending and below `most_instances`, and a mapping of its buckets to
+  // them. Returns the number of the switch, from 1 for each operator, or -1 when the run is over. Does not wait for
+  // the switch. Operators change one by one, each at a place in its own log. Throws std::invalid_argument.
+  std::int64_t reconfigure(std::vector<std::int32_t> instances, std::vector<std::int32_t> owner, std::size_t op = 0);
   // Waits until a switch has been applied and returns it; std::nullopt when the run is over before.
   std::optional<Switch> await(std::int64_t number, std::size_t op = 0) { return stage(op).await(number); }
   // Returns std::nullopt when the run is over.
@@ -70,7 +70,7 @@ class OplusRun final : public Run {
   const RunSettings& settings() const noexcept override { return options_; }
   void prepare() override;
   void work(std::int32_t index) override;
-  // Downstream readers take the last cores, backwards; of the instances, the first ones are active.
+  // Downstream readers take the last cores, backwards; of the instances, the first ones are active at the start.
   std::int32_t turn_of(std::int32_t thread) const noexcept override {
     return thread < options_.most_instances ? thread : options_.most_instances - 1 - thread;
   }

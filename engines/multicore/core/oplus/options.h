@@ -32,9 +32,9 @@ struct OplusOptions : RunSettings {
 // One change of the mapping. Times in ns after the start of the run.
 struct Switch {
   std::int64_t called_ns = 0;
-  std::int64_t done_ns = -1;  // -1: never applied
-  std::int32_t before = 0;
-  std::int32_t after = 0;
+  std::int64_t done_ns = -1;         // -1: never applied
+  std::vector<std::int32_t> before;  // active instances, ascending
+  std::vector<std::int32_t> after;
   std::int64_t event_ts = 0;  // of the watermark before the switch
   std::int64_t moved_bytes = 0;
 };
@@ -42,7 +42,7 @@ struct Switch {
 // The progress of the operators as another thread may see it: counters read one after another.
 struct Snapshot {
   std::int64_t time_ns = 0;           // after the start
-  std::int32_t instances = 0;         // active
+  std::vector<std::int32_t> active;   // instances, ascending
   std::vector<std::int64_t> busy_ns;  // by thread, over all operators; 0 when not measured
   // Of the first operator.
   std::vector<std::int64_t> processed;  // by input, tuples that every active instance has processed, or has a copy of

@@ -9,7 +9,7 @@ OutputLog::OutputLog(std::string_view tuple_buffer, const LogOptions& options, S
   for (std::int32_t i = 0; i < shape_.copies; ++i) logs_.push_back(make_tuple_buffer(tuple_buffer, options));
 }
 
-void OutputLog::start(std::int32_t most, std::int32_t active) {
+void OutputLog::start(std::int32_t most, std::span<const std::int32_t> active) {
   for (std::int32_t i = 0; i < most; ++i) sources_.emplace_back(shape_.spill_rows);
   for (const std::unique_ptr<TupleBuffer>& log : logs_) {
     for (std::int32_t i = 0; i < most; ++i) {
@@ -25,7 +25,9 @@ void OutputLog::start(std::int32_t most, std::int32_t active) {
       log->add_source(ring.memory.ts(), ring.memory.mask(), kNever);
     }
   }
-  for (std::int32_t i = active; i < most; ++i) close(i);
+  for (std::int32_t i = 0; i < most; ++i) {
+    if (!std::ranges::binary_search(active, i)) close(i);
+  }
 }
 
 std::int64_t OutputLog::room(std::int32_t source, std::int64_t least) {
@@ -122,10 +124,10 @@ std::int64_t OutputLog::time_of_last(std::int32_t source) const noexcept {
 // The source joins from the lowest time that an active instance has reached, by its promise or by its last row. Not
 // earlier: readers may have reached that time. Not later either, although Lemma 3 permits it (all rows still to come
 // end a window behind the watermark). The next operator takes a promise as passed time, and would pass too far if no
-// row follows.
-void OutputLog::join(std::int32_t source, std::int32_t active) {
+// row follows. The log has not passed that time, since all active instances are still sources of it.
+void OutputLog::join(std::int32_t source, std::span<const std::int32_t> active) {
   std::int64_t from_ts = kEndOfTime;
-  for (std::int32_t i = 0; i < active; ++i) {
+  for (const std::int32_t i : active) {
     // relaxed: the barrier orders it
     const std::int64_t promised = sources_[static_cast<std::size_t>(i)].frontier.load(std::memory_order_relaxed);
     from_ts = std::min(from_ts, std::max(promised, time_of_last(i)));

@@ -21,6 +21,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -49,8 +50,8 @@ class OutputLog {
   // Throws std::invalid_argument on the name of a tuple buffer, or options, out of range.
   OutputLog(std::string_view tuple_buffer, const LogOptions& options, Shape shape);
 
-  // Before the run. `most`: instances that may ever publish; the first `active` of them publish from the start.
-  void start(std::int32_t most, std::int32_t active);
+  // Before the run. `most`: instances that may ever publish; those in `active`, ascending, publish from the start.
+  void start(std::int32_t most, std::span<const std::int32_t> active);
 
   std::int32_t copies() const noexcept { return shape_.copies; }
   TupleBuffer& log(std::int32_t copy = 0) noexcept { return *logs_[static_cast<std::size_t>(copy)]; }
@@ -83,9 +84,9 @@ class OutputLog {
 
   // Closes the source of an instance that leaves or has emitted its last output; no outputs may wait.
   void close(std::int32_t source);
-  // Makes an instance that has left, or was never active, publish again. Call while it and the first `active` instances
-  // stand at a barrier; it starts from their progress. Throws as TupleBuffer::rejoin.
-  void join(std::int32_t source, std::int32_t active);
+  // Makes an instance that has left, or was never active, publish again. Call while it and the `active` instances stand
+  // at a barrier; it starts from their progress. Throws as TupleBuffer::rejoin.
+  void join(std::int32_t source, std::span<const std::int32_t> active);
 
   // Returns the outputs of instance `source` that found no room. Its thread, or any after the run.
   const Spill& spill(std::int32_t source) const noexcept { return sources_[static_cast<std::size_t>(source)].spill; }

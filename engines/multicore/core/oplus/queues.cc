@@ -183,7 +183,7 @@ Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions op
   if (spec.is_join()) throw std::invalid_argument("shared-nothing instances run keyed operators, no joins by columns");
 }
 
-void Queues::start(std::int32_t most, std::int32_t) {
+void Queues::start(std::int32_t most, const Assignment&) {
   options_.rows_in_flight = std::max(options_.rows_in_flight, kRows);
   options_.readers = 1;
   for (std::int32_t i = 0; i < most; ++i) {
@@ -207,17 +207,17 @@ void Queues::start(std::int32_t most, std::int32_t) {
   }
 }
 
-bool Queues::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) {
+bool Queues::feed(Recorder& recorder, const Assignment& now) {
   bool progress = false;
   for (std::size_t s = 0; s < feeds_.size(); ++s) {
     Feed& one = feeds_[s];
-    progress |= move_blocks(one, [&] { return !one.closed && route(s, owner, active, recorder); });
+    progress |= move_blocks(one, [&] { return !one.closed && route(s, now, recorder); });
   }
-  for (std::int32_t i = 0; i < active; ++i) progress |= log(i).advance();
+  for (const std::int32_t i : now.instances) progress |= log(i).advance();
   return progress;
 }
 
-bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active, Recorder& recorder) {
+bool Queues::route(std::size_t s, const Assignment& now, Recorder& recorder) {
   Feed& one = feeds_[s];
   Router& router = routers_[s];
   if (router.halted) return false;
@@ -226,7 +226,7 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
   const Block* block = one.block();
   if (block == nullptr) {
     if (!switching || router.frontier <= until_) return false;
-    halt(s, active);  // its frontier already passes `until_`
+    halt(s, now);  // its frontier already passes `until_`
     return true;
   }
   // Available blocks move together, because publishing costs the same for one row and for many. Blocks of single tuples
@@ -246,7 +246,7 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
       ++blocks;
     }
   }
-  const std::int64_t routed = one.row < end ? copy_rows(s, one.row, end, owner, active) : one.row;
+  const std::int64_t routed = one.row < end ? copy_rows(s, one.row, end, now) : one.row;
   const std::int64_t moved = routed - one.row;
   one.row = routed;
   routed_[s].store(routed, std::memory_order_relaxed);  // relaxed: a statistic
@@ -263,10 +263,10 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
   const bool last = whole != 0 && bound == kEndOfTime;
   if (whole < blocks) bound = view.ts[static_cast<std::size_t>(routed)];
   if (last) bound = view.size() == 0 ? router.frontier : view.ts.back();
-  if (moved != 0 || bound > router.frontier) publish(s, bound, active);
+  if (moved != 0 || bound > router.frontier) publish(s, bound, now);
   if (whole != 0) one.pass(whole);
   // Announce the switch before any log is closed: a log that has ended takes no more entries.
-  if (switching && (last || bound > until_)) halt(s, active);
+  if (switching && (last || bound > until_)) halt(s, now);
   if (last) {
     one.closed = true;
     // Close the logs of all instances, inactive ones too: an instance that joins later must find the end there.
@@ -277,34 +277,35 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
 
 // Computes the owners of rows [begin, end). Returns the end of the evaluated rows. Rows that a full queue refused are
 // not evaluated again, although `route` retries them at every turn.
-std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
-                              std::int32_t active) {
+std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const Assignment& now) {
   Router& router = routers_[s];
   if (begin >= router.masked_begin && begin < router.masked_end) return std::min(end, router.masked_end);
-  route_rows(streams_[s], begin, end, owner, active, router.masks.data(), kRouteRows);
+  route_rows(streams_[s], begin, end, now.owner.data(), now.reach(), router.masks.data(), kRouteRows);
   router.masked_begin = begin;
   router.masked_end = end;
   return end;
 }
 
-// Assigns rows [begin, end) to the shares of `active` instances.
-void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept {
+// Assigns rows [begin, end) to the shares of the active instances.
+void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, const Assignment& now) noexcept {
   const auto count = static_cast<std::size_t>(end - begin);
   const std::uint64_t* const masks = router.masks.data() + (begin - router.masked_begin);
   for (Share& share : router.shares) share.count = 0;
-  if (active <= kFewInstances) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(active); ++i) {
-      Share& share = router.shares[i];
+  if (now.count() <= kFewInstances) {
+    for (const std::int32_t i : now.instances) {
+      Share& share = router.shares[static_cast<std::size_t>(i)];
+      const std::uint64_t* const bits = masks + i / kRoutedAtOnce * kRouteRows;
+      const int bit = i % kRoutedAtOnce;
       std::size_t rows = 0;
       for (std::size_t k = 0; k < count; ++k) {  // no branch: the owner of a row is unpredictable
         share.rows[rows] = begin + static_cast<std::int64_t>(k);
-        rows += masks[k] >> i & 1U;
+        rows += bits[k] >> bit & 1U;
       }
       share.count = rows;
     }
     return;
   }
-  for (std::int32_t word = 0; word < routed_words(active); ++word) {
+  for (std::int32_t word = 0; word < routed_words(now.reach()); ++word) {
     Share* const shares = router.shares.data() + word * kRoutedAtOnce;
     const std::uint64_t* const bits = masks + word * kRouteRows;
     for (std::size_t k = 0; k < count; ++k) {
@@ -316,11 +317,10 @@ void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, st
   }
 }
 
-std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
-                               std::int32_t active) {
+std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const Assignment& now) {
   Router& router = routers_[s];
-  end = evaluate(s, begin, end, owner, active);
-  distribute(router, begin, end, active);
+  end = evaluate(s, begin, end, now);
+  distribute(router, begin, end, now);
   // All or none: a tuple that does not fit into every queue waits, and so do those after it.
   for (std::size_t i = 0; i < router.shares.size(); ++i) {
     const std::span<const std::int64_t> share = router.shares[i].all();
@@ -336,18 +336,18 @@ std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t e
   return end;
 }
 
-void Queues::publish(std::size_t s, std::int64_t frontier, std::int32_t active) {
+void Queues::publish(std::size_t s, std::int64_t frontier, const Assignment& now) {
   routers_[s].frontier = frontier = std::max(frontier, routers_[s].frontier);
-  for (std::int32_t i = 0; i < active; ++i) {
+  for (const std::int32_t i : now.instances) {
     log(i).publish(static_cast<int>(s), queues_[static_cast<std::size_t>(i)][s].rows(), frontier);
   }
 }
 
-void Queues::halt(std::size_t s, std::int32_t active) {
+void Queues::halt(std::size_t s, const Assignment& now) {
   routers_[s].halted = true;
   // acq_rel: the mover of the last source notifies the instances after all have published.
   if (halted_.fetch_add(1, std::memory_order_acq_rel) + 1 != static_cast<std::int32_t>(feeds_.size())) return;
-  for (std::int32_t i = 0; i < active; ++i) log(i).control(number_);
+  for (const std::int32_t i : now.instances) log(i).control(number_);
 }
 
 bool Queues::call(std::int64_t number) {
@@ -381,19 +381,19 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
   // Every source has promised that time, so it holds for all. Otherwise a window could move to an instance that has
   // passed it.
   std::int64_t passed = until_;
-  for (std::int32_t i = 0; i < change.before; ++i) {
+  for (const std::int32_t i : change.before.instances) {
     const OperatorInstance& one = *instances[static_cast<std::size_t>(i)];
     if (one.started()) passed = std::max(passed, one.watermark());
   }
   if (passed != std::numeric_limits<std::int64_t>::min()) {
-    for (std::int32_t i = 0; i < std::max(change.before, change.after); ++i) {
+    for (const std::int32_t i : change.all) {
       instances[static_cast<std::size_t>(i)]->settle(passed, due_of_watermark(streams_, passed));
     }
   }
   std::int64_t moved = 0;
   std::vector<std::byte> wire;
-  for (std::size_t b = 0; b < change.new_owner->size(); ++b) {
-    const std::int32_t from = (*change.old_owner)[b], to = (*change.new_owner)[b];
+  for (std::size_t b = 0; b < change.after.owner.size(); ++b) {
+    const std::int32_t from = change.before.owner[b], to = change.after.owner[b];
     if (from == to) continue;
     WindowState& giver = *state(from);
     WindowTable& given = giver.table(static_cast<std::int64_t>(b));
@@ -415,7 +415,7 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
     taken.assign(wire, stride);
   }
   // A joining instance gets the promises that the sources made while it was inactive.
-  for (std::int32_t i = change.before; i < change.after; ++i) {
+  for (const std::int32_t i : change.joining) {
     for (std::size_t s = 0; s < feeds_.size(); ++s) {
       const std::int64_t frontier = routers_[s].frontier;
       if (feeds_[s].closed || frontier == std::numeric_limits<std::int64_t>::min()) continue;

@@ -67,8 +67,8 @@ class Queues final : public PrivateLogs {
          std::span<const OperatorStream> streams, std::span<const std::vector<ColumnShape>> shapes,
          std::deque<Feed>& feeds);
 
-  void start(std::int32_t most, std::int32_t active) override;
-  bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
+  void start(std::int32_t most, const Assignment& first) override;
+  bool feed(Recorder& recorder, const Assignment& now) override;
   bool call(std::int64_t number) override;
   bool switch_time(std::int64_t* until) const noexcept override {
     *until = until_;
@@ -88,6 +88,7 @@ class Queues final : public PrivateLogs {
   };
   struct Router {  // by source; used under its feed's flag
     // Of rows [masked_begin, masked_end), by the current owners: first those of instances 0 to 63, then the next 64, ...
+    // up to the highest active one.
     std::vector<std::uint64_t> masks;
     std::int64_t masked_begin = 0;
     std::int64_t masked_end = 0;
@@ -97,14 +98,12 @@ class Queues final : public PrivateLogs {
     bool halted = false;  // has handed over all that the current switch permits
   };
 
-  bool route(std::size_t source, const std::int32_t* owner, std::int32_t active, Recorder& recorder);
-  std::int64_t evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
-                        std::int32_t active);
-  static void distribute(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept;
-  std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
-                         std::int32_t active);
-  void halt(std::size_t source, std::int32_t active);
-  void publish(std::size_t source, std::int64_t frontier, std::int32_t active);
+  bool route(std::size_t source, const Assignment& now, Recorder& recorder);
+  std::int64_t evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const Assignment& now);
+  static void distribute(Router& router, std::int64_t begin, std::int64_t end, const Assignment& now) noexcept;
+  std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const Assignment& now);
+  void halt(std::size_t source, const Assignment& now);
+  void publish(std::size_t source, std::int64_t frontier, const Assignment& now);
 
   const OperatorSpec& spec_;
   std::string tuple_buffer_;

@@ -40,61 +40,53 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   Worker& me = at(index);
   const std::lock_guard lock(epochs_mutex_);
   Epoch& epoch = epochs_[static_cast<std::size_t>(number)];
-  const std::int32_t before = active_count();
-  const std::int32_t after = epoch.instances;
   std::vector<OperatorInstance*> instances;
   for (const Worker& worker : workers_) instances.push_back(worker.instance.get());
-  Change change;
-  change.before = before;
-  change.after = after;
-  change.performer = index;
-  change.old_owner = owner_.load(std::memory_order_relaxed);
-  change.new_owner = &epoch.owner;
+  const Change change(assignment(), epoch.assignment, index);
   // In the order of Algorithm 4: a joining instance becomes a source of TB_out before a reader of TB_in. A leaving one
   // stops being a reader before it stops being a source.
-  for (std::int32_t i = before; output_log_ != nullptr && i < after; ++i) {
+  for (const std::int32_t i : change.joining) {
+    if (output_log_ == nullptr) break;
     // relaxed: under the mutex. An instance that is still leaving has remained a source.
     if (at(i).leaving.load(std::memory_order_relaxed)) {
       at(i).leaving.store(false, std::memory_order_seq_cst);  // pairs with `engaged`
     } else {
-      output_log_->join(i, before);
+      output_log_->join(i, change.before.instances);
     }
   }
   epoch.done.moved_bytes = handover_->change(change, instances);
-  for (std::int32_t i = after; output_log_ != nullptr && i < before; ++i) {
+  for (const std::int32_t i : change.leaving) {
+    if (output_log_ == nullptr) break;
     if (at(i).out->waiting() == 0) {
       output_log_->close(i);
     } else {
       at(i).leaving.store(true, std::memory_order_seq_cst);  // pairs with `engaged`; stored before `active` is cleared
     }
   }
-  for (std::int32_t i = before; i < after; ++i) {
+  for (const std::int32_t i : change.joining) {
     Worker& joining = at(i);
     joining.skip = handover_->has_switch_time() ? 0 : me.skip;
     joining.pending = -1;
     publish_counts(joining);
   }
-  owner_.store(&epoch.owner, std::memory_order_relaxed);
-  active_.store(after, std::memory_order_relaxed);
-  reach_.store(std::max(after, reach_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);  // see `reach`
-  for (std::int32_t i = 0; i < std::max(before, after); ++i) at(i).instance->adopt(epoch.owner.data());
-  epoch.done.before = before;
+  assignment_.store(&epoch.assignment, std::memory_order_release);  // pairs with `look`
+  reach_.store(std::max(change.after.reach(), reach_.load(std::memory_order_relaxed)),
+               std::memory_order_seq_cst);  // see `reach`
+  for (const std::int32_t i : change.all) at(i).instance->adopt(change.after.owner.data());
+  epoch.done.before = change.before.instances;
   epoch.done.event_ts = me.gamma;
   epoch.done.done_ns = threads_.since_start();
   arrived_.store(0, std::memory_order_relaxed);  // relaxed: published by the store below
   // seq_cst, each followed by a notify: pairs with the loads in `active` and `take_turn`.
-  for (std::int32_t i = 0; i < std::max(before, after); ++i) at(i).active.store(i < after, std::memory_order_seq_cst);
+  for (const std::int32_t i : change.all) at(i).active.store(change.after.has(i), std::memory_order_seq_cst);
   applied_.store(number, std::memory_order_seq_cst);
   if (output_log_ != nullptr) output_log_->advance();  // rows may now be ready that only the leaving instances delayed
   threads_.notify_all();
   switched_.notify_all();
 }
 
-std::int64_t OperatorStage::reconfigure(std::int32_t instances, std::vector<std::int32_t> owner) {
-  if (instances < 1 || instances > options_.most_instances) {
-    throw std::invalid_argument("instances must be between 1 and " + std::to_string(options_.most_instances));
-  }
-  check_owners(spec_, owner, instances);
+std::int64_t OperatorStage::reconfigure(Assignment next) {
+  check_assignment(spec_, next, options_.most_instances);
   std::int64_t number = 0;
   if (handover_ == nullptr) throw std::logic_error("start before reconfigure");
   if (last_request_ > 0 && handover_->has_switch_time()) static_cast<void>(await(last_request_));  // one at a time
@@ -104,8 +96,8 @@ std::int64_t OperatorStage::reconfigure(std::int32_t instances, std::vector<std:
     number = static_cast<std::int64_t>(epochs_.size());
     Switch called;
     called.called_ns = threads_.since_start();
-    called.after = instances;
-    epochs_.push_back({instances, std::move(owner), called});
+    called.after = next.instances;
+    epochs_.push_back({std::move(next), std::move(called)});
   }
   if (!handover_->call(number)) return -1;
   last_request_ = number;
@@ -130,7 +122,10 @@ void OperatorStage::wake_waiter() noexcept {
 }
 
 void OperatorStage::look(Snapshot& into) const {
-  into.instances = active_count();  // a statistic, like all fields here
+  // acquire: pairs with the store in `apply`; null before the start. A statistic, like all fields here.
+  if (const Assignment* const now = assignment_.load(std::memory_order_acquire); now != nullptr) {
+    into.active = now->instances;
+  }
   into.processed.assign(static_cast<std::size_t>(spec_.inputs), 0);
   // An instance with its own queue sees only its own tuples, and several instances may have a copy of one tuple.
   const bool queues = handover_ && handover_->has_switch_time();
@@ -138,14 +133,15 @@ void OperatorStage::look(Snapshot& into) const {
     into.processed[static_cast<std::size_t>(input_.streams[s].input)] += handover_->delivered_of(s);
   }
   if (spec_.counts_pairs()) into.windows.assign(static_cast<std::size_t>(spec_.inputs), 0);
-  for (std::int32_t w = 0; w < options_.most_instances; ++w) {
+  for (const Worker& worker : workers_) into.compared += worker.compared.load(std::memory_order_relaxed);
+  for (const std::int32_t w : into.active) {
+    if (queues) break;
     const Worker& worker = at(w);
-    into.compared += worker.compared.load(std::memory_order_relaxed);
-    if (w >= into.instances || queues) continue;
+    const bool first = w == into.active.front();
     for (std::size_t i = 0; i < into.processed.size(); ++i) {
       const std::int64_t processed = worker.processed[i].load(std::memory_order_relaxed);
-      into.processed[i] = w == 0 ? processed : std::min(into.processed[i], processed);
-      if (w == 0 && spec_.counts_pairs()) into.windows[i] = worker.windows[i].load(std::memory_order_relaxed);
+      into.processed[i] = first ? processed : std::min(into.processed[i], processed);
+      if (first && spec_.counts_pairs()) into.windows[i] = worker.windows[i].load(std::memory_order_relaxed);
     }
   }
 }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "oplus/handover.h"
 
 namespace lab {
@@ -17,15 +20,23 @@ class Marker final : public RowMarker {
 
 }  // namespace
 
-void SharedLog::start(std::int32_t, std::int32_t active) {
-  if (marks_ != nullptr) marks_->switch_over(feeds_, active);
-  feeder_.start();
-  for (std::int32_t i = 0; i < active; ++i) log_->add_reader();
+Change::Change(const Assignment& old, const Assignment& next, std::int32_t by)
+    : before(old), after(next), performer(by) {
+  const std::vector<std::int32_t>&from = old.instances, &to = next.instances;
+  std::ranges::set_difference(to, from, std::back_inserter(joining));
+  std::ranges::set_difference(from, to, std::back_inserter(leaving));
+  std::ranges::set_union(from, to, std::back_inserter(all));
 }
 
-bool SharedLog::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t) {
+void SharedLog::start(std::int32_t, const Assignment& first) {
+  if (marks_ != nullptr) marks_->switch_over(feeds_, first);
+  feeder_.start();
+  for (std::int32_t i = 0; i < first.count(); ++i) log_->add_reader();
+}
+
+bool SharedLog::feed(Recorder& recorder, const Assignment& now) {
   if (marks_ == nullptr) return feeder_.feed(recorder);
-  Marker marker(*marks_, owner);
+  Marker marker(*marks_, now.owner.data());
   return feeder_.feed(recorder, &marker);
 }
 
@@ -37,11 +48,11 @@ bool call_in(TupleBuffer& log, std::int64_t number) {
 
 void change_readers(TupleBuffer& log, const Change& change, std::span<OperatorInstance* const> instances) {
   const auto performer = static_cast<std::size_t>(change.performer);
-  for (std::int32_t i = change.after; i < change.before; ++i) log.remove_reader(i);
-  for (std::int32_t i = change.before; i < change.after; ++i) {
+  for (const std::int32_t i : change.joining) {
     instances[static_cast<std::size_t>(i)]->stand_like(*instances[performer]);
     log.add_reader_at(i, change.performer);
   }
+  for (const std::int32_t i : change.leaving) log.remove_reader(i);  // last: the performer may be one of them
 }
 
 std::int64_t SharedLog::change(const Change& change, std::span<OperatorInstance* const> instances) {

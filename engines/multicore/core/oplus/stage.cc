@@ -23,8 +23,9 @@ OperatorStage::OperatorStage(const OplusOptions& options, InstanceThreads& threa
 }
 
 void OperatorStage::map(std::vector<std::int32_t> owner) {
-  check_owners(spec_, owner, options_.workers);
-  epochs_.push_back({options_.workers, std::move(owner), {}});
+  Assignment first{first_instances(options_.workers), std::move(owner)};
+  check_assignment(spec_, first, options_.most_instances);
+  epochs_.push_back({std::move(first), {}});
 }
 
 void OperatorStage::start(std::unique_ptr<Handover> handover, const InputTimes& input) {
@@ -56,11 +57,11 @@ void OperatorStage::publish_into(OutputLog& log, std::int32_t first_thread, std:
 
 void OperatorStage::begin(const InputTimes& input) {
   input_ = input;
-  handover_->start(options_.most_instances, options_.workers);
+  const Assignment& first = epochs_.front().assignment;
+  handover_->start(options_.most_instances, first);
   // relaxed: threads start after all of this
-  owner_.store(&epochs_.front().owner, std::memory_order_relaxed);
-  active_.store(options_.workers, std::memory_order_relaxed);
-  reach_.store(options_.workers, std::memory_order_relaxed);
+  assignment_.store(&first, std::memory_order_relaxed);
+  reach_.store(first.reach(), std::memory_order_relaxed);
   for (std::int32_t i = 0; i < options_.most_instances; ++i) {
     Worker& worker = at(i);
     Recorder& recorder = threads_.meter(i).recorder;
@@ -72,8 +73,8 @@ void OperatorStage::begin(const InputTimes& input) {
           std::make_unique<KeyedInstance>(i, spec_, handover_->streams(i), *worker.out, recorder, threads_.failure(),
                                           *handover_->state(i), handover_->has_switch_time(), handover_->marks());
     }
-    worker.instance->adopt(epochs_.front().owner.data());
-    worker.active.store(i < options_.workers, std::memory_order_relaxed);
+    worker.instance->adopt(first.owner.data());
+    worker.active.store(first.has(i), std::memory_order_relaxed);
   }
 }
 
@@ -111,9 +112,9 @@ bool OperatorStage::take_turn(std::int32_t index) {
     }
     return true;
   }
-  const bool fed =
-      handover_->feed(threads_.meter(index).recorder, owner_.load(std::memory_order_relaxed)->data(), active_count());
-  if (fed) threads_.notify(active_count());
+  const Assignment& now = assignment();
+  const bool fed = handover_->feed(threads_.meter(index).recorder, now);
+  if (fed) threads_.notify(now.instances);
   return fed || !log.read(reader).empty() || tidy(index);
 }
 
@@ -291,12 +292,13 @@ void OperatorStage::notify_readers() noexcept {
 void OperatorStage::end(std::int32_t index) {
   Worker& worker = at(index);
   // Time has passed up to the last tuple for all instances, also for those without a part in it. It has also passed up
-  // to the watermark of the earlier operator, whose instances have finished: otherwise this log had not ended. Instance
-  // 0 is always active.
+  // to the watermark of the earlier operator, whose instances have finished: otherwise this log had not ended. Any
+  // of those active at its end has that watermark; closing its source made it visible.
   if (previous_stage_ == nullptr) {
     if (input_.end) advance(index, *input_.end);
   } else {
-    advance(index, std::max(worker.instance->watermark(), previous_stage_->at(0).instance->watermark()));
+    const std::int32_t other = previous_stage_->assignment().instances.front();
+    advance(index, std::max(worker.instance->watermark(), previous_stage_->at(other).instance->watermark()));
   }
   worker.input_ended = true;
   if (output_log_ != nullptr) publish_outputs(index);
@@ -320,8 +322,9 @@ void OperatorStage::finish(std::int32_t index) {
 std::int64_t OperatorStage::events() const noexcept {
   const std::int64_t delivered = handover_ ? handover_->delivered() : 0;
   if (delivered >= 0) return delivered;
+  if (!handover_) return 0;
   std::int64_t least = -1;
-  for (std::int32_t i = 0; i < active_count(); ++i) {
+  for (const std::int32_t i : assignment().instances) {
     const std::int64_t read = at(i).instance->tuples();
     if (least < 0 || read < least) least = read;
   }

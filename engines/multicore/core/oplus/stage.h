@@ -50,7 +50,7 @@ class OperatorStage {
   const OperatorSpec& spec() const noexcept { return spec_; }
   const std::vector<std::int32_t>& itemsizes() const noexcept { return itemsizes_; }  // of its outputs
 
-  // The mapping at the start: bucket b belongs to instance owner[b].
+  // The mapping at the start: bucket b belongs to instance owner[b], one of the first `workers`.
   void map(std::vector<std::int32_t> owner);
   bool mapped() const noexcept { return !epochs_.empty(); }
 
@@ -80,12 +80,13 @@ class OperatorStage {
     // seq_cst: as `active`, which is stored after it when an instance begins to leave.
     return active(index) || at(index).leaving.load(std::memory_order_seq_cst);
   }
-  // Returns the number of threads, from the first on, that were ever active. seq_cst: stored before they become active.
+  // Returns the lowest number of first threads that include all that were ever active. seq_cst: stored before they
+  // become active.
   // If a thread makes work for another and does not count it here, the other one sees that work.
   std::int32_t reach() const noexcept { return reach_.load(std::memory_order_seq_cst); }
 
   // See OplusRun.
-  std::int64_t reconfigure(std::int32_t instances, std::vector<std::int32_t> owner);
+  std::int64_t reconfigure(Assignment next);
   std::optional<Switch> await(std::int64_t number);
   void wake_waiter() noexcept;
   void look(Snapshot& into) const;
@@ -101,8 +102,7 @@ class OperatorStage {
 
  private:
   struct Epoch {
-    std::int32_t instances;
-    std::vector<std::int32_t> owner;
+    Assignment assignment;
     Switch done;
   };
   struct alignas(kCacheLine) Worker {
@@ -143,9 +143,10 @@ class OperatorStage {
   void notify_readers() noexcept;
   void publish_counts(Worker& worker) noexcept;
   void count_outputs(std::int32_t index) noexcept;
-  // Returns the number of active instances. relaxed: written at a barrier, which orders it; `apply` notifies the
-  // instances that join or leave.
-  std::int32_t active_count() const noexcept { return active_.load(std::memory_order_relaxed); }
+  // Returns the assignment in force, for active instances. relaxed: written at a barrier, which orders it; `apply`
+  // notifies the instances that join or leave.
+  const Assignment& assignment() const noexcept { return *assignment_.load(std::memory_order_relaxed); }
+  std::int32_t active_count() const noexcept { return assignment().count(); }
   // oplus/reconfigure.cc
   void reach_barrier(std::int32_t index);
   void apply(std::int32_t index, std::int64_t number);
@@ -167,16 +168,16 @@ class OperatorStage {
   std::shared_ptr<OutputPool> pool_;  // of `Worker::out`
   std::vector<Worker> workers_;
 
-  std::int64_t last_request_ = 0;        // number of the last switch requested; only the caller uses it
-  mutable std::mutex epochs_mutex_;      // guards `epochs_`: its growth against its readers; and `leaving`
-  std::condition_variable switched_;     // with `epochs_mutex_`: a switch was applied, or no more will be
-  std::deque<Epoch> epochs_;             // by number of the switch; the first is the mapping at the start
-  std::atomic<std::int32_t> active_{0};  // written at a barrier only; relaxed, the barrier orders it
-  std::atomic<std::int32_t> reach_{0};   // see `reach`; written at a barrier only
+  std::int64_t last_request_ = 0;       // number of the last switch requested; only the caller uses it
+  mutable std::mutex epochs_mutex_;     // guards `epochs_`: its growth against its readers; and `leaving`
+  std::condition_variable switched_;    // with `epochs_mutex_`: a switch was applied, or no more will be
+  std::deque<Epoch> epochs_;            // by number of the switch; the first is the mapping at the start
+  std::atomic<std::int32_t> reach_{0};  // see `reach`; written at a barrier only
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};  // at the barrier
   alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs with the load in `take_turn`
-  // Mapping in force. Written at a barrier; relaxed, the barrier orders it.
-  alignas(kCacheLine) std::atomic<const std::vector<std::int32_t>*> owner_{nullptr};
+  // Assignment in force, of an epoch. Written at a barrier, which orders it for the instances, so they load it relaxed.
+  // The store is release for the acquire in `look`.
+  alignas(kCacheLine) std::atomic<const Assignment*> assignment_{nullptr};
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that have finished
 };
 

@@ -92,9 +92,14 @@ class InstanceThreads {
     for (Parker& parker : parkers_) parker.notify();
     for (Parker& parker : pool_) parker.notify();
   }
-  // Notifies the first `count` threads, which are the active ones.
+  // Notifies the first `count` threads.
   void notify(std::int32_t count) noexcept {
     for (std::int32_t i = 0; i < count; ++i) parkers_[static_cast<std::size_t>(i)].notify();
+  }
+
+  // Notifies these threads.
+  void notify(std::span<const std::int32_t> threads) noexcept {
+    for (const std::int32_t i : threads) parkers_[static_cast<std::size_t>(i)].notify();
   }
 
   // Notifies threads [first, end).

@@ -1,4 +1,4 @@
-"""Defines controllers, which decide how many instances an elastic operator has, and their decisions.
+"""Defines controllers, which decide which instances an elastic operator has, and their decisions.
 
 STRETCH leaves the policy to external modules (section 2.5); this is their interface.
 """
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from streamlab.engines.multicore.oplus.elastic.mapping import IntArray
+from streamlab.engines.multicore.oplus.elastic.mapping import Instances, IntArray
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
 
 
@@ -16,13 +16,13 @@ class Decision:
     """A controller's request: O* and f_mu* of STRETCH's reconfigure(O*, f_mu*).
 
     Attributes:
-        instances: number of instances, the first ones.
+        instances: indices of the instances, in any order; a number n means the first n.
         why: reason as text, with numbers.
-        mapping: instance of each bucket, from 0 to `instances` - 1; may move buckets between as many
-            instances as before. None: `balanced_mapping` if the number changes.
+        mapping: index of the instance of each bucket, one of `instances`; may move buckets between the
+            instances that are active. None: `balanced_mapping` if the instances change.
     """
 
-    instances: int
+    instances: Instances
     why: str
     mapping: Sequence[int] | IntArray | None = field(default=None, compare=False)
 
@@ -34,7 +34,8 @@ class Controller(Protocol):
         """Return the instances that the operator should have, or None to keep them.
 
         The loop calls this at every observation except the first after a change. It limits a number
-        to the bounds, and refuses a mapping beyond them. An exception ends the run with that error.
+        to the bounds, and refuses a named set or a mapping beyond them. An exception ends the run with
+        that error.
         """
 
 

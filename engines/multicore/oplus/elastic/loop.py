@@ -15,6 +15,7 @@ from streamlab.engines.multicore.oplus.elastic.mapping import (
     IntArray,
     balanced_mapping,
     checked_mapping,
+    instance_set,
 )
 from streamlab.engines.multicore.oplus.elastic.observation import Observer, RawSnapshot
 from streamlab.engines.protocol import Reconfiguration
@@ -36,11 +37,11 @@ class ElasticOperator(Protocol):
     def snapshot(self) -> RawSnapshot | None:
         """Return the counters (takes some us); None once the input has ended."""
 
-    def reconfigure(self, instances: int, mapping: IntArray) -> Switch | None:
+    def reconfigure(self, instances: tuple[int, ...], mapping: IntArray) -> Switch | None:
         """Change instances and mapping, and return when all of them have switched.
 
-        `mapping`, int64[buckets], is the instance of each bucket. Returns None if the input ended
-        before, so that no change happened.
+        `instances` are the indices of the active instances, ascending. `mapping`, int64[buckets], is
+        the instance of each bucket. Returns None if the input ended before, so that no change happened.
         """
 
 
@@ -49,7 +50,7 @@ class ElasticLoop:
 
     Args:
         operator, controller, settings: the operator, and what `controller.make_controller` returned.
-        maximum: maximum number of instances of the operator.
+        maximum: maximum number of instances of the operator, whose indices are below it.
         mapping: current mapping, int64[buckets].
         window_s: size of the operator's window, on the clock of its snapshots; 0 without a window.
         clock: clock in ns of any origin, which times the calls of `reconfigure`.
@@ -72,6 +73,7 @@ class ElasticLoop:
     ) -> None:
         self._minimum = settings.min
         self._maximum = maximum if settings.max is None else settings.max
+        self._threads = maximum
         self._operator = operator
         self._controller = controller
         self._kind = settings.kind
@@ -98,10 +100,12 @@ class ElasticLoop:
         if raw.time_ns < self._from_ns:
             return True
         decision = None if observation is None else self._controller.decide(observation)
-        requested = raw.instances if decision is None else decision.instances
-        instances = min(max(requested, self._minimum), self._maximum)
-        mapping = _read_only(self._next_mapping(raw.instances, instances, decision))
-        if instances == raw.instances and np.array_equal(mapping, self.mapping):
+        try:
+            instances = self._next_instances(raw.active, decision)
+            mapping = _read_only(self._next_mapping(raw.active, instances, decision))
+        except (EngineError, ValueError) as error:
+            raise EngineError(f"controller {self._kind}: {error}") from error
+        if instances == raw.active and np.array_equal(mapping, self.mapping):
             return True
         called_ns = self._clock()
         switched = self._operator.reconfigure(instances, mapping)
@@ -110,33 +114,61 @@ class ElasticLoop:
             return False
         self.mapping = mapping
         why = f"bounds {self._minimum} and {self._maximum}"
-        self.decisions.append(decision or Decision(instances=instances, why=why))
+        self.decisions.append(decision or Decision(instances=len(instances), why=why))
         self.reconfigurations.append(
             Reconfiguration(
                 at_ns=raw.time_ns + called_ns - read_ns,
                 duration_ns=took_ns,
                 before=raw.instances,
-                after=instances,
+                after=len(instances),
                 event_ts=switched.event_ts,
                 moved_bytes=switched.moved_bytes,
+                active=instances,
             )
         )
         return True
 
-    def _next_mapping(self, before: int, instances: int, decision: Decision | None) -> IntArray:
+    def _next_instances(
+        self, before: tuple[int, ...], decision: Decision | None
+    ) -> tuple[int, ...]:
+        """Return the instances of a decision: a number limited to the bounds, or a set within them."""
+        if decision is None:
+            limited = self._limit(len(before))
+            return before if limited == len(before) else instance_set(limited)
+        if isinstance(decision.instances, (int, np.integer)):
+            return instance_set(self._limit(int(decision.instances)))
+        instances = instance_set(decision.instances)
+        if self._limit(len(instances)) != len(instances):
+            raise EngineError(
+                f"{len(instances)} named instances are not within the bounds {self._minimum} and "
+                f"{self._maximum} that each observation states"
+            )
+        if instances[-1] >= self._threads:
+            raise EngineError(
+                f"instance {instances[-1]} does not exist; name instances from 0 to "
+                f"{self._threads - 1}, or raise max_instances"
+            )
+        return instances
+
+    def _limit(self, count: int) -> int:
+        return min(max(count, self._minimum), self._maximum)
+
+    def _next_mapping(
+        self, before: tuple[int, ...], instances: tuple[int, ...], decision: Decision | None
+    ) -> IntArray:
         if decision is None or decision.mapping is None:
             if instances == before:
                 return self.mapping
             return balanced_mapping(len(self.mapping), instances, self.mapping)
-        try:
-            if instances != decision.instances:
-                raise EngineError(
-                    f"a mapping to {decision.instances} instances is not within the bounds "
-                    f"{self._minimum} and {self._maximum} that each observation states"
-                )
-            return checked_mapping(decision.mapping, len(self.mapping), instances)
-        except EngineError as error:
-            raise EngineError(f"controller {self._kind}: {error}") from error
+        if (
+            isinstance(decision.instances, (int, np.integer))
+            and len(instances) != decision.instances
+        ):
+            raise EngineError(
+                f"a mapping to {decision.instances} instances is not within the bounds "
+                f"{self._minimum} and {self._maximum} that each observation states"
+            )
+        return checked_mapping(decision.mapping, len(self.mapping), instances)
 
     def start(self) -> None:
         """Start a thread that observes once a period until the input ends."""

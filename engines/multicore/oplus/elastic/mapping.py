@@ -1,6 +1,7 @@
-"""Maps buckets of keys to instances: f_mu of STRETCH, section 4, as a table."""
+"""Names sets of instances, and maps buckets of keys to them: O* and f_mu of STRETCH, section 4, as tables."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -8,22 +9,53 @@ import numpy.typing as npt
 from streamlab.engines.errors import EngineError
 
 IntArray = npt.NDArray[np.int64]
+Instances = int | Collection[int]
+"""The first n instances, or the instances with these indices."""
 
 
-def balanced_mapping(buckets: int, instances: int, previous: IntArray | None = None) -> IntArray:
+def instance_set(instances: Instances) -> tuple[int, ...]:
+    """Return the indices of instances, ascending; a number n means the first n.
+
+    Raises:
+        ValueError: there is none, or a collection has an index that is negative, repeated or no whole number.
+    """
+    if isinstance(instances, (int, np.integer)):
+        if instances < 1:
+            raise ValueError(f"the number of instances is {instances}; give at least 1")
+        return tuple(range(int(instances)))
+    wrong = [one for one in instances if not isinstance(one, (int, np.integer)) or one < 0]
+    if wrong:
+        raise ValueError(f"instance {wrong[0]!r} is no index; give whole numbers from 0")
+    found = tuple(sorted(int(one) for one in instances))
+    if not found:
+        raise ValueError("the set of instances is empty; give at least one index")
+    for one, following in pairwise(found):
+        if one == following:
+            raise ValueError(f"instance {one} occurs twice; give each index once")
+    return found
+
+
+def balanced_mapping(
+    buckets: int, instances: Instances, previous: IntArray | None = None
+) -> IntArray:
     """Return a balanced mapping of buckets to instances, with the fewest moves from a previous one.
 
-    Numbers of buckets of any two instances differ by at most 1. Without a previous mapping, bucket b
-    goes to instance b mod `instances`, as in the paper's evaluation. Neighbouring buckets go to
-    different instances, since a join's window may cover only a few neighbouring buckets.
+    Numbers of buckets of any two instances differ by at most 1. Without a previous mapping, the buckets
+    go to the n instances in turn: bucket b to instance b mod n for the first n, as in the paper's
+    evaluation. Neighbouring buckets go to different instances, since a join's window may cover only a few
+    neighbouring buckets.
 
-    Mappings are int64[buckets] with values in [0, instances); the previous one may be of any number of instances.
+    Mappings are int64[buckets] of instance indices; the previous one may be to any instances.
     """
+    members = np.array(instance_set(instances), dtype=np.int64)
     if previous is None:
-        return np.arange(buckets, dtype=np.int64) % instances
-    held = np.bincount(previous, minlength=instances)[:instances]
-    each, more = divmod(buckets, instances)
-    quota = np.full(instances, each, dtype=np.int64)
+        return members[np.arange(buckets) % len(members)]
+    place = np.minimum(np.searchsorted(members, previous), len(members) - 1)
+    # Of each bucket's instance among the members; len(members): it is none of them.
+    place = np.where(members[place] == previous, place, len(members))
+    held = np.bincount(place, minlength=len(members))[: len(members)]
+    each, more = divmod(buckets, len(members))
+    quota = np.full(len(members), each, dtype=np.int64)
     # The remaining buckets go to instances with the most buckets, so that these move fewer.
     quota[np.argsort(-held, kind="stable")[:more]] += 1
     order = np.argsort(previous, kind="stable")
@@ -31,23 +63,25 @@ def balanced_mapping(buckets: int, instances: int, previous: IntArray | None = N
     first = np.searchsorted(owner, owner, side="left")
     rank = np.arange(buckets, dtype=np.int64) - first  # among the buckets of its instance
     count = np.bincount(owner)[owner]
-    allowed = np.minimum(np.append(quota, np.int64(0))[np.minimum(owner, instances)], count)
+    allowed = np.minimum(np.append(quota, np.int64(0))[place[order]], count)
     # Spread the staying buckets evenly over an instance's buckets, and likewise the new ones.
     stays = (rank + 1) * allowed // count > rank * allowed // count
     moving = np.sort(order[~stays])
     missing = np.maximum(quota - held, 0)
-    taker = np.repeat(np.arange(instances), missing)
+    taker = np.repeat(np.arange(len(members)), missing)
     nth = np.arange(len(taker)) - np.repeat(np.cumsum(missing) - missing, missing)
     mapping = previous.astype(np.int64)
-    mapping[moving] = taker[np.argsort((nth + 0.5) / missing[taker], kind="stable")]
+    mapping[moving] = members[taker[np.argsort((nth + 0.5) / missing[taker], kind="stable")]]
     return mapping
 
 
-def checked_mapping(mapping: Sequence[int] | IntArray, buckets: int, instances: int) -> IntArray:
+def checked_mapping(
+    mapping: Sequence[int] | IntArray, buckets: int, instances: Instances
+) -> IntArray:
     """Return a copy of a controller's mapping, int64[buckets].
 
     Raises:
-        EngineError: it is not a whole number in [0, instances) for each bucket.
+        EngineError: it is not the index of one of the instances for each bucket.
     """
     table = np.array(mapping)
     if table.shape != (buckets,):
@@ -56,10 +90,13 @@ def checked_mapping(mapping: Sequence[int] | IntArray, buckets: int, instances: 
         )
     if not np.issubdtype(table.dtype, np.integer):
         raise EngineError(f"the mapping contains {table.dtype}; give whole numbers of instances")
-    wrong = np.flatnonzero((table < 0) | (table >= instances))
+    members = instance_set(instances)
+    wrong = np.flatnonzero(~np.isin(table, members))
     if len(wrong):
+        expected = f"from {members[0]} to {members[-1]}"
+        if members[-1] - members[0] + 1 != len(members):
+            expected = f"among {', '.join(map(str, members))}"
         raise EngineError(
-            f"bucket {wrong[0]} belongs to instance {table[wrong[0]]}; give instances from 0 to "
-            f"{instances - 1}"
+            f"bucket {wrong[0]} belongs to instance {table[wrong[0]]}; give instances {expected}"
         )
     return table.astype(np.int64)

@@ -14,11 +14,11 @@ _STEP = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawSnapshot:
-    """Counters of an operator at one instant; all but `instances` and `windows` never decrease.
+    """Counters of an operator at one instant; all but `active` and `windows` never decrease.
 
     Attributes:
         time_ns: time after the start of the timed part.
-        instances: number of active instances, the first ones.
+        active: indices of the active instances, ascending.
         busy_ns: by instance, active or not: time that it has not waited.
         processed: by input: tuples that every active instance has processed.
         arrived: by input: tuples that have arrived; under an offered load those that are due, even
@@ -28,12 +28,17 @@ class RawSnapshot:
     """
 
     time_ns: int
-    instances: int
+    active: tuple[int, ...]
     busy_ns: tuple[int, ...]
     processed: tuple[int, ...]
     arrived: tuple[int, ...] | None = None
     windows: tuple[int, ...] | None = None
     comparisons: int | None = None
+
+    @property
+    def instances(self) -> int:
+        """Number of active instances."""
+        return len(self.active)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +51,10 @@ class Observation:
     Attributes:
         time_s: current time, after the start of the timed part.
         span_s: length of the interval, above 0.
-        instances, minimum, maximum: number of active instances, and its bounds.
+        active: indices of the active instances, ascending.
+        minimum, maximum: bounds of the number of active instances.
         mapping: int64[buckets], the instance of each bucket of the first operator; read-only.
-        busy: by active instance: share of `span_s` in which it did not wait, in [0, 1].
+        busy: by active instance, in the order of `active`: share of `span_s` in which it did not wait, in [0, 1].
         offered_eps, processed_eps: by input: arriving and processed t/s.
         arrived, pending: by input: tuples that arrived since the start, and those not processed.
         windows: by input: tuples in the window, whose size on the clock of `time_s` is `window_s`.
@@ -59,7 +65,7 @@ class Observation:
 
     time_s: float
     span_s: float
-    instances: int
+    active: tuple[int, ...]
     minimum: int
     maximum: int
     busy: tuple[float, ...]
@@ -72,6 +78,11 @@ class Observation:
     comparison_s: float | None
     tuple_s: float | None
     mapping: IntArray = field(compare=False)
+
+    @property
+    def instances(self) -> int:
+        """Number of active instances."""
+        return len(self.active)
 
 
 class CostFit:
@@ -139,8 +150,7 @@ class Observer:
         if last is None or moved or raw.time_ns <= last.time_ns:
             return None
         span_s = (raw.time_ns - last.time_ns) / NS_PER_S
-        active = range(raw.instances)
-        busy_s = [(raw.busy_ns[i] - last.busy_ns[i]) / NS_PER_S for i in active]
+        busy_s = [(raw.busy_ns[i] - last.busy_ns[i]) / NS_PER_S for i in raw.active]
         processed = _since(raw.processed, last.processed)
         compared = None
         if raw.comparisons is not None and last.comparisons is not None:
@@ -154,7 +164,7 @@ class Observer:
         return Observation(
             time_s=raw.time_ns / NS_PER_S,
             span_s=span_s,
-            instances=raw.instances,
+            active=raw.active,
             minimum=self._minimum,
             maximum=self._maximum,
             busy=tuple(min(1.0, max(0.0, busy / span_s)) for busy in busy_s),

@@ -1,4 +1,4 @@
-"""Implements the controller `script`, which sets numbers of instances at fixed times."""
+"""Implements the controller `script`, which sets the instances at fixed times."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -7,10 +7,12 @@ from typing import Annotated
 from msgspec import Meta
 
 from streamlab.engines.multicore.oplus.elastic.decision import Decision
+from streamlab.engines.multicore.oplus.elastic.mapping import instance_set
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
 from streamlab.engines.multicore.run.settings import Positive
 
-Step = tuple[Annotated[float, Meta(ge=0)], Positive]
+Index = Annotated[int, Meta(ge=0)]
+Step = tuple[Annotated[float, Meta(ge=0)], Positive | list[Index]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,10 +24,10 @@ class Script:
 
     Attributes:
         steps: `[(t_s, instances), ...]`: seconds after the start of the timed part, ascending, and
-            numbers of instances.
+            the number of instances, i.e. the first ones, or the list of their indices.
 
     Raises:
-        ValueError: times do not ascend.
+        ValueError: times do not ascend, or a list is empty or repeats an index.
     """
 
     steps: Annotated[list[Step], Meta(min_length=1)]
@@ -38,6 +40,11 @@ class Script:
                     f"steps: {after:g} s comes after {before:g} s; give the steps in ascending "
                     "order of their times"
                 )
+        for time_s, instances in self.steps:
+            try:
+                instance_set(instances)
+            except ValueError as error:
+                raise ValueError(f"steps: at {time_s:g} s, {error}") from None
 
     def decide(self, observation: Observation) -> Decision | None:
         """Return the latest step that has become due since the last observation."""

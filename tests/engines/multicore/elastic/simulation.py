@@ -115,7 +115,7 @@ class SimulatedJoin:
     def snapshot(self):
         return RawSnapshot(
             time_ns=round(self.now_s * 1e9),
-            instances=self.instances,
+            active=tuple(range(self.instances)),
             busy_ns=tuple((self.busy_s * 1e9).astype(int).tolist()),
             processed=tuple(self.processed),
             arrived=tuple(self.arrived),
@@ -124,9 +124,9 @@ class SimulatedJoin:
         )
 
     def reconfigure(self, instances, mapping):
-        assert set(mapping.tolist()) == set(range(instances))
-        self.calls.append((self.now_s, self.instances, instances))
-        self.instances = instances
+        assert set(mapping.tolist()) == set(instances) == set(range(len(instances)))
+        self.calls.append((self.now_s, self.instances, len(instances)))
+        self.instances = len(instances)
         self.paused_s += self.pause_s
         return Switch(event_ts=round(self.now_s * 1000))
 
@@ -166,12 +166,12 @@ def piecewise(starts, rates):
     return lambda t: rates[bisect_right(starts, t) - 1]
 
 
-def seen(**fields):
-    """Return an observation in which nothing happened but what `fields` say."""
+def seen(*, instances=1, **fields):
+    """Return an observation of the first instances in which nothing happened but what `fields` say."""
     quiet = {
         "time_s": 1.0,
         "span_s": 1.0,
-        "instances": 1,
+        "active": tuple(range(instances)),
         "minimum": 1,
         "maximum": 100,
         "busy": (0.5,),

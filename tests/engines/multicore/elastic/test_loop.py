@@ -18,7 +18,7 @@ class Operator:
     """Counts looks; each takes a millisecond on its clock, a change three."""
 
     def __init__(self, *, instances=1, ends_after=None, switches=True):
-        self.instances = instances
+        self.active = tuple(range(instances))
         self.ends_after = ends_after
         self.switches = switches
         self.ns = 0
@@ -34,7 +34,7 @@ class Operator:
         self.ns += MS
         return RawSnapshot(
             time_ns=self.ns,
-            instances=self.instances,
+            active=self.active,
             busy_ns=(0,) * 4,
             processed=(self.looks,),
         )
@@ -43,7 +43,7 @@ class Operator:
         if not self.switches:
             return None
         self.ns += 3 * MS
-        self.instances = instances
+        self.active = instances
         self.mappings.append(mapping)
         return Switch(event_ts=77, moved_bytes=5)
 
@@ -53,7 +53,7 @@ def loop_of(operator, option=None, *, offset_ns=0, **changes):
         option or {"kind": "script", "steps": [[0.002, 3], [0.01, 2]]}
     )
     controller = changes.pop("controller", controller)
-    arguments = {"maximum": 4, "mapping": balanced_mapping(10, operator.instances), **changes}
+    arguments = {"maximum": 4, "mapping": balanced_mapping(10, operator.active), **changes}
     return ElasticLoop(
         operator,
         controller,
@@ -87,6 +87,27 @@ def test_each_mapping_is_made_from_the_one_before():
     assert np.array_equal(first, balanced_mapping(10, 3, balanced_mapping(10, 1)))
     assert np.array_equal(second, balanced_mapping(10, 2, first))
     assert np.array_equal(loop.mapping, second)
+
+
+def test_a_decision_may_name_its_instances():
+    option = {"kind": "script", "steps": [[0.002, [2]], [0.008, [3, 1]], [0.014, 2]]}
+    operator = Operator(instances=2, ends_after=30)
+    loop = run(loop_of(operator, option))
+    assert [change.active for change in loop.reconfigurations] == [(2,), (1, 3), (0, 1)]
+    assert [(change.before, change.after) for change in loop.reconfigurations] == [
+        (2, 1),
+        (1, 2),
+        (2, 2),
+    ]
+    first, second, third = (set(mapping.tolist()) for mapping in operator.mappings)
+    assert (first, second, third) == ({2}, {1, 3}, {0, 1})
+    assert np.array_equal(operator.mappings[1], balanced_mapping(10, (1, 3), operator.mappings[0]))
+
+
+def test_the_named_instances_that_are_there_call_nothing():
+    operator = Operator(instances=2, ends_after=5)
+    run(loop_of(operator, {"kind": "script", "steps": [[0.002, [1, 0]]]}))
+    assert operator.mappings == []
 
 
 def test_a_decision_beyond_the_bounds_is_brought_within_them():
@@ -140,6 +161,10 @@ def mapped(instances, *mapping):
     return Decision(instances=instances, why="chosen", mapping=mapping)
 
 
+def named(*instances):
+    return Decision(instances=instances, why="chosen")
+
+
 def test_a_decision_may_map_each_bucket_also_between_as_many_instances():
     operator = Operator(instances=2, ends_after=12)
     uneven, again, wider = (0, 0, 0, 1), (1, 0, 0, 1), (2, 0, 1, 1)
@@ -179,9 +204,20 @@ def test_the_mapping_that_is_there_calls_nothing_and_cannot_be_changed_in_place(
         (mapped(2, 0, -1, 0, 1), "bucket 1 belongs to instance -1"),
         (mapped(2, 0.0, 1.0, 0.0, 1.0), "contains float64; give whole numbers"),
         (mapped(5, 0, 1, 2, 4), "5 instances is not within the bounds 1 and 4"),
+        (
+            mapped((1, 3), 1, 3, 3, 0),
+            "script: bucket 3 belongs to instance 0; give instances among",
+        ),
+        (
+            named(0, 4),
+            "script: instance 4 does not exist; name instances from 0 to 3, or raise max_",
+        ),
+        (named(0, 1, 2, 3, 4), "5 named instances are not within the bounds 1 and 4"),
+        (named(1, 1), "controller script: instance 1 occurs twice"),
+        (named(-1), "controller script: instance -1 is no index"),
     ],
 )
-def test_a_malformed_mapping_is_refused(decision, message):
+def test_a_malformed_decision_is_refused(decision, message):
     operator = Operator(instances=2, ends_after=5)
     loop = loop_of(operator, controller=Decisions(decision), mapping=balanced_mapping(4, 2))
     with pytest.raises(EngineError, match=message):

@@ -5,25 +5,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.oplus.elastic.mapping import (
+    balanced_mapping,
+    checked_mapping,
+    instance_set,
+)
+
+SETS = st.sets(st.integers(0, 30), min_size=1, max_size=20).map(sorted)
 
 
 @st.composite
 def changes(draw):
     buckets = draw(st.integers(1, 200))
-    before = draw(st.integers(1, 20))
-    previous = draw(st.lists(st.integers(0, before - 1), min_size=buckets, max_size=buckets))
-    return np.array(previous, dtype=np.int64), draw(st.integers(1, 20))
+    before = draw(SETS | st.integers(1, 20).map(range))
+    previous = draw(st.lists(st.sampled_from(before), min_size=buckets, max_size=buckets))
+    return np.array(previous, dtype=np.int64), draw(SETS | st.integers(1, 20))
 
 
 @given(changes())
 def test_numbers_of_buckets_differ_by_at_most_one(change):
     previous, instances = change
     mapping = balanced_mapping(len(previous), instances, previous)
-    held = np.bincount(mapping, minlength=instances)
+    held = np.bincount(mapping, minlength=31)
+    active = list(instance_set(instances))
     assert mapping.dtype == np.int64
-    assert len(held) == instances
-    assert held.max() - held.min() <= 1
+    assert held[active].sum() == len(previous)
+    assert held[active].max() - held[active].min() <= 1
 
 
 @given(changes())
@@ -36,13 +44,14 @@ def test_a_bucket_moves_only_where_its_instance_has_too_many_or_is_gone(change):
     assert not gave & got
 
 
-@pytest.mark.parametrize("instances", [1, 2, 3])
+@pytest.mark.parametrize("instances", [1, 2, 3, (2,), (1, 3), (0, 2, 5)])
 def test_no_balanced_mapping_moves_fewer_buckets(instances):
     buckets = 5
-    all_mappings = [np.array(m) for m in product(range(instances), repeat=buckets)]
+    active = instance_set(instances)
+    all_mappings = [np.array(m) for m in product(active, repeat=buckets)]
     balanced = []
     for mapping in all_mappings:
-        held = np.bincount(mapping, minlength=instances)
+        held = np.bincount(mapping, minlength=6)[list(active)]
         if held.max() - held.min() <= 1:
             balanced.append(mapping)
     for previous in map(np.array, product(range(4), repeat=buckets)):
@@ -55,6 +64,42 @@ def test_no_balanced_mapping_moves_fewer_buckets(instances):
 def test_without_a_mapping_before_buckets_go_round(buckets, instances):
     expected = [bucket % instances for bucket in range(buckets)]
     assert balanced_mapping(buckets, instances).tolist() == expected
+
+
+def test_buckets_go_round_a_named_set():
+    assert balanced_mapping(5, [4, 1]).tolist() == [1, 4, 1, 4, 1]
+
+
+def test_a_number_means_the_first_instances():
+    assert instance_set(3) == (0, 1, 2)
+    assert instance_set({5, 0}) == instance_set((5, 0)) == instance_set(np.array([0, 5])) == (0, 5)
+
+
+@pytest.mark.parametrize(
+    ("instances", "message"),
+    [
+        (0, "the number of instances is 0; give at least 1"),
+        ((), "the set of instances is empty; give at least one index"),
+        ((2, 1, 2), "instance 2 occurs twice; give each index once"),
+        ((1, -1), "instance -1 is no index; give whole numbers from 0"),
+        ((1, 0.5), r"instance 0\.5 is no index"),
+    ],
+)
+def test_what_names_no_instances_is_refused(instances, message):
+    with pytest.raises(ValueError, match=message):
+        instance_set(instances)
+
+
+def test_a_mapping_to_another_than_the_named_instances_is_refused():
+    assert checked_mapping([3, 1, 1], 3, (1, 3)).tolist() == [3, 1, 1]
+    with pytest.raises(
+        EngineError, match="bucket 1 belongs to instance 2; give instances among 1, 3"
+    ):
+        checked_mapping([3, 2, 0], 3, (1, 3))
+    with pytest.raises(
+        EngineError, match="bucket 2 belongs to instance 0; give instances from 2 to 3"
+    ):
+        checked_mapping([3, 2, 0], 3, (2, 3))
 
 
 def test_neighbouring_buckets_are_spread_over_the_instances():

@@ -4,10 +4,10 @@ import pytest
 from streamlab.engines.multicore.oplus.elastic.observation import CostFit, Observer, RawSnapshot
 
 
-def snapshot(time_s, *, instances=2, busy_s=(0.0, 0.0, 0.0), **counts):
+def snapshot(time_s, *, active=(0, 1), busy_s=(0.0, 0.0, 0.0), **counts):
     return RawSnapshot(
         time_ns=round(time_s * 1e9),
-        instances=instances,
+        active=active,
         busy_ns=tuple(round(busy * 1e9) for busy in busy_s),
         **{"processed": (0, 0), "arrived": (0, 0), "windows": (0, 0), "comparisons": 0, **counts},
     )
@@ -41,6 +41,14 @@ def test_an_observation_is_about_the_time_between_two_looks():
     assert seen.pending == (10, 1)
     assert (seen.windows, seen.window_s, seen.minimum, seen.maximum) == ((7, 8), 30.0, 1, 3)
     assert 100 * 2 * seen.tuple_s + 900 * seen.comparison_s == pytest.approx(0.9)
+
+
+def test_busy_shares_are_those_of_the_active_instances():
+    subject = observer()
+    subject.look(snapshot(1.0, active=(0, 2), busy_s=(0.5, 0.2, 0.1)), MAPPING)
+    seen = subject.look(snapshot(1.5, active=(0, 2), busy_s=(0.7, 0.2, 0.4)), MAPPING)
+    assert (seen.instances, seen.active) == (2, (0, 2))
+    assert seen.busy == pytest.approx((0.4, 0.6))
 
 
 def test_the_interval_with_a_change_in_it_is_left_out():

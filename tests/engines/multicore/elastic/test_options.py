@@ -28,6 +28,7 @@ def test_absent_keys_have_defaults():
     assert isinstance(controller, Model)
     assert settings == Settings(kind="model", min=1, max=None, period_ms=100.0, from_s=0.0)
     assert isinstance(from_toml('{ kind = "script", steps = [[0, 2], [1.5, 1]] }')[0], Script)
+    assert isinstance(from_toml('{ kind = "script", steps = [[0, [3, 1]]] }')[0], Script)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,9 @@ def test_absent_keys_have_defaults():
         ),
         ('{ kind = "script", steps = [[1, 2], [1, 3]] }', "1 s comes after 1 s"),
         ('{ kind = "script", steps = [[1, 2.0]] }', r"steps is \[\[1, 2.0\]\]"),
+        ('{ kind = "script", steps = [[1, [-1]]] }', r"steps is \[\[1, \[-1\]\]\]"),
+        ('{ kind = "script", steps = [[1, []]] }', "steps: at 1 s, the set of instances is empty"),
+        ('{ kind = "script", steps = [[1, [2, 2]]] }', "steps: at 1 s, instance 2 occurs twice"),
     ],
 )
 def test_a_bad_option_is_refused_with_its_name_value_and_remedy(text, message):

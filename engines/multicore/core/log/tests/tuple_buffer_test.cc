@@ -343,6 +343,44 @@ void a_source_that_has_left_joins_again(const std::string& form) {
   CHECK_THROWS(rig.log->rejoin(1, 30), std::logic_error);  // the log has ended
 }
 
+// Lower sources join at the timestamp of the last row: their rows come behind it and the control entry after it.
+void a_source_joins_again_at_the_timestamp_of_the_log(const std::string& form) {
+  Rig rig(form);
+  const int reader = rig.log->add_reader();
+  const int late = rig.log->add_reader();  // reads everything at the end
+  for (int s = 0; s < 4; ++s) CHECK_EQ(rig.source(0), s);
+  rig.add(0, {3});
+  rig.add(1, {4});
+  for (int s = 0; s < 3; ++s) rig.log->close(s);
+  rig.add(3, {5, 5});
+  std::vector<Row> all = rig.drain(reader);
+  CHECK((all == std::vector<Row>{{3, 0, 0}, {4, 1, 0}, {5, 3, 0}, {5, 3, 1}}));
+  const auto check_next = [&](std::initializer_list<Row> rows) {
+    CHECK(rig.drain(reader) == std::vector<Row>(rows));
+    all.insert(all.end(), rows);
+  };
+  CHECK(rig.log->control(7));
+  rig.log->advance();
+  CHECK_THROWS(rig.log->rejoin(1, 4), std::logic_error);  // the log is at 5 already
+  rig.log->rejoin(1, 5);
+  rig.log->rejoin(0, 5);
+  rig.add(0, {5});
+  rig.add(3, {5, 6});
+  check_next({{5, 0, 1}});  // more of 1 may come at 5
+  rig.add(1, {5, 5});
+  rig.add(0, {}, 6);
+  check_next({{5, 1, 1}, {5, 1, 2}});
+  rig.add(1, {}, 7);
+  check_next({{5, 3, 2}});
+  rig.log->rejoin(2, 6);
+  for (int s = 0; s < 4; ++s) rig.log->close(s);
+  check_next({{6, 3, 3}});
+  CHECK(rig.drain(late) == all);
+  CHECK(rig.log->ended(reader) && rig.log->ended(late));
+  const auto is_control = [](const LogRun& entry) { return entry.source == lab::kControlEntry; };
+  CHECK_EQ(std::count_if(rig.entries.begin(), rig.entries.end(), is_control), 2);
+}
+
 void readers_continue_where_others_stand(const std::string& form) {
   lab::LogOptions options;
   options.entries = 64;
@@ -485,6 +523,7 @@ int main() {
     if (!lab::test::is_skip_list(form)) small_ring_of_entries_stops_the_merge_and_nothing_else(form);
     sources_join_and_leave_at_a_place(form);
     a_source_that_has_left_joins_again(form);
+    a_source_joins_again_at_the_timestamp_of_the_log(form);
     readers_continue_where_others_stand(form);
     timestamps_may_be_anywhere_below_the_end_of_time(form);
     as_many_sources_as_permitted_are_merged(form);

@@ -237,7 +237,7 @@ void invalid_chains_are_refused() {
   refused([](OplusOptions& o) { o.link_rows = 12; });
   const std::vector<Tuples> streams(1);
   OperatorRunCase run(streams, options_of(1, 1, "order", 16), false, 1);
-  CHECK_THROWS(run.runtime().reconfigure(1, {0}, 2), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure({0}, {0}, 2), std::invalid_argument);
   CHECK_THROWS((lab::test::add_link<0>(run.runtime(), 1)), std::logic_error);  // it has started
   CHECK(run.run().empty());
   OplusOptions options = options_of(1, 1, "order", 16);

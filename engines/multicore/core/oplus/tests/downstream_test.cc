@@ -4,6 +4,7 @@
 
 namespace {
 
+using lab::first_instances;
 using lab::OplusOptions;
 using lab::OplusRun;
 using lab::test::Behaviour;
@@ -91,7 +92,9 @@ void instances_leave_with_outputs_that_wait_and_join_again() {
   std::int64_t applied = 0;
   const auto change = [&](OplusRun& runtime) {
     for (int i = 0;; ++i) {
-      const std::int32_t instances = i % 2 == 0 ? 1 : 2 + i % 5;
+      // Sets with and without the first instance, and without a common one.
+      const std::vector<std::int32_t> sets[] = {{0}, {1, 3, 5}, {2}, first_instances(2 + i % 5), {4, 5}, {0, 2}};
+      const std::vector<std::int32_t>& instances = sets[i % 6];
       const std::int64_t number = runtime.reconfigure(instances, spread(13, instances));
       if (number < 0 || !runtime.await(number)) return;
       ++applied;
@@ -129,12 +132,12 @@ void an_instance_that_joins_may_emit_at_the_time_that_readers_have_seen() {
     std::optional<lab::Switch> done;
     const auto answer = run.run([&](OplusRun& runtime) {
       lab::test::wait_for(runtime, 300);
-      const std::int64_t number = runtime.reconfigure(3, spread(13, 3));
+      const std::int64_t number = runtime.reconfigure(first_instances(3), spread(13, 3));
       lab::test::gate.store(true, std::memory_order_release);
       done = runtime.await(number);
     });
     CHECK(sorted(answer) == lab::test::keyed_oracle(streams));
-    CHECK(done.has_value() && done->before == 1 && done->after == 3);
+    CHECK(done.has_value() && done->before == first_instances(1) && done->after == first_instances(3));
   }
 }
 
@@ -157,11 +160,11 @@ void an_instance_that_joins_makes_no_time_pass() {
       std::optional<lab::Switch> done;
       const auto answer = run.run([&](OplusRun& runtime) {
         lab::test::wait_for(runtime, 2480);
-        const std::int64_t number = runtime.reconfigure(3, spread(13, 3));
+        const std::int64_t number = runtime.reconfigure(first_instances(3), spread(13, 3));
         lab::test::gate.store(true, std::memory_order_release);
         done = runtime.await(number);
       });
-      CHECK(done.has_value() && done->after == 3 && done->event_ts > 2400);
+      CHECK(done.has_value() && done->after == first_instances(3) && done->event_ts > 2400);
       CHECK(sorted(answer) == expected);
     }
   }
@@ -187,7 +190,8 @@ void operators_of_a_chain_change_one_by_one() {
       const auto answer = run.run([&](OplusRun& runtime) {
         const auto call = [&](int i) {
           const auto op = static_cast<std::size_t>(i % 3);
-          const std::int32_t instances = 1 + i * 3 % 5;
+          const std::vector<std::int32_t> sets[] = {{0}, {3}, {1, 4}, {0, 1, 2, 3, 4}, {2, 3}, {1}, {0, 4}};
+          const std::vector<std::int32_t>& instances = sets[i % 7];
           const std::int64_t buckets = op == 0 ? behaviour.buckets : links[op - 1].buckets;
           return runtime.reconfigure(instances, spread(buckets, instances), op);
         };
@@ -206,10 +210,10 @@ void operators_of_a_chain_change_one_by_one() {
       CHECK(sorted(answer) == expected);
       CHECK_EQ(run.runtime().events(), lab::test::events_in(streams));
       for (std::size_t op = 0; op < 3; ++op) {
-        std::int32_t before = 2;
+        std::vector<std::int32_t> before = first_instances(2);
         for (const lab::Switch& one : run.runtime().switches(op)) {
           if (one.done_ns < 0) continue;
-          CHECK_EQ(one.before, before);
+          CHECK(one.before == before);
           before = one.after;
         }
         CHECK(applied[op] > 0);

@@ -10,19 +10,34 @@
 
 namespace lab::test {
 
-// Buckets in turn, from that instance on.
-inline std::vector<std::int32_t> spread(std::int64_t buckets, std::int32_t instances, std::int32_t first = 0) {
-  std::vector<std::int32_t> owner;
-  for (std::int64_t b = 0; b < buckets; ++b) owner.push_back((static_cast<std::int32_t>(b) + first) % instances);
-  return owner;
-}
-
-inline std::vector<std::int32_t> random_owner(std::mt19937& random, std::int32_t instances,
-                                              std::int64_t buckets = behaviour.buckets) {
+// Buckets to these instances in turn, from the `first` of them on.
+inline std::vector<std::int32_t> spread(std::int64_t buckets, const std::vector<std::int32_t>& instances,
+                                        std::int32_t first = 0) {
   std::vector<std::int32_t> owner;
   for (std::int64_t b = 0; b < buckets; ++b) {
-    owner.push_back(static_cast<std::int32_t>(random() % static_cast<unsigned>(instances)));
+    owner.push_back(instances[static_cast<std::size_t>(b + first) % instances.size()]);
   }
+  return owner;
+}
+inline std::vector<std::int32_t> spread(std::int64_t buckets, std::int32_t instances, std::int32_t first = 0) {
+  return spread(buckets, first_instances(instances), first);
+}
+
+// Some of the first `most` instances, at least one.
+inline std::vector<std::int32_t> random_instances(std::mt19937& random, std::int32_t most) {
+  std::vector<std::int32_t> instances;
+  while (instances.empty()) {
+    for (std::int32_t i = 0; i < most; ++i) {
+      if (random() % 2 == 0) instances.push_back(i);
+    }
+  }
+  return instances;
+}
+
+inline std::vector<std::int32_t> random_owner(std::mt19937& random, const std::vector<std::int32_t>& instances,
+                                              std::int64_t buckets = behaviour.buckets) {
+  std::vector<std::int32_t> owner;
+  for (std::int64_t b = 0; b < buckets; ++b) owner.push_back(instances[random() % instances.size()]);
   return owner;
 }
 
@@ -172,7 +187,8 @@ inline void switch_at_random(OplusRun& runtime, unsigned seed, std::int32_t most
   std::mt19937 random(seed);
   for (;;) {
     const auto op = static_cast<std::size_t>(random() % static_cast<unsigned>(operators));
-    const auto instances = 1 + static_cast<std::int32_t>(random() % static_cast<unsigned>(most));
+    const auto count = 1 + static_cast<std::int32_t>(random() % static_cast<unsigned>(most));
+    const auto instances = random() % 3 == 0 ? first_instances(count) : random_instances(random, most);
     const std::int64_t buckets = op == 0 ? behaviour.buckets : links[op - 1].buckets;
     const std::int64_t number = runtime.reconfigure(instances, random_owner(random, instances, buckets), op);
     if (number < 0) return;

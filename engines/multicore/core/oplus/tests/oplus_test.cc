@@ -145,7 +145,7 @@ void a_failure_releases_a_thread_that_waits_for_a_switch() {
   OperatorRunCase run(streams, options_of(2, 1, "order"));
   const std::string message = run.failure([](lab::OplusRun& runtime) {
     lab::test::wait_for(runtime, 1);
-    const std::int64_t number = runtime.reconfigure(1, {0, 0});
+    const std::int64_t number = runtime.reconfigure({1}, {1, 1});
     if (number > 0) CHECK(!runtime.await(number));
   });
   CHECK(contains(message, "raised an exception"));
@@ -299,12 +299,13 @@ void options_out_of_range_are_refused() {
     CHECK_THROWS(OperatorRunCase(streams, options), std::invalid_argument);
   }
   OperatorRunCase run(streams, options_of(1, 1, "order"));
-  CHECK_THROWS(run.runtime().reconfigure(0, {0}), std::invalid_argument);
-  CHECK_THROWS(run.runtime().reconfigure(2, {0}), std::invalid_argument);
-  CHECK_THROWS(run.runtime().reconfigure(1, {1}), std::invalid_argument);
-  CHECK_THROWS(run.runtime().reconfigure(1, {0, 0}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure({}, {0}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure({0, 1}, {0}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure({-1}, {-1}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure({0}, {1}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure({0}, {0, 0}), std::invalid_argument);
   CHECK(run.run().empty());
-  CHECK_EQ(run.runtime().reconfigure(1, {0}), -1);
+  CHECK_EQ(run.runtime().reconfigure({0}, {0}), -1);
   CHECK_THROWS(run.run(), std::logic_error);
 }
 

@@ -80,24 +80,23 @@ class Rig {
     std::int64_t watermark = kLowest;
   };
 
-  Rig(const std::vector<Texts>& streams, std::int32_t most, std::vector<std::int32_t> first_owner, std::int32_t active,
+  Rig(const std::vector<Texts>& streams, std::int32_t most, std::vector<std::int32_t> owner, std::int32_t active,
       const char* log, bool scheduled = false)
-      : owner(std::move(first_owner)),
+      : now{first_instances(active), std::move(owner)},
         feeds(streams, &route_and_count, scheduled),
-        active_(active),
         readers_(static_cast<std::size_t>(most)) {
     spec_.window = behaviour.window;
     spec_.entry_bytes = entry_bytes_of(behaviour.window, 1);
     spec_.buckets = static_cast<std::int32_t>(behaviour.buckets);
     shapes_.assign(streams.size(), kTextShapes);
     queues_ = std::make_unique<Queues>(spec_, log, LogOptions{}, feeds.streams, shapes_, feeds.feeds);
-    queues_->start(most, active);
+    queues_->start(most, now);
     for (std::int32_t i = 0; i < most; ++i) {
       standing_.emplace_back(i, spec_, queues_->streams(i), outputs_, recorder_, stop_);
     }
   }
 
-  bool feed() { return queues_->feed(recorder_, owner.data(), active_); }
+  bool feed() { return queues_->feed(recorder_, now); }
 
   // Reads all available runs of an instance, or a limited number. Returns whether it read any.
   bool read(std::int32_t i, std::size_t most = ~std::size_t{0}) {
@@ -120,23 +119,18 @@ class Rig {
   void settle(std::uint64_t stuck = 0) {
     for (bool moved = true; moved;) {
       moved = feed();
-      for (std::int32_t i = 0; i < active_; ++i) {
+      for (const std::int32_t i : now.instances) {
         if ((stuck >> i & 1) == 0) moved |= read(i);
       }
     }
   }
 
-  std::int64_t change(std::vector<std::int32_t> next, std::int32_t after) {
-    Change plan;
-    plan.before = active_;
-    plan.after = after;
-    plan.old_owner = &owner;
-    plan.new_owner = &next;
+  std::int64_t change(std::vector<std::int32_t> instances, std::vector<std::int32_t> owner) {
+    Assignment next{std::move(instances), std::move(owner)};
     std::vector<OperatorInstance*> all;
     for (Standing& one : standing_) all.push_back(&one);
-    const std::int64_t moved = queues_->change(plan, all);
-    owner = std::move(next);
-    active_ = after;
+    const std::int64_t moved = queues_->change(Change(now, next, now.instances.front()), all);
+    now = std::move(next);
     return moved;
   }
 
@@ -144,9 +138,8 @@ class Rig {
   Reader& of(std::int32_t i) { return readers_[static_cast<std::size_t>(i)]; }
   Standing& standing(std::int32_t i) { return standing_[static_cast<std::size_t>(i)]; }
   bool ended(std::int32_t i) { return queues_->log(i).ended(0); }
-  std::int32_t instances() const { return active_; }
 
-  std::vector<std::int32_t> owner;
+  Assignment now;
   TextFeeds feeds;
 
  private:
@@ -170,7 +163,6 @@ class Rig {
   }
 
   OperatorSpec spec_;
-  std::int32_t active_;
   std::vector<Reader> readers_;
   std::vector<std::vector<ColumnShape>> shapes_;
   Recorder recorder_{false};
@@ -229,7 +221,7 @@ inline void check_rows(Rig& rig, const std::vector<Texts>& streams, const std::v
   for (std::int32_t i = 0; i < count; ++i) CHECK(rig.of(i).rows == expected(streams, eras, i));
 }
 inline void check_rows(Rig& rig, const std::vector<Texts>& streams, std::int32_t count) {
-  check_rows(rig, streams, {{kEndOfTime, rig.owner}}, count);
+  check_rows(rig, streams, {{kEndOfTime, rig.now.owner}}, count);
 }
 
 }  // namespace lab::test

@@ -45,7 +45,7 @@ void a_kernel_that_fails_while_routing_or_mapping_ends_the_run(std::int32_t map_
   SharedNothingRun run(streams, options_with(8, map_instances));
   const std::string message = run.failure([&](OplusRun& runtime) {
     if (map_instances != 0) return;
-    const std::int64_t number = runtime.reconfigure(1, {0, 0, 0});
+    const std::int64_t number = runtime.reconfigure({5}, {5, 5, 5});
     if (number > 0) static_cast<void>(runtime.await(number));  // released by the failure at the latest
   });
   CHECK(lab::test::contains(message, "keys raised an exception"));
@@ -66,7 +66,7 @@ void the_number_of_instances_behind_a_map_stage_is_fixed() {
   behaviour = {.window = {50, 100, false}, .buckets = 4};
   const auto streams = dense_tuples(100, 3);
   SharedNothingRun run(streams, options_with(4, 2));
-  CHECK_THROWS(run.runtime().reconfigure(1, {0, 0, 0, 0}), std::invalid_argument);
+  CHECK_THROWS(run.runtime().reconfigure({0}, {0, 0, 0, 0}), std::invalid_argument);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::vector<std::int64_t> entry_of(std::int64_t b, std::int64_t key) {
 // Three keys in every bucket, in two windows.
 void fill(Rig& rig, std::int64_t buckets) {
   for (std::int64_t b = 0; b < buckets; ++b) {
-    const std::int32_t owner = rig.owner[static_cast<std::size_t>(b)];
+    const std::int32_t owner = rig.now.owner[static_cast<std::size_t>(b)];
     for (std::int64_t key = 0; key < 3; ++key) {
       std::byte* entry = rig.queues().state(owner)->table(b).find(100 * b + key, kEntry).entry;
       const std::vector<std::int64_t> words = entry_of(b, key);
@@ -38,14 +38,14 @@ void check_filled(Rig& rig, std::int64_t buckets, std::int32_t most, const std::
   for (std::int64_t b = 0; b < buckets; ++b) {
     const auto at = static_cast<std::size_t>(b);
     for (std::int32_t i = 0; i < most; ++i) {
-      CHECK_EQ(rig.queues().state(i)->table(b).count(), rig.owner[at] == i ? std::size_t{3} : std::size_t{0});
+      CHECK_EQ(rig.queues().state(i)->table(b).count(), rig.now.owner[at] == i ? std::size_t{3} : std::size_t{0});
     }
     for (std::int64_t key = 0; key < 3; ++key) {
-      const auto found = rig.queues().state(rig.owner[at])->table(b).find(100 * b + key, kEntry);
+      const auto found = rig.queues().state(rig.now.owner[at])->table(b).find(100 * b + key, kEntry);
       CHECK(!found.created);
       std::vector<std::int64_t> words = entry_of(b, key);
       // Stamps count the tuples of one instance; those of another are meaningless.
-      if (before[at] != rig.owner[at]) words[0] = lab::WindowTable::kNoStamp;
+      if (before[at] != rig.now.owner[at]) words[0] = lab::WindowTable::kNoStamp;
       CHECK(std::memcmp(found.entry, words.data(), kEntry) == 0);
     }
   }
@@ -67,7 +67,7 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
     CHECK(rig.queues().switch_time(&until));
     CHECK_EQ(until, 25);
     rig.settle();
-    const std::vector<Era> before{{25, rig.owner}, {lab::kEndOfTime, {9, 9, 9}}};
+    const std::vector<Era> before{{25, rig.now.owner}, {lab::kEndOfTime, {9, 9, 9}}};
     lab::test::check_rows(rig, streams, before, 2);
     for (const std::int32_t i : {0, 1}) {
       CHECK_EQ(rig.of(i).rows.size(), std::size_t{9});  // rows at the time of the switch are before it
@@ -81,14 +81,14 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
 
     rig.standing(0).stand_at(25);
     rig.standing(1).stand_at(26);  // promises have brought it further
-    const std::vector<std::int32_t> old = rig.owner;
-    CHECK_EQ(rig.change({2, 1, 2}, 3), static_cast<std::int64_t>(2 * 3 * kEntry));
+    const std::vector<std::int32_t> old = rig.now.owner;
+    CHECK_EQ(rig.change({0, 1, 2}, {2, 1, 2}), static_cast<std::int64_t>(2 * 3 * kEntry));
     for (const std::int32_t i : {0, 1, 2}) CHECK_EQ(rig.standing(i).settled, 26);
     CHECK_EQ(rig.standing(3).settled, kLowest);
     check_filled(rig, 3, 4, old);
 
     rig.settle();
-    const std::vector<Era> after{{25, old}, {lab::kEndOfTime, rig.owner}};
+    const std::vector<Era> after{{25, old}, {lab::kEndOfTime, rig.now.owner}};
     for (std::int32_t i = 0; i < 4; ++i) {
       CHECK(rig.of(i).rows == lab::test::expected(streams, after, i));
       rig.read(i);
@@ -96,6 +96,43 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
     }
     CHECK(rig.of(2).switches.empty());
     CHECK(!rig.queues().call(2));  // all sources have ended
+  }
+}
+
+// No instance remains, and others than the first ones follow: all state moves, and rows go to the new ones only.
+void a_switch_may_replace_all_instances() {
+  std::vector<std::int32_t> all_words;
+  for (const std::int64_t b : {0, 1, 2}) all_words.push_back(word_in(b));
+  std::vector<Texts> streams(2);
+  for (std::int64_t i = 0; i < 30; ++i) streams[0].add(10 * i, all_words, i);
+  for (std::int64_t i = 0; i < 30; ++i) streams[1].add(10 * i + 3, all_words, i);
+  for (const char* log : kLogs) {
+    Rig rig(streams, 5, {0, 1, 0}, 2, log);
+    fill(rig, 3);
+    std::vector<Era> eras;
+    std::int64_t number = 0;
+    const auto change = [&](std::vector<std::int32_t> instances, std::vector<std::int32_t> owner) {
+      for (int i = 0; i < 3; ++i) CHECK(rig.feed());
+      CHECK(rig.queues().call(++number));
+      rig.settle();
+      std::int64_t until = 0;
+      CHECK(rig.queues().switch_time(&until));
+      eras.push_back({until, rig.now.owner});
+      for (const std::int32_t i : rig.now.instances) CHECK_EQ(rig.of(i).switches.back(), number);
+      const auto moved = rig.change(std::move(instances), std::move(owner));
+      CHECK_EQ(moved, static_cast<std::int64_t>(3 * 3 * kEntry));
+    };
+    change({2}, {2, 2, 2});
+    change({1, 3}, {3, 1, 3});
+    change({0, 2, 4}, {4, 0, 2});
+    change({3, 4}, {3, 3, 4});
+    rig.settle();
+    eras.push_back({lab::kEndOfTime, rig.now.owner});
+    lab::test::check_rows(rig, streams, eras, 5);
+    for (std::int32_t i = 0; i < 5; ++i) {
+      rig.read(i);
+      CHECK(rig.ended(i));
+    }
   }
 }
 
@@ -123,7 +160,7 @@ void an_instance_that_joins_gets_earlier_promises() {
     advance(50);
     CHECK(rig.of(0).switches == std::vector<std::int64_t>{1});
     CHECK_EQ(rig.of(0).rows.size(), std::size_t{2});
-    rig.change({0, 1}, 2);
+    rig.change({0, 1}, {0, 1});
     rig.settle();
     for (const std::int32_t i : {0, 1}) CHECK_EQ(rig.of(i).rows.back().ts, 30);  // the second source promises 36
     CHECK_EQ(rig.of(1).rows.size(), std::size_t{1});
@@ -139,14 +176,14 @@ void every_tuple_goes_to_the_owners_of_its_time(unsigned seed) {
   behaviour.buckets = 1 + static_cast<std::int64_t>(seed % 9);
   const auto streams = lab::test::random_texts(random, 1 + static_cast<int>(seed % 4), 200);
   const std::int32_t most = 5;
-  Rig rig(streams, most, lab::test::random_owner(random, 2), 2, kLogs[seed % 2]);
+  Rig rig(streams, most, lab::test::random_owner(random, {0, 1}), 2, kLogs[seed % 2]);
   std::vector<Era> eras;
   std::int64_t number = 0;
   bool switching = false;
   for (bool moved = true; moved || switching;) {
     moved = false;
     for (auto turns = random() % 12; turns > 0; --turns) moved |= rig.feed();
-    for (std::int32_t i = 0; i < rig.instances(); ++i) {
+    for (const std::int32_t i : rig.now.instances) {
       if (random() % 2 == 0) moved |= rig.read(i, 1 + random() % 20);
     }
     if (!switching && random() % 3 == 0) {
@@ -158,16 +195,16 @@ void every_tuple_goes_to_the_owners_of_its_time(unsigned seed) {
       rig.settle();
       std::int64_t until = 0;
       rig.queues().switch_time(&until);
-      for (std::int32_t i = 0; i < rig.instances(); ++i) CHECK_EQ(rig.of(i).switches.back(), number);
-      const auto after = 1 + static_cast<std::int32_t>(random() % most);
-      if (eras.empty() || until > eras.back().until) eras.push_back({until, rig.owner});
-      rig.change(lab::test::random_owner(random, after), after);
+      for (const std::int32_t i : rig.now.instances) CHECK_EQ(rig.of(i).switches.back(), number);
+      const auto after = lab::test::random_instances(random, most);
+      if (eras.empty() || until > eras.back().until) eras.push_back({until, rig.now.owner});
+      rig.change(after, lab::test::random_owner(random, after));
       switching = false;
       moved = true;
     }
   }
   rig.settle();
-  eras.push_back({lab::kEndOfTime, rig.owner});
+  eras.push_back({lab::kEndOfTime, rig.now.owner});
   for (std::int32_t i = 0; i < most; ++i) {
     CHECK(rig.of(i).rows == lab::test::expected(streams, eras, i));
     rig.read(i);
@@ -183,6 +220,7 @@ int main() {
   an_instance_that_joins_gets_earlier_promises();
   behaviour.buckets = 3;
   a_switch_halts_the_sources_at_the_latest_tuple_handed_over();
+  a_switch_may_replace_all_instances();
   for (unsigned seed = 0; seed < 60; ++seed) every_tuple_goes_to_the_owners_of_its_time(seed);
   return 0;
 }

@@ -17,7 +17,7 @@ void each_responsible_instance_gets_one_copy_in_order() {
     const auto streams = lab::test::random_texts(random, 1 + static_cast<int>(seed % 4), 150);
     const std::int32_t instances = seed == 19 ? 150 : 1 + static_cast<std::int32_t>(seed % 5);
     for (const char* log : kLogs) {
-      Rig rig(streams, instances + 1, lab::test::random_owner(random, instances), instances, log);
+      Rig rig(streams, instances + 1, lab::test::random_owner(random, lab::first_instances(instances)), instances, log);
       rig.settle();
       lab::test::check_rows(rig, streams, instances);
       for (std::int32_t i = 0; i < instances; ++i) CHECK(rig.ended(i));
@@ -62,7 +62,7 @@ void a_row_that_a_full_queue_refused_is_not_evaluated_again() {
     for (int i = 0; i < 100; ++i) CHECK(!rig.feed());
     CHECK_EQ(lab::test::rows_evaluated, 0);
     // The mapping has changed, and with it the owner of the refused row.
-    rig.change({1, 0}, 2);
+    rig.change({0, 1}, {1, 0});
     rig.settle(0b01);
     CHECK_EQ(lab::test::rows_evaluated, 100);
     CHECK_EQ(std::ssize(rig.of(1).rows), 100);

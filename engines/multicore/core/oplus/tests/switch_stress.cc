@@ -29,7 +29,8 @@ std::int64_t run_round(unsigned seed, const char* log) {
   std::int64_t applied = 0;
   const auto answer = run.run([&](lab::OplusRun& runtime) {
     for (unsigned i = 0;; ++i) {
-      const auto instances = i % 2 == 0 ? kMost : 1 + static_cast<std::int32_t>(random() % (kMost - 1));
+      const auto instances = i % 3 == 0 ? lab::first_instances(kMost)
+                                        : lab::test::random_instances(random, kMost - static_cast<std::int32_t>(i % 2));
       const std::int64_t number = runtime.reconfigure(instances, lab::test::spread(kBuckets, instances));
       if (number < 0 || !runtime.await(number)) return;
       ++applied;
