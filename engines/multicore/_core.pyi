@@ -269,7 +269,7 @@ class JoinsRun(Run):
     def __init__(self, settings: RunSettings, *, kind: str, window: int, band: int, form: str, tuple_buffer: str) -> None: ...
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[object], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
-        """First x, y of the left input, then a, b, c, d of the right one."""
+        """Add the left input (x, y) first, then the right input (a, b, c, d)."""
 
 class DataflowRun(Run):
     def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, aligned: bool, link_rows: int) -> None:

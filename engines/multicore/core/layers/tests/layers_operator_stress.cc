@@ -21,7 +21,7 @@ std::unique_ptr<lab::LayersRun> graph_of(const lab::LayersOptions& options, cons
   op.spec = lab::test::operator_spec(join);
   op.owner = lab::test::spread(behaviour.buckets, options.workers);
   op.itemsizes = {8, 8, 8};
-  op.end = end;
+  op.final_watermark = end;
   runtime->set_operator(std::move(op));
   for (const Tuples& one : streams) {
     runtime->add_stream(lab::test::view_of(one, join), one.input, join ? nullptr : lab::test::process_of(one.input),
