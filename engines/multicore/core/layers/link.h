@@ -41,9 +41,9 @@ class LayerLink {
   };
   static constexpr std::int64_t kNoPromise = std::numeric_limits<std::int64_t>::min();
 
-  // `log`: null unless `kind` is kLogged; the link becomes its next source. `rows`: size of the ring, a power of two,
-  // at least 2. `spill`: limit of spilled rows. `acknowledged_rows`: LogOptions::acknowledged_rows, or 0 without groups.
-  // Throws std::invalid_argument.
+  // `log`: null unless `kind` is kLogged; the link becomes its next source. `rows`: size of the ring, a power of
+  // two, at least 2. `spill`: limit of spilled rows. `acknowledged_rows`: LogOptions::acknowledged_rows, or 0 without
+  // groups. Throws std::invalid_argument.
   LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log, Parker& producer,
             Parker& consumer, Spill spill = Spill(), std::int64_t acknowledged_rows = 0);
   LayerLink(const LayerLink&) = delete;
@@ -65,13 +65,13 @@ class LayerLink {
   // Appends rows from + list[i].
   void append(const void* const* columns, std::int64_t from, const std::int32_t* list, std::int64_t rows) noexcept;
 
-  // Publishes appended rows to a consumer that is awake. Like `wake`, it throws std::bad_alloc when memory for a node of
-  // a ScaleGate is missing.
+  // Publishes appended rows to a consumer that is awake. Like `wake`, it throws std::bad_alloc when memory for a node
+  // of a ScaleGate is missing.
   void publish();
 
   // Promises that later rows have ts >= `promised`, as far as spilled rows permit, and wakes a sleeping consumer that
-  // has work. kEndOfTime promises that no rows follow, and closes the link. With `help`, also merges for a consumer that
-  // is awake but lags behind. Promises never decrease.
+  // has work. kEndOfTime promises that no rows follow, and closes the link. With `help`, also merges for a consumer
+  // that is awake but lags behind. Promises never decrease.
   void wake(std::int64_t promised, bool help);
   bool closed() const noexcept { return closed_; }
 

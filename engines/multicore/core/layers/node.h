@@ -1,8 +1,8 @@
 // LayerNode: one thread of a query graph: an injector, an instance of an operator, a merge-sorting operator or a sink.
 //
 // Rows between threads have the fields of their operator. With measurement, columns of *stamps* follow, which each
-// output inherits from its source record. With a load, these are the due time and the time at which an injector delivered
-// the record. Without a load, there is only the delivery time, accurate to 64 rows. For operators O+, see
+// output inherits from its source record. With a load, these are the due time and the time at which an injector
+// delivered the record. Without a load, there is only the delivery time, accurate to 64 rows. For operators O+, see
 // layers/operator.h.
 #pragma once
 #include <cstdint>

@@ -22,17 +22,17 @@ LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t 
       streams_(streams),
       last_time_(last_time),
       spill_(spill_rows),
-      outputs_(of.itemsizes, of.spec.max_outputs),
-      columns_(of.itemsizes.size() + stamps),
+      outputs_(op.itemsizes, op.spec.max_outputs),
+      columns_(op.itemsizes.size() + stamps),
       due_(static_cast<std::size_t>(unit)),
       taken_(static_cast<std::size_t>(unit)) {
-  if (of.spec.is_join()) {
-    instance_ = std::make_unique<JoinInstance>(index, of.spec, streams, outputs_, recorder(), stop);
+  if (op.spec.is_join()) {
+    instance_ = std::make_unique<JoinInstance>(index, op.spec, streams, outputs_, recorder(), stop);
   } else {
-    state_ = std::make_unique<WindowState>(of.spec);
-    instance_ = std::make_unique<KeyedInstance>(index, of.spec, streams, outputs_, recorder(), stop, *state_, false);
+    state_ = std::make_unique<WindowState>(op.spec);
+    instance_ = std::make_unique<KeyedInstance>(index, op.spec, streams, outputs_, recorder(), stop, *state_, false);
   }
-  instance_->adopt(of.owner.data());
+  instance_->adopt(op.owner.data());
   outputs_.limit_waiting(spill_);
   if (stamps == 2) instance_->forward_causes(causes_);
 }

@@ -9,8 +9,8 @@
 //   3. the injector for room at the first instance,
 //   4. and the first instance for room in its link to the sink.
 // A promise of the window's end breaks step 1. A row that an instance has taken at t was ready, so every injector
-// promises t or more on all its links before it sleeps. Hence every instance that waits for rows promises the end of t's
-// window or more, and no sink with earlier rows waits for it. The argument of layers/out.h then holds.
+// promises t or more on all its links before it sleeps. Hence every instance that waits for rows promises the end of
+// t's window or more, and no sink with earlier rows waits for it. The argument of layers/out.h then holds.
 //
 // Rows arrive by number, since tuples may have lists, and kernels read them in place. Each of several instances of a
 // keyed operator gets the rows that have one of its keys. Each instance of a join gets all rows, and compares the pairs

@@ -4,8 +4,9 @@
 //
 // Promises. A thread that waits for room for a row of time t has promised t. A thread that waits for rows has passed on
 // the promise of its input. Both hold on all links except those with spilled rows. All spilled rows of a link have one
-// time, that of all rows in its full ring. A sleeping thread moves its spills as soon as there is room, also while it waits for room in
-// another link. So a link that its consumer has emptied has no spill, and carries its producer's promise.
+// time, that of all rows in its full ring. A sleeping thread moves its spills as soon as there is room, also while it
+// waits for room in another link. So a link that its consumer has emptied has no spill, and carries its producer's
+// promise.
 //
 // A consumer that sleeps for rows has released all ready rows. If rows are left, the first, of time s, lacks the
 // promise of a producer. That producer's link is empty, so its promise is at most s. The producer waits either for room
@@ -39,8 +40,8 @@ namespace lab {
 
 class LayerOut {
  public:
-  // `unit`: maximum number of rows of one delivery. `eager`: whether to announce each delivery at once, because the next
-  // may not come soon.
+  // `unit`: maximum number of rows of one delivery. `eager`: whether to announce each delivery at once, because the
+  // next may not come soon.
   LayerOut(Parker& parker, const InstanceThreads& threads, Counters& counts,
            std::vector<std::unique_ptr<LayerLink>> links, std::int64_t unit, bool eager);
 

@@ -87,7 +87,7 @@ void a_ring_is_used_again_and_shows_nothing_before_it_is_published() {
 }
 
 // For lists of groups.
-struct GroupOperate : lab::Operate {
+struct GroupOperate : lab::UnitProcessor {
   void operate(Unit&, OrderedWorker&) override {}
   void hand_over(OrderedWorker&) override {}
   bool stopped() const noexcept override { return false; }
@@ -197,7 +197,7 @@ void bundles_split_and_the_keys_of_each_stay_in_order() {
     for (const unsigned every : {1U, 20U, 200U}) {  // units between attempts to split
       const auto list = lab::make_group_list("homed", kUnits, kKeys, threads, 0);
       CHECK_EQ(list->bundles(), 1);
-      CHECK_EQ(list->heaviest(), 0.0);
+      CHECK_EQ(list->heaviest_share(), 0.0);
       Keys keys;
       std::vector<Unit> units(static_cast<std::size_t>(kUnits));
       std::atomic<bool> over{false};
