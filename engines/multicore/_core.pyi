@@ -275,11 +275,11 @@ class DataflowRun(Run):
     def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, aligned: bool, link_rows: int) -> None:
         """Markers are at first, first + period, ..."""
 
-    def add_vertex(self, *, name: str, kind: str, route: str, inputs: Sequence[int], degree: int, items: int, marks: int, start: int, start_bytes: int, entry_bytes: int, max_outputs: int, keeps_key: bool, gives: bool, keyed: bool, itemsizes: Sequence[int], fields: Sequence[str], order: Sequence[int], falling: Sequence[bool], kept: tuple[bytes, bytes] | None = None) -> None: ...
+    def add_vertex(self, *, name: str, kind: str, route: str, inputs: Sequence[int], degree: int, items: int, markers: int, start: int, start_bytes: int, entry_bytes: int, max_outputs: int, keeps_key: bool, is_answer: bool, keyed: bool, itemsizes: Sequence[int], fields: Sequence[str], order: Sequence[int], descending: Sequence[bool], initial_state: tuple[bytes, bytes] | None = None) -> None: ...
 
-    def kept(self, vertex: int) -> tuple[bytes, bytes]:
+    def state(self, vertex: int) -> tuple[bytes, bytes]:
         """
-        After the run: the initial state of new keys, and the entries of its keys, to resume from.
+        After the run, return the initial state of new keys and the entries of keys, to resume from.
         """
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], vertex: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...

@@ -55,7 +55,7 @@ FlowSpec spec_of(bool floats) {
   }
   for (std::size_t c = 0; c < spec.itemsizes.size(); ++c) spec.order.push_back(static_cast<std::int32_t>(c));
   std::swap(spec.order[0], spec.order[1]);
-  spec.falling.assign(spec.itemsizes.size(), 0);
+  spec.descending.assign(spec.itemsizes.size(), 0);
   return spec;
 }
 
@@ -79,8 +79,8 @@ void check_sorted(Rows rows, bool floats, bool packs) {
     if (block == 3 && rows.size() > 0) rows.small.back() = 1000;
     const auto columns = rows.columns(floats);
     const auto half = static_cast<std::int64_t>(rows.size() / 2);
-    sorter.keep({columns.data(), 0, half, nullptr}, block);
-    sorter.keep({columns.data(), half, static_cast<std::int64_t>(rows.size()) - half, nullptr}, block);
+    sorter.store({columns.data(), 0, half, nullptr}, block);
+    sorter.store({columns.data(), half, static_cast<std::int64_t>(rows.size()) - half, nullptr}, block);
     std::vector<Value> wanted, got;
     for (std::size_t i = 0; i < rows.size(); ++i) wanted.push_back(value_at(rows, i));
     std::sort(wanted.begin(), wanted.end());
@@ -89,7 +89,7 @@ void check_sorted(Rows rows, bool floats, bool packs) {
     for (std::int64_t at = 0; at < sorter.rows(); at += 100) {  // in pieces
       const std::int64_t count = std::min<std::int64_t>(100, sorter.rows() - at);
       Rows piece(static_cast<std::size_t>(count));
-      sorter.give(at, count, piece.places(floats).data());
+      sorter.copy_sorted(at, count, piece.places(floats).data());
       for (std::size_t i = 0; i < piece.size(); ++i) got.push_back(value_at(piece, i));
     }
     CHECK(got == wanted);
@@ -137,17 +137,17 @@ void rows_come_in_any_order_of_the_fields() {
         Rows rows = drawn(random, count, 100, false);
         FlowSpec spec = spec_of(true);
         const std::size_t first = small ? 2 : 0;
-        spec.falling[first] = falls;
+        spec.descending[first] = falls;
         if (small) spec.order = {1, 2, 0, 3, 4, 5};
         const auto value = [&](const Rows& of, std::size_t i) {
           const std::int64_t at = small ? of.small[i] : of.ts[i];
           return std::pair{std::tuple{of.key[i], falls ? -at : at}, value_at(of, i)};
         };
         BlockSorter sorter(spec);
-        sorter.keep({rows.columns(true).data(), 0, static_cast<std::int64_t>(count), nullptr}, 0);
+        sorter.store({rows.columns(true).data(), 0, static_cast<std::int64_t>(count), nullptr}, 0);
         sorter.sort(0);
         Rows sorted(count);
-        sorter.give(0, static_cast<std::int64_t>(count), sorted.places(true).data());
+        sorter.copy_sorted(0, static_cast<std::int64_t>(count), sorted.places(true).data());
         std::vector<decltype(value(rows, 0))> wanted, got;
         for (std::size_t i = 0; i < count; ++i) {
           wanted.push_back(value(rows, i));

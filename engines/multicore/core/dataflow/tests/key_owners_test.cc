@@ -15,9 +15,9 @@ std::vector<int> keys_by_instance(std::int32_t degree, std::int64_t first, std::
   KeyOwners owners(degree);
   std::vector<int> count(static_cast<std::size_t>(degree), 0);
   for (int i = 0; i < keys; ++i) {
-    const std::int32_t owner = owners.of(first + i * step);
+    const std::int32_t owner = owners.owner_of(first + i * step);
     CHECK(owner >= 0 && owner < degree);
-    CHECK_EQ(owners.of(first + i * step), owner);
+    CHECK_EQ(owners.owner_of(first + i * step), owner);
     ++count[static_cast<std::size_t>(owner)];
   }
   return count;
@@ -34,8 +34,8 @@ void other_keys_go_by_hash() {
   for (const std::int64_t first : {-10'000L, KeyOwners::kAssignedInTurn + 0L, std::int64_t{1} << 60}) {
     KeyOwners owners(4);
     KeyOwners others(4);
-    others.of(3);
-    for (std::int64_t key = first; key < first + 10'000; ++key) CHECK_EQ(owners.of(key), others.of(key));
+    others.owner_of(3);
+    for (std::int64_t key = first; key < first + 10'000; ++key) CHECK_EQ(owners.owner_of(key), others.owner_of(key));
     for (const int count : keys_by_instance(4, first, 1, 10'000)) CHECK(count > 2'300 && count < 2'700);
   }
 }
@@ -48,7 +48,7 @@ void threads_that_meet_keys_at_once_agree() {
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&owners, &mine = found[t]] {
-        for (std::int64_t key = 0; key < 2'000; ++key) mine.push_back(owners.of(key));
+        for (std::int64_t key = 0; key < 2'000; ++key) mine.push_back(owners.owner_of(key));
       });
     }
     for (std::thread& thread : threads) thread.join();

@@ -57,7 +57,7 @@ class Linked final : public lab::model::Program {
     for (std::size_t at = 0; at < steps_.size(); ++at) {
       const Step& step = steps_[at];
       lab::model::await(producer_, kMostLooks, [this] { return !link_.full(); });
-      if (step.rows != 0) shown_[at].set(7);
+      if (step.rows != 0) written_[at].set(7);
       for (std::int64_t left = step.rows; left > 0;) {
         const std::int64_t rows = std::min(left, lab::FlowLinkProbe::rows_left_in_chunk(link_));
         link_.append({columns, 0, rows, nullptr}, step.block);
@@ -104,7 +104,7 @@ class Linked final : public lab::model::Program {
       const std::int64_t begin = end;
       end += steps_[at].rows;
       if (begin < taken_ + piece.rows && taken_ < end) {
-        lab::model::check(shown_[at].get() == 7, "rows are not there when they are taken");
+        lab::model::check(written_[at].get() == 7, "rows are not there when they are taken");
       }
     }
     taken_ += piece.rows;
@@ -128,7 +128,7 @@ class Linked final : public lab::model::Program {
   lab::Parker producer_;
   lab::Parker consumer_;
   lab::FlowLink link_{kColumns, lab::FlowLink::kLeastRows, false, producer_, consumer_};
-  lab::model::Plain<int> shown_[kMostSteps];    // of each step, written before its rows
+  lab::model::Plain<int> written_[kMostSteps];  // of each step, written before its rows
   lab::model::Plain<int> chunks_[kMostChunks];  // of each chunk's memory, written where it begins
   std::array<const std::byte*, kMostChunks> memories_{};
   const std::byte* written_ = nullptr;
