@@ -76,7 +76,7 @@ class MessageRun(Run):
     def add_template(self, parent: Sequence[int], first: Sequence[int], second: Sequence[int], state_type: Sequence[int], fork: Sequence[int], join: Sequence[int], pred1: Sequence[Sequence[int]], pred2: Sequence[Sequence[int]]) -> int: ...
 
     def initialise(self, first_tree: int, count: int, initial: bytes, *, each: bool = False) -> None:
-        """The same state for all, or `each` its own, one after the other."""
+        """Set the same initial state for all trees, or with `each` the states in `initial`, one after the other."""
 
     def sync(self) -> tuple[bytes, bytes]: ...
 
@@ -91,7 +91,7 @@ class MessageRun(Run):
     def route(self, stream: int, actors: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tags: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def sent_away(self) -> list[int]:
-        """By stream: events that went to another worker."""
+        """Return, for each stream, the number of events that went to another worker."""
 
 class DgsRun(Run):
     def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0, gather: bool = True, handover: str = 'direct', cuts: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None = None, adaptive: bool = False, checkpoints: bool = True) -> None: ...
@@ -103,7 +103,7 @@ class DgsRun(Run):
     def add_template(self, parent: Sequence[int], first: Sequence[int], second: Sequence[int], state_type: Sequence[int], fork: Sequence[int], join: Sequence[int], pred1: Sequence[Sequence[int]], pred2: Sequence[Sequence[int]]) -> int: ...
 
     def initialise(self, first_tree: int, count: int, initial: bytes, *, each: bool = False) -> None:
-        """The same state for all, or `each` its own, one after the other."""
+        """Set the same initial state for all trees, or with `each` the states in `initial`, one after the other."""
 
     def sync(self) -> tuple[bytes, bytes]: ...
 
@@ -122,52 +122,52 @@ class DgsRun(Run):
     def set_own_state(self, crossing: int, state: bytes) -> None: ...
 
     def own_state(self, crossing: int) -> bytes:
-        """Before or after the run."""
+        """Return the group state, before or after the run."""
 
     def wait_snapshot(self) -> bool:
-        """False: none will come any more."""
+        """Wait for a snapshot. Return False if none will come."""
 
     def snapshot_cut(self) -> int: ...
 
     def snapshot_states(self, nbytes: int) -> bytes:
-        """Of all trees' roots, so many bytes each."""
+        """Return the states of all trees' roots, `nbytes` bytes each."""
 
     def snapshot_own(self, crossing: int) -> bytes: ...
 
     def snapshot_rows(self) -> int:
-        """Outputs since the last snapshot."""
+        """Return the number of outputs since the last snapshot."""
 
     def snapshot_outputs(self, columns: Sequence[int]) -> None:
-        """Merge them, as `collect`."""
+        """Merge the outputs since the last snapshot, as `collect` does."""
 
     def free_snapshot(self) -> None: ...
 
     def close_snapshots(self, now: bool) -> None: ...
 
     def cuts_decided(self) -> int:
-        """That a mailbox has come to; any thread."""
+        """Return the number of cuts that mailboxes have reached. Any thread."""
 
     def request_change(self, from_cut: int) -> None:
         """
-        Have the run stop at a cut, at the earliest at this one; of the thread that takes snapshots.
+        Make the run stop at a cut from `from_cut` on. Only the snapshot thread calls it.
         """
 
     def snapshot_stops(self) -> bool: ...
 
     def take_plan_away(self) -> bool:
-        """At a snapshot that stops; False: the run has ended before its time."""
+        """Remove the plan at a snapshot that stops. Return False if the run has ended early."""
 
     def own_stream(self, stream: int, owner: int) -> None:
-        """Of a further plan."""
+        """Set the owner of a stream in a new plan."""
 
     def go_on(self) -> None:
-        """With a further plan."""
+        """Continue the run with the new plan."""
 
     def take_rest(self) -> None:
-        """After the run: the last outputs."""
+        """After the run, make the outputs since the last snapshot available."""
 
     def call_off(self) -> None:
-        """Have `run` end before its time; any thread."""
+        """End `run` early. Any thread."""
 
 FARTHEST: int = 2305843009213693952
 

@@ -119,16 +119,16 @@ void mailboxes_skip_cuts_while_a_snapshot_is_written() {
   lab::Checkpoints checkpoints({{{1, 0}, 0}, {{2, 0}, 1}, {{3, 0}, 2}});
   const lab::OutputBuffer out({8});
   const Cut* const cuts = with_parts(checkpoints, out, 2);
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(0);
-  CHECK(!checkpoints.taken(cuts[1]));  // the other mailbox has not reached the first cut
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(1);
-  CHECK(!checkpoints.taken(cuts[1]));
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(0);
+  CHECK(!checkpoints.is_taken(cuts[1]));  // the other mailbox has not reached the first cut
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(1);
+  CHECK(!checkpoints.is_taken(cuts[1]));
   CHECK(checkpoints.wait());
   CHECK_EQ(checkpoints.cut(), 0);
   checkpoints.free();
-  CHECK(checkpoints.taken(cuts[2]));
+  CHECK(checkpoints.is_taken(cuts[2]));
   checkpoints.close(true);
   CHECK(!checkpoints.wait());
 }
@@ -139,15 +139,15 @@ void many_cuts_are_skipped_at_once_while_a_snapshot_is_written() {
   lab::Checkpoints checkpoints(many_cuts(kCuts), true, false);
   const lab::OutputBuffer out({8});
   const Cut* const cuts = with_parts(checkpoints, out, 2);
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(0);
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(0);
   // The first mailbox continues alone.
   int visited = 0;
-  const Cut* at = checkpoints.behind(cuts[0]);
+  const Cut* at = checkpoints.next_cut_after(cuts[0]);
   CHECK(at == &cuts[1]);
   while (at < &cuts[900]) {
-    CHECK(!checkpoints.taken(*at));
-    const Cut* const next = checkpoints.behind(*at);
+    CHECK(!checkpoints.is_taken(*at));
+    const Cut* const next = checkpoints.next_cut_after(*at);
     CHECK(next > at);
     CHECK(next - at <= 33);
     CHECK(next - at <= 1 + (at - cuts) / 4);  // soon after the snapshot the next may be taken
@@ -156,18 +156,18 @@ void many_cuts_are_skipped_at_once_while_a_snapshot_is_written() {
   }
   CHECK(visited < 60);
   // The other mailbox learns of all skipped cuts at once.
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(1);
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(1);
   CHECK(checkpoints.wait());
-  CHECK(checkpoints.behind(cuts[0]) == at);
+  CHECK(checkpoints.next_cut_after(cuts[0]) == at);
   checkpoints.free();
-  CHECK(checkpoints.behind(cuts[0]) == at);
-  CHECK(checkpoints.taken(*at));
-  CHECK(checkpoints.behind(*at) == at + 1);
+  CHECK(checkpoints.next_cut_after(cuts[0]) == at);
+  CHECK(checkpoints.is_taken(*at));
+  CHECK(checkpoints.next_cut_after(*at) == at + 1);
   // A mailbox far behind goes to the taken cut.
-  CHECK(checkpoints.behind(cuts[7]) == at);
+  CHECK(checkpoints.next_cut_after(cuts[7]) == at);
   // At the end only existing cuts are decided.
-  for (; at != checkpoints.end(); at = checkpoints.behind(*at)) checkpoints.taken(*at);
+  for (; at != checkpoints.end(); at = checkpoints.next_cut_after(*at)) checkpoints.is_taken(*at);
   CHECK_EQ(checkpoints.decided(), kCuts);
 }
 
@@ -176,16 +176,16 @@ void no_cut_is_decided_ahead_if_the_plan_may_change() {
   lab::Checkpoints checkpoints(many_cuts(1'000));
   const lab::OutputBuffer out({8});
   const Cut* const cuts = with_parts(checkpoints, out, 1);
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(0);
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(0);
   CHECK(checkpoints.wait());
   for (int i = 1; i < 500; ++i) {
-    CHECK(!checkpoints.taken(cuts[i]));
-    CHECK(checkpoints.behind(cuts[i]) == &cuts[i + 1]);
+    CHECK(!checkpoints.is_taken(cuts[i]));
+    CHECK(checkpoints.next_cut_after(cuts[i]) == &cuts[i + 1]);
   }
   checkpoints.stop_from(0);
   checkpoints.free();
-  CHECK(checkpoints.taken(cuts[500]));
+  CHECK(checkpoints.is_taken(cuts[500]));
   CHECK(checkpoints.stops());
 }
 

@@ -46,7 +46,7 @@ void a_turn_with_a_full_ring_ends_when_the_run_is_called_off() {
     lane.source = &source;
     lane.reader = source.ring.add_reader();
     lane.owner_worker = -1;
-    lane.together = together;
+    lane.merges_blocks = together;
     lane.run = &call_off;
     mailbox.lanes.push_back(std::move(lane));
     while (source.pump()) {

@@ -19,7 +19,7 @@ class Gathering final : public lab::model::Program {
     if (thread == 0) {
       for (int i = 0; i < gatherings_; ++i) {
         places_.gather();
-        lab::model::await(parkers_[0], kMostLooks, [this] { return places_.free(1); });
+        lab::model::await(parkers_[0], kMostLooks, [this] { return places_.is_free(1); });
         work();
         lab::model::check(places_.scatter(), "a place that is free is not given back");
       }
