@@ -20,17 +20,17 @@ class RunSettings:
 
 class Run:
     """
-    A run of any family. It keeps the arrays that it is given for as long as it lives.
+    A run of any family. It keeps its arrays alive.
     """
 
     def start(self) -> None:
         """Create the threads, which wait for `run`."""
 
     def run(self, look: Callable | None = None) -> int:
-        """Return the duration in ns. Signals are handled meanwhile."""
+        """Run to the end and return the duration in ns. Signals are handled meanwhile."""
 
     def start_ns(self) -> int:
-        """Of the monotonic clock; 0 before the start."""
+        """Return the start time of the monotonic clock in ns, or 0 before the start."""
 
     def receive(self, stream: int, rows: int, heartbeats: int) -> None:
         """State how many rows and heartbeats of a stream have arrived."""
@@ -47,7 +47,7 @@ class Run:
     def counters(self) -> dict[str, int]: ...
 
     def latency(self) -> tuple[bytes, bytes]:
-        """Used buckets as two int64 arrays in bytes: highest value in ns, count."""
+        """Return the used buckets as two int64 arrays in bytes: highest values in ns, counts."""
 
     def warm_up(self) -> tuple[bytes, bytes]: ...
 
@@ -56,7 +56,7 @@ class Run:
     def lag(self) -> tuple[bytes, bytes]: ...
 
     def progress(self) -> list[list[int]]:
-        """Columns emitted, consumed, outputs, p50, p99, max, by step of STEP_NS."""
+        """Return the columns emitted, consumed, outputs, p50, p99, max (ns), with an entry for each step of STEP_NS."""
 
 CACHE_LINE: int = 128
 
@@ -229,10 +229,10 @@ class OrderedRun(Run):
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 
     def totals(self) -> list[tuple[int, int, int]]:
-        """(records read, records forwarded, worker time in ns) of each operator."""
+        """Return (records read, records forwarded, worker time in ns) of each operator."""
 
     def states(self, stage: int) -> list[bytes]:
-        """After the run: of each partition, or the only one, to resume from."""
+        """After the run: the state of each partition, or the only state, to resume from."""
 
     def restore(self, stage: int, states: Sequence[bytes]) -> None:
         """Before the start."""
@@ -305,8 +305,8 @@ def try_generator(events: int, batch: int, rate_eps: float) -> tuple[int, tuple[
 
 def core_to_core_ns(first: int, second: int, limit_ns: int) -> float:
     """
-    Nanoseconds that a cache line takes from one core to another; -1: not known within the limit.
+    Return the nanoseconds that a cache line takes from one core to another, or -1 if not measured within the limit.
     """
 
 def bucket_value(index: int) -> int:
-    """Highest latency in ns of a histogram bucket."""
+    """Return the highest latency in ns of a histogram bucket."""

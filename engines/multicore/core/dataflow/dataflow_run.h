@@ -71,8 +71,8 @@ class DataflowRun final : public Run {
   DataflowOptions options_;
   std::deque<FlowSpec> specs_;
   std::vector<std::int32_t> vertex_of_;  // by stream
-  std::map<std::set<std::int32_t>, std::vector<std::int64_t>>
-      known_times_;  // by set of streams: when each marker is known
+  // By set of streams: when each marker is known.
+  std::map<std::set<std::int32_t>, std::vector<std::int64_t>> known_times_;
   std::vector<Worker> workers_;
   std::shared_ptr<OutputPool> pool_;
 };

@@ -260,8 +260,8 @@ bool DgsRun::ended(std::int32_t index) {
   if (index != 0) return places_->serves(index) && is_done(workers_[static_cast<std::size_t>(index)]);
   if (!places_->gathered()) return is_done(workers_.front());
   bool all_done = true;
-  for (std::int32_t i = 0; i < options_.workers;
-       ++i) {  // no early exit, since any place may declare this phase the last
+  // No early exit, since any place may declare this phase the last.
+  for (std::int32_t i = 0; i < options_.workers; ++i) {
     all_done &= (i == 0 || places_->is_free(i)) && is_done(workers_[static_cast<std::size_t>(i)]);
   }
   if (all_done) threads().finish();

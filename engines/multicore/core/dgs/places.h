@@ -41,8 +41,8 @@ class Places {
 
   // Notes that the worker has ended, so that its place needs no more work. Any worker except the first.
   void leave(std::int32_t index) noexcept {
-    place_of(index).ended.store(true,
-                                std::memory_order_seq_cst);  // releases the place; pairs with the load in `is_free`
+    // seq_cst: releases the place; pairs with the load in `is_free`
+    place_of(index).ended.store(true, std::memory_order_seq_cst);
     parkers_.front().notify();
   }
 
@@ -87,9 +87,8 @@ class Places {
   };
 
   Place& place_of(std::int32_t index) noexcept { return places_[static_cast<std::size_t>(index)]; }
-  std::uint32_t epoch() const noexcept {
-    return epoch_.load(std::memory_order_relaxed);
-  }  // relaxed: own store of the first worker
+  // relaxed: own store of the first worker
+  std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_relaxed); }
   void next_epoch() noexcept {
     epoch_.store(epoch() + 1, std::memory_order_seq_cst);  // releases the places; pairs with the load in `serves`
     for (Parker& parker : parkers_) parker.notify();

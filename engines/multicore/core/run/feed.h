@@ -11,7 +11,7 @@ namespace lab {
 
 // A source and the position of its next block. The holder of the flag moves the blocks (`move_blocks`).
 struct alignas(kCacheLine) Feed {
-  static constexpr std::int64_t kMostRows = 4096;
+  static constexpr std::int64_t kMostRows = 4096;  // limit of `max_rows`
 
   Source* source = nullptr;
   std::size_t reader = 0;

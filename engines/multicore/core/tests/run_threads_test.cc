@@ -55,7 +55,7 @@ void the_first_threads_error_is_the_runs_and_the_others_are_told() {
     if (index != 0) throw std::runtime_error("no " + std::to_string(index));
     while (!failed.load()) std::this_thread::yield();  // hangs without a notification
   });
-  plan.called = "worker";
+  plan.thread_name = "worker";
   plan.fail = [&] { failed = true; };
   threads.start(std::move(plan));
   const std::string message = lab::test::failure_of([&] { threads.run([](std::int64_t) {}); });

@@ -191,7 +191,7 @@ void more_rows_than_may_be_spilled_are_an_error_that_names_the_link() {
   merged.spill(rows.columns.data(), 4, 3);
   CHECK_EQ(merged.spill().peak(), 3);
   const std::string message = lab::test::failure_of([&] { merged.spill(rows.columns.data(), 7, 1); });
-  CHECK(message.starts_with("stream 5: 4 records wait for room in the channel behind, and 3 may"));
+  CHECK(message.starts_with("stream 5: 4 records wait for room in the next channel; the limit is 3"));
 }
 
 // Its consumer may be the one that all others wait for: such a run came to a standstill.
