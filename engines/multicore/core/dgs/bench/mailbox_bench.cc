@@ -139,13 +139,14 @@ TreeTemplate shape(std::int32_t leaves) {
   return result;
 }
 
-// `leaves` 1: readings are the leaf's own; 2: the two leaves synchronize at each. `direct`: without rings, one leaf.
+// With one leaf, readings belong to it. With two, they synchronize at each reading. `direct` reads without rings, and
+// needs one leaf.
 std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves, bool direct = false) {
   std::vector<Events> events;
   for (std::int32_t s = 0; s < leaves; ++s) events.push_back(values(n, s, leaves));
   events.push_back(readings(n));
   std::vector<StreamView> streams;
-  for (const Events& e : events) streams.push_back(view(e, static_cast<std::int32_t>(streams.size())));
+  for (const Events& stream : events) streams.push_back(view(stream, static_cast<std::int32_t>(streams.size())));
   std::vector<std::unique_ptr<Source>> sources;
   for (const StreamView& stream : streams) sources.push_back(std::make_unique<Source>(stream, batch, 8));
 

@@ -169,7 +169,7 @@ void a_producer_waits_for_acknowledgements_and_no_longer_than_they_take() {
   CHECK_EQ(second.room(1), 0);
   first.wake(7, false);  // its rows at 7 come before the other's
   CHECK(times_of(in, 9) == (std::vector<std::int64_t>{1, 1}));
-  // TwoColumns rows are released, and the acknowledgement only comes after the fourth, at 7: a sender at 7 must not
+  // Two rows are released, and the acknowledgement only comes after the fourth, at 7: a sender at 7 must not
   // wait for it.
   CHECK_EQ(second.room(1), 0);
   CHECK(!second.may_wait(7));

@@ -28,7 +28,7 @@ class Adding final : public lab::model::Program, public lab::BoundedExit {
   // `adds`: by thread, the serial numbers of its units. `room`: units sent before a further thread makes more.
   Adding(std::vector<std::vector<int>> adds, std::int64_t slots, int room)
       : adds_(std::move(adds)), makes_room_(room < static_cast<int>(kMostUnits)), buffer_(slots, *this), room_(room) {
-    for (const std::vector<int>& one : adds_) count_ += static_cast<int>(one.size());
+    for (const std::vector<int>& serials : adds_) count_ += static_cast<int>(serials.size());
     for (int i = 0; i < count_; ++i) (new (&units[i]) lab::Unit)->serial = i;
   }
   ~Adding() override {

@@ -51,7 +51,7 @@ void Memory::begin(std::size_t thread) {
 
 bool Memory::touch(std::size_t thread, std::uint32_t plain, bool writes) {
   const View& view = knowledge[thread].view;
-  Plainly& data = plain_[plain];
+  PlainState& data = plain_[plain];
   const auto knows = [&](std::size_t t, std::uint16_t time) { return t == thread || view.clock[t] >= time; };
   const bool after_write = data.writer == kSetUp || knows(data.writer, data.written);
   bool after_reads = true;
@@ -94,7 +94,7 @@ void Memory::add_to(Hash& hash, std::size_t threads) const {
     std::sort(events.begin(), events.end());
     for (const auto& [event, key] : events) hash.add(event * 4096 + static_cast<std::uint64_t>(key));
   }
-  for (const Plainly& data : plain_) {
+  for (const PlainState& data : plain_) {
     hash.add(data.writer);
     hash.add(data.written);
     for (const std::uint16_t clock : data.read) hash.add(clock);

@@ -28,7 +28,7 @@ struct Location {
   std::vector<std::pair<std::size_t, int>> events;
 };
 
-struct Plainly {
+struct PlainState {
   std::size_t writer = kSetUp;
   std::uint16_t written = 0;
   std::array<std::uint16_t, kThreads> read{};
@@ -111,7 +111,7 @@ class Memory {
   const std::function<std::size_t(std::size_t)> choose_;
   std::size_t current_ = kSetUp;
   std::vector<Location> locations_;
-  std::vector<Plainly> plain_;
+  std::vector<PlainState> plain_;
   std::array<Events, Events::kMost> reach_{};  // by event: all events that must follow it
   View lock_;
   Events known_;  // events that strongly happened before the current operation, without its own acquisitions

@@ -27,7 +27,7 @@ class Adding final : public lab::model::Program, public lab::OrderedExit {
   // `adds`: by thread, the serial numbers of its units. `window`, `most_sends`: of the buffer.
   Adding(std::vector<std::vector<int>> adds, std::int64_t window, std::int64_t most_sends)
       : adds_(std::move(adds)), window_(static_cast<int>(window)), buffer_(window, *this, most_sends) {
-    for (const std::vector<int>& one : adds_) count_ += static_cast<int>(one.size());
+    for (const std::vector<int>& serials : adds_) count_ += static_cast<int>(serials.size());
     for (int i = 0; i < count_; ++i) (new (&units[i]) lab::Unit)->serial = i;
   }
   ~Adding() override {
