@@ -96,7 +96,7 @@ void streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end() {
   }
 }
 
-void a_table_grows_and_a_block_is_longer_than_what_is_made_at_once() {
+void a_table_grows_and_a_block_is_longer_than_one_piece() {
   set_chain(1, 2);
   vertices[2].max_outputs = 2 * lab::FlowInstance::kRows;  // more than instances make at once, all for one instance
   Rows rows;
@@ -354,7 +354,7 @@ void the_generator_keeps_to_due_times_and_outputs_are_timed() {
 int main() {
   markers_end_blocks_but_the_last();
   streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end();
-  a_table_grows_and_a_block_is_longer_than_what_is_made_at_once();
+  a_table_grows_and_a_block_is_longer_than_one_piece();
   a_function_that_gives_too_much_or_to_another_key_is_an_error();
   sort_orders_all_kinds_of_fields_and_ties_by_the_next();
   a_graph_out_of_range_is_refused_with_the_vertex();

@@ -44,10 +44,10 @@ class Litmus final : public Program {
 
 std::string outcomes(const std::vector<Body>& bodies) {
   std::set<std::string> all;
-  const Exploration found = lab::model::explore([&] { return std::make_unique<Litmus>(bodies, all); });
-  CHECK_EQ(found.failure, "");
+  const Exploration result = lab::model::explore([&] { return std::make_unique<Litmus>(bodies, all); });
+  CHECK_EQ(result.failure, "");
   std::string text;
-  for (const std::string& one : all) text += one + " ";
+  for (const std::string& outcome : all) text += outcome + " ";
   return text;
 }
 
