@@ -318,8 +318,8 @@ void a_marker_is_known_when_the_last_stream_is_past_it() {
 
 // --- ends before the end ---------------------------------------------------------------------------------------------
 
-void a_run_that_is_called_off_ends_also_within_a_long_turn() {
-  struct CalledOff {};
+void a_stopped_run_ends_also_within_a_long_turn() {
+  struct Interrupted {};
   set_chain(1, 2);
   vertices[2].spins = vertices[3].spins = 1000;
   std::vector<std::int64_t> times(2'000, 1);
@@ -328,7 +328,7 @@ void a_run_that_is_called_off_ends_also_within_a_long_turn() {
   auto options = lab::test::short_run<DataflowOptions>(2);
   options.markers = {1 << 20, 1 << 20, 1 << 20};
   const auto run = lab::test::flow_of(options, input, 4);
-  CHECK_THROWS(run->run([] { throw CalledOff(); }), CalledOff);
+  CHECK_THROWS(run->run([] { throw Interrupted(); }), Interrupted);
   CHECK(run->rows() < std::int64_t{2'000} << 20);
 }
 
@@ -360,7 +360,7 @@ int main() {
   a_graph_out_of_range_is_refused_with_the_vertex();
   a_run_out_of_range_is_refused();
   a_marker_is_known_when_the_last_stream_is_past_it();
-  a_run_that_is_called_off_ends_also_within_a_long_turn();
+  a_stopped_run_ends_also_within_a_long_turn();
   the_generator_keeps_to_due_times_and_outputs_are_timed();
   return 0;
 }

@@ -40,7 +40,7 @@ struct FlowVertex {
   bool marks = true;                                                  // whether it emits at markers
   std::int64_t spins = 0;                                             // time that an item takes
   std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // its kernel fails at this value
-  std::int64_t wrong_keys = 0;  // kKeyed: added to the keys of outputs at items; 2: at markers
+  std::int64_t wrong_keys = 0;  // kKeyed: 1 adds 1 to the keys of outputs at items, 2 to those at markers
 };
 constexpr std::size_t kMostVertices = 10;
 inline std::array<FlowVertex, kMostVertices> vertices;  // set before threads start
@@ -94,7 +94,7 @@ void marker(const FlowVertex& vertex, std::int64_t ts, std::int64_t key, FlowEnt
   if (vertex.marks) emit(Record{ts, key + vertex.wrong_keys / 2, -2, entry->state});
 }
 
-// Emits pairs as compiled functions do: the key first, and at most as many as there is room for.
+// Emits pairs as compiled functions do: the key first, and at most as many pairs as there is room for.
 class FlowOut {
  public:
   FlowOut(const FlowCall& call, Emit& out, std::int64_t max_outputs)
@@ -103,10 +103,10 @@ class FlowOut {
   bool room() const { return out_.capacity - out_.count >= max_outputs_; }
   void begin(std::int64_t source) {
     source_ = source;
-    made_ = 0;
+    emitted_ = 0;
   }
   void emit(const Record& record) {
-    if (++made_ > max_outputs_ || out_.count == out_.capacity) {
+    if (++emitted_ > max_outputs_ || out_.count == out_.capacity) {
       ++out_.refused;
       return;
     }
@@ -124,7 +124,7 @@ class FlowOut {
   const std::int64_t first_;
   const std::int64_t max_outputs_;
   std::int64_t source_ = 0;
-  std::int64_t made_ = 0;
+  std::int64_t emitted_ = 0;
 };
 
 template <std::size_t kVertex>
@@ -153,7 +153,7 @@ std::int64_t items_kernel(const FlowCall* call, std::int64_t begin, std::int64_t
       }
     }
     out.begin(i);
-    item(vertex, record, entry, [&](const Record& made) { out.emit(made); });
+    item(vertex, record, entry, [&](const Record& output) { out.emit(output); });
   }
   return end + 1;
 }
@@ -174,7 +174,7 @@ std::int64_t marks_kernel(const FlowCall* call, std::int64_t begin, std::int64_t
       key = WindowTable::key_of(head);
       entry = reinterpret_cast<FlowEntry*>(head + FlowTable::kHeadBytes);
     }
-    marker(vertex, call->marker, key, entry, [&](const Record& made) { out.emit(made); });
+    marker(vertex, call->marker, key, entry, [&](const Record& output) { out.emit(output); });
   }
   return end + 1;
 }
@@ -253,7 +253,7 @@ inline std::unique_ptr<DataflowRun> flow_of(DataflowOptions options, const FlowI
   return run;
 }
 
-// The answer vertex by vertex, block after block, with one instance each.
+// Returns the answer, computed vertex by vertex and block by block, with one instance each.
 inline std::vector<Record> flow_oracle(const FlowInput& input, const Markers& markers, std::size_t count) {
   std::array<std::map<std::int64_t, FlowEntry>, kMostVertices> tables;
   std::vector<Record> answer;
@@ -270,7 +270,7 @@ inline std::vector<Record> flow_oracle(const FlowInput& input, const Markers& ma
         const auto& rows = outputs[static_cast<std::size_t>(from)];
         in.insert(in.end(), rows.begin(), rows.end());
       }
-      const auto emit = [&](const Record& made) { out.push_back(made); };
+      const auto emit = [&](const Record& output) { out.push_back(output); };
       if (vertex.kind == Kind::kSource) {
         for (std::size_t s = 0; s < next_rows.size(); ++s) {
           const Rows& rows = input.streams[s];
@@ -289,9 +289,9 @@ inline std::vector<Record> flow_oracle(const FlowInput& input, const Markers& ma
         for (const Record& record : in) {
           FlowEntry* entry = nullptr;
           if (vertex.kind != Kind::kStateless) {
-            const auto [found, made] = table.try_emplace(record.key, FlowEntry{0, 0});
+            const auto [found, created] = table.try_emplace(record.key, FlowEntry{0, 0});
             entry = &found->second;
-            if (made && vertex.kind == Kind::kKeyed) entry->state = state_before(vertex, block);
+            if (created && vertex.kind == Kind::kKeyed) entry->state = state_before(vertex, block);
           }
           item(vertex, record, entry, emit);
         }

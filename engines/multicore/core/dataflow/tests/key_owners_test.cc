@@ -1,4 +1,4 @@
-// HASH: each instance has equally many small keys, all threads agree on the owner of a key, large keys go by hash.
+// HASH: each instance has equally many small keys, all threads agree on the owner of a key, and other keys go by hash.
 #include "dataflow/key_owners.h"
 
 #include <thread>
@@ -23,7 +23,7 @@ std::vector<int> keys_by_instance(std::int32_t degree, std::int64_t first, std::
   return count;
 }
 
-void small_keys_are_dealt_in_turn_whatever_they_have_in_common() {
+void small_keys_are_assigned_in_turn_for_any_step() {
   for (const std::int64_t step : {1, 2, 3, 64, 1000}) {
     CHECK(keys_by_instance(2, 0, step, 16) == (std::vector<int>{8, 8}));
     CHECK(keys_by_instance(3, 5, step, 16) == (std::vector<int>{6, 5, 5}));
@@ -47,8 +47,8 @@ void threads_that_meet_keys_at_once_agree() {
     std::vector<std::vector<std::int32_t>> found(kThreads);
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&owners, &mine = found[t]] {
-        for (std::int64_t key = 0; key < 2'000; ++key) mine.push_back(owners.owner_of(key));
+      threads.emplace_back([&owners, &its_owners = found[t]] {
+        for (std::int64_t key = 0; key < 2'000; ++key) its_owners.push_back(owners.owner_of(key));
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -59,7 +59,7 @@ void threads_that_meet_keys_at_once_agree() {
 }  // namespace
 
 int main() {
-  small_keys_are_dealt_in_turn_whatever_they_have_in_common();
+  small_keys_are_assigned_in_turn_for_any_step();
   other_keys_go_by_hash();
   threads_that_meet_keys_at_once_agree();
   return 0;

@@ -31,10 +31,10 @@ struct Numbers {
     return {columns.data(), from, rows, due.data() + from};
   }
 };
-const std::vector<std::int32_t> kTwo{8, 2};
+const std::vector<std::int32_t> kColumnSizes{8, 2};
 
 struct Linked {
-  explicit Linked(std::int64_t rows = 1, bool due = false) : link(kTwo, rows, due, producer, consumer) {}
+  explicit Linked(std::int64_t rows = 1, bool due = false) : link(kColumnSizes, rows, due, producer, consumer) {}
   lab::Parker producer, consumer;
   FlowLink link;
 };
@@ -93,7 +93,7 @@ void chunks_are_used_again_when_their_reader_has_left_them() {
   for (const bool due : {false, true}) {
     Linked pair(1, due);
     const Numbers rows(3 * kChunk);
-    // Taken rows stay until the next call, whatever is appended meanwhile.
+    // Taken rows stay until the next call, even if rows are appended meanwhile.
     pair.link.append(rows.piece(0, kChunk), 0);
     pair.link.flush(0);
     const FlowPiece first = pair.link.next(0, kChunk);

@@ -1,5 +1,5 @@
-// Words: unpacked rows equal the packed ones, words compare as rows do, unfitting rows are refused, and each block has
-// one layout for all.
+// Words: unpacked rows equal the packed ones, words compare as rows do, rows that do not fit are refused, and each
+// block has one layout for all.
 #include "dataflow/row_words.h"
 
 #include <array>
@@ -77,7 +77,7 @@ void later_blocks_have_room_for_rows_that_did_not_fit() {
   CHECK(packed(second, {{500, 5471, -6}}, 448));
 }
 
-// A first request for a span's last block gets the layout of one for its first block, and spans omit no block.
+// A request for the last block of a span gets the same layout as one for its first block, and spans omit no block.
 void blocks_of_a_span_have_one_layout() {
   const Markers markers{1000, 10, 1 << 20};
   WordLayouts layouts(kSpec, markers);
@@ -90,7 +90,7 @@ void blocks_of_a_span_have_one_layout() {
     const std::int64_t ts = markers.end_of(first);
     const std::int64_t key[] = {first}, other[] = {0};
     const void* const columns[] = {&ts, key, other};
-    layouts.widen({columns, 0, 1, nullptr}, first);  // wider with each: later spans get it, this one does not
+    layouts.widen({columns, 0, 1, nullptr}, first);  // later spans become wider, this one does not
     const WordLayouts::Span last = layouts.span_of(span.end - 1);
     CHECK(last.first == span.first && last.end == span.end && last.parts.size() == span.parts.size());
     for (std::size_t p = 0; p < span.parts.size(); ++p) CHECK_EQ(last.parts[p].bits, span.parts[p].bits);
@@ -138,19 +138,19 @@ void random_rows_come_out_as_they_were() {
   std::mt19937_64 random(11);
   int fitted = 0;
   for (int round = 0; round < 300; ++round) {
-    const auto any = [&](std::int64_t low, std::int64_t high) {
+    const auto pick = [&](std::int64_t low, std::int64_t high) {
       return std::uniform_int_distribution<std::int64_t>(low, high)(random);
     };
-    const Markers markers{any(-1000, 1000), any(1, 1000), 1000};
+    const Markers markers{pick(-1000, 1000), pick(1, 1000), 1000};
     const auto layouts = std::make_shared<WordLayouts>(kSpec, markers);
     std::array<RowPacker, 2> packers{RowPacker(kSpec, layouts), RowPacker(kSpec, layouts)};
-    const std::int64_t keys = std::int64_t{1} << any(0, 40), values = std::int64_t{1} << any(0, 30);
+    const std::int64_t keys = std::int64_t{1} << pick(0, 40), values = std::int64_t{1} << pick(0, 30);
     for (std::int64_t block = 0; block < 20; ++block) {
       std::vector<Row> rows;
-      for (std::int64_t n = any(1, 50); n > 0; --n) {
-        rows.push_back({any(-keys, keys), markers.end_of(block) - any(0, 2 * markers.period), any(-values, values)});
+      for (std::int64_t n = pick(1, 50); n > 0; --n) {
+        rows.push_back({pick(-keys, keys), markers.end_of(block) - pick(0, 2 * markers.period), pick(-values, values)});
       }
-      fitted += packed(packers[static_cast<std::size_t>(any(0, 1))], rows, block) ? 1 : 0;
+      fitted += packed(packers[static_cast<std::size_t>(pick(0, 1))], rows, block) ? 1 : 0;
     }
   }
   CHECK(fitted > 1000);
