@@ -42,7 +42,7 @@ class FlowReader {
 // Reads links, in turn.
 class FlowLinkReader final : public FlowReader {
  public:
-  // Without `aligned`, the reader takes rows as they arrive, whatever their block, and passes a marker with the first
+  // Without `aligned`, the reader takes rows of any block as they arrive, and passes a marker with the first
   // link that brings it, as in a system without types. That is wrong on purpose.
   FlowLinkReader(FlowInstance& into, const Markers& markers, bool aligned)
       : FlowReader(into, markers), aligned_(aligned) {}

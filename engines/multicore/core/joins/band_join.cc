@@ -105,8 +105,8 @@ void BandJoin::compare_at_edge(std::size_t prober, Rows probes, Rows stored) {
   pair_count_ += pairs;
   if (pairs * kDense >= probes.size() * stored.size()) return compare(prober, probes, stored, false);
   for (std::int64_t p = probes.begin; p < probes.end; ++p) {
-    const Rows mine = reach_[p - probes.begin];
-    if (mine.size() != 0) compare(prober, {p, p + 1}, mine, true);
+    const Rows reached = reach_[p - probes.begin];
+    if (reached.size() != 0) compare(prober, {p, p + 1}, reached, true);
   }
 }
 

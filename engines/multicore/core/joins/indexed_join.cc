@@ -59,10 +59,10 @@ void IndexedJoin::process(std::span<const LogRun> runs) {
 }
 
 void IndexedJoin::prefetch(std::size_t input, std::int64_t row) const noexcept {
-  const BandColumns mine = inputs_.band_columns(input);
+  const BandColumns own_columns = inputs_.band_columns(input);
   const Grid& grid = grids_[1 - input];
   std::size_t chains[kMostChains];
-  const int count = chains_of(mine.first[row], mine.second[row], grid.heads.size() - 1, chains);
+  const int count = chains_of(own_columns.first[row], own_columns.second[row], grid.heads.size() - 1, chains);
   for (int k = 0; k < count; ++k) __builtin_prefetch(&grid.heads[chains[k]]);
 }
 
@@ -95,16 +95,16 @@ void IndexedJoin::process_tuple(std::size_t input, std::int64_t row) {
 
 void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) {
   if (other.first == other.end) return;
-  const BandColumns mine = inputs_.band_columns(input);
+  const BandColumns own_columns = inputs_.band_columns(input);
   std::size_t chains[kMostChains];
-  const int count = chains_of(mine.first[row], mine.second[row], other.heads.size() - 1, chains);
+  const int count = chains_of(own_columns.first[row], own_columns.second[row], other.heads.size() - 1, chains);
   const std::size_t before = pairs_.size();
   for (int k = 0; k < count; ++k) {
     for (std::int64_t candidate_row = other.heads[chains[k]]; candidate_row >= other.first;) {
       const Place& place = other.places[static_cast<std::size_t>(candidate_row) & (other.places.size() - 1)];
       ++pair_count_;
       const BandColumns candidate{&place.first, &place.second};
-      if (is_match(mine, row, candidate, 0, inputs_.band)) {
+      if (is_match(own_columns, row, candidate, 0, inputs_.band)) {
         pairs_.push_back(input == 0 ? Pair{row, candidate_row} : Pair{candidate_row, row});
       }
       candidate_row = place.older;
@@ -122,10 +122,11 @@ void IndexedJoin::insert(Grid& grid, std::size_t input, std::int64_t row) {
     while (grid.first < grid.end && inputs_.ts(input, grid.first) < earliest) ++grid.first;
     if (2 * (grid.end - grid.first) > static_cast<std::int64_t>(grid.places.size())) grow(grid, input);
   }
-  const BandColumns mine = inputs_.band_columns(input);
-  std::int64_t& head =
-      grid.heads[hash(cell_first(mine.first[row]), cell_second(mine.second[row])) & (grid.heads.size() - 1)];
-  grid.places[static_cast<std::size_t>(row) & (grid.places.size() - 1)] = {head, mine.first[row], mine.second[row]};
+  const BandColumns own_columns = inputs_.band_columns(input);
+  std::int64_t& head = grid.heads[hash(cell_first(own_columns.first[row]), cell_second(own_columns.second[row])) &
+                                  (grid.heads.size() - 1)];
+  grid.places[static_cast<std::size_t>(row) & (grid.places.size() - 1)] = {head, own_columns.first[row],
+                                                                           own_columns.second[row]};
   head = row;
   grid.end = row + 1;
 }

@@ -2,7 +2,7 @@
 //
 // Layout: only the holder of the merge flag writes `entries_`; entry i is in slot i mod capacity. Validity: a reader
 // may read entry i iff i < tail_. The slot of i may be overwritten iff every active reader's position > i. Hence tail_
-// - slowest <= capacity. A run costs 24 bytes, whatever its length.
+// - slowest <= capacity. A run of any length costs 24 bytes.
 #pragma once
 #include <array>
 #include <atomic>

@@ -88,26 +88,26 @@ class LogReaders {
 
   // Releases `runs` and moves the reader to `next`. Its own thread.
   void release(int reader, std::span<const LogRun> runs, std::uint64_t next, const LogOrder& order) noexcept {
-    Slot& mine = slot(reader);
+    Slot& own_slot = slot(reader);
     for (const LogRun& run : runs) {
-      if (run.source == kInterleavedEntry) release_interleaved(mine, run, order);
+      if (run.source == kInterleavedEntry) release_interleaved(own_slot, run, order);
       if (run.source < 0) continue;
       // release: the reader has read the rows; pairs with the acquire in `released`.
-      mine.released[static_cast<std::size_t>(run.source)].store(run.end, std::memory_order_release);
+      own_slot.released[static_cast<std::size_t>(run.source)].store(run.end, std::memory_order_release);
     }
     // seq_cst: a source checks this before it sleeps (run/parker.h); it also releases the entries.
-    mine.next.store(next, std::memory_order_seq_cst);
+    own_slot.next.store(next, std::memory_order_seq_cst);
   }
 
   // Like `release`, but rows count as released with the acknowledged entry after them (LogOptions::acknowledged_rows).
   void acknowledge(int reader, std::span<const LogRun> runs, std::uint64_t next) noexcept {
-    Slot& mine = slot(reader);
+    Slot& own_slot = slot(reader);
     for (const LogRun& run : runs) {
       if (run.source != kAcknowledgedEntry) continue;
       // release: as in `release`
-      mine.released[static_cast<std::size_t>(run.kind)].store(run.begin, std::memory_order_release);
+      own_slot.released[static_cast<std::size_t>(run.kind)].store(run.begin, std::memory_order_release);
     }
-    mine.next.store(next, std::memory_order_seq_cst);  // as in `release`
+    own_slot.next.store(next, std::memory_order_seq_cst);  // as in `release`
   }
 
   // Returns the places of the order that all readers have released, at most `none`.
@@ -153,7 +153,7 @@ class LogReaders {
   };
 
   // Counts, and so releases, the rows of an interleaved entry source by source.
-  static void release_interleaved(Slot& mine, const LogRun& run, const LogOrder& order) noexcept {
+  static void release_interleaved(Slot& own_slot, const LogRun& run, const LogOrder& order) noexcept {
     const std::uint8_t* const sources = order.of(run.begin);
     const std::int64_t count = run.end - run.begin;
     std::int64_t left = count;
@@ -162,11 +162,11 @@ class LogReaders {
       for (std::int64_t i = 0; i < count; ++i) rows = static_cast<std::uint16_t>(rows + (sources[i] == s));
       if (rows == 0) continue;
       left -= rows;
-      std::atomic<std::int64_t>& released = mine.released[s];
+      std::atomic<std::int64_t>& released = own_slot.released[s];
       // relaxed: own store; release as in `release`
       released.store(released.load(std::memory_order_relaxed) + rows, std::memory_order_release);
     }
-    mine.places.store(run.end, std::memory_order_release);  // the reader has read the places; pairs with `places`
+    own_slot.places.store(run.end, std::memory_order_release);  // the reader has read the places; pairs with `places`
   }
 
   static std::size_t checked(int readers) {

@@ -313,7 +313,7 @@ void as_published(LayersOptions& options) {
   options.dealing = lab::Dealing::kTurn;
 }
 
-void one_answer_whatever_the_layer_the_batch_and_the_channels() {
+void the_answer_is_the_same_for_any_layer_batch_and_channels() {
   behaviours[0] = {};
   behaviours[0].kind = Kind::kPartitioned;
   behaviours[0].tenths = 4;
@@ -470,7 +470,7 @@ int main() {
   slices_of_time_go_to_one_consumer_each_and_to_all_in_sum();
   graphs_have_the_threads_and_channels_of_the_paper();
   a_stateful_operator_has_one_instance_and_one_sink();
-  one_answer_whatever_the_layer_the_batch_and_the_channels();
+  the_answer_is_the_same_for_any_layer_batch_and_channels();
   more_consumers_than_a_word_has_bits_give_the_same_answer();
   more_ties_than_channels_hold_are_no_deadlock();
   silent_and_empty_streams_delay_no_thread();

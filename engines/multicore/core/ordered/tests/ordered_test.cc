@@ -274,7 +274,7 @@ void heartbeats_of_a_silent_stream_let_others_pass() {
   }
 }
 
-// A latency counts from the due time of the record that caused the output, whatever else is in its unit.
+// A latency counts from the due time of the record that caused the output, for any other records in its unit.
 void a_latency_counts_from_the_record_that_caused_the_output() {
   constexpr std::int64_t kMs = 1'000'000;
   // The first record in the pipeline takes tens of ms and delays the others; they must count their wait.
