@@ -166,15 +166,15 @@ void DataflowRun::connect(std::size_t vertex) {
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     Worker& worker = workers_[w];
     if (worker.instances[vertex] == nullptr) continue;
-    FlowInstance& into = *worker.instances[vertex];
-    worker.roots.push_back(&into);
+    FlowInstance& instance = *worker.instances[vertex];
+    worker.roots.push_back(&instance);
     if (spec.kind != FlowSpec::Kind::kSource) {
-      worker.links.push_back(std::make_unique<FlowLinkReader>(into, options_.markers, options_.aligned));
+      worker.links.push_back(std::make_unique<FlowLinkReader>(instance, options_.markers, options_.aligned));
       continue;
     }
     const bool has_due = options_.load && options_.measure;
     auto& reader = worker.streams.emplace_back(std::make_unique<FlowStreamReader>(
-        into, options_.markers, threads().meter(static_cast<std::int32_t>(w)), has_due));
+        instance, options_.markers, threads().meter(static_cast<std::int32_t>(w)), has_due));
     for (std::size_t s = 0; s < views().size(); ++s) {
       if (vertex_of_[s] != static_cast<std::int32_t>(vertex) || readers_of(s)[0] != static_cast<std::int32_t>(w))
         continue;

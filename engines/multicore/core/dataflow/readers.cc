@@ -12,14 +12,14 @@ bool FlowLinkReader::take_aligned() {
   if (finished()) return false;
   std::int64_t rows = 0;
   std::int64_t markers = 0;
-  while (rows < kMostRows && markers < kMostMarkers && !into_.full()) {
+  while (rows < kMostRows && markers < kMostMarkers && !instance_.full()) {
     bool passed = true;
     std::int64_t taken = 0;
     for (const Input& input : links_) {
-      const FlowPiece piece = input.link->next(into_.block(), kMostRows);
-      if (piece.rows != 0) input.has_words ? into_.take_words(piece) : into_.take(piece);
+      const FlowPiece piece = input.link->next(instance_.block(), kMostRows);
+      if (piece.rows != 0) input.has_words ? instance_.take_words(piece) : instance_.take(piece);
       taken += piece.rows;
-      passed = passed && piece.rows == 0 && input.link->passed(into_.block());
+      passed = passed && piece.rows == 0 && input.link->passed(instance_.block());
     }
     rows += taken;
     if (taken != 0) continue;
@@ -29,22 +29,22 @@ bool FlowLinkReader::take_aligned() {
       finish();
       return true;
     }
-    into_.end_block();
+    instance_.end_block();
     ++markers;
   }
   return rows != 0 || markers != 0;
 }
 
 bool FlowLinkReader::take_unaligned() {
-  if (finished() || into_.full()) return false;
+  if (finished() || instance_.full()) return false;
   bool has_progress = false;
   for (Input& input : links_) {
     const FlowPiece piece = input.link->next(input.block, kMostRows);
     if (piece.rows != 0) {
-      into_.take(piece);
+      instance_.take(piece);
       has_progress = true;
     } else if (input.block != markers_.count && input.link->passed(input.block)) {
-      if (input.block++ == into_.block()) into_.end_block();
+      if (input.block++ == instance_.block()) instance_.end_block();
       has_progress = true;
     }
   }
@@ -70,7 +70,7 @@ void FlowStreamReader::take(Lane& lane, std::int64_t rows) {
     }
     piece.due = dues_.data();
   }
-  into_.take(piece);
+  instance_.take(piece);
   lane.block.begin += rows;
   rows_ += rows;
   meter_.recorder.consumed(static_cast<double>(rows));
@@ -109,8 +109,8 @@ bool FlowStreamReader::take_turn() {
   const std::int64_t before = rows_;
   std::int64_t markers = 0;
   bool has_progress = false;
-  while (markers < kMostMarkers && rows_ - before < kMostRows && !into_.full()) {
-    const std::int64_t end_ts = markers_.end_of(into_.block());
+  while (markers < kMostMarkers && rows_ - before < kMostRows && !instance_.full()) {
+    const std::int64_t end_ts = markers_.end_of(instance_.block());
     bool has_read = false;
     bool passed = true;
     for (Lane& lane : lanes_) {
@@ -126,10 +126,10 @@ bool FlowStreamReader::take_turn() {
       finish();
       return true;
     }
-    into_.end_block();
+    instance_.end_block();
     ++markers;
     has_progress = true;
-    const std::int64_t next_ts = markers_.end_of(into_.block());
+    const std::int64_t next_ts = markers_.end_of(instance_.block());
     for (Lane& lane : lanes_) {
       // Rows of the lane's current block may belong to the marker's block that begins now.
       lane.passed = lane.ended || (!lane.has_block && lane.block.bound_ts >= next_ts);

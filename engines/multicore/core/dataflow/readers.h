@@ -13,7 +13,7 @@ namespace lab {
 
 class FlowReader {
  public:
-  explicit FlowReader(FlowInstance& into, const Markers& markers) : into_(into), markers_(markers) {}
+  explicit FlowReader(FlowInstance& instance, const Markers& markers) : instance_(instance), markers_(markers) {}
   FlowReader(const FlowReader&) = delete;
   FlowReader& operator=(const FlowReader&) = delete;
   virtual ~FlowReader() = default;
@@ -26,13 +26,13 @@ class FlowReader {
  protected:
   static constexpr std::int64_t kMostMarkers = 256;  // maximum number of markers in one turn
 
-  bool last_block() const noexcept { return into_.block() == markers_.count; }
+  bool last_block() const noexcept { return instance_.block() == markers_.count; }
   void finish() {
-    into_.end();
+    instance_.end();
     finished_ = true;
   }
 
-  FlowInstance& into_;
+  FlowInstance& instance_;
   const Markers& markers_;
 
  private:
@@ -44,8 +44,8 @@ class FlowLinkReader final : public FlowReader {
  public:
   // Without `aligned`, the reader takes rows of any block as they arrive, and passes a marker with the first
   // link that brings it, as in a system without types. That is wrong on purpose.
-  FlowLinkReader(FlowInstance& into, const Markers& markers, bool aligned)
-      : FlowReader(into, markers), aligned_(aligned) {}
+  FlowLinkReader(FlowInstance& instance, const Markers& markers, bool aligned)
+      : FlowReader(instance, markers), aligned_(aligned) {}
 
   // `has_words`: whether the link carries words of rows, for SORT.
   void add(FlowLink& link, bool has_words) { links_.push_back({&link, has_words}); }
@@ -71,8 +71,8 @@ class FlowLinkReader final : public FlowReader {
 // Reads streams.
 class FlowStreamReader final : public FlowReader {
  public:
-  FlowStreamReader(FlowInstance& into, const Markers& markers, WorkMeter& meter, bool due)
-      : FlowReader(into, markers), meter_(meter), due_(due) {}
+  FlowStreamReader(FlowInstance& instance, const Markers& markers, WorkMeter& meter, bool due)
+      : FlowReader(instance, markers), meter_(meter), due_(due) {}
 
   // `feed`: the generator's feed; null for full speed, in blocks of `batch` rows.
   void add(const StreamView& view, std::int64_t batch, Feed* feed);

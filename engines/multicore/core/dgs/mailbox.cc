@@ -207,9 +207,9 @@ bool Mailbox::look_ahead(Lane& lane) noexcept {
   lane.bound_ts = lane.end == n ? kEndOfTime : ts[static_cast<std::size_t>(lane.end)];
   if (lane.end == n) return true;
   // Prefetch the next reads, often two lines. A miss of each costs some 3 % of a block of 4,096.
-  const std::int64_t ahead = std::min(n - 1, lane.end + burst);
-  __builtin_prefetch(ts.data() + ahead - 1);
-  __builtin_prefetch(ts.data() + ahead);
+  const std::int64_t next_end = std::min(n - 1, lane.end + burst);
+  __builtin_prefetch(ts.data() + next_end - 1);
+  __builtin_prefetch(ts.data() + next_end);
   return true;
 }
 

@@ -45,8 +45,8 @@ struct GroupOutputs {
 };
 
 GroupOutputs outputs_of(const Unit& unit, const Group& group) {
-  if (group.overflow != nullptr) return {group.overflow.get(), 0, group.made};
-  return {&unit.buffers[Unit::parts], group.begin * unit.part_room, group.made};
+  if (group.overflow != nullptr) return {group.overflow.get(), 0, group.outputs};
+  return {&unit.buffers[Unit::parts], group.begin * unit.part_room, group.outputs};
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
       group.unit = &unit;
       group.partition = partition_of[i];
       group.end = 0;
-      group.made = 0;
+      group.outputs = 0;
       ++count;
     }
     const std::int32_t group = worker.group_of[partition];

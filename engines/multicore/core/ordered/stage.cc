@@ -98,10 +98,11 @@ void OrderedStage::group(Unit& unit, std::int32_t bundles, OrderedWorker& worker
   }
   if (!make_groups(unit, {spec_.partition, spec_.partitions, bundles}, worker)) spec_.fail_by_key();
   if (unit.group_count == 1) return;  // the group writes to the same place as a whole unit
-  const std::int64_t most = spec_.max_outputs;
-  unit.part_room = most <= kDirectOutputs
-                       ? most
-                       : std::min(most, static_cast<std::int64_t>(std::ceil(scheduler_.selectivity(index_))) + 1);
+  const std::int64_t max_outputs = spec_.max_outputs;
+  unit.part_room =
+      max_outputs <= kDirectOutputs
+          ? max_outputs
+          : std::min(max_outputs, static_cast<std::int64_t>(std::ceil(scheduler_.selectivity(index_))) + 1);
   unit.buffers[Unit::parts].shape(spec_.itemsizes, unit.records * unit.part_room);
 }
 
@@ -131,13 +132,13 @@ void OrderedStage::process_unit(Unit& unit, StageCall& call, OrderedWorker& work
   note_taken(unit, index_, worker);
   RecordBuffer& out = unit.buffers[unit.out];
   const std::int64_t records = unit.records;
-  const std::int64_t made = call_named([&] {
+  const std::int64_t outputs = call_named([&] {
     out.shape(spec_.itemsizes, room_for(records));
     return fill(call, 0, records, out, worker);
   });
   worker.rows[index_] += records;
-  worker.outputs[index_] += made;
-  complete(unit, made, worker);
+  worker.outputs[index_] += outputs;
+  complete(unit, outputs, worker);
 }
 
 void OrderedStage::process_part(Group& group, StageCall& call, OrderedWorker& worker) {
@@ -162,32 +163,32 @@ void OrderedStage::process_part(Group& group, StageCall& call, OrderedWorker& wo
     if (run(call, group.begin, group.end, out, worker) != group.end) {
       spec_.fail_without_progress();
     }
-    group.made = out.count;
+    group.outputs = out.count;
   } else {
     worker.group_outputs.shape(spec_.itemsizes, room_for(group.end - group.begin));
-    group.made = fill(call, group.begin, group.end, worker.group_outputs, worker);
-    if (group.made <= room) {
+    group.outputs = fill(call, group.begin, group.end, worker.group_outputs, worker);
+    if (group.outputs <= room) {
       point_to_part();
-      copy_records(spec_.itemsizes, worker.group_outputs.columns(), 0, worker.columns.data(), 0, group.made);
-      std::copy_n(worker.group_outputs.sources(), group.made, parts.sources() + first);
+      copy_records(spec_.itemsizes, worker.group_outputs.columns(), 0, worker.columns.data(), 0, group.outputs);
+      std::copy_n(worker.group_outputs.sources(), group.outputs, parts.sources() + first);
     } else {
       group.overflow = worker.borrow_buffer();
       std::swap(*group.overflow, worker.group_outputs);
     }
   }
   worker.rows[index_] += group.end - group.begin;
-  worker.outputs[index_] += group.made;
+  worker.outputs[index_] += group.outputs;
 }
 
-void OrderedStage::complete(Unit& unit, std::int64_t made, OrderedWorker& worker) {
+void OrderedStage::complete(Unit& unit, std::int64_t outputs, OrderedWorker& worker) {
   RecordBuffer& out = unit.buffers[unit.out];
   if (tracks_origins_ && unit.origins != nullptr) {
     std::int32_t* sources = out.sources();
-    for (std::int64_t i = 0; i < made; ++i) sources[i] = unit.origins[sources[i]];
+    for (std::int64_t i = 0; i < outputs; ++i) sources[i] = unit.origins[sources[i]];
   }
   unit.columns = out.columns();
   unit.base = 0;
-  unit.records = made;
+  unit.records = outputs;
   unit.origins = tracks_origins_ ? out.sources() : nullptr;
   std::swap(unit.in, unit.out);
   next_.take_finished(index_, unit, worker);

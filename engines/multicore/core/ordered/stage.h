@@ -68,7 +68,7 @@ class OrderedStage final : public UnitProcessor {
   std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out, OrderedWorker& worker) const;
   void process_unit(Unit& unit, StageCall& call, OrderedWorker& worker);
   void process_part(Group& group, StageCall& call, OrderedWorker& worker);
-  void complete(Unit& unit, std::int64_t made, OrderedWorker& worker);
+  void complete(Unit& unit, std::int64_t outputs, OrderedWorker& worker);
   const StageSpec spec_;
   const std::size_t index_;
   const bool tracks_origins_;

@@ -34,7 +34,7 @@ struct alignas(kCacheLine) Group {
   std::int32_t begin = 0;  // entries [begin, end) of Unit::order
   std::int32_t end = 0;
   std::int64_t ticket = 0;                 // its turn within the partition; used by SharedGroups
-  std::int64_t made = 0;                   // number of outputs
+  std::int64_t outputs = 0;                // number of outputs
   std::unique_ptr<RecordBuffer> overflow;  // the outputs if they exceed its part of `parts`, else null
 };
 

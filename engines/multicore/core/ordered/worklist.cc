@@ -268,12 +268,12 @@ bool HybridGroups::split() {
 }
 
 double HybridGroups::heaviest_share() const {
-  std::int64_t sum = 0, most = 0;
+  std::int64_t sum = 0, heaviest = 0;
   for (const std::int64_t records : records_) {
     sum += records;
-    most = std::max(most, records);
+    heaviest = std::max(heaviest, records);
   }
-  return sum == 0 ? 0 : static_cast<double>(most) / static_cast<double>(sum);
+  return sum == 0 ? 0 : static_cast<double>(heaviest) / static_cast<double>(sum);
 }
 
 // The state of one call of `work`.
@@ -369,9 +369,9 @@ std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t wi
   }
   switch (index_of("worklist", kWorklists, name)) {
     case 0: {
-      const auto enough = static_cast<std::int32_t>(std::bit_ceil(2 * static_cast<std::uint32_t>(workers)));
-      const std::int32_t most = workers == 1 ? 1 : std::min(partitions, enough);
-      return std::make_unique<HybridGroups>(window, HybridGroups::Shape{1, most, workers});
+      const auto enough_bundles = static_cast<std::int32_t>(std::bit_ceil(2 * static_cast<std::uint32_t>(workers)));
+      const std::int32_t max_bundles = workers == 1 ? 1 : std::min(partitions, enough_bundles);
+      return std::make_unique<HybridGroups>(window, HybridGroups::Shape{1, max_bundles, workers});
     }
     case 1:
       return std::make_unique<HybridGroups>(window, HybridGroups::Shape{partitions, partitions, 1});

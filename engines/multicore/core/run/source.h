@@ -76,8 +76,8 @@ class Source {
         if (stream_.heartbeats[heartbeat_] >= block.bound_ts) block.bound_ts = stream_.heartbeats[heartbeat_] + 1;
         ++heartbeat_;
       }
-      const std::int64_t ahead = n - block.end < batch_ ? n : block.end + batch_;
-      __builtin_prefetch(stream_.ts.data() + ahead - 1);  // the next pump reads it
+      const std::int64_t next_end = n - block.end < batch_ ? n : block.end + batch_;
+      __builtin_prefetch(stream_.ts.data() + next_end - 1);  // the next pump reads it
     }
     next_ = block.end;
     block.stamp_ns = stamped_ ? clock_.now() : 0;

@@ -28,9 +28,10 @@ void operators() {
   std::mt19937 random(7);
   const auto streams = lab::test::random_tuples(random, 2, 2, 40, 3);
   auto options = lab::test::short_run<lab::OplusOptions>(2, 2);
-  const auto make = [&](bool join, int more) {
-    return
-        [&, join, more] { return std::make_unique<Holder<lab::test::OperatorRunCase>>(streams, options, join, more); };
+  const auto make = [&](bool join, int links) {
+    return [&, join, links] {
+      return std::make_unique<Holder<lab::test::OperatorRunCase>>(streams, options, join, links);
+    };
   };
   behaviour = {};
   behaviour.window = {10, 20, false};

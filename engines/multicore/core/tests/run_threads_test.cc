@@ -189,10 +189,10 @@ void the_entry_checks_again_for_room_made_meanwhile() {
   lab::Recorder silent(false);
   lab::OrderedWorker worker(0, silent, 1);
   std::vector<std::int64_t> admitted;
-  AtExit exit([&](lab::Units sent, lab::OrderedWorker& by) {
+  AtExit exit([&](lab::Units sent, lab::OrderedWorker& sender) {
     for (const lab::Unit* unit : sent) admitted.push_back(unit->serial);
-    egress.take(sent, by);                               // as another worker would,
-    CHECK(!entry.admit(egress.done(), 8, nullptr, by));  // which then finds the flag taken
+    egress.take(sent, sender);                               // as another worker would,
+    CHECK(!entry.admit(egress.done(), 8, nullptr, sender));  // which then finds the flag taken
   });
   CHECK(entry.admit(egress.done(), 8, &exit, worker));  // takes another turn,
   CHECK(entry.admit(egress.done(), 8, &exit, worker));  // which finds the room

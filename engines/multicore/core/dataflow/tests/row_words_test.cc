@@ -126,8 +126,8 @@ void values_that_wrap_around_do_not_fit() {
     for (std::int64_t far = 0; far < 10; ++far) CHECK(!packed(packer, {{~(end + far * step), 10, 0}}, 1));
   }
   // Times: the layout moves with the blocks beyond the range of the type.
-  const Markers late{Limits::max() - 100, 60, 1};
-  const auto layouts = std::make_shared<WordLayouts>(kSpec, late);
+  const Markers late_markers{Limits::max() - 100, 60, 1};
+  const auto layouts = std::make_shared<WordLayouts>(kSpec, late_markers);
   RowPacker packer(kSpec, layouts);
   CHECK(!packed(packer, {{0, Limits::max() - 110, 0}, {0, Limits::max() - 101, 0}}, 0));
   CHECK(packed(packer, {{0, Limits::max() - 45, 0}}, 1));

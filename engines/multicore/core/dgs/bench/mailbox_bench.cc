@@ -164,14 +164,14 @@ std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves, bool d
   forest.initialise(0, std::as_bytes(std::span(&zero, 1)));
 
   measured([&] {
-    for (bool more = true; more;) {
-      more = false;
+    for (bool has_more = true; has_more;) {
+      has_more = false;
       if (!direct) {
         for (const auto& source : sources) source->pump();
       }
       for (const auto& worker : workers) {
         worker->mailbox.step(parkers);
-        more |= !worker->mailbox.finished();
+        has_more |= !worker->mailbox.finished();
       }
     }
     return std::int64_t{0};

@@ -402,7 +402,8 @@ std::int64_t sources_leave_and_join_again(const Case& test_case, std::int64_t ro
       std::int64_t now = std::max(from, ts.empty() ? from : ts.back());
       run.log().rejoin(static_cast<int>(s), now);
       joins += begin != 0 ? 1 : 0;
-      for (auto more = random() % 60; more > 0; --more) ts.push_back(now += static_cast<std::int64_t>(random() % 3));
+      for (auto new_rows = random() % 60; new_rows > 0; --new_rows)
+        ts.push_back(now += static_cast<std::int64_t>(random() % 3));
       away[s].store(false, std::memory_order_relaxed);  // relaxed: its thread starts after it
       sources[s] = std::thread([&run, &test_case, &feed = feeds[s], &gone = away[s], begin, s, its_seed = random()] {
         std::mt19937_64 its_random(its_seed);

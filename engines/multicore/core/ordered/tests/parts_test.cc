@@ -424,7 +424,7 @@ void outputs_of_groups_are_joined_in_the_order_of_their_records() {
       }
       for (std::int32_t i = group.begin; i < group.end; ++i) {
         const std::int32_t record = unit.order[static_cast<std::size_t>(i)];
-        for (std::int64_t n = 0; n < record % 4; ++n, ++row, ++group.made) {
+        for (std::int64_t n = 0; n < record % 4; ++n, ++row, ++group.outputs) {
           write_output(buffer->columns(), row, record, n);
           buffer->sources()[row] = record;
         }

@@ -29,7 +29,7 @@ class atomic {
     return value_from(lab::model::modify(location_, [&](std::uint64_t) { return bits(value); }, order, where));
   }
   T fetch_add(T value, std::memory_order order, std::source_location where = std::source_location::current()) {
-    const auto change = [&](std::uint64_t old) { return bits(static_cast<T>(value_from(old) + value)); };
+    const auto change = [&](std::uint64_t old_bits) { return bits(static_cast<T>(value_from(old_bits) + value)); };
     return value_from(lab::model::modify(location_, change, order, where));
   }
 

@@ -106,15 +106,15 @@ class Machine {
                        const Where& where) {
     if (current_ == kSetUp) {
       std::uint64_t& last = memory_.last(location);
-      const std::uint64_t old = last;
-      last = change(old);
-      return old;
+      const std::uint64_t old_value = last;
+      last = change(old_value);
+      return old_value;
     }
     order = weakened(order, "exchange", where);
     begin();
-    const std::uint64_t old = memory_.read_and_write(location, change, order);
-    note("reads, and writes another,", location, old, order, where);
-    return returned(old);
+    const std::uint64_t old_value = memory_.read_and_write(location, change, order);
+    note("reads, and writes another,", location, old_value, order, where);
+    return returned(old_value);
   }
 
   void futex_wait(std::uint32_t location, const void* word, std::uint64_t expected) {

@@ -102,9 +102,9 @@ class Memory {
 
   std::size_t place_of(std::size_t location, Message message) const;
   void join(View& into, const View& other) const;
-  Events earlier(const Location& at, int key) const;
-  bool fits(const Location& at, int key) const;
-  std::int32_t add_event(Location& at, int key);
+  Events earlier(const Location& cell, int key) const;
+  bool fits(const Location& cell, int key) const;
+  std::int32_t add_event(Location& cell, int key);
   void put(std::uint32_t location, std::size_t place, std::uint64_t value, Order order, const Sent* after);
   void add_view(Hash& hash, const View& view) const;
 

@@ -23,11 +23,11 @@ inline std::string short_name(const std::string& function) {
 
 // Checks that all runs of a program are right; returns the operations found.
 inline std::vector<Site> right(const Make& make) {
-  const Exploration found = explore(make);
-  std::printf("%lld runs, %lld states\n", static_cast<long long>(found.runs), static_cast<long long>(found.states));
-  if (!found.failure.empty()) std::printf("%s\n%s", found.failure.c_str(), found.trace.c_str());
-  CHECK_EQ(found.failure, "");
-  return found.sites;
+  const Exploration result = explore(make);
+  std::printf("%lld runs, %lld states\n", static_cast<long long>(result.runs), static_cast<long long>(result.states));
+  if (!result.failure.empty()) std::printf("%s\n%s", result.failure.c_str(), result.trace.c_str());
+  CHECK_EQ(result.failure, "");
+  return result.sites;
 }
 
 // Checks that all runs of all programs are right, and returns the mutants that no program detects, one a line:
