@@ -20,5 +20,5 @@ def spent_s() -> float:
 
 def run(name: str, n: int) -> int:
     """
-    Runs a benchmark and returns its checksum. ValueError: no such benchmark, or n below 1; RuntimeError: the checksum is wrong.
+    Runs a benchmark and returns its checksum. Raises ValueError for an unknown name or n below 1, and RuntimeError for a wrong checksum.
     """

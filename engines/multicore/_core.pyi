@@ -20,17 +20,17 @@ class RunSettings:
 
 class Run:
     """
-    A run of any family. It keeps the arrays that it is given for as long as it lives.
+    A run of any family. It keeps its arrays alive.
     """
 
     def start(self) -> None:
         """Create the threads, which wait for `run`."""
 
     def run(self, look: Callable | None = None) -> int:
-        """Return the duration in ns. Signals are handled meanwhile."""
+        """Run to the end and return the duration in ns. Signals are handled meanwhile."""
 
     def start_ns(self) -> int:
-        """Of the monotonic clock; 0 before the start."""
+        """Return the start time of the monotonic clock in ns, or 0 before the start."""
 
     def receive(self, stream: int, rows: int, heartbeats: int) -> None:
         """State how many rows and heartbeats of a stream have arrived."""
@@ -47,7 +47,7 @@ class Run:
     def counters(self) -> dict[str, int]: ...
 
     def latency(self) -> tuple[bytes, bytes]:
-        """Used buckets as two int64 arrays in bytes: highest value in ns, count."""
+        """Return the used buckets as two int64 arrays in bytes: highest values in ns, counts."""
 
     def warm_up(self) -> tuple[bytes, bytes]: ...
 
@@ -56,7 +56,7 @@ class Run:
     def lag(self) -> tuple[bytes, bytes]: ...
 
     def progress(self) -> list[list[int]]:
-        """Columns emitted, consumed, outputs, p50, p99, max, by step of STEP_NS."""
+        """Return the columns emitted, consumed, outputs, p50, p99, max (ns), with an entry for each step of STEP_NS."""
 
 CACHE_LINE: int = 128
 
@@ -76,7 +76,7 @@ class MessageRun(Run):
     def add_template(self, parent: Sequence[int], first: Sequence[int], second: Sequence[int], state_type: Sequence[int], fork: Sequence[int], join: Sequence[int], pred1: Sequence[Sequence[int]], pred2: Sequence[Sequence[int]]) -> int: ...
 
     def initialise(self, first_tree: int, count: int, initial: bytes, *, each: bool = False) -> None:
-        """The same state for all, or `each` its own, one after the other."""
+        """Set the same initial state for all trees, or with `each` the states in `initial`, one after the other."""
 
     def sync(self) -> tuple[bytes, bytes]: ...
 
@@ -91,7 +91,7 @@ class MessageRun(Run):
     def route(self, stream: int, actors: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tags: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def sent_away(self) -> list[int]:
-        """By stream: events that went to another worker."""
+        """Return, for each stream, the number of events that went to another worker."""
 
 class DgsRun(Run):
     def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0, gather: bool = True, handover: str = 'direct', cuts: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None = None, adaptive: bool = False, checkpoints: bool = True) -> None: ...
@@ -103,7 +103,7 @@ class DgsRun(Run):
     def add_template(self, parent: Sequence[int], first: Sequence[int], second: Sequence[int], state_type: Sequence[int], fork: Sequence[int], join: Sequence[int], pred1: Sequence[Sequence[int]], pred2: Sequence[Sequence[int]]) -> int: ...
 
     def initialise(self, first_tree: int, count: int, initial: bytes, *, each: bool = False) -> None:
-        """The same state for all, or `each` its own, one after the other."""
+        """Set the same initial state for all trees, or with `each` the states in `initial`, one after the other."""
 
     def sync(self) -> tuple[bytes, bytes]: ...
 
@@ -122,52 +122,52 @@ class DgsRun(Run):
     def set_own_state(self, crossing: int, state: bytes) -> None: ...
 
     def own_state(self, crossing: int) -> bytes:
-        """Before or after the run."""
+        """Return the group state, before or after the run."""
 
     def wait_snapshot(self) -> bool:
-        """False: none will come any more."""
+        """Wait for a snapshot. Return False if none will come."""
 
     def snapshot_cut(self) -> int: ...
 
     def snapshot_states(self, nbytes: int) -> bytes:
-        """Of all trees' roots, so many bytes each."""
+        """Return the states of all trees' roots, `nbytes` bytes each."""
 
     def snapshot_own(self, crossing: int) -> bytes: ...
 
     def snapshot_rows(self) -> int:
-        """Outputs since the last snapshot."""
+        """Return the number of outputs since the last snapshot."""
 
     def snapshot_outputs(self, columns: Sequence[int]) -> None:
-        """Merge them, as `collect`."""
+        """Merge the outputs since the last snapshot, as `collect` does."""
 
     def free_snapshot(self) -> None: ...
 
     def close_snapshots(self, now: bool) -> None: ...
 
     def cuts_decided(self) -> int:
-        """That a mailbox has come to; any thread."""
+        """Return the number of cuts that mailboxes have reached. Any thread."""
 
     def request_change(self, from_cut: int) -> None:
         """
-        Have the run stop at a cut, at the earliest at this one; of the thread that takes snapshots.
+        Make the run stop at a cut from `from_cut` on. Only the snapshot thread calls it.
         """
 
     def snapshot_stops(self) -> bool: ...
 
     def take_plan_away(self) -> bool:
-        """At a snapshot that stops; False: the run has ended before its time."""
+        """Remove the plan at a snapshot that stops. Return False if the run has ended early."""
 
     def own_stream(self, stream: int, owner: int) -> None:
-        """Of a further plan."""
+        """Set the owner of a stream in a new plan."""
 
     def go_on(self) -> None:
-        """With a further plan."""
+        """Continue the run with the new plan."""
 
     def take_rest(self) -> None:
-        """After the run: the last outputs."""
+        """After the run, make the outputs since the last snapshot available."""
 
     def call_off(self) -> None:
-        """Have `run` end before its time; any thread."""
+        """End `run` early. Any thread."""
 
 FARTHEST: int = 2305843009213693952
 
@@ -229,10 +229,10 @@ class OrderedRun(Run):
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 
     def totals(self) -> list[tuple[int, int, int]]:
-        """(records read, records forwarded, worker time in ns) of each operator."""
+        """Return (records read, records forwarded, worker time in ns) of each operator."""
 
     def states(self, stage: int) -> list[bytes]:
-        """After the run: of each partition, or the only one, to resume from."""
+        """After the run: the state of each partition, or the only state, to resume from."""
 
     def restore(self, stage: int, states: Sequence[bytes]) -> None:
         """Before the start."""
@@ -269,17 +269,17 @@ class JoinsRun(Run):
     def __init__(self, settings: RunSettings, *, kind: str, window: int, band: int, form: str, tuple_buffer: str) -> None: ...
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[object], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
-        """First x, y of the left input, then a, b, c, d of the right one."""
+        """Add the left input (x, y) first, then the right input (a, b, c, d)."""
 
 class DataflowRun(Run):
     def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, aligned: bool, link_rows: int) -> None:
         """Markers are at first, first + period, ..."""
 
-    def add_vertex(self, *, name: str, kind: str, route: str, inputs: Sequence[int], degree: int, items: int, marks: int, start: int, start_bytes: int, entry_bytes: int, max_outputs: int, keeps_key: bool, gives: bool, keyed: bool, itemsizes: Sequence[int], fields: Sequence[str], order: Sequence[int], falling: Sequence[bool], kept: tuple[bytes, bytes] | None = None) -> None: ...
+    def add_vertex(self, *, name: str, kind: str, route: str, inputs: Sequence[int], degree: int, items: int, markers: int, start: int, start_bytes: int, entry_bytes: int, max_outputs: int, keeps_key: bool, is_answer: bool, keyed: bool, itemsizes: Sequence[int], fields: Sequence[str], order: Sequence[int], descending: Sequence[bool], initial_state: tuple[bytes, bytes] | None = None) -> None: ...
 
-    def kept(self, vertex: int) -> tuple[bytes, bytes]:
+    def state(self, vertex: int) -> tuple[bytes, bytes]:
         """
-        After the run: the initial state of new keys, and the entries of its keys, to resume from.
+        After the run, return the initial state of new keys and the entries of keys, to resume from.
         """
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], vertex: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
@@ -305,8 +305,8 @@ def try_generator(events: int, batch: int, rate_eps: float) -> tuple[int, tuple[
 
 def core_to_core_ns(first: int, second: int, limit_ns: int) -> float:
     """
-    Nanoseconds that a cache line takes from one core to another; -1: not known within the limit.
+    Return the nanoseconds that a cache line takes from one core to another, or -1 if not measured within the limit.
     """
 
 def bucket_value(index: int) -> int:
-    """Highest latency in ns of a histogram bucket."""
+    """Return the highest latency in ns of a histogram bucket."""

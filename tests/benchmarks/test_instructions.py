@@ -86,9 +86,9 @@ def test_planted_work_shows_in_the_count_to_a_tenth_of_a_percent(folder, name):
 def test_unknown_benchmarks_and_bad_sizes_are_refused_by_name(folder):
     for arguments, message in (
         (["nosuch"], "no benchmark 'nosuch'; there are block_ring_hand_over"),
-        ([QUICK, "--n", "0"], "n is 0, wanted at least 1"),
+        ([QUICK, "--n", "0"], "n is 0, expected at least 1"),
         ([QUICK, "--n", "many"], "--n is 'many', wanted a number"),
-        ([QUICK, "--plant", "-1"], "--plant wants a percentage"),
+        ([QUICK, "--plant", "-1"], "--plant needs a percentage"),
     ):
         with pytest.raises(CountError, match="ended with code 2") as error:
             instructions._output([f"./{instructions.PROGRAM.name}", *arguments], cwd=folder)

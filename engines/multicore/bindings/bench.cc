@@ -36,6 +36,6 @@ NB_MODULE(_bench, m) {
       "spent_s", [] { return static_cast<double>(lab::bench::spent_ns()) * 1e-9; },
       "Seconds that this thread has spent inside benchmarks, without their set-up and the check of their answers.");
   m.def("run", &run, "name"_a, "n"_a,
-        "Runs a benchmark and returns its checksum. ValueError: no such benchmark, or n below 1; RuntimeError: the "
-        "checksum is wrong.");
+        "Runs a benchmark and returns its checksum. Raises ValueError for an unknown name or n below 1, and "
+        "RuntimeError for a wrong checksum.");
 }

@@ -1,4 +1,5 @@
-// Conversions shared by the bindings of all families: arrays to views that a run keeps alive, results to Python values.
+// Conversions shared by the bindings of all families: arrays to views that a run keeps alive, and results to Python
+// values.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -45,9 +46,9 @@ std::span<const T> kept_span(Run& run, const Array<T>& array) {
   return {keep_alive(run, array), array.shape(0)};
 }
 
-using Due = std::optional<Array<std::int64_t>>;  // with a load: due times of events or heartbeats
+using Due = std::optional<Array<std::int64_t>>;  // due times of events or heartbeats; None without a load
 
-// A stream whose first column is the timestamp.
+// Returns a stream whose first column is the timestamp.
 inline StreamView stream_of(Run& run, const Array<std::int64_t>& ts, const Array<std::int64_t>& heartbeats,
                             const Due& due, const Due& heartbeat_due) {
   StreamView stream;
@@ -60,17 +61,20 @@ inline StreamView stream_of(Run& run, const Array<std::int64_t>& ts, const Array
 }
 
 inline void check_length(const Array<std::int64_t>& ts, std::size_t length) {
-  if (length != ts.shape(0)) throw std::invalid_argument("a column's length differs from ts");
+  if (length != ts.shape(0)) {
+    throw std::invalid_argument("a column has " + std::to_string(length) + " rows; expected " +
+                                std::to_string(ts.shape(0)) + ", as ts has");
+  }
 }
 
-// The columns of a stream of an operator O+; None: a column that its input lacks. A list takes three columns.
+// The columns of a stream of an operator O+. None stands for a column that the input lacks. A list has three columns.
 using TupleColumns = std::vector<std::optional<AnyArray>>;
 
 inline void add_columns(Run& run, StreamView& stream, const TupleColumns& columns) {
   for (const auto& column : columns) stream.columns.push_back(column ? keep_alive(run, *column) : nullptr);
 }
 
-// A histogram as its used buckets: the highest value of each, and its count, as int64 in memory. Tens of thousands of
+// The used buckets of a histogram: their highest values and their counts, each as int64 in bytes. Tens of thousands of
 // Python integers would take a millisecond of the measured time.
 using Sparse = std::pair<nb::bytes, nb::bytes>;
 
@@ -85,7 +89,7 @@ inline Sparse sparse(const std::vector<std::int64_t>& counts) {
           nb::bytes(used.data(), used.size() * sizeof(std::int64_t))};
 }
 
-// The names of an option's values.
+// Returns the names of an option's values.
 template <typename Names>
 nb::list list_of(const Names& names) {
   nb::list result;
@@ -93,7 +97,7 @@ nb::list list_of(const Names& names) {
   return result;
 }
 
-// One function for each family, in the file of its name; call `bind_run` first.
+// One function for each family, in the file with its name. Call `bind_run` first.
 void bind_run(nb::module_& m);
 void bind_dgs(nb::module_& m);
 void bind_oplus(nb::module_& m);

@@ -6,23 +6,25 @@
 namespace lab::python {
 namespace {
 
-using Kept = std::pair<nb::bytes, nb::bytes>;
+// The initial state of new keys, and the entries of a vertex.
+using StatePair = std::pair<nb::bytes, nb::bytes>;
 
 std::vector<std::byte> bytes_of(const nb::bytes& bytes) {
   const auto* data = static_cast<const std::byte*>(bytes.data());
   return {data, data + bytes.size()};
 }
 
-Kept kept(const DataflowRun& run, std::int32_t vertex) {
-  const FlowSpec::Kept of = run.kept(vertex);
-  return {nb::bytes(of.start.data(), of.start.size()), nb::bytes(of.entries.data(), of.entries.size())};
+StatePair state(const DataflowRun& run, std::int32_t vertex) {
+  const FlowSpec::KeyedState state = run.state(vertex);
+  return {nb::bytes(state.start.data(), state.start.size()), nb::bytes(state.entries.data(), state.entries.size())};
 }
 
 void add_vertex(DataflowRun& run, std::string name, const std::string& kind, const std::string& route,
-                std::vector<std::int32_t> inputs, std::int32_t degree, Address items, Address marks, Address start,
+                std::vector<std::int32_t> inputs, std::int32_t degree, Address items, Address markers, Address start,
                 std::int64_t start_bytes, std::int64_t entry_bytes, std::int64_t max_outputs, bool keeps_key,
-                bool gives, bool keyed, std::vector<std::int32_t> itemsizes, const std::vector<std::string>& fields,
-                std::vector<std::int32_t> order, const std::vector<bool>& falling, const std::optional<Kept>& kept) {
+                bool is_answer, bool keyed, std::vector<std::int32_t> itemsizes, const std::vector<std::string>& fields,
+                std::vector<std::int32_t> order, const std::vector<bool>& descending,
+                const std::optional<StatePair>& initial_state) {
   FlowSpec spec;
   spec.name = std::move(name);
   spec.kind = static_cast<FlowSpec::Kind>(index_of("a vertex's kind", FlowSpec::kKinds, kind));
@@ -30,21 +32,23 @@ void add_vertex(DataflowRun& run, std::string name, const std::string& kind, con
   spec.inputs = std::move(inputs);
   spec.degree = degree;
   spec.items = at<FlowKernel>(items);
-  spec.marks = at<FlowKernel>(marks);
+  spec.markers = at<FlowKernel>(markers);
   spec.start = at<StartKernel>(start);
   spec.start_bytes = start_bytes;
   spec.entry_bytes = entry_bytes;
   spec.max_outputs = max_outputs;
   spec.keeps_key = keeps_key;
-  spec.gives = gives;
+  spec.is_answer = is_answer;
   spec.keyed = keyed;
   spec.itemsizes = std::move(itemsizes);
   for (const std::string& field : fields) {
     spec.fields.push_back(static_cast<FlowSpec::Field>(index_of("a field's kind", FlowSpec::kFields, field)));
   }
   spec.order = std::move(order);
-  spec.falling.assign(falling.begin(), falling.end());
-  if (kept) spec.kept = FlowSpec::Kept{bytes_of(kept->first), bytes_of(kept->second)};
+  spec.descending.assign(descending.begin(), descending.end());
+  if (initial_state) {
+    spec.initial_state = FlowSpec::KeyedState{bytes_of(initial_state->first), bytes_of(initial_state->second)};
+  }
   run.add_vertex(std::move(spec));
 }
 
@@ -72,10 +76,10 @@ void bind_dataflow(nb::module_& m) {
           "settings"_a, nb::kw_only(), "first"_a, "period"_a, "count"_a, "aligned"_a, "link_rows"_a,
           "Markers are at first, first + period, ...")
       .def("add_vertex", &add_vertex, nb::kw_only(), "name"_a, "kind"_a, "route"_a, "inputs"_a, "degree"_a, "items"_a,
-           "marks"_a, "start"_a, "start_bytes"_a, "entry_bytes"_a, "max_outputs"_a, "keeps_key"_a, "gives"_a, "keyed"_a,
-           "itemsizes"_a, "fields"_a, "order"_a, "falling"_a, "kept"_a.none() = nb::none())
-      .def("kept", &kept, "vertex"_a,
-           "After the run: the initial state of new keys, and the entries of its keys, to resume from.")
+           "markers"_a, "start"_a, "start_bytes"_a, "entry_bytes"_a, "max_outputs"_a, "keeps_key"_a, "is_answer"_a,
+           "keyed"_a, "itemsizes"_a, "fields"_a, "order"_a, "descending"_a, "initial_state"_a.none() = nb::none())
+      .def("state", &state, "vertex"_a,
+           "After the run, return the initial state of new keys and the entries of keys, to resume from.")
       .def("add_stream", &add_rows, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(), "vertex"_a,
            "due"_a.none().noconvert() = nb::none(), "heartbeat_due"_a.none().noconvert() = nb::none());
 }

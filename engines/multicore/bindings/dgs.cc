@@ -27,7 +27,7 @@ std::int32_t add_stream(AnyRun& run, const Array<std::int64_t>& ts, const std::o
   return run.add_stream(std::move(stream), owner);
 }
 
-// Nodes as parallel lists; children -1 for leaves; predicates as rows of one byte per kind.
+// Adds a template whose nodes are parallel lists. Leaves have the children -1. Predicates have one byte for each kind.
 template <typename AnyRun>
 std::int32_t add_template(AnyRun& run, const std::vector<std::int32_t>& parent, const std::vector<std::int32_t>& first,
                           const std::vector<std::int32_t>& second, const std::vector<std::int32_t>& state_type,
@@ -37,7 +37,7 @@ std::int32_t add_template(AnyRun& run, const std::vector<std::int32_t>& parent, 
   const std::size_t n = parent.size();
   if (first.size() != n || second.size() != n || state_type.size() != n || fork.size() != n || join.size() != n ||
       pred1.size() != n || pred2.size() != n) {
-    throw std::invalid_argument("all lists of a template have one entry per node");
+    throw std::invalid_argument("all lists of a template need one entry for each node");
   }
   TreeTemplate shape;
   for (std::size_t i = 0; i < n; ++i) {
@@ -59,9 +59,12 @@ std::int32_t add_template(AnyRun& run, const std::vector<std::int32_t>& parent, 
 template <typename AnyRun>
 void place(AnyRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& leaves, const States& storage,
            std::int64_t stride) {
-  if (trees.shape(0) != leaves.shape(0)) throw std::invalid_argument("one leaf per tree");
+  if (trees.shape(0) != leaves.shape(0))
+    throw std::invalid_argument("got " + std::to_string(leaves.shape(0)) + " leaves for " +
+                                std::to_string(trees.shape(0)) + " trees");
   if (static_cast<std::int64_t>(storage.shape(0)) < static_cast<std::int64_t>(trees.shape(0)) * stride) {
-    throw std::invalid_argument("storage has no room for all states");
+    throw std::invalid_argument("storage has " + std::to_string(storage.shape(0)) + " bytes; expected " +
+                                std::to_string(trees.shape(0)) + " states of " + std::to_string(stride));
   }
   auto* const first = reinterpret_cast<std::byte*>(keep_alive(run, storage));
   for (std::size_t i = 0; i < trees.shape(0); ++i) {
@@ -96,13 +99,15 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
               const std::optional<Array<std::int32_t>>& order_tree,
               const std::optional<Array<std::int32_t>>& order_node, const std::vector<Address>& update,
               const std::vector<Address>& across) {
-  if (order_tree.has_value() != order_node.has_value()) throw std::invalid_argument("order_tree goes with order_node");
+  if (order_tree.has_value() != order_node.has_value())
+    throw std::invalid_argument("give order_tree and order_node together");
   Lane lane;
   lane.run = at<RunKernel>(kernel);
   lane.state = at<void*>(state);
   if (slots) lane.slots = keep_alive(run, *slots);
   if (order_tree) {
-    if (slots && slots->shape(0) != order_tree->shape(0)) throw std::invalid_argument("slots and order_tree go by tag");
+    if (slots && slots->shape(0) != order_tree->shape(0))
+      throw std::invalid_argument("slots and order_tree need one entry for each tag");
     lane.order_tree = keep_alive(run, *order_tree);
     lane.order_node = keep_alive(run, *order_node);
   }
@@ -111,13 +116,13 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
   run.add_lane(mailbox, stream, std::move(lane));
 }
 
-// Snapshots at cuts, for a thread that writes them while another thread is in `run`: see dgs/checkpoints.h.
+// The functions below serve a thread that writes snapshots while another thread is in `run` (dgs/checkpoints.h).
 
 std::vector<Cut> cuts_of(const Array<std::int64_t>& ts, const Array<std::int32_t>& stream,
                          const Array<std::int64_t>& position) {
   const std::size_t n = ts.shape(0);
   if (stream.shape(0) != n || position.shape(0) != n)
-    throw std::invalid_argument("a cut is a time, a stream, a position");
+    throw std::invalid_argument("the arrays of cuts must have equal lengths");
   std::vector<Cut> cuts;
   for (std::size_t i = 0; i < n; ++i) cuts.push_back({{ts.data()[i], stream.data()[i]}, position.data()[i]});
   return cuts;
@@ -146,7 +151,9 @@ void snapshot_outputs(DgsRun& run, const std::vector<Address>& columns) {
 
 void set_own_state(DgsRun& run, std::int32_t crossing, const nb::bytes& state) {
   const auto own = run.own_state(crossing);
-  if (own.size() != state.size()) throw std::invalid_argument("a crossing's state has another size");
+  if (own.size() != state.size())
+    throw std::invalid_argument("the group state has " + std::to_string(state.size()) + " bytes; expected " +
+                                std::to_string(own.size()));
   std::memcpy(own.data(), state.c_str(), own.size());
 }
 
@@ -155,11 +162,11 @@ nb::bytes own_state(DgsRun& run, std::int32_t crossing) {
   return nb::bytes(own.data(), own.size());
 }
 
-// A node's worker, the (stream, parent) of its flows, and the (flow, tags that it waits for, kernel) of its tags.
+// A node: its worker, the (stream, parent) of its flows, and the (flow, awaited tags, kernel) of its tags.
 using NodeTuple = std::tuple<std::int32_t, std::vector<std::pair<std::int32_t, std::int32_t>>,
                              std::vector<std::tuple<std::int32_t, std::vector<std::int32_t>, Address>>>;
 
-// `crosses`: the kernels are those of events across keys.
+// `crosses`: whether the kernels are those of events across keys.
 NodeActor::Node node_of(NodeTuple tuple, bool crosses) {
   NodeActor::Node node;
   auto& [worker, flows, tags] = tuple;
@@ -173,9 +180,9 @@ NodeActor::Node node_of(NodeTuple tuple, bool crosses) {
 }
 
 std::int32_t add_actor_trees(MessageRun& run, std::int32_t shape, std::vector<NodeTuple> nodes, std::int32_t count) {
-  std::vector<NodeActor::Node> all;
-  for (NodeTuple& node : nodes) all.push_back(node_of(std::move(node), false));
-  return run.add_trees(shape, std::move(all), count);
+  std::vector<NodeActor::Node> actor_nodes;
+  for (NodeTuple& node : nodes) actor_nodes.push_back(node_of(std::move(node), false));
+  return run.add_trees(shape, std::move(actor_nodes), count);
 }
 
 std::int32_t add_actor_crossing(MessageRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& keys,
@@ -189,14 +196,16 @@ std::int32_t add_actor_crossing(MessageRun& run, const Array<std::int32_t>& tree
 }
 
 void route(MessageRun& run, std::int32_t stream, const Array<std::int32_t>& actors, const Array<std::int32_t>& tags) {
-  if (actors.shape(0) != tags.shape(0)) throw std::invalid_argument("actors and their tags go by tag");
+  if (actors.shape(0) != tags.shape(0))
+    throw std::invalid_argument("actors and tags need one entry for each tag of the stream");
   run.route(stream, keep_alive(run, actors), keep_alive(run, tags));
 }
 
-// Binds the methods that both forms of a run have.
+// Binds the methods that DgsRun and MessageRun share.
 template <typename AnyRun>
-void bind_forest(nb::class_<AnyRun, Run>& form) {
-  form.def("add_stream", &add_stream<AnyRun>, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
+void bind_forest(nb::class_<AnyRun, Run>& binding) {
+  binding
+      .def("add_stream", &add_stream<AnyRun>, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
            "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
            "heartbeat_due"_a.none().noconvert() = nb::none())
       .def(
@@ -204,14 +213,15 @@ void bind_forest(nb::class_<AnyRun, Run>& form) {
       .def("add_template", &add_template<AnyRun>, "parent"_a, "first"_a, "second"_a, "state_type"_a, "fork"_a, "join"_a,
            "pred1"_a, "pred2"_a)
       .def("initialise", &initialise<AnyRun>, "first_tree"_a, "count"_a, "initial"_a, nb::kw_only(), "each"_a = false,
-           "The same state for all, or `each` its own, one after the other.")
+           "Set the same initial state for all trees, or with `each` the states in `initial`, one after the other.")
       .def("sync", [](const AnyRun& run) { return sparse(run.sync_counts()); });
 }
 
 void bind_messages(nb::module_& m) {
-  nb::class_<MessageRun, Run> form(m, "MessageRun");
-  bind_forest(form);
-  form.def(
+  nb::class_<MessageRun, Run> binding(m, "MessageRun");
+  bind_forest(binding);
+  binding
+      .def(
           "__init__",
           [](MessageRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
              std::vector<std::int32_t> itemsizes, std::int64_t max_outputs_across) {
@@ -224,7 +234,8 @@ void bind_messages(nb::module_& m) {
       .def("add_crossing", &add_actor_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "most_outputs"_a, "node"_a,
            "first_flow"_a, "first_tag"_a)
       .def("route", &route, "stream"_a, "actors"_a, "tags"_a)
-      .def("sent_away", &MessageRun::sent_away, "By stream: events that went to another worker.");
+      .def("sent_away", &MessageRun::sent_away,
+           "Return, for each stream, the number of events that went to another worker.");
 }
 
 }  // namespace
@@ -235,15 +246,16 @@ void bind_dgs(nb::module_& m) {
   m.attr("STATE_UNIT") = kStateUnit;
   m.attr("HANDOVERS") = list_of(kHandovers);
   bind_messages(m);
-  nb::class_<DgsRun, Run> form(m, "DgsRun");
-  bind_forest(form);
-  form.def(
+  nb::class_<DgsRun, Run> binding(m, "DgsRun");
+  bind_forest(binding);
+  binding
+      .def(
           "__init__",
           [](DgsRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
              std::vector<std::int32_t> itemsizes, std::int64_t max_outputs_across, bool gather,
              const std::string& handover, const std::optional<Cuts>& cuts, bool adaptive, bool checkpoints) {
-            const auto how = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
-            new (self) DgsRun({settings, max_outputs_per_event, max_outputs_across, std::move(itemsizes), how,
+            const auto gather_mode = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
+            new (self) DgsRun({settings, max_outputs_per_event, max_outputs_across, std::move(itemsizes), gather_mode,
                                index_of("handover", kHandovers, handover) == 0,
                                cuts ? std::optional(std::apply(cuts_of, *cuts)) : std::nullopt, adaptive, checkpoints});
           },
@@ -261,33 +273,37 @@ void bind_dgs(nb::module_& m) {
       .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a, "order_tree"_a.none(),
            "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())
       .def("set_own_state", &set_own_state, "crossing"_a, "state"_a)
-      .def("own_state", &own_state, "crossing"_a, "Before or after the run.")
+      .def("own_state", &own_state, "crossing"_a, "Return the group state, before or after the run.")
       .def(
           "wait_snapshot", [](DgsRun& run) { return run.checkpoints().wait(); },
-          nb::call_guard<nb::gil_scoped_release>(), "False: none will come any more.")
+          nb::call_guard<nb::gil_scoped_release>(), "Wait for a snapshot. Return False if none will come.")
       .def("snapshot_cut", [](DgsRun& run) { return run.checkpoints().cut(); })
-      .def("snapshot_states", &snapshot_states, "nbytes"_a, "Of all trees' roots, so many bytes each.")
+      .def("snapshot_states", &snapshot_states, "nbytes"_a,
+           "Return the states of all trees' roots, `nbytes` bytes each.")
       .def("snapshot_own", &snapshot_own, "crossing"_a)
       .def(
-          "snapshot_rows", [](DgsRun& run) { return run.checkpoints().rows(); }, "Outputs since the last snapshot.")
-      .def("snapshot_outputs", &snapshot_outputs, "columns"_a, "Merge them, as `collect`.")
+          "snapshot_rows", [](DgsRun& run) { return run.checkpoints().rows(); },
+          "Return the number of outputs since the last snapshot.")
+      .def("snapshot_outputs", &snapshot_outputs, "columns"_a,
+           "Merge the outputs since the last snapshot, as `collect` does.")
       .def("free_snapshot", [](DgsRun& run) { run.checkpoints().free(); })
       .def(
           "close_snapshots", [](DgsRun& run, bool now) { run.checkpoints().close(now); }, "now"_a)
       .def(
           "cuts_decided", [](DgsRun& run) { return run.checkpoints().decided(); },
-          "That a mailbox has come to; any thread.")
+          "Return the number of cuts that mailboxes have reached. Any thread.")
       .def(
           "request_change", [](DgsRun& run, std::int64_t from) { run.checkpoints().stop_from(from); }, "from_cut"_a,
-          "Have the run stop at a cut, at the earliest at this one; of the thread that takes snapshots.")
+          "Make the run stop at a cut from `from_cut` on. Only the snapshot thread calls it.")
       .def("snapshot_stops", [](DgsRun& run) { return run.checkpoints().stops(); })
       .def("take_plan_away", &DgsRun::take_plan_away, nb::call_guard<nb::gil_scoped_release>(),
-           "At a snapshot that stops; False: the run has ended before its time.")
-      .def("own_stream", &DgsRun::own_stream, "stream"_a, "owner"_a, "Of a further plan.")
-      .def("go_on", &DgsRun::go_on, nb::call_guard<nb::gil_scoped_release>(), "With a further plan.")
+           "Remove the plan at a snapshot that stops. Return False if the run has ended early.")
+      .def("own_stream", &DgsRun::own_stream, "stream"_a, "owner"_a, "Set the owner of a stream in a new plan.")
+      .def("go_on", &DgsRun::go_on, nb::call_guard<nb::gil_scoped_release>(), "Continue the run with the new plan.")
       .def(
-          "take_rest", [](DgsRun& run) { run.checkpoints().take_rest(); }, "After the run: the last outputs.")
-      .def("call_off", &DgsRun::call_off, "Have `run` end before its time; any thread.");
+          "take_rest", [](DgsRun& run) { run.checkpoints().take_rest(); },
+          "After the run, make the outputs since the last snapshot available.")
+      .def("call_off", &DgsRun::call_off, "End `run` early. Any thread.");
 }
 
 }  // namespace lab::python

@@ -15,7 +15,10 @@ const void* column(JoinsRun& run, const nb::object& object, const Array<std::int
 
 void add_stream(JoinsRun& run, const Array<std::int64_t>& ts, const std::vector<nb::object>& columns,
                 const Array<std::int64_t>& heartbeats, const Due& due, const Due& heartbeat_due) {
-  if (columns.size() != 2 && columns.size() != 4) throw std::invalid_argument("columns are x, y or a, b, c, d");
+  if (columns.size() != 2 && columns.size() != 4) {
+    throw std::invalid_argument("got " + std::to_string(columns.size()) +
+                                " columns; expected 2 (x, y) or 4 (a, b, c, d)");
+  }
   StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
   stream.columns.push_back(column<std::int32_t>(run, columns[0], ts));
   stream.columns.push_back(column<float>(run, columns[1], ts));
@@ -36,14 +39,18 @@ void bind_joins(nb::module_& m) {
           "__init__",
           [](JoinsRun* self, const RunSettings& settings, const std::string& kind, std::int64_t window,
              std::int32_t band, const std::string& form, std::string tuple_buffer) {
-            const auto join = static_cast<JoinKind>(index_of("a join", kJoinKinds, kind));
-            const auto how = static_cast<JoinForm>(index_of("a form of joins", kJoinForms, form));
-            new (self) JoinsRun({settings, join, window, band, {}, how, std::move(tuple_buffer)});
+            JoinsOptions options{settings};
+            options.kind = static_cast<JoinKind>(index_of("a join", kJoinKinds, kind));
+            options.window = window;
+            options.band = band;
+            options.form = static_cast<JoinForm>(index_of("a form of joins", kJoinForms, form));
+            options.tuple_buffer = std::move(tuple_buffer);
+            new (self) JoinsRun(std::move(options));
           },
           "settings"_a, nb::kw_only(), "kind"_a, "window"_a, "band"_a, "form"_a, "tuple_buffer"_a)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(),
            "due"_a.none().noconvert() = nb::none(), "heartbeat_due"_a.none().noconvert() = nb::none(),
-           "First x, y of the left input, then a, b, c, d of the right one.");
+           "Add the left input (x, y) first, then the right input (a, b, c, d).");
 }
 
 }  // namespace lab::python

@@ -1,4 +1,4 @@
-// Python bindings of the core: a caller sets up a run from arrays and function addresses, runs it, and reads its
+// Python bindings of the core. A caller sets up a run from arrays and function addresses, runs it, and reads its
 // results.
 #include <cstddef>
 #include <map>
@@ -32,8 +32,8 @@ constexpr std::size_t word() {
 
 #define FIELD(type, name) {#name, word<offsetof(lab::type, name)>()}
 
-// The place of each field that kernels access, in words of 8 bytes, by struct. kernels/memory.py reads it, so that
-// the offsets are written down once.
+// Returns, by struct, the place of each field that kernels access, in words of 8 bytes. kernels/memory.py reads it, so
+// that the offsets are written only once.
 std::map<std::string, Fields> structs() {
   return {
       {"Emit", {FIELD(Emit, columns), FIELD(Emit, count), FIELD(Emit, capacity), FIELD(Emit, refused)}},
@@ -97,6 +97,9 @@ NB_MODULE(_core, m) {
       "Hand events to a null engine, at a rate or (0) at once; returns duration in ns and send lags (see "
       "`Run.latency`).");
   m.def("core_to_core_ns", &lab::core_to_core_ns, nb::call_guard<nb::gil_scoped_release>(), "first"_a, "second"_a,
-        "limit_ns"_a, "Nanoseconds that a cache line takes from one core to another; -1: not known within the limit.");
-  m.def("bucket_value", &lab::Histogram::highest_in, "index"_a, "Highest latency in ns of a histogram bucket.");
+        "limit_ns"_a,
+        "Return the nanoseconds that a cache line takes from one core to another, or -1 if not measured within the "
+        "limit.");
+  m.def("bucket_value", &lab::Histogram::highest_in, "index"_a,
+        "Return the highest latency in ns of a histogram bucket.");
 }

@@ -9,22 +9,24 @@ namespace {
 std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> totals(const OrderedRun& run) {
   std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> result;
   for (std::size_t i = 0; i < run.stages(); ++i) {
-    const StageTotals one = run.totals(i);
-    result.emplace_back(one.rows, one.outputs, one.busy_ns);
+    const StageTotals total = run.totals(i);
+    result.emplace_back(total.rows, total.outputs, total.busy_ns);
   }
   return result;
 }
 
 std::vector<nb::bytes> states(OrderedRun& run, std::size_t stage) {
   std::vector<nb::bytes> result;
-  for (const auto& one : run.stage(stage).states()) result.emplace_back(one.data(), one.size());
+  for (const auto& state : run.stage(stage).states()) result.emplace_back(state.data(), state.size());
   return result;
 }
 
 void restore(OrderedRun& run, std::size_t stage, const std::vector<nb::bytes>& states) {
-  std::vector<std::span<const std::byte>> all;
-  for (const nb::bytes& one : states) all.emplace_back(static_cast<const std::byte*>(one.data()), one.size());
-  run.stage(stage).restore(all);
+  std::vector<std::span<const std::byte>> spans;
+  for (const nb::bytes& state : states) {
+    spans.emplace_back(static_cast<const std::byte*>(state.data()), state.size());
+  }
+  run.stage(stage).restore(spans);
 }
 
 }  // namespace
@@ -59,8 +61,9 @@ void bind_ordered(nb::module_& m) {
           },
           "settings"_a, nb::kw_only(), "window"_a, "scheduler"_a, "worklist"_a, "reordering"_a, "serials"_a,
           "window_ns"_a, "capacity"_a, "itemsizes"_a)
-      .def("totals", &totals, "(records read, records forwarded, worker time in ns) of each operator.")
-      .def("states", &states, "stage"_a, "After the run: of each partition, or the only one, to resume from.")
+      .def("totals", &totals, "Return (records read, records forwarded, worker time in ns) of each operator.")
+      .def("states", &states, "stage"_a,
+           "After the run: the state of each partition, or the only state, to resume from.")
       .def("restore", &restore, "stage"_a, "states"_a, "Before the start.")
       .def("processing", [](const OrderedRun& run) { return sparse(run.processing_counts()); });
 }

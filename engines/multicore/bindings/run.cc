@@ -16,8 +16,8 @@ void collect(const Run& run, const std::vector<Address>& columns) {
   run.collect(targets);
 }
 
-// Raises the exceptions of Python's signal handlers, such as that of Ctrl-C, and of `look`, if given, which it calls now
-// and then; an exception calls the run off.
+// Runs to the end. Every RunThreads::kLookEvery it calls Python's signal handlers and `look`, if set. Their exceptions,
+// such as KeyboardInterrupt, end the run.
 std::int64_t run_to_end(Run& run, const std::optional<nb::callable>& look) {
   nb::gil_scoped_release release;
   return run.run([&look] {
@@ -33,7 +33,7 @@ nb::typed<nb::dict, nb::str, nb::int_> counters(const Run& run) {
   return nb::borrow<nb::typed<nb::dict, nb::str, nb::int_>>(result);
 }
 
-// Columns emitted, consumed, outputs, p50, p99, max; one entry per step of the grid.
+// Returns the columns emitted, consumed, outputs, p50, p99, max, with one entry for each step of the grid.
 std::vector<std::vector<std::int64_t>> progress(const Run& run) {
   std::vector<std::vector<std::int64_t>> columns(6);
   for (const Progress& step : run.progress()) {
@@ -64,11 +64,13 @@ void bind_run(nb::module_& m) {
           },
           nb::kw_only(), "workers"_a, "batch"_a, "ring_blocks"_a, "cores"_a, "pinned"_a, "core_count"_a,
           "load"_a.none(), "reserved_rows"_a, "measure"_a);
-  nb::class_<Run>(m, "Run", "A run of any family. It keeps the arrays that it is given for as long as it lives.")
+  nb::class_<Run>(m, "Run", "A run of any family. It keeps its arrays alive.")
       .def("start", &Run::start, "Create the threads, which wait for `run`.")
-      .def("run", &run_to_end, "look"_a = nb::none(), "Return the duration in ns. Signals are handled meanwhile.")
+      .def("run", &run_to_end, "look"_a = nb::none(),
+           "Run to the end and return the duration in ns. Signals are handled meanwhile.")
       .def(
-          "start_ns", [](const Run& run) { return run.start_ns(); }, "Of the monotonic clock; 0 before the start.")
+          "start_ns", [](const Run& run) { return run.start_ns(); },
+          "Return the start time of the monotonic clock in ns, or 0 before the start.")
       .def(
           "receive",
           [](Run& run, std::size_t stream, std::int64_t rows, std::int64_t heartbeats) {
@@ -82,11 +84,13 @@ void bind_run(nb::module_& m) {
       .def("counters", &counters)
       .def(
           "latency", [](const Run& run) { return sparse(run.latency_counts()); },
-          "Used buckets as two int64 arrays in bytes: highest value in ns, count.")
+          "Return the used buckets as two int64 arrays in bytes: highest values in ns, counts.")
       .def("warm_up", [](const Run& run) { return sparse(run.warm_up_counts()); })
       .def("service", [](const Run& run) { return sparse(run.service_counts()); })
       .def("lag", [](const Run& run) { return sparse(run.lag_counts()); })
-      .def("progress", &progress, "Columns emitted, consumed, outputs, p50, p99, max, by step of STEP_NS.");
+      .def(
+          "progress", &progress,
+          "Return the columns emitted, consumed, outputs, p50, p99, max (ns), with an entry for each step of STEP_NS.");
 }
 
 }  // namespace lab::python

@@ -10,8 +10,8 @@
 
 namespace lab::python {
 
-template <typename Of>
-void add_stage(Of& run, std::string name, const std::string& kind, Address process, Address partition,
+template <typename AnyRun>
+void add_stage(AnyRun& run, std::string name, const std::string& kind, Address process, Address partition,
                std::int32_t partitions, std::int64_t state_bytes, std::int64_t max_outputs,
                std::vector<std::int32_t> itemsizes) {
   StageSpec spec;
@@ -26,8 +26,8 @@ void add_stage(Of& run, std::string name, const std::string& kind, Address proce
   run.add_stage(std::move(spec));
 }
 
-template <typename Of>
-std::int32_t add_records(Of& run, const Array<std::int64_t>& ts, const std::vector<AnyArray>& columns,
+template <typename AnyRun>
+std::int32_t add_records(AnyRun& run, const Array<std::int64_t>& ts, const std::vector<AnyArray>& columns,
                          const Array<std::int64_t>& heartbeats, const Due& due, const Due& heartbeat_due) {
   StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
   for (const AnyArray& column : columns) {
@@ -37,12 +37,12 @@ std::int32_t add_records(Of& run, const Array<std::int64_t>& ts, const std::vect
   return run.add_stream(std::move(stream));
 }
 
-template <typename Of>
-nb::class_<Of, Run>& bind_stages(nb::class_<Of, Run>&& face) {
-  return face
-      .def("add_stage", &add_stage<Of>, nb::kw_only(), "name"_a, "kind"_a, "process"_a, "partition"_a, "partitions"_a,
-           "state_bytes"_a, "max_outputs"_a, "itemsizes"_a)
-      .def("add_stream", &add_records<Of>, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(),
+template <typename AnyRun>
+nb::class_<AnyRun, Run>& bind_stages(nb::class_<AnyRun, Run>&& binding) {
+  return binding
+      .def("add_stage", &add_stage<AnyRun>, nb::kw_only(), "name"_a, "kind"_a, "process"_a, "partition"_a,
+           "partitions"_a, "state_bytes"_a, "max_outputs"_a, "itemsizes"_a)
+      .def("add_stream", &add_records<AnyRun>, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(),
            "due"_a.none().noconvert() = nb::none(), "heartbeat_due"_a.none().noconvert() = nb::none());
 }
 

@@ -119,7 +119,7 @@ class DataflowRun(CoreRun):
             )
             for index, (unit, kernels) in enumerate(zip(units, self._kernels, strict=True)):
                 state_pair = None if states is None else states.units[index]
-                self._add_unit(unit, kernels, state_pair, gives=index in self._deployed.answers)
+                self._add_unit(unit, kernels, state_pair, is_answer=index in self._deployed.answers)
             for index, stream in enumerate(data.streams):
                 source = self._deployed.sources[stream.kinds[0]]
                 row = units[source].gives.row
@@ -133,7 +133,7 @@ class DataflowRun(CoreRun):
 
     def final_states(self) -> FlowStates:
         """Return the states after a run on one worker, which passed a marker after its last event."""
-        units = tuple(self._open().kept(unit) for unit in range(len(self._deployed.units)))
+        units = tuple(self._open().state(unit) for unit in range(len(self._deployed.units)))
         return FlowStates(next_marker=self._next_marker, units=units)
 
     def _plan(self, counters: Mapping[str, float]) -> str:
@@ -146,7 +146,7 @@ class DataflowRun(CoreRun):
         )
 
     def _add_unit(
-        self, unit: Unit, kernels: UnitKernels, states: tuple[bytes, bytes] | None, *, gives: bool
+        self, unit: Unit, kernels: UnitKernels, states: tuple[bytes, bytes] | None, *, is_answer: bool
     ) -> None:
         row = unit.gives.row
         vertex, keyed = unit.vertex, unit.gives.key is not None
@@ -158,19 +158,19 @@ class DataflowRun(CoreRun):
             inputs=unit.inputs,
             degree=unit.degree,
             items=kernels.items(),
-            marks=kernels.marks(),
+            markers=kernels.marks(),
             start=kernels.start(),
             start_bytes=kernels.start_bytes,
             entry_bytes=kernels.entry_bytes,
             max_outputs=1 if vertex.operator is None else vertex.operator.max_outputs,
             keeps_key=keyed and not vertex.is_sort and preserves_keys(vertex),
-            gives=gives,
+            is_answer=is_answer,
             keyed=keyed,
             itemsizes=itemsizes(row),
             fields=[_FIELDS[row[name].kind] for name in row.names or ()] if vertex.is_sort else [],
             order=[1] * keyed + [columns.index(name) for name in falling],
-            falling=[falling.get(name, False) for name in columns],
-            kept=states,
+            descending=[falling.get(name, False) for name in columns],
+            initial_state=states,
         )
 
 

@@ -158,7 +158,7 @@ def test_queries_that_channels_cannot_run_are_refused():
     stream = replace(data.streams[0], payload={"x": lists})
     with pytest.raises(UnsupportedError, match="column x holds lists"):
         run(asked, replace(data, streams=(stream,)))
-    message = "determinism is one of communication, operator, none, not both"
+    message = "determinism must be one of communication, operator, none, not both"
     with pytest.raises(EngineError, match=message):
         run(asked, data, determinism="both")
 

@@ -21,9 +21,9 @@ template <typename Number>
 Number number(std::string_view option, const char* text) {
   Number value{};
   const char* end = text + std::strlen(text);
-  const auto [at, error] = std::from_chars(text, end, value);
-  if (error != std::errc{} || at != end) {
-    throw std::invalid_argument(std::string(option) + " is '" + text + "', wanted a number");
+  const auto [parsed_end, error] = std::from_chars(text, end, value);
+  if (error != std::errc{} || parsed_end != end) {
+    throw std::invalid_argument(std::string(option) + " is '" + text + "', expected a number");
   }
   return value;
 }
@@ -48,7 +48,7 @@ int run(int count, char** arguments) {
   double plant = 0;
   for (int i = 2; i < count; i += 2) {
     const std::string_view option = arguments[i];
-    if (i + 1 == count) throw std::invalid_argument(std::string(option) + " wants a value");
+    if (i + 1 == count) throw std::invalid_argument(std::string(option) + " needs a value");
     if (option == "--n") {
       n = number<std::int64_t>(option, arguments[i + 1]);
     } else if (option == "--plant") {
@@ -57,7 +57,7 @@ int run(int count, char** arguments) {
       throw std::invalid_argument("unknown option '" + std::string(option) + "'; there are --n and --plant");
     }
   }
-  if (!(plant >= 0 && plant <= 1000)) throw std::invalid_argument("--plant wants a percentage from 0 to 1000");
+  if (!(plant >= 0 && plant <= 1000)) throw std::invalid_argument("--plant needs a percentage from 0 to 1000");
   n += static_cast<std::int64_t>(static_cast<double>(n) * plant / 100);
   std::printf("%lld\n", static_cast<long long>(lab::bench::checked(bench, n)));
   return 0;

@@ -14,10 +14,11 @@ inline std::int64_t cpu_ns() {
   return spent.tv_sec * 1'000'000'000 + spent.tv_nsec;
 }
 
-// Runs a program with `least` to `most` arguments. Returns its exit status: 2 for a wrong number, 1 after an error.
+// Runs a program that takes `min_arguments` to `max_arguments` arguments. Returns its exit status: 2 for a wrong
+// number, 1 after an error.
 template <typename Body>
-int run_program(const char* name, const char* usage, int count, int least, int most, Body body) {
-  if (count - 1 < least || count - 1 > most) {
+int run_program(const char* name, const char* usage, int count, int min_arguments, int max_arguments, Body body) {
+  if (count - 1 < min_arguments || count - 1 > max_arguments) {
     std::fprintf(stderr, "usage: %s %s\n", name, usage);
     return 2;
   }

@@ -30,12 +30,12 @@ const Bench& find(std::string_view name) {
 }
 
 std::int64_t checked(const Bench& bench, std::int64_t n) {
-  if (n < 1) throw std::invalid_argument("n is " + std::to_string(n) + ", wanted at least 1");
+  if (n < 1) throw std::invalid_argument("n is " + std::to_string(n) + ", expected at least 1");
   const std::int64_t checksum = bench.run(n);
   const std::int64_t expected = bench.expected(n);
   if (checksum != expected) {
     throw std::logic_error(std::string(bench.name) + " with n = " + std::to_string(n) + " gave checksum " +
-                           std::to_string(checksum) + ", wanted " + std::to_string(expected));
+                           std::to_string(checksum) + ", expected " + std::to_string(expected));
   }
   return checksum;
 }

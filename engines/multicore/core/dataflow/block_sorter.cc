@@ -13,95 +13,94 @@
 namespace lab {
 namespace {
 
-constexpr std::int64_t kFirstRows = 512;
-// Below the first, comparing words is faster than counting the digits of keys; below the second, than those of all
-// bits.
-constexpr std::size_t kFewestRows = 16;
-constexpr std::size_t kFewRows = 64;
-constexpr int kDigitsAtOnce = 4;  // their counters stay in the first cache
-// Most blocks before the sorter tries again whether rows of a key come in order.
-constexpr int kLongestWait = 255;
+constexpr std::int64_t kInitialRows = 512;  // initial capacity
+// With fewer rows, comparing words is faster than a radix sort by the bits of keys, or by all bits.
+constexpr std::size_t kMinKeyRadixRows = 16;
+constexpr std::size_t kMinRadixRows = 64;
+constexpr int kDigitsAtOnce = 4;  // the counters of this many digits stay in the first-level cache
+// Maximum number of blocks after which the sorter again assumes that the rows of a key come in order.
+constexpr int kMaxBackoffBlocks = 255;
 
 }  // namespace
 
 BlockSorter::BlockSorter(const FlowSpec& spec)
     : spec_(spec), mover_(spec.itemsizes), columns_(spec.order.begin(), spec.order.end()) {
-  kept_.shape(spec.itemsizes, kFirstRows);
-  kept_.touch();
+  buffer_.shape(spec.itemsizes, kInitialRows);
+  buffer_.touch();
 }
 
-void BlockSorter::check_room(std::size_t more) const {
-  if (static_cast<std::size_t>(rows()) + more <= std::numeric_limits<std::int32_t>::max()) return;
+void BlockSorter::check_room(std::size_t new_rows) const {
+  if (static_cast<std::size_t>(rows()) + new_rows <= std::numeric_limits<std::int32_t>::max()) return;
   throw std::runtime_error(spec_.called() +
-                           "a block of more than 2^31 rows cannot be sorted; give markers a shorter period");
+                           "a block of more than 2^31 rows cannot be sorted; use a shorter marker period");
 }
 
-void BlockSorter::keep(const FlowPiece& piece, std::int64_t block) {
+void BlockSorter::store(const FlowPiece& piece, std::int64_t block) {
   if (packs_) {
     const auto words = packer_->pack(piece, block);
-    if (!words.empty()) return keep(words);
+    if (!words.empty()) return store(words);
   }
   check_room(static_cast<std::size_t>(piece.rows));
   make_room(rows_ + piece.rows);
-  mover_.copy(kept_.columns(), rows_, piece.columns, piece.base, piece.rows);
+  mover_.copy(buffer_.columns(), rows_, piece.columns, piece.base, piece.rows);
   rows_ += piece.rows;
 }
 
-void BlockSorter::keep(std::span<const std::uint64_t> words) {
+void BlockSorter::store(std::span<const std::uint64_t> words) {
   check_room(words.size());
   words_.insert(words_.end(), words.begin(), words.end());
 }
 
 void BlockSorter::make_room(std::int64_t rows) {
-  if (rows > kept_.capacity()) kept_.grow(rows_, std::max(rows, 2 * kept_.capacity()));
+  if (rows > buffer_.capacity()) buffer_.grow(rows_, std::max(rows, 2 * buffer_.capacity()));
 }
 
-// Unpacks the words of a block that also has rows that do not fit.
+// Unpacks the words of a block that also has rows which do not fit into words.
 void BlockSorter::unpack_words() {
   make_room(rows());
-  unpack(spec_, parts_, words_, kept_.columns(), rows_);
+  unpack(spec_, parts_, words_, buffer_.columns(), rows_);
   rows_ = rows();
   words_.clear();
 }
 
-// Chooses the parts of words: all columns if they fit; else as many bits as fit along with the row's number.
+// Chooses the parts of words: all columns if they fit, otherwise as many bits as fit beside the row's number.
 void BlockSorter::choose_parts() {
   parts_.clear();
   int used = 0;
-  bool all = true;
+  bool all_fit = true;
   for (const std::size_t column : columns_) {
-    all = rises_in_words(spec_, column) && used <= kWordBits;
-    if (!all) break;
-    parts_.push_back(part_of(spec_, column, range_of(spec_, column, {kept_.columns(), 0, rows_, nullptr})));
+    all_fit = compares_as_word(spec_, column) && used <= kWordBits;
+    if (!all_fit) break;
+    parts_.push_back(part_of(spec_, column, range_of(spec_, column, {buffer_.columns(), 0, rows_, nullptr})));
     used += parts_.back().bits;
   }
-  decided_ = parts_.size();
+  word_columns_ = parts_.size();
   row_bits_ = 0;
-  if (!all || used > kWordBits) {
+  if (!all_fit || used > kWordBits) {
     row_bits_ = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows_)));
     int left = kWordBits - row_bits_;
-    for (std::size_t p = 0; p < decided_; ++p) {
+    for (std::size_t p = 0; p < word_columns_; ++p) {
       WordPart& part = parts_[p];
       part.dropped = std::max(0, part.bits - left);
       part.bits -= part.dropped;
       left -= part.bits;
-      if (part.dropped != 0) decided_ = p;
+      if (part.dropped != 0) word_columns_ = p;
     }
-    parts_.resize(std::min(parts_.size(), decided_ + 1));
+    parts_.resize(std::min(parts_.size(), word_columns_ + 1));
   }
   place_parts(parts_, row_bits_);
 }
 
 void BlockSorter::make_words() {
   words_.resize(static_cast<std::size_t>(rows_));
-  pack(spec_, parts_, {kept_.columns(), 0, rows_, nullptr}, words_.data());
+  pack(spec_, parts_, {buffer_.columns(), 0, rows_, nullptr}, words_.data());
   for (std::size_t i = 0; row_bits_ != 0 && i < words_.size(); ++i) words_[i] |= i;
-  rows_ = 0;  // the rows are now words, or words refer to them
+  rows_ = 0;  // words now represent the rows, or refer to them
 }
 
 // Sorts by bits [from, from + bits) of the words; words with equal bits keep their order.
 void BlockSorter::sort_by_bits(int from, int bits) {
-  // Longer digits are fewer, and have more counters.
+  // Longer digits mean fewer passes and more counters.
   const auto digits_of = [bits](int width) { return (bits + width - 1) / width; };
   const auto cost = [&](int width) {
     return static_cast<std::size_t>(digits_of(width)) * (2 * words_.size() + (std::size_t{1} << width));
@@ -111,16 +110,16 @@ void BlockSorter::sort_by_bits(int from, int bits) {
       sort_by_digits<kBits>(from, std::min(digits, kDigitsAtOnce));
     }
   };
-  const std::size_t short_ones = cost(6), middle = cost(8), long_ones = cost(11);
-  if (short_ones < std::min(middle, long_ones)) return sort_by.template operator()<6>();
-  middle <= long_ones ? sort_by.template operator()<8>() : sort_by.template operator()<11>();
+  const std::size_t cost_6 = cost(6), cost_8 = cost(8), cost_11 = cost(11);
+  if (cost_6 < std::min(cost_8, cost_11)) return sort_by.template operator()<6>();
+  cost_8 <= cost_11 ? sort_by.template operator()<8>() : sort_by.template operator()<11>();
 }
 
 template <int kBits>
 void BlockSorter::sort_by_digits(int from, int digits) {
   constexpr std::size_t kValues = std::size_t{1} << kBits;
   constexpr std::uint64_t kMask = kValues - 1;
-  // Count all digits at once: where one digit has many equal values, each count waits for the preceding one.
+  // Count all digits at once, because successive counts of one digit's equal values wait for each other.
   places_.assign(static_cast<std::size_t>(digits) * kValues, 0);
   std::uint32_t* const end = places_.data() + places_.size();
   for (const std::uint64_t word : words_) {
@@ -131,13 +130,13 @@ void BlockSorter::sort_by_digits(int from, int digits) {
   ends_.resize(kValues);
   std::uint32_t* const ends = ends_.data();
   for (std::uint32_t* place = places_.data(); place != end; place += kValues, from += kBits) {
-    std::uint32_t at = 0;
+    std::uint32_t position = 0;
     for (std::size_t value = 0; value < kValues; ++value) {
-      at += std::exchange(place[value], at);
-      ends[value] = at;
+      position += std::exchange(place[value], position);
+      ends[value] = position;
     }
-    // From both ends, again to reduce waits: the first half goes to the begin of a value's words, the second,
-    // backwards, to their end.
+    // Read from both ends, again to reduce waits. The first half fills the words of a value from the front, the second
+    // half from the back.
     const std::uint64_t* const words = words_.data();
     std::uint64_t* const sorted = scratch_.data();
     std::size_t back = words_.size();
@@ -152,15 +151,15 @@ void BlockSorter::sort_by_digits(int from, int digits) {
   }
 }
 
-// Insertion sort for words of which few are far from their places. False: too many are.
+// Sorts by insertion. Returns false if too many words are far from their places.
 bool BlockSorter::insert_words() noexcept {
   std::size_t moves = words_.size();
   for (std::size_t i = 1; i < words_.size(); ++i) {
     const std::uint64_t word = words_[i];
     if (words_[i - 1] <= word) continue;
-    std::size_t at = i;
-    for (; at != 0 && words_[at - 1] > word && moves != 0; --at, --moves) words_[at] = words_[at - 1];
-    words_[at] = word;
+    std::size_t place = i;
+    for (; place != 0 && words_[place - 1] > word && moves != 0; --place, --moves) words_[place] = words_[place - 1];
+    words_[place] = word;
     if (moves == 0) return false;
   }
   return true;
@@ -168,37 +167,37 @@ bool BlockSorter::insert_words() noexcept {
 
 void BlockSorter::sort_words() {
   const auto compare = [this] { std::sort(words_.begin(), words_.end()); };
-  if (words_.size() < kFewestRows || parts_.empty()) return compare();
+  if (words_.size() < kMinKeyRadixRows || parts_.empty()) return compare();
   const WordPart& first = parts_.front();
   const int bits = first.shift + first.bits - row_bits_;
-  // Rows of a key mostly come in order of time; sorting by keys then suffices.
-  if (first.bits < bits && waits_ == 0) {
+  // Rows of a key mostly come in order of time, so sorting by keys suffices.
+  if (first.bits < bits && backoff_left_ == 0) {
     sort_by_bits(first.shift, first.bits);
     if (insert_words()) return;
-    wait_ = std::min(2 * wait_ + 1, kLongestWait);
-    waits_ = wait_;
-  } else if (waits_ != 0) {
-    --waits_;
+    backoff_blocks_ = std::min(2 * backoff_blocks_ + 1, kMaxBackoffBlocks);
+    backoff_left_ = backoff_blocks_;
+  } else if (backoff_left_ != 0) {
+    --backoff_left_;
   }
-  words_.size() < kFewRows ? compare() : sort_by_bits(row_bits_, bits);
+  words_.size() < kMinRadixRows ? compare() : sort_by_bits(row_bits_, bits);
 }
 
-int BlockSorter::compared(std::size_t column, std::int32_t a, std::int32_t b) const noexcept {
+int BlockSorter::compare_rows(std::size_t column, std::int32_t a, std::int32_t b) const noexcept {
   return with_type(spec_.fields[column], spec_.itemsizes[column], [&]<typename T>() {
-    const T x = static_cast<const T*>(kept_.columns()[column])[a];
-    const T y = static_cast<const T*>(kept_.columns()[column])[b];
+    const T x = static_cast<const T*>(buffer_.columns()[column])[a];
+    const T y = static_cast<const T*>(buffer_.columns()[column])[b];
     if constexpr (std::is_floating_point_v<T>) {
       // NaNs come last and equal each other, so that this is an order.
       if (x != x || y != y) return (x != x ? 1 : 0) - (y != y ? 1 : 0);
     }
     const int order = x < y ? -1 : x > y ? 1 : 0;
-    return spec_.falling[column] != 0 ? -order : order;
+    return spec_.descending[column] != 0 ? -order : order;
   });
 }
 
-bool BlockSorter::before(std::int32_t a, std::int32_t b) const noexcept {
-  for (std::size_t place = decided_; place < columns_.size(); ++place) {
-    const int order = compared(columns_[place], a, b);
+bool BlockSorter::is_before(std::int32_t a, std::int32_t b) const noexcept {
+  for (std::size_t place = word_columns_; place < columns_.size(); ++place) {
+    const int order = compare_rows(columns_[place], a, b);
     if (order != 0) return order < 0;
   }
   return false;
@@ -209,7 +208,7 @@ void BlockSorter::sort_ties() {
     auto end = std::next(begin);
     while (end != words_.end() && *end >> row_bits_ == *begin >> row_bits_) ++end;
     if (end - begin > 1) {
-      std::sort(begin, end, [this](std::uint64_t a, std::uint64_t b) { return before(row_of(a), row_of(b)); });
+      std::sort(begin, end, [this](std::uint64_t a, std::uint64_t b) { return is_before(row_of(a), row_of(b)); });
     }
     begin = end;
   }
@@ -230,12 +229,12 @@ void BlockSorter::sort(std::int64_t block) {
   if (row_bits_ != 0) sort_ties();
 }
 
-void BlockSorter::give(std::int64_t from, std::int64_t rows, void* const* to) {
+void BlockSorter::copy_sorted(std::int64_t from, std::int64_t rows, void* const* to) {
   const auto words = std::span(words_).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(rows));
   if (row_bits_ != 0) {
     order_.resize(words.size());
     std::transform(words.begin(), words.end(), order_.begin(), [this](std::uint64_t word) { return row_of(word); });
-    mover_.copy(to, 0, kept_.columns(), 0, order_.data(), rows);
+    mover_.copy(to, 0, buffer_.columns(), 0, order_.data(), rows);
     return;
   }
   unpack(spec_, parts_, words, to, 0);

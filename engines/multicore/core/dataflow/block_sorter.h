@@ -1,9 +1,9 @@
-// BlockSorter: stores the rows of a block and sorts them by key, then their fields in the order of the vertex SORT,
-// which uses it.
+// BlockSorter: stores the rows of a block and sorts them, for the vertex SORT: by key, then by fields in its order.
 //
 // Words are sorted by their digits (row_words.h). If all rows of a block arrived as words, or all columns of its rows
 // fit into words, the words are the rows, and no row is fetched. If they do not fit, a word ends with the number of its
-// row, and rows with equal words are compared. Columns behind one of floats, or one that falls, are always compared.
+// row, and rows with equal words are compared. A column of floats, a descending column and the columns after it are
+// always compared.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,20 +24,20 @@ class BlockSorter {
  public:
   explicit BlockSorter(const FlowSpec& spec);
 
-  // Set-up: arriving words are packed by these layouts. `packs`: this sorter also packs arriving rows.
+  // Set-up: sets the layouts of arriving words. `packs`: whether this sorter also packs arriving rows.
   void pack_by(std::shared_ptr<WordLayouts> layouts, bool packs) {
     packer_.emplace(spec_, std::move(layouts));
     packs_ = packs;
   }
 
   // Store rows of a block, or words. Both throw std::runtime_error when the block is too large to be sorted.
-  void keep(const FlowPiece& piece, std::int64_t block);
-  void keep(std::span<const std::uint64_t> words);
+  void store(const FlowPiece& piece, std::int64_t block);
+  void store(std::span<const std::uint64_t> words);
 
   // Sorts the stored rows of a block.
   void sort(std::int64_t block);
-  // Writes the sorted rows [from, from + rows) to the beginning of some columns.
-  void give(std::int64_t from, std::int64_t rows, void* const* to);
+  // Copies the sorted rows [from, from + rows) to the beginning of the columns `to`.
+  void copy_sorted(std::int64_t from, std::int64_t rows, void* const* to);
   std::int64_t rows() const noexcept { return rows_ + static_cast<std::int64_t>(words_.size()); }
   void clear() noexcept {
     rows_ = 0;
@@ -45,7 +45,7 @@ class BlockSorter {
   }
 
  private:
-  void check_room(std::size_t more) const;
+  void check_room(std::size_t new_rows) const;
   void make_room(std::int64_t rows);
   void unpack_words();
   void choose_parts();
@@ -56,8 +56,8 @@ class BlockSorter {
   void sort_by_digits(int from, int digits);
   bool insert_words() noexcept;
   void sort_ties();
-  int compared(std::size_t column, std::int32_t a, std::int32_t b) const noexcept;
-  bool before(std::int32_t a, std::int32_t b) const noexcept;
+  int compare_rows(std::size_t column, std::int32_t a, std::int32_t b) const noexcept;
+  bool is_before(std::int32_t a, std::int32_t b) const noexcept;
   std::int32_t row_of(std::uint64_t word) const noexcept {
     return static_cast<std::int32_t>(word & ((std::uint64_t{1} << row_bits_) - 1));
   }
@@ -65,18 +65,19 @@ class BlockSorter {
   const FlowSpec& spec_;
   const RowMover mover_;
   std::vector<std::size_t> columns_;  // in the order of comparison
-  RecordBuffer kept_;
-  std::int64_t rows_ = 0;  // in `kept_`
+  RecordBuffer buffer_;
+  std::int64_t rows_ = 0;  // number of rows in `buffer_`
   std::optional<RowPacker> packer_;
   bool packs_ = false;
-  std::vector<WordPart> parts_;  // of the block's words, the highest first
-  std::size_t decided_ = 0;      // number of `columns_` that need no comparison where words are equal
-  int row_bits_ = 0;             // bits of the row's number; 0: a word is the row
+  std::vector<WordPart> parts_;   // parts of the block's words, the highest first
+  std::size_t word_columns_ = 0;  // number of `columns_` that are wholly in words
+  int row_bits_ = 0;              // bits of the row's number in a word; 0 if the word is the row
   std::vector<std::uint64_t> words_, scratch_;
   std::vector<std::uint32_t> places_, ends_;  // by digit: begin and end of the words of each value
   std::vector<std::int32_t> order_;
-  int wait_ = 0;   // after rows of a key out of order: for this many blocks no order is assumed
-  int waits_ = 0;  // of these, still to come
+  // After rows of a key out of order, no order is assumed for `backoff_blocks_` blocks; `backoff_left_` are to come.
+  int backoff_blocks_ = 0;
+  int backoff_left_ = 0;
 };
 
 }  // namespace lab

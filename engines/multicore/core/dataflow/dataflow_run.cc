@@ -13,7 +13,8 @@ DataflowOptions checked(DataflowOptions options) {
     throw std::invalid_argument("link_rows must be between 1 and " + std::to_string(DataflowOptions::kMostLinkRows));
   }
   const Markers& markers = options.markers;
-  if (markers.period < 1 || markers.count < 0) throw std::invalid_argument("markers have a period of at least 1");
+  if (markers.period < 1 || markers.count < 0)
+    throw std::invalid_argument("markers need a period of at least 1 and a count of at least 0");
   return options;
 }
 
@@ -30,33 +31,40 @@ void DataflowRun::add_vertex(FlowSpec spec) {
   const std::string where = spec.called();
   check_output(spec.itemsizes);
   if (spec.degree < 1 || spec.degree > options_.workers) {
-    throw std::invalid_argument(where + "its degree must be between 1 and the number of workers");
+    throw std::invalid_argument(where + "degree " + std::to_string(spec.degree) +
+                                " must be between 1 and the number of workers, " + std::to_string(options_.workers));
   }
-  if (spec.kept && spec.degree != 1) throw std::invalid_argument(where + "it has several instances to resume");
+  if (spec.initial_state && spec.degree != 1)
+    throw std::invalid_argument(where + "only a vertex of degree 1 can resume from a state");
   if (spec.max_outputs < 1) throw std::invalid_argument(where + "max_outputs must be at least 1");
-  const bool passes = spec.kind == Kind::kSource || spec.kind == Kind::kSort;
-  if (passes != (spec.items == nullptr)) throw std::invalid_argument(where + "it has no function for items");
-  if (spec.keyed && spec.itemsizes.size() < 2) throw std::invalid_argument(where + "its second column is its key");
+  const bool has_no_function = spec.kind == Kind::kSource || spec.kind == Kind::kSort;
+  if (has_no_function != (spec.items == nullptr)) {
+    throw std::invalid_argument(where + "every vertex but sources and SORT has a function for items");
+  }
+  if (spec.keyed && spec.itemsizes.size() < 2)
+    throw std::invalid_argument(where + "a keyed vertex needs a second column, its key");
   if (spec.kind == Kind::kSort) {
     const std::size_t columns = spec.itemsizes.size();
-    if (spec.fields.size() != columns || spec.order.size() != columns || spec.falling.size() != columns) {
-      throw std::invalid_argument(where + "SORT wants to know how each field is compared");
+    if (spec.fields.size() != columns || spec.order.size() != columns || spec.descending.size() != columns) {
+      throw std::invalid_argument(where + "SORT needs `fields`, `order` and `descending` for each of its columns");
     }
   }
   if ((spec.kind == Kind::kSource) != spec.inputs.empty()) {
-    throw std::invalid_argument(where + "a source reads streams, all others read vertices");
+    throw std::invalid_argument(where + "a source has no inputs, and every other vertex has at least one");
   }
   for (const std::int32_t input : spec.inputs) {
     if (input < 0 || static_cast<std::size_t>(input) >= specs_.size()) {
-      throw std::invalid_argument(where + "it reads a vertex that is not there");
+      throw std::invalid_argument(where + "input " + std::to_string(input) +
+                                  " does not exist; add a vertex after its inputs");
     }
-    if (specs_[static_cast<std::size_t>(input)].gives) {
-      throw std::invalid_argument(where + "it reads a vertex whose rows leave the graph");
+    if (specs_[static_cast<std::size_t>(input)].is_answer) {
+      throw std::invalid_argument(where + "input " + std::to_string(input) +
+                                  " belongs to the answer, so no vertex can read it");
     }
   }
   if (spec.route == FlowSpec::Route::kForward && !spec.inputs.empty() &&
       (spec.inputs.size() != 1 || specs_[static_cast<std::size_t>(spec.inputs[0])].degree != spec.degree)) {
-    throw std::invalid_argument(where + "rows are forwarded from one vertex, of the same degree");
+    throw std::invalid_argument(where + "route forward needs one input, of the same degree");
   }
   specs_.push_back(std::move(spec));
 }
@@ -64,10 +72,10 @@ void DataflowRun::add_vertex(FlowSpec spec) {
 std::int32_t DataflowRun::add_stream(StreamView stream, std::int32_t vertex) {
   if (vertex < 0 || static_cast<std::size_t>(vertex) >= specs_.size() ||
       specs_[static_cast<std::size_t>(vertex)].kind != FlowSpec::Kind::kSource) {
-    throw std::invalid_argument("a stream belongs to a source");
+    throw std::invalid_argument("vertex " + std::to_string(vertex) + " is not a source; streams belong to sources");
   }
   if (stream.columns.size() != specs_[static_cast<std::size_t>(vertex)].itemsizes.size()) {
-    throw std::invalid_argument("a stream has one column for each field of its source");
+    throw std::invalid_argument("a stream needs one column for each field of its source");
   }
   const StreamView& view = add_view(std::move(stream));
   if (options_.load) add_feed(view);  // at full speed columns are read
@@ -75,20 +83,23 @@ std::int32_t DataflowRun::add_stream(StreamView stream, std::int32_t vertex) {
   return view.index;
 }
 
-FlowSpec::Kept DataflowRun::kept(std::int32_t vertex) const {
+FlowSpec::KeyedState DataflowRun::state(std::int32_t vertex) const {
   const auto index = static_cast<std::size_t>(vertex);
   if (specs_.at(index).degree != 1) throw std::logic_error("a vertex with several instances cannot be resumed");
-  return workers_.front().instances.at(index)->kept();
+  return workers_.front().instances.at(index)->state();
 }
 
 void DataflowRun::prepare() {
-  if (specs_.empty() || !specs_.back().gives) throw std::logic_error("a graph's last vertex gives the answer");
-  const auto fits = [this](const FlowSpec& spec) { return !spec.gives || spec.itemsizes == specs_.back().itemsizes; };
-  if (!std::all_of(specs_.begin(), specs_.end(), fits))
-    throw std::logic_error("all that give the answer have its columns");
-  const bool due = options_.load && options_.measure;
-  std::int64_t largest = 1;  // most outputs of one call
-  for (const FlowSpec& spec : specs_) largest = std::max(largest, spec.gives ? spec.max_outputs : 1);
+  if (specs_.empty() || !specs_.back().is_answer)
+    throw std::logic_error("the last vertex of a graph must belong to the answer");
+  const auto has_columns_of_answer = [this](const FlowSpec& spec) {
+    return !spec.is_answer || spec.itemsizes == specs_.back().itemsizes;
+  };
+  if (!std::all_of(specs_.begin(), specs_.end(), has_columns_of_answer))
+    throw std::logic_error("all vertices of the answer must have the same columns");
+  const bool has_due = options_.load && options_.measure;
+  std::int64_t largest = 1;  // maximum number of outputs of one call
+  for (const FlowSpec& spec : specs_) largest = std::max(largest, spec.is_answer ? spec.max_outputs : 1);
   pool_ = std::make_shared<OutputPool>(specs_.back().itemsizes, largest);
   pool_->reserve(options_.reserved_rows, largest);
   std::int32_t number = 0;
@@ -99,44 +110,44 @@ void DataflowRun::prepare() {
       worker.instances.push_back(nullptr);
       if (index >= spec.degree) continue;
       worker.instances.back() = std::make_unique<FlowInstance>(spec, options_.markers, threads().meter(index),
-                                                               threads().failure(), index, due);
+                                                               threads().failure(), index, has_due);
     }
     for (const auto& instance : worker.instances) {
-      if (instance != nullptr && instance->spec().gives) instance->to(pool_, number++);
+      if (instance != nullptr && instance->spec().is_answer) instance->set_output(pool_, number++);
     }
   }
   for (std::size_t v = 0; v < specs_.size(); ++v) connect(v);
-  if (due) tell_when_markers_are_known();
+  if (has_due) set_known_times();
   for (Worker& worker : workers_) std::reverse(worker.links.begin(), worker.links.end());
 }
 
-// An instance knows a marker when the last of the streams that lead to it has passed it.
-void DataflowRun::tell_when_markers_are_known() {
+// Sets the time at which each instance knows each marker: when the last stream upstream of it has passed the marker.
+void DataflowRun::set_known_times() {
   using Streams = std::set<std::int32_t>;
-  std::vector<std::vector<Streams>> leading(specs_.size(), std::vector<Streams>(workers_.size()));
+  std::vector<std::vector<Streams>> upstream(specs_.size(), std::vector<Streams>(workers_.size()));
   for (std::size_t v = 0; v < specs_.size(); ++v) {
     const FlowSpec& spec = specs_[v];
     for (std::size_t w = 0; w < static_cast<std::size_t>(spec.degree); ++w) {
-      Streams& streams = leading[v][w];
+      Streams& streams = upstream[v][w];
       for (std::size_t s = 0; s < views().size(); ++s) {
-        const bool read =
+        const bool reads =
             vertex_of_[s] == static_cast<std::int32_t>(v) && readers_of(s)[0] == static_cast<std::int32_t>(w);
-        if (read) streams.insert(static_cast<std::int32_t>(s));
+        if (reads) streams.insert(static_cast<std::int32_t>(s));
       }
       for (const std::int32_t input : spec.inputs) {
-        const auto& before = leading[static_cast<std::size_t>(input)];
-        for (std::size_t from = 0; from < before.size(); ++from) {
+        const auto& inputs = upstream[static_cast<std::size_t>(input)];
+        for (std::size_t from = 0; from < inputs.size(); ++from) {
           if (spec.route != FlowSpec::Route::kForward || from == w)
-            streams.insert(before[from].begin(), before[from].end());
+            streams.insert(inputs[from].begin(), inputs[from].end());
         }
       }
-      const auto [times_known, is_new] = times_known_.try_emplace(streams);
+      const auto [known_times, is_new] = known_times_.try_emplace(streams);
       if (is_new) {
-        std::vector<const StreamView*> found;
-        for (const std::int32_t s : streams) found.push_back(&views()[static_cast<std::size_t>(s)]);
-        times_known->second = options_.markers.times_known(found);
+        std::vector<const StreamView*> stream_views;
+        for (const std::int32_t s : streams) stream_views.push_back(&views()[static_cast<std::size_t>(s)]);
+        known_times->second = options_.markers.known_times_ns(stream_views);
       }
-      workers_[w].instances[v]->set_times_known(times_known->second);
+      workers_[w].instances[v]->set_known_times(known_times->second);
     }
   }
 }
@@ -147,7 +158,7 @@ void DataflowRun::connect(std::size_t vertex) {
   if (spec.route == FlowSpec::Route::kForward && !spec.inputs.empty()) {
     for (Worker& worker : workers_) {
       FlowInstance* const from = worker.instances[static_cast<std::size_t>(spec.inputs[0])].get();
-      if (from != nullptr) from->to(*worker.instances[vertex]);
+      if (from != nullptr) from->add_reader(*worker.instances[vertex]);
     }
     layouts_for(vertex);
     return;
@@ -155,15 +166,15 @@ void DataflowRun::connect(std::size_t vertex) {
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     Worker& worker = workers_[w];
     if (worker.instances[vertex] == nullptr) continue;
-    FlowInstance& into = *worker.instances[vertex];
-    worker.roots.push_back(&into);
+    FlowInstance& instance = *worker.instances[vertex];
+    worker.roots.push_back(&instance);
     if (spec.kind != FlowSpec::Kind::kSource) {
-      worker.links.push_back(std::make_unique<FlowLinkReader>(into, options_.markers, options_.aligned));
+      worker.links.push_back(std::make_unique<FlowLinkReader>(instance, options_.markers, options_.aligned));
       continue;
     }
-    const bool due = options_.load && options_.measure;
-    auto& reader = worker.streams.emplace_back(
-        std::make_unique<FlowStreamReader>(into, options_.markers, threads().meter(static_cast<std::int32_t>(w)), due));
+    const bool has_due = options_.load && options_.measure;
+    auto& reader = worker.streams.emplace_back(std::make_unique<FlowStreamReader>(
+        instance, options_.markers, threads().meter(static_cast<std::int32_t>(w)), has_due));
     for (std::size_t s = 0; s < views().size(); ++s) {
       if (vertex_of_[s] != static_cast<std::int32_t>(vertex) || readers_of(s)[0] != static_cast<std::int32_t>(w))
         continue;
@@ -176,10 +187,11 @@ void DataflowRun::connect(std::size_t vertex) {
   for (const std::int32_t input : spec.inputs) exchange(static_cast<std::size_t>(input), vertex, owners, layouts);
 }
 
-// Makes the layouts of a SORT's rows and passes them to its instances; null: not a SORT, or its rows cannot be packed.
+// Makes the word layouts of a SORT's rows and passes them to its instances. Returns null if the vertex is not a SORT or
+// its rows cannot be packed.
 std::shared_ptr<WordLayouts> DataflowRun::layouts_for(std::size_t vertex) {
   const FlowSpec& spec = specs_[vertex];
-  if (spec.kind != FlowSpec::Kind::kSort || !options_.aligned || !WordLayouts::possible(spec)) return nullptr;
+  if (spec.kind != FlowSpec::Kind::kSort || !options_.aligned || !WordLayouts::can_pack(spec)) return nullptr;
   auto layouts = std::make_shared<WordLayouts>(spec, options_.markers);
   for (Worker& worker : workers_) {
     FlowInstance* const instance = worker.instances[vertex].get();
@@ -188,20 +200,20 @@ std::shared_ptr<WordLayouts> DataflowRun::layouts_for(std::size_t vertex) {
   return layouts;
 }
 
-// Links each instance of one vertex with each of another.
+// Links each instance of one vertex with each instance of another.
 void DataflowRun::exchange(std::size_t from, std::size_t to, const std::shared_ptr<KeyOwners>& owners,
                            const std::shared_ptr<WordLayouts>& layouts) {
-  const bool due = options_.load && options_.measure;
+  const bool has_due = options_.load && options_.measure;
   const auto parkers = threads().parkers();
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     FlowInstance* const producer = workers_[w].instances[from].get();
     if (producer == nullptr) continue;
-    const auto links_of = [&](std::span<const std::int32_t> itemsizes, bool words) {
+    const auto links_of = [&](std::span<const std::int32_t> itemsizes, bool has_words) {
       FlowLinks links;
       for (std::size_t r = 0; r < static_cast<std::size_t>(specs_[to].degree); ++r) {
         links.push_back(
-            std::make_unique<FlowLink>(itemsizes, options_.link_rows, due && !words, parkers[w], parkers[r]));
-        static_cast<FlowLinkReader&>(*workers_[r].links.back()).add(*links.back(), words);
+            std::make_unique<FlowLink>(itemsizes, options_.link_rows, has_due && !has_words, parkers[w], parkers[r]));
+        static_cast<FlowLinkReader&>(*workers_[r].links.back()).add(*links.back(), has_words);
       }
       return links;
     };
@@ -211,7 +223,7 @@ void DataflowRun::exchange(std::size_t from, std::size_t to, const std::shared_p
       exchange.words = links_of(kWord, true);
       exchange.packer.emplace(specs_[to], layouts);
     }
-    producer->to(std::move(exchange));
+    producer->add_exchange(std::move(exchange));
   }
 }
 
@@ -222,21 +234,21 @@ std::vector<std::int32_t> DataflowRun::readers_of(std::size_t stream) const {
 }
 
 bool DataflowRun::take_turn(Worker& worker) {
-  bool any = false;
-  for (const auto& reader : worker.links) any = reader->take_turn() || any;
-  for (const auto& reader : worker.streams) any = reader->take_turn() || any;
-  const auto full = [](FlowInstance* root) { return root->full(); };
-  if (!any && std::any_of(worker.roots.begin(), worker.roots.end(), full)) {
+  bool has_progress = false;
+  for (const auto& reader : worker.links) has_progress = reader->take_turn() || has_progress;
+  for (const auto& reader : worker.streams) has_progress = reader->take_turn() || has_progress;
+  const auto is_full = [](FlowInstance* root) { return root->full(); };
+  if (!has_progress && std::any_of(worker.roots.begin(), worker.roots.end(), is_full)) {
     ++threads().meter(static_cast<std::int32_t>(&worker - workers_.data())).counters.room_waits;
   }
   for (FlowInstance* root : worker.roots) root->flush();
-  return any;
+  return has_progress;
 }
 
 bool DataflowRun::finished(const Worker& worker) {
-  const auto done = [](const auto& reader) { return reader->finished(); };
-  return std::all_of(worker.links.begin(), worker.links.end(), done) &&
-         std::all_of(worker.streams.begin(), worker.streams.end(), done);
+  const auto is_finished = [](const auto& reader) { return reader->finished(); };
+  return std::all_of(worker.links.begin(), worker.links.end(), is_finished) &&
+         std::all_of(worker.streams.begin(), worker.streams.end(), is_finished);
 }
 
 void DataflowRun::work(std::int32_t index) {
@@ -248,13 +260,13 @@ void DataflowRun::work(std::int32_t index) {
 }
 
 std::vector<const OutputBuffer*> DataflowRun::outputs() const {
-  std::vector<const OutputBuffer*> all;
+  std::vector<const OutputBuffer*> buffers;
   for (const Worker& worker : workers_) {
     for (const auto& instance : worker.instances) {
-      if (instance != nullptr && instance->outputs() != nullptr) all.push_back(instance->outputs());
+      if (instance != nullptr && instance->outputs() != nullptr) buffers.push_back(instance->outputs());
     }
   }
-  return all;
+  return buffers;
 }
 
 std::int64_t DataflowRun::events() const noexcept {

@@ -1,8 +1,9 @@
 // DataflowRun: runs a typed dataflow graph; after Mamouras et al., "Data-Trace Types for Distributed Stream Processing
 // Systems" (2019). docs/decisions/0020-dataflow.md.
 //
-// Each worker has an instance of each vertex whose degree includes it, and takes all available rows for any of them:
-// first from links (those of the vertices furthest from the streams first), then from its streams.
+// Each worker has an instance of each vertex whose degree is above the worker's number. In a turn it takes the
+// available rows for all its instances: first from links, those of the vertices furthest from the streams first, then
+// from its streams.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -24,8 +25,8 @@ struct DataflowOptions : RunSettings {
   static constexpr std::int64_t kMostLinkRows = std::int64_t{1} << 24;
 
   Markers markers;
-  bool aligned = true;             // false: links are not aligned on markers, which is wrong on purpose
-  std::int64_t link_rows = 16384;  // unread rows at which a link is full and its producer takes no more rows
+  bool aligned = true;             // whether links are aligned on markers; false is wrong on purpose
+  std::int64_t link_rows = 16384;  // number of unread rows at which a link is full and its producer stops reading
 };
 
 class DataflowRun final : public Run {
@@ -33,24 +34,23 @@ class DataflowRun final : public Run {
   // Throws std::invalid_argument on options out of range.
   explicit DataflowRun(DataflowOptions options);
 
-  // Adds the next vertex, after those that it reads; the last vertex's output is the answer. Throws
-  // std::invalid_argument.
+  // Adds the next vertex, after its inputs. The last vertex must belong to the answer. Throws std::invalid_argument.
   void add_vertex(FlowSpec spec);
 
-  // Adds a stream of a source. Worker n mod the source's degree reads it, where n is its number.
+  // Adds a stream of a source. Worker n mod the source's degree reads the source's stream n.
   std::int32_t add_stream(StreamView stream, std::int32_t vertex);
 
-  // State of a vertex of degree 1 after the run; see FlowInstance::kept.
-  FlowSpec::Kept kept(std::int32_t vertex) const;
+  // Returns the state of a vertex of degree 1 after the run; see FlowInstance::state.
+  FlowSpec::KeyedState state(std::int32_t vertex) const;
 
   std::int64_t events() const noexcept override;
 
  private:
   struct Worker {
     std::vector<std::unique_ptr<FlowInstance>> instances;  // by vertex; null beyond its degree
-    std::vector<std::unique_ptr<FlowReader>> links;        // the furthest from the streams first
+    std::vector<std::unique_ptr<FlowReader>> links;  // readers of the vertices furthest from the streams come first
     std::vector<std::unique_ptr<FlowStreamReader>> streams;
-    std::vector<FlowInstance*> roots;  // the instances into which these readers read
+    std::vector<FlowInstance*> roots;  // the instances that these readers feed
   };
 
   const RunSettings& settings() const noexcept override { return options_; }
@@ -60,7 +60,7 @@ class DataflowRun final : public Run {
   void count(Counts& into) const override;
   std::vector<std::int32_t> readers_of(std::size_t stream) const override;
 
-  void tell_when_markers_are_known();
+  void set_known_times();
   void connect(std::size_t vertex);
   std::shared_ptr<WordLayouts> layouts_for(std::size_t vertex);
   void exchange(std::size_t from, std::size_t to, const std::shared_ptr<KeyOwners>& owners,
@@ -70,8 +70,9 @@ class DataflowRun final : public Run {
 
   DataflowOptions options_;
   std::deque<FlowSpec> specs_;
-  std::vector<std::int32_t> vertex_of_;                                      // by stream
-  std::map<std::set<std::int32_t>, std::vector<std::int64_t>> times_known_;  // by streams: when each marker is known
+  std::vector<std::int32_t> vertex_of_;  // by stream
+  // By set of streams: when each marker is known.
+  std::map<std::set<std::int32_t>, std::vector<std::int64_t>> known_times_;
   std::vector<Worker> workers_;
   std::shared_ptr<OutputPool> pool_;
 };

@@ -10,53 +10,55 @@
 namespace lab {
 
 std::byte* FlowTable::make(void* table, std::int64_t key) {
-  auto* of = static_cast<FlowTable*>(table);
+  auto* self = static_cast<FlowTable*>(table);
   try {
-    return of->table_.find(key, of->stride_).entry;
+    return self->table_.find(key, self->stride_).entry;
   } catch (const std::bad_alloc&) {  // must not pass through compiled code, which cannot be unwound
-    of->starved_ = true;
+    self->starved_ = true;
     return nullptr;
   }
 }
 
 FlowInstance::FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter,
-                           const std::atomic<bool>& stop, std::int32_t worker, bool due)
+                           const std::atomic<bool>& stop, std::int32_t worker, bool has_due)
     : spec_(spec),
       markers_(markers),
       meter_(meter),
       stop_(stop),
       worker_(worker),
-      due_(due),
+      has_due_(has_due),
       table_(spec.entry_bytes),
       start_(static_cast<std::size_t>(spec.start_bytes + 7) / 8),
       mover_(spec.itemsizes) {
   const std::int64_t rows = std::max(kRows, spec.max_outputs);
-  made_.shape(spec.itemsizes, rows);
-  made_.touch();
+  buffer_.shape(spec.itemsizes, rows);
+  buffer_.touch();
   sources_.resize(static_cast<std::size_t>(rows));
-  made_due_.resize(static_cast<std::size_t>(due ? rows : 0));
+  output_due_.resize(static_cast<std::size_t>(has_due ? rows : 0));
   permuted_.resize(spec.itemsizes.size());
   if (spec.kind == FlowSpec::Kind::kSort) sorter_.emplace(spec);
   if (spec.start != nullptr && spec.start(start_.data(), 0) != kDone) {
     throw std::runtime_error(spec.called() + "its initial_state raised an exception");
   }
-  if (!spec.kept) return;
+  if (!spec.initial_state) return;
   const std::span<std::byte> start = std::as_writable_bytes(std::span(start_));
-  if (spec.kept->start.size() != start.size())
-    throw std::invalid_argument(spec.called() + "its state has another size");
-  std::copy(spec.kept->start.begin(), spec.kept->start.end(), start.begin());
-  table_.assign(spec.kept->entries);
+  if (spec.initial_state->start.size() != start.size())
+    throw std::invalid_argument(spec.called() + "the state to resume from has " +
+                                std::to_string(spec.initial_state->start.size()) + " bytes; expected " +
+                                std::to_string(start.size()));
+  std::copy(spec.initial_state->start.begin(), spec.initial_state->start.end(), start.begin());
+  table_.assign(spec.initial_state->entries);
 }
 
-FlowSpec::Kept FlowInstance::kept() const {
+FlowSpec::KeyedState FlowInstance::state() const {
   const auto start = std::as_bytes(std::span(start_));
   const auto entries = table_.entries();
   return {{start.begin(), start.end()}, {entries.begin(), entries.end()}};
 }
 
 void FlowInstance::take(const FlowPiece& piece) {
-  if (sorter_) return sorter_->keep(piece, block_);
-  if (spec_.items == nullptr) return hand_on(piece);
+  if (sorter_) return sorter_->store(piece, block_);
+  if (spec_.items == nullptr) return forward(piece);
   FlowCall call{};
   call.columns = piece.columns;
   call.base = piece.base;
@@ -65,24 +67,24 @@ void FlowInstance::take(const FlowPiece& piece) {
 
 void FlowInstance::take_words(const FlowPiece& piece) {
   const auto* words = static_cast<const std::uint64_t*>(piece.columns[0]) + piece.base;
-  sorter_->keep({words, static_cast<std::size_t>(piece.rows)});
+  sorter_->store({words, static_cast<std::size_t>(piece.rows)});
 }
 
-void FlowInstance::mark() {
-  if (sorter_) give_in_order();
-  if (spec_.marks != nullptr) {
+void FlowInstance::end_block() {
+  if (sorter_) emit_sorted();
+  if (spec_.markers != nullptr) {
     FlowCall call{};
     call.marker = markers_.end_of(block_);
-    const bool keys = spec_.kind != FlowSpec::Kind::kStateless;
-    // Of a stateless operator only the first instance is called, once.
-    process(spec_.marks, call, keys ? table_.keys() : worker_ == 0 ? 1 : 0, nullptr);
+    const bool has_keys = spec_.kind != FlowSpec::Kind::kStateless;
+    // A stateless operator is called once, at its first instance.
+    process(spec_.markers, call, has_keys ? table_.keys() : worker_ == 0 ? 1 : 0, nullptr);
   }
   if (spec_.kind == FlowSpec::Kind::kPartial) table_.clear();
   if (spec_.start != nullptr && spec_.start(start_.data(), 1) != kDone) {
     throw std::runtime_error(spec_.called() + "its update_state or identity raised an exception");
   }
   ++block_;
-  for (FlowInstance* reader : readers_) reader->mark();
+  for (FlowInstance* reader : readers_) reader->end_block();
 }
 
 void FlowInstance::end() {
@@ -109,44 +111,44 @@ bool FlowInstance::full() noexcept {
 }
 
 std::int64_t FlowInstance::marker_due() const noexcept {
-  return meter_.recorder.start() + (*times_known_)[static_cast<std::size_t>(block_)];
+  return meter_.recorder.start() + (*known_times_)[static_cast<std::size_t>(block_)];
 }
 
-void FlowInstance::check(std::int64_t next, std::int64_t at, const Emit& emit) const {
-  if (next < at) throw std::runtime_error(spec_.called() + "one of its functions raised an exception");
+void FlowInstance::check(std::int64_t next, std::int64_t position, const Emit& emit) const {
+  if (next < position) throw std::runtime_error(spec_.called() + "one of its functions raised an exception");
   if (emit.refused != 0) {
     throw std::runtime_error(spec_.called() + "a function emitted " + std::to_string(emit.refused) +
                              " pairs beyond max_outputs; raise it in the operator");
   }
   if (!table_.starved()) return;
-  const bool named = !spec_.name.empty();  // built without an allocation: memory is exhausted
+  const bool has_name = !spec_.name.empty();  // built without an allocation: memory is exhausted
   throw NoMemory(
-      "%s%s%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; give fewer keys, a "
+      "%s%s%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; use fewer keys, a "
       "smaller state, or more memory",
-      named ? "operator " : "", spec_.name.c_str(), named ? ": " : "", static_cast<long long>(table_.keys()),
+      has_name ? "operator " : "", spec_.name.c_str(), has_name ? ": " : "", static_cast<long long>(table_.keys()),
       table_.bytes() >> 20, table_.growth_bytes() >> 20);
 }
 
 void FlowInstance::check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const {
-  const auto* given = static_cast<const std::int64_t*>(emit.columns[0]);
-  const auto* had = from == nullptr ? nullptr : static_cast<const std::int64_t*>(from->columns[1]) + from->base;
+  const auto* emitted_keys = static_cast<const std::int64_t*>(emit.columns[0]);
+  const auto* input_keys = from == nullptr ? nullptr : static_cast<const std::int64_t*>(from->columns[1]) + from->base;
   for (std::int64_t i = first; i < emit.count; ++i) {
     const std::int32_t source = sources_[static_cast<std::size_t>(i - first)];
-    const std::int64_t key = had == nullptr ? table_.key(source) : had[source];
-    if (given[i] == key) continue;
-    throw std::runtime_error(spec_.called() + "it is at key " + std::to_string(key) + " and gives a pair of key " +
-                             std::to_string(given[i]) +
+    const std::int64_t key = input_keys == nullptr ? table_.key(source) : input_keys[source];
+    if (emitted_keys[i] == key) continue;
+    throw std::runtime_error(spec_.called() + "a function at key " + std::to_string(key) + " emitted a pair of key " +
+                             std::to_string(emitted_keys[i]) +
                              "; an OpKeyedOrdered keeps keys, only an OpStateless changes them");
   }
 }
 
 const std::int64_t* FlowInstance::due_of(std::int64_t rows, const FlowPiece* from) {
-  if (!due_) return nullptr;
+  if (!has_due_) return nullptr;
   for (std::int64_t i = 0; i < rows; ++i) {
-    made_due_[static_cast<std::size_t>(i)] =
+    output_due_[static_cast<std::size_t>(i)] =
         from == nullptr ? marker_due() : from->due[sources_[static_cast<std::size_t>(i)]];
   }
-  return made_due_.data();
+  return output_due_.data();
 }
 
 void FlowInstance::process(FlowKernel kernel, FlowCall& call, std::int64_t count, const FlowPiece* from) {
@@ -154,39 +156,39 @@ void FlowInstance::process(FlowKernel kernel, FlowCall& call, std::int64_t count
   call.start = start_.data();
   call.make = &FlowTable::make;
   call.sources = sources_.data();
-  for (std::int64_t at = 0; at < count;) {
+  for (std::int64_t position = 0; position < count;) {
     go_on_unless(stop_);
     // Rows that leave the graph are written to their final place.
     Emit* const sink = outputs_ != nullptr ? outputs_->open(spec_.max_outputs) : nullptr;
-    void* const* columns = sink != nullptr ? sink->columns : made_.columns();
+    void* const* columns = sink != nullptr ? sink->columns : buffer_.columns();
     const std::int64_t first = sink != nullptr ? sink->count : 0;
     std::copy_n(columns, permuted_.size(), permuted_.begin());
     if (spec_.keyed) std::swap(permuted_[0], permuted_[1]);
     Emit emit{};
     emit.columns = permuted_.data();
     emit.count = first;
-    emit.capacity = first + made_.capacity();
+    emit.capacity = first + buffer_.capacity();
     if (sink != nullptr) emit.capacity = std::min(emit.capacity, sink->capacity);
     ++meter_.counters.kernel_calls;
-    const std::int64_t next = kernel(&call, at, count, &emit) - 1;
-    check(next, at, emit);
-    if (next == at) throw std::runtime_error(spec_.called() + "its functions make no progress");
+    const std::int64_t next = kernel(&call, position, count, &emit) - 1;
+    check(next, position, emit);
+    if (next == position) throw std::runtime_error(spec_.called() + "its functions make no progress");
     if (spec_.keeps_key) check_keys(from, emit, first);
-    at = next;
+    position = next;
     const std::int64_t rows = emit.count - first;
     if (rows == 0) continue;
     const std::int64_t* due = due_of(rows, from);
     if (sink == nullptr) {
-      hand_on({made_.columns(), 0, rows, due});
+      forward({buffer_.columns(), 0, rows, due});
     } else {
       sink->count = emit.count;
       outputs_->close(number_, number_, 0, false);
-      note(due, rows);
+      note_latency(due, rows);
     }
   }
 }
 
-void FlowInstance::hand_on(const FlowPiece& piece) {
+void FlowInstance::forward(const FlowPiece& piece) {
   for (FlowInstance* reader : readers_) reader->take(piece);
   for (Exchange& exchange : exchanges_) send(exchange, piece);
   if (outputs_ != nullptr) collect(piece);
@@ -196,9 +198,9 @@ void FlowInstance::send(Exchange& exchange, const FlowPiece& piece) {
   exchanged_ += piece.rows;
   FlowLinks& links = exchange.links;
   if (exchange.route == FlowSpec::Route::kDeal && links.size() > 1) {
-    for (std::int64_t at = 0; at < piece.rows; at += kRowsInTurn) {
-      const std::int64_t* due = piece.due == nullptr ? nullptr : piece.due + at;
-      links[exchange.next]->append({piece.columns, piece.base + at, std::min(kRowsInTurn, piece.rows - at), due},
+    for (std::int64_t row = 0; row < piece.rows; row += kRowsInTurn) {
+      const std::int64_t* due = piece.due == nullptr ? nullptr : piece.due + row;
+      links[exchange.next]->append({piece.columns, piece.base + row, std::min(kRowsInTurn, piece.rows - row), due},
                                    block_);
       exchange.next = (exchange.next + 1) % links.size();
     }
@@ -217,7 +219,7 @@ void FlowInstance::send(Exchange& exchange, const FlowPiece& piece) {
   counts_.assign(degree, 0);
   const auto* keys = static_cast<const std::int64_t*>(piece.columns[1]) + piece.base;
   for (std::int64_t i = 0; i < piece.rows; ++i) {
-    const auto to = static_cast<std::size_t>(exchange.owners->of(keys[i]));
+    const auto to = static_cast<std::size_t>(exchange.owners->owner_of(keys[i]));
     lists_[to * static_cast<std::size_t>(piece.rows) + static_cast<std::size_t>(counts_[to]++)] =
         static_cast<std::int32_t>(i);
   }
@@ -239,10 +241,10 @@ void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::s
   counts_.assign(degree, 0);
   std::uint64_t* const by_instance = words_by_instance_.data();
   const auto* keys = static_cast<const std::int64_t*>(piece.columns[1]) + piece.base;
-  if (degree == 2) {  // write each word to both, advance one: no count in memory waits for the preceding one
+  if (degree == 2) {  // write each word to both lists and advance one, so that no count in memory waits for another
     std::size_t ends[2] = {0, words.size()};
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const auto second = static_cast<std::size_t>(exchange.owners->of(keys[i]));
+      const auto second = static_cast<std::size_t>(exchange.owners->owner_of(keys[i]));
       by_instance[ends[0]] = words[i];
       by_instance[ends[1]] = words[i];
       ends[0] += 1 - second;
@@ -251,7 +253,7 @@ void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::s
     counts_ = {static_cast<std::int64_t>(ends[0]), static_cast<std::int64_t>(ends[1] - words.size())};
   } else {
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const auto to = static_cast<std::size_t>(exchange.owners->of(keys[i]));
+      const auto to = static_cast<std::size_t>(exchange.owners->owner_of(keys[i]));
       by_instance[to * words.size() + static_cast<std::size_t>(counts_[to]++)] = words[i];
     }
   }
@@ -259,18 +261,18 @@ void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::s
 }
 
 void FlowInstance::collect(const FlowPiece& piece) {
-  for (std::int64_t at = 0; at < piece.rows;) {
+  for (std::int64_t copied = 0; copied < piece.rows;) {
     Emit* emit = outputs_->open(1);
-    const std::int64_t rows = std::min(piece.rows - at, emit->capacity - emit->count);
-    mover_.copy(emit->columns, emit->count, piece.columns, piece.base + at, rows);
+    const std::int64_t rows = std::min(piece.rows - copied, emit->capacity - emit->count);
+    mover_.copy(emit->columns, emit->count, piece.columns, piece.base + copied, rows);
     emit->count += rows;
     outputs_->close(number_, number_, 0, false);
-    at += rows;
+    copied += rows;
   }
-  note(piece.due, piece.rows);
+  note_latency(piece.due, piece.rows);
 }
 
-void FlowInstance::note(const std::int64_t* due, std::int64_t rows) noexcept {
+void FlowInstance::note_latency(const std::int64_t* due, std::int64_t rows) noexcept {
   Recorder& recorder = meter_.recorder;
   if (due == nullptr) {
     recorder.output(recorder.now(), rows);
@@ -285,13 +287,13 @@ void FlowInstance::note(const std::int64_t* due, std::int64_t rows) noexcept {
   }
 }
 
-void FlowInstance::give_in_order() {
+void FlowInstance::emit_sorted() {
   sorter_->sort(block_);
-  for (std::int64_t at = 0; at < sorter_->rows();) {
-    const std::int64_t rows = std::min(made_.capacity(), sorter_->rows() - at);
-    sorter_->give(at, rows, made_.columns());
-    hand_on({made_.columns(), 0, rows, due_of(rows, nullptr)});
-    at += rows;
+  for (std::int64_t row = 0; row < sorter_->rows();) {
+    const std::int64_t rows = std::min(buffer_.capacity(), sorter_->rows() - row);
+    sorter_->copy_sorted(row, rows, buffer_.columns());
+    forward({buffer_.columns(), 0, rows, due_of(rows, nullptr)});
+    row += rows;
   }
   sorter_->clear();
 }

@@ -23,97 +23,101 @@ using FlowLinks = std::vector<std::unique_ptr<FlowLink>>;
 
 class FlowInstance {
  public:
-  static constexpr std::int64_t kRows = 512;       // rows made at once, to stay in the first cache
-  static constexpr std::int64_t kRowsInTurn = 64;  // rows for one instance before the next gets some
+  static constexpr std::int64_t kRows = 512;       // rows made at once, which stay in the first-level cache
+  static constexpr std::int64_t kRowsInTurn = 64;  // rows for an instance in its turn, with kDeal
 
-  // `stop`: see run/errors.h. `worker`: its number; number 0 is also the first instance of the vertex. `due`: rows
-  // carry due times.
+  // `stop`: see run/errors.h. `worker`: number of the worker; worker 0 has the first instance of the vertex. `has_due`:
+  // whether rows carry due times.
   FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, const std::atomic<bool>& stop,
-               std::int32_t worker, bool due);
+               std::int32_t worker, bool has_due);
   FlowInstance(const FlowInstance&) = delete;
   FlowInstance& operator=(const FlowInstance&) = delete;
 
-  // Set-up: the receivers of its outputs.
-  void to(FlowInstance& reader) { readers_.push_back(&reader); }
+  // Set-up: adds an instance that takes the outputs by calls.
+  void add_reader(FlowInstance& reader) { readers_.push_back(&reader); }
+  // The links to the instances of one vertex.
   struct Exchange {
     FlowLinks links;
     FlowSpec::Route route;
-    std::shared_ptr<KeyOwners> owners = nullptr;  // owners of keys, where kHash has several links
-    FlowLinks words = {};                         // to SORT, parallel to the links: rows that fit into words
-    std::optional<RowPacker> packer = {};         // packs these rows
-    std::size_t next = 0;                         // kDeal: the link whose turn it is
+    std::shared_ptr<KeyOwners> owners = nullptr;  // owners of keys; null unless kHash has several links
+    FlowLinks words = {};                         // links to SORT for rows that fit into words, parallel to `links`
+    std::optional<RowPacker> packer = {};         // packs rows for `words`
+    std::size_t next = 0;                         // the link whose turn it is, with kDeal
   };
-  void to(Exchange exchange) { exchanges_.push_back(std::move(exchange)); }
-  // `number`: of its outputs among all outputs; it orders outputs of one time.
-  void to(std::shared_ptr<OutputPool> pool, std::int32_t number) {
+  // Set-up: adds the links to a vertex.
+  void add_exchange(Exchange exchange) { exchanges_.push_back(std::move(exchange)); }
+  // Set-up: adds the outputs to the answer. `number` orders outputs of one time.
+  void set_output(std::shared_ptr<OutputPool> pool, std::int32_t number) {
     outputs_ = std::make_unique<OutputBuffer>(std::move(pool));
     number_ = number;
   }
 
-  // SORT: the layouts of its words, and whether this instance packs (or the senders do). The layouts outlive this.
+  // Set-up of SORT: sets the layouts of its words. `packs`: whether this instance packs its rows; otherwise senders do.
   void pack_by(std::shared_ptr<WordLayouts> layouts, bool packs) { sorter_->pack_by(std::move(layouts), packs); }
 
-  // When each marker is known here, with a load; see Markers. Outlives this.
-  void set_times_known(const std::vector<std::int64_t>& known) { times_known_ = &known; }
+  // Set-up with a load: sets when each marker is known here (Markers::known_times_ns). `times_ns` must outlive this.
+  void set_known_times(const std::vector<std::int64_t>& times_ns) { known_times_ = &times_ns; }
 
   void take(const FlowPiece& piece);
-  void take_words(const FlowPiece& piece);  // SORT: from a sender that packs
-  void mark();                              // ends the block
-  void end();                               // no rows follow
-  void flush();                             // publishes sent rows, of this instance and of those that it feeds by calls
+  void take_words(const FlowPiece& piece);  // takes the words of rows from a sender that packs; SORT only
+  // These also call the readers that take outputs by calls.
+  void end_block();      // passes a marker
+  void end();            // notes that no rows follow
+  void flush();          // publishes the rows sent over links
+  bool full() noexcept;  // returns whether a link is full
 
-  bool full() noexcept;  // whether one of its links is full
   std::int64_t block() const noexcept { return block_; }
   const FlowSpec& spec() const noexcept { return spec_; }
-  // After a run whose last event is before its last marker, so that no block is open.
-  FlowSpec::Kept kept() const;
+  // Returns the state after a run. Its last event must be before its last marker, so that no block is open.
+  FlowSpec::KeyedState state() const;
   const OutputBuffer* outputs() const noexcept { return outputs_.get(); }
   std::int64_t exchanged() const noexcept { return exchanged_; }  // rows sent over links
-  std::int64_t packed() const noexcept { return packed_; }        // of these, rows sent as words
+  std::int64_t packed() const noexcept { return packed_; }        // rows sent over links as words
   std::int64_t keys() const noexcept { return table_.keys(); }
 
  private:
-  // Runs a kernel on [0, count) and passes on its outputs. `from`: the rows of the items; null at a marker.
+  // Runs a kernel on [0, count) and forwards its outputs. `from`: the rows of the items; null at a marker.
   void process(FlowKernel kernel, FlowCall& call, std::int64_t count, const FlowPiece* from);
-  void check(std::int64_t next, std::int64_t at, const Emit& emit) const;
+  void check(std::int64_t next, std::int64_t position, const Emit& emit) const;
   void check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const;
   const std::int64_t* due_of(std::int64_t rows, const FlowPiece* from);
-  void hand_on(const FlowPiece& piece);
+  void forward(const FlowPiece& piece);
   void send(Exchange& exchange, const FlowPiece& piece);
   void send_words(Exchange& exchange, const FlowPiece& piece, std::span<const std::uint64_t> words);
   void collect(const FlowPiece& piece);
-  void note(const std::int64_t* due, std::int64_t rows) noexcept;
-  void give_in_order();
+  void note_latency(const std::int64_t* due, std::int64_t rows) noexcept;
+  void emit_sorted();
   std::int64_t marker_due() const noexcept;
 
   const FlowSpec& spec_;
   const Markers& markers_;
-  const std::vector<std::int64_t>* times_known_ = nullptr;
+  const std::vector<std::int64_t>* known_times_ = nullptr;
   WorkMeter& meter_;
   const std::atomic<bool>& stop_;
   const std::int32_t worker_;
-  const bool due_;
+  const bool has_due_;
   std::vector<FlowInstance*> readers_;
   std::vector<Exchange> exchanges_;
-  std::unique_ptr<OutputBuffer> outputs_;  // set if its outputs belong to the answer
+  std::unique_ptr<OutputBuffer> outputs_;  // null if the outputs do not belong to the answer
   std::int32_t number_ = 0;
 
   std::int64_t block_ = 0;
   bool ended_ = false;
   FlowTable table_;
-  std::vector<std::uint64_t> start_;
-  RecordBuffer made_;
-  std::vector<void*> permuted_;  // columns in the order of functions: the key first
+  std::vector<std::uint64_t> start_;  // initial state of a new key
+  RecordBuffer buffer_;
+  std::vector<void*> permuted_;  // columns in the order of functions, the key first
   std::vector<std::int32_t> sources_;
-  std::vector<std::int64_t> made_due_;
-  std::vector<std::int32_t> lists_;               // scratch: the rows of each instance
-  std::vector<std::int64_t> counts_;              // and their number
-  std::vector<std::uint64_t> words_by_instance_;  // scratch: words by instance
+  std::vector<std::int64_t> output_due_;
+  // Scratch, by receiving instance: the rows, their number, and their words.
+  std::vector<std::int32_t> lists_;
+  std::vector<std::int64_t> counts_;
+  std::vector<std::uint64_t> words_by_instance_;
   std::int64_t exchanged_ = 0;
   std::int64_t packed_ = 0;
 
   const RowMover mover_;
-  std::optional<BlockSorter> sorter_;  // kSort
+  std::optional<BlockSorter> sorter_;  // set for kSort
 };
 
 }  // namespace lab

@@ -1,5 +1,5 @@
-// FlowCall: the C interface of compiled operators of typed dataflow graphs. dataflow/kernels.py makes them; offsets are
-// law.
+// FlowCall: the C interface of compiled operators of typed dataflow graphs. dataflow/kernels.py makes them. Law: the
+// offsets.
 //
 // Kernels return a position plus one, since compiled code that raises returns 0.
 #pragma once
@@ -10,28 +10,28 @@
 
 namespace lab {
 
-// Makes the entry of a key that the table lacks (run/key_table.h), zeroed except for the stamp and the key. Null: no
-// memory for it.
+// Returns the entry of a key, which it makes if the table lacks the key (run/key_table.h). A new entry is zeroed except
+// for the stamp and the key. Returns null without memory for the entry.
 using MakeEntry = std::byte* (*)(void* table, std::int64_t key);
 
 struct FlowCall {
-  const void* const* columns;  // of items: the timestamp, the key unless it is of the unit type, the other fields
+  const void* const* columns;  // columns of items: the timestamp, the key unless it is of the unit type, other fields
   std::int64_t base;           // item i is row base + i of every column
   void* table;                 // the `FlowTable` of keys
   void* start;                 // initial state of a new key
   MakeEntry make;
-  std::int32_t* sources;  // out: for each emitted pair, its source item, or its entry at a marker
+  std::int32_t* sources;  // out: the source item of each emitted pair; at a marker, its entry
   std::int64_t marker;    // time of the marker
 };
 static_assert(offsetof(FlowCall, base) == 8 && offsetof(FlowCall, table) == 16 && offsetof(FlowCall, start) == 24);
 static_assert(offsetof(FlowCall, make) == 32 && offsetof(FlowCall, sources) == 40 && offsetof(FlowCall, marker) == 48);
 
-// Processes items [begin, end), or at a marker the entries of keys [begin, end). Returns the first that was not
-// processed. That is below `end` only if there is less room than one may need, or no memory for a key.
+// Processes items [begin, end), or at a marker the entries of keys [begin, end). Returns the first item or entry not
+// processed, which is below `end` only if room for the next outputs, or memory for a key, is missing.
 using FlowKernel = std::int64_t (*)(const FlowCall* call, std::int64_t begin, std::int64_t end, Emit* out);
 
-// Makes the initial state of a new key: before the first marker with `passed` 0, then with 1 at each marker. Returns
-// kDone.
+// Makes the initial state of a new key. Called with `passed` 0 before the first marker, and with 1 at each marker to
+// update the state. Returns kDone.
 using StartKernel = std::int64_t (*)(void* start, std::int64_t passed);
 
 }  // namespace lab

@@ -1,5 +1,5 @@
-// Markers: the markers of an input of DataflowRun: one at each multiple of a period above the time of the first event,
-// up to that of the last.
+// Markers: the markers of an input of DataflowRun. There is one at each multiple of a period after the time of the
+// first event, up to the time of the last.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -21,9 +21,9 @@ struct Markers {
     return block == count ? kEndOfTime : first + block * period;
   }
 
-  // With a load: when each marker is known to the reader of these streams, in ns after the start. That is when the last
-  // of them has passed it, by an event, a heartbeat or its end.
-  std::vector<std::int64_t> times_known(std::span<const StreamView* const> streams) const;
+  // With a load, returns when the reader of these streams knows each marker, in ns after the start. A reader knows a
+  // marker when all streams have passed it, by an event, a heartbeat or their end.
+  std::vector<std::int64_t> known_times_ns(std::span<const StreamView* const> streams) const;
 };
 
 }  // namespace lab

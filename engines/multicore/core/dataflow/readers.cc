@@ -5,21 +5,21 @@
 namespace lab {
 
 bool FlowLinkReader::ended() const noexcept {
-  return std::all_of(links_.begin(), links_.end(), [](const Way& way) { return way.link->ended(); });
+  return std::all_of(links_.begin(), links_.end(), [](const Input& input) { return input.link->ended(); });
 }
 
 bool FlowLinkReader::take_aligned() {
   if (finished()) return false;
   std::int64_t rows = 0;
   std::int64_t markers = 0;
-  while (rows < kMostRows && markers < kMostMarkers && !into_.full()) {
+  while (rows < kMostRows && markers < kMostMarkers && !instance_.full()) {
     bool passed = true;
     std::int64_t taken = 0;
-    for (const Way& way : links_) {
-      const FlowPiece piece = way.link->next(into_.block(), kMostRows);
-      if (piece.rows != 0) way.words ? into_.take_words(piece) : into_.take(piece);
+    for (const Input& input : links_) {
+      const FlowPiece piece = input.link->next(instance_.block(), kMostRows);
+      if (piece.rows != 0) input.has_words ? instance_.take_words(piece) : instance_.take(piece);
       taken += piece.rows;
-      passed = passed && piece.rows == 0 && way.link->passed(into_.block());
+      passed = passed && piece.rows == 0 && input.link->passed(instance_.block());
     }
     rows += taken;
     if (taken != 0) continue;
@@ -29,26 +29,26 @@ bool FlowLinkReader::take_aligned() {
       finish();
       return true;
     }
-    into_.mark();
+    instance_.end_block();
     ++markers;
   }
   return rows != 0 || markers != 0;
 }
 
-bool FlowLinkReader::take_as_found() {
-  if (finished() || into_.full()) return false;
-  bool any = false;
-  for (Way& way : links_) {
-    const FlowPiece piece = way.link->next(way.block, kMostRows);
+bool FlowLinkReader::take_unaligned() {
+  if (finished() || instance_.full()) return false;
+  bool has_progress = false;
+  for (Input& input : links_) {
+    const FlowPiece piece = input.link->next(input.block, kMostRows);
     if (piece.rows != 0) {
-      into_.take(piece);
-      any = true;
-    } else if (way.block != markers_.count && way.link->passed(way.block)) {
-      if (way.block++ == into_.block()) into_.mark();
-      any = true;
+      instance_.take(piece);
+      has_progress = true;
+    } else if (input.block != markers_.count && input.link->passed(input.block)) {
+      if (input.block++ == instance_.block()) instance_.end_block();
+      has_progress = true;
     }
   }
-  if (any || !last_block() || !ended()) return any;
+  if (has_progress || !last_block() || !ended()) return has_progress;
   finish();
   return true;
 }
@@ -70,7 +70,7 @@ void FlowStreamReader::take(Lane& lane, std::int64_t rows) {
     }
     piece.due = dues_.data();
   }
-  into_.take(piece);
+  instance_.take(piece);
   lane.block.begin += rows;
   rows_ += rows;
   meter_.recorder.consumed(static_cast<double>(rows));
@@ -79,9 +79,9 @@ void FlowStreamReader::take(Lane& lane, std::int64_t rows) {
 // Takes the rows of the lane's block with a time below `end_ts`. Returns whether it took rows, or the lane passed
 // `end_ts`.
 bool FlowStreamReader::read(Lane& lane, std::int64_t end_ts) {
-  if (!lane.has) {
+  if (!lane.has_block) {
     if (lane.ended || !lane.replay.next(lane.block)) return false;
-    lane.has = true;
+    lane.has_block = true;
     meter_.recorder.tick();
     if (lane.replay.at_full_speed()) meter_.recorder.emitted(lane.block.end - lane.block.begin);
   }
@@ -92,13 +92,13 @@ bool FlowStreamReader::read(Lane& lane, std::int64_t end_ts) {
     const auto from = ts.begin() + block.begin;
     end = block.begin + (std::lower_bound(from, ts.begin() + end, end_ts) - from);
   }
-  const bool any = end != block.begin;
-  if (any) take(lane, end - block.begin);
+  const bool has_progress = end != block.begin;
+  if (has_progress) take(lane, end - block.begin);
   if (lane.block.begin != lane.block.end) {
     lane.passed = true;
-    return any;
+    return has_progress;
   }
-  lane.has = false;
+  lane.has_block = false;
   lane.ended = block.bound_ts == kEndOfTime;
   lane.passed = lane.ended || block.bound_ts >= end_ts;
   return true;
@@ -108,34 +108,34 @@ bool FlowStreamReader::take_turn() {
   if (finished()) return false;
   const std::int64_t before = rows_;
   std::int64_t markers = 0;
-  bool any = false;
-  while (markers < kMostMarkers && rows_ - before < kMostRows && !into_.full()) {
-    const std::int64_t end_ts = markers_.end_of(into_.block());
-    bool found = false;
+  bool has_progress = false;
+  while (markers < kMostMarkers && rows_ - before < kMostRows && !instance_.full()) {
+    const std::int64_t end_ts = markers_.end_of(instance_.block());
+    bool has_read = false;
     bool passed = true;
     for (Lane& lane : lanes_) {
-      if (!lane.passed && read(lane, end_ts)) found = true;
+      if (!lane.passed && read(lane, end_ts)) has_read = true;
       passed = passed && lane.passed;
     }
-    any = any || found;
+    has_progress = has_progress || has_read;
     if (!passed) {
-      if (!found) return any;
+      if (!has_read) return has_progress;
       continue;
     }
     if (last_block()) {
       finish();
       return true;
     }
-    into_.mark();
+    instance_.end_block();
     ++markers;
-    any = true;
-    const std::int64_t next_ts = markers_.end_of(into_.block());
+    has_progress = true;
+    const std::int64_t next_ts = markers_.end_of(instance_.block());
     for (Lane& lane : lanes_) {
-      // Rows at hand are of a later block, or may be of the block that begins now.
-      lane.passed = lane.ended || (!lane.has && lane.block.bound_ts >= next_ts);
+      // Rows of the lane's current block may belong to the marker's block that begins now.
+      lane.passed = lane.ended || (!lane.has_block && lane.block.bound_ts >= next_ts);
     }
   }
-  return any;
+  return has_progress;
 }
 
 }  // namespace lab

@@ -1,5 +1,5 @@
 // FlowReader: feeds an instance with the rows of streams or links. It takes them block by block, and passes a marker
-// once all its inputs have passed it. That is MRG of Data-Trace Types, section 4.
+// once all its inputs have passed the marker. This is MRG of Data-Trace Types, section 4.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -13,26 +13,26 @@ namespace lab {
 
 class FlowReader {
  public:
-  explicit FlowReader(FlowInstance& into, const Markers& markers) : into_(into), markers_(markers) {}
+  explicit FlowReader(FlowInstance& instance, const Markers& markers) : instance_(instance), markers_(markers) {}
   FlowReader(const FlowReader&) = delete;
   FlowReader& operator=(const FlowReader&) = delete;
   virtual ~FlowReader() = default;
 
-  // Takes available rows, up to some bound, while none of the links that it fills is full. False: no rows now, or no
-  // room.
+  // Takes a bounded number of available rows while no link that the instance fills is full. Returns false without rows
+  // or room.
   virtual bool take_turn() = 0;
   bool finished() const noexcept { return finished_; }
 
  protected:
-  static constexpr std::int64_t kMostMarkers = 256;  // in one turn
+  static constexpr std::int64_t kMostMarkers = 256;  // maximum number of markers in one turn
 
-  bool last_block() const noexcept { return into_.block() == markers_.count; }
+  bool last_block() const noexcept { return instance_.block() == markers_.count; }
   void finish() {
-    into_.end();
+    instance_.end();
     finished_ = true;
   }
 
-  FlowInstance& into_;
+  FlowInstance& instance_;
   const Markers& markers_;
 
  private:
@@ -42,39 +42,39 @@ class FlowReader {
 // Reads links, in turn.
 class FlowLinkReader final : public FlowReader {
  public:
-  // `aligned` false: rows are taken as they arrive, whatever their block, and a marker with the first link that brings
-  // it, as in a system without types. That is wrong on purpose.
-  FlowLinkReader(FlowInstance& into, const Markers& markers, bool aligned)
-      : FlowReader(into, markers), aligned_(aligned) {}
+  // Without `aligned`, the reader takes rows of any block as they arrive, and passes a marker with the first
+  // link that brings it, as in a system without types. That is wrong on purpose.
+  FlowLinkReader(FlowInstance& instance, const Markers& markers, bool aligned)
+      : FlowReader(instance, markers), aligned_(aligned) {}
 
-  // `words`: its rows are words of rows, for SORT.
-  void add(FlowLink& link, bool words) { links_.push_back({&link, words}); }
-  bool take_turn() override { return aligned_ ? take_aligned() : take_as_found(); }
+  // `has_words`: whether the link carries words of rows, for SORT.
+  void add(FlowLink& link, bool has_words) { links_.push_back({&link, has_words}); }
+  bool take_turn() override { return aligned_ ? take_aligned() : take_unaligned(); }
 
  private:
-  static constexpr std::int64_t kMostRows = 4096;  // in one turn
+  static constexpr std::int64_t kMostRows = 4096;  // number of rows after which a turn ends
 
-  struct Way {
+  struct Input {
     FlowLink* link;
-    bool words;
-    std::int64_t block = 0;  // unaligned: the link's current block
+    bool has_words;
+    std::int64_t block = 0;  // the link's current block; used without `aligned`
   };
 
   bool take_aligned();
-  bool take_as_found();
+  bool take_unaligned();
   bool ended() const noexcept;
 
   const bool aligned_;
-  std::vector<Way> links_;
+  std::vector<Input> links_;
 };
 
 // Reads streams.
 class FlowStreamReader final : public FlowReader {
  public:
-  FlowStreamReader(FlowInstance& into, const Markers& markers, WorkMeter& meter, bool due)
-      : FlowReader(into, markers), meter_(meter), due_(due) {}
+  FlowStreamReader(FlowInstance& instance, const Markers& markers, WorkMeter& meter, bool due)
+      : FlowReader(instance, markers), meter_(meter), due_(due) {}
 
-  // `feed`: of a generator; null: at full speed, in blocks of `batch`.
+  // `feed`: the generator's feed; null for full speed, in blocks of `batch` rows.
   void add(const StreamView& view, std::int64_t batch, Feed* feed);
   bool take_turn() override;
   std::int64_t rows() const noexcept { return rows_; }
@@ -85,9 +85,9 @@ class FlowStreamReader final : public FlowReader {
   struct Lane {
     const StreamView* view;
     Replay replay;
-    Block block{};        // the current block
-    bool has = false;     // whether there is one
-    bool passed = false;  // whether later rows are beyond the current block
+    Block block{};           // rows of the stream that are being taken
+    bool has_block = false;  // whether `block` is valid
+    bool passed = false;     // whether later rows are beyond the instance's current block
     bool ended = false;
   };
 
@@ -97,7 +97,7 @@ class FlowStreamReader final : public FlowReader {
   WorkMeter& meter_;
   const bool due_;
   std::vector<Lane> lanes_;
-  std::vector<std::int64_t> dues_;  // of the current rows
+  std::vector<std::int64_t> dues_;  // due times of the rows being taken
   std::int64_t rows_ = 0;
 };
 

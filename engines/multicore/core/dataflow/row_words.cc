@@ -13,25 +13,26 @@ namespace lab {
 namespace {
 
 constexpr std::uint64_t kSign = std::uint64_t{1} << (kWordBits - 1);
-constexpr std::int64_t kLongestSpan = 64;
+constexpr std::int64_t kMaxSpanBlocks = 64;  // maximum length of a span
 
-// Converts a value of a column to a number that compares unsigned, and back.
-std::uint64_t ordered(const FlowSpec& sort, std::size_t column, std::uint64_t value) noexcept {
+// Converts a value of a column to a number that compares unsigned, or back.
+std::uint64_t to_unsigned_order(const FlowSpec& sort, std::size_t column, std::uint64_t value) noexcept {
   return sort.fields[column] == FlowSpec::Field::kSigned ? value ^ kSign : value;
 }
 
-// Returns the least and the greatest of at least one value. Four of each, so that none waits for the preceding one.
+// Returns the least and the greatest of at least one value. It computes four of each, so that no step waits for the
+// preceding one.
 template <typename T>
-std::pair<T, T> least_and_most(std::span<const T> values) noexcept {
-  constexpr std::size_t kWays = 4;
-  std::array<T, kWays> least, most;
+std::pair<T, T> min_and_max(std::span<const T> values) noexcept {
+  constexpr std::size_t kLanes = 4;
+  std::array<T, kLanes> least, most;
   least.fill(values[0]);
   most.fill(values[0]);
   std::size_t i = 0;
-  for (; i + kWays <= values.size(); i += kWays) {
-    for (std::size_t way = 0; way < kWays; ++way) {
-      least[way] = std::min(least[way], values[i + way]);
-      most[way] = std::max(most[way], values[i + way]);
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      least[lane] = std::min(least[lane], values[i + lane]);
+      most[lane] = std::max(most[lane], values[i + lane]);
     }
   }
   for (; i < values.size(); ++i) {
@@ -43,8 +44,8 @@ std::pair<T, T> least_and_most(std::span<const T> values) noexcept {
 
 }  // namespace
 
-bool rises_in_words(const FlowSpec& sort, std::size_t column) noexcept {
-  return sort.fields[column] != FlowSpec::Field::kFloat && sort.falling[column] == 0;
+bool compares_as_word(const FlowSpec& sort, std::size_t column) noexcept {
+  return sort.fields[column] != FlowSpec::Field::kFloat && sort.descending[column] == 0;
 }
 
 void place_parts(std::span<WordPart> parts, int lowest) noexcept {
@@ -58,11 +59,11 @@ bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece
           std::uint64_t* words) noexcept {
   const auto rows = static_cast<std::size_t>(piece.rows);
   std::fill_n(words, rows, 0);
-  std::uint64_t beyond = 0;
+  std::uint64_t overflow = 0;
   for (const WordPart& part : parts) {
     const std::uint64_t low = part.low;
     const int total_bits = part.bits + part.dropped;
-    if (part.bits == 0 && part.dropped == kWordBits) continue;  // no room for any of its bits: they are compared later
+    if (part.bits == 0 && part.dropped == kWordBits) continue;  // no bits of it fit; it is compared later
     with_type(sort.fields[part.column], sort.itemsizes[part.column], [&]<typename T>() {
       if constexpr (std::is_integral_v<T>) {
         const T* values = static_cast<const T*>(piece.columns[part.column]) + piece.base;
@@ -80,18 +81,18 @@ bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece
           over |= value >> total_bits;
           words[i] |= (value >> dropped) << shift;
         }
-        beyond |= over;
+        overflow |= over;
       }
     });
   }
-  return beyond == 0;
+  return overflow == 0;
 }
 
 void unpack(const FlowSpec& sort, std::span<const WordPart> parts, std::span<const std::uint64_t> words,
-            void* const* to, std::int64_t at) noexcept {
+            void* const* columns, std::int64_t begin) noexcept {
   for (const WordPart& part : parts) {
     with_type(sort.fields[part.column], sort.itemsizes[part.column], [&]<typename T>() {
-      T* values = static_cast<T*>(to[part.column]) + at;
+      T* values = static_cast<T*>(columns[part.column]) + begin;
       if (part.bits == 0) {
         std::fill_n(values, words.size(), static_cast<T>(part.low));
         return;
@@ -104,28 +105,28 @@ void unpack(const FlowSpec& sort, std::span<const WordPart> parts, std::span<con
   }
 }
 
-int ValueRange::bits() const noexcept { return static_cast<int>(std::bit_width(most - least)); }
+int ValueRange::bits() const noexcept { return static_cast<int>(std::bit_width(highest - lowest)); }
 
 ValueRange range_of(const FlowSpec& sort, std::size_t column, const FlowPiece& piece) noexcept {
   ValueRange range{};
   with_type(sort.fields[column], sort.itemsizes[column], [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
       const T* values = static_cast<const T*>(piece.columns[column]) + piece.base;
-      const auto [least, most] = least_and_most(std::span(values, static_cast<std::size_t>(piece.rows)));
-      range.least = ordered(sort, column, static_cast<std::uint64_t>(least));
-      range.most = ordered(sort, column, static_cast<std::uint64_t>(most));
+      const auto [least, most] = min_and_max(std::span(values, static_cast<std::size_t>(piece.rows)));
+      range.lowest = to_unsigned_order(sort, column, static_cast<std::uint64_t>(least));
+      range.highest = to_unsigned_order(sort, column, static_cast<std::uint64_t>(most));
     }
   });
   return range;
 }
 
 WordPart part_of(const FlowSpec& sort, std::size_t column, const ValueRange& range) noexcept {
-  return {column, ordered(sort, column, range.least), range.bits(), 0, 0};
+  return {column, to_unsigned_order(sort, column, range.lowest), range.bits(), 0, 0};
 }
 
-bool WordLayouts::possible(const FlowSpec& sort) noexcept {
+bool WordLayouts::can_pack(const FlowSpec& sort) noexcept {
   return std::all_of(sort.order.begin(), sort.order.end(),
-                     [&sort](std::int32_t column) { return rises_in_words(sort, static_cast<std::size_t>(column)); });
+                     [&sort](std::int32_t column) { return compares_as_word(sort, static_cast<std::size_t>(column)); });
 }
 
 std::uint64_t WordLayouts::end_of(std::int64_t block) const noexcept {
@@ -133,30 +134,30 @@ std::uint64_t WordLayouts::end_of(std::int64_t block) const noexcept {
          static_cast<std::uint64_t>(block) * static_cast<std::uint64_t>(markers_.period);
 }
 
-WordLayouts::Span WordLayouts::of(std::int64_t block) {
+WordLayouts::Span WordLayouts::span_of(std::int64_t block) {
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(block | 1)));
-  const std::int64_t length = std::min(kLongestSpan, power);
+  const std::int64_t length = std::min(kMaxSpanBlocks, power);
   const std::int64_t first = block - block % length;
   Span span{first, first + length};
   const std::scoped_lock lock(mutex_);
-  asked_ = std::max(asked_, span.beyond - 1);
-  const auto layout =
-      std::find_if(layouts_.rbegin(), layouts_.rend(), [block](const Layout& one) { return one.first <= block; });
+  requested_ = std::max(requested_, span.end - 1);
+  const auto layout = std::find_if(layouts_.rbegin(), layouts_.rend(),
+                                   [block](const Layout& candidate) { return candidate.first <= block; });
   if (layout == layouts_.rend()) return span;
   for (std::size_t c = 0; c < layout->ranges.size(); ++c) {
     ValueRange range = layout->ranges[c];
-    // The layout has room for `room` values above the least. All must be values of the column, else others would seem
-    // to fit.
+    // The layout has room for `room` values above the lowest. All must be values of the column, or other values would
+    // seem to fit.
     const std::uint64_t room = (std::uint64_t{1} << range.bits()) - 1;
-    range.least = std::min(range.least, ~std::uint64_t{0} - room);
-    range.most = range.least + room;
+    range.lowest = std::min(range.lowest, ~std::uint64_t{0} - room);
+    range.highest = range.lowest + room;
     span.parts.push_back(part_of(sort_, static_cast<std::size_t>(sort_.order[c]), range));
   }
   place_parts(span.parts, 0);
   return span;
 }
 
-bool WordLayouts::at(std::int64_t block, std::span<WordPart> parts) const noexcept {
+bool WordLayouts::shift_times(std::int64_t block, std::span<WordPart> parts) const noexcept {
   for (WordPart& part : parts) {
     if (part.column != 0) continue;
     const auto room = static_cast<std::int64_t>((std::uint64_t{1} << part.bits) - 1);
@@ -172,23 +173,23 @@ bool WordLayouts::at(std::int64_t block, std::span<WordPart> parts) const noexce
 void WordLayouts::widen(const FlowPiece& piece, std::int64_t block) {
   const std::scoped_lock lock(mutex_);
   if (closed_) return;
-  if (layouts_.empty() || layouts_.back().first != asked_ + 1) {
-    layouts_.push_back({asked_ + 1, layouts_.empty() ? std::vector<ValueRange>{} : layouts_.back().ranges});
+  if (layouts_.empty() || layouts_.back().first != requested_ + 1) {
+    layouts_.push_back({requested_ + 1, layouts_.empty() ? std::vector<ValueRange>{} : layouts_.back().ranges});
   }
   std::vector<ValueRange>& ranges = layouts_.back().ranges;
-  const bool first = ranges.empty();
+  const bool is_first = ranges.empty();
   int bits = 0;
   for (std::size_t c = 0; c < sort_.order.size(); ++c) {
     const auto column = static_cast<std::size_t>(sort_.order[c]);
     ValueRange range = range_of(sort_, column, piece);
     if (column == 0) {
-      range.least -= end_of(block);
-      range.most -= end_of(block);
-      if (range.least > range.most) closed_ = true;  // so far apart that the difference overflows
+      range.lowest -= end_of(block);
+      range.highest -= end_of(block);
+      if (range.lowest > range.highest) closed_ = true;  // so far apart that the difference overflows
     }
-    if (first) ranges.push_back(range);
-    ranges[c].least = std::min(ranges[c].least, range.least);
-    ranges[c].most = std::max(ranges[c].most, range.most);
+    if (is_first) ranges.push_back(range);
+    ranges[c].lowest = std::min(ranges[c].lowest, range.lowest);
+    ranges[c].highest = std::max(ranges[c].highest, range.highest);
     bits += ranges[c].bits();
   }
   if (closed_ || bits >= kWordBits) {
@@ -199,9 +200,9 @@ void WordLayouts::widen(const FlowPiece& piece, std::int64_t block) {
 
 std::span<const WordPart> RowPacker::parts(std::int64_t block) {
   if (block != block_) {
-    if (block < span_.first || block >= span_.beyond) span_ = layouts_->of(block);
+    if (block < span_.first || block >= span_.end) span_ = layouts_->span_of(block);
     parts_ = span_.parts;
-    if (!layouts_->at(block, parts_)) parts_.clear();
+    if (!layouts_->shift_times(block, parts_)) parts_.clear();
     block_ = block;
   }
   return parts_;

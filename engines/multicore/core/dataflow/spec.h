@@ -20,15 +20,15 @@ struct FlowSpec {
     kSource,  // rows of streams, unchanged
     kStateless,
     kKeyed,    // a state for each key
-    kPartial,  // the sum of a block for each key, emitted at its marker and then dropped
-    kSort,     // rows of a block by key, then by their fields, in `order`
+    kPartial,  // the sum of a block for each key, emitted at the block's marker and then dropped
+    kSort,     // sorts the rows of a block by key, then by their fields, in `order`
   };
   static constexpr Names<5> kKinds = {"source", "stateless", "keyed", "partial", "sort"};  // in this order
 
-  // How rows arrive from its input vertices.
+  // How rows arrive from the input vertices.
   enum class Route {
     kForward,  // from the same worker's instance of one vertex, by a call
-    kHash,     // over links from all instances of all of them, to the owner of the key (HASH)
+    kHash,     // over links from all instances of all inputs, to the owner of the key (HASH)
     kDeal,     // over links, to each instance in turn (RR)
   };
   static constexpr Names<3> kRoutes = {"forward", "hash", "deal"};
@@ -37,31 +37,31 @@ struct FlowSpec {
   enum class Field { kSigned, kUnsigned, kFloat };
   static constexpr Names<3> kFields = {"signed", "unsigned", "float"};
 
-  std::string name;  // its name in errors
+  std::string name;  // the vertex's name in errors
   Kind kind = Kind::kStateless;
   Route route = Route::kForward;
-  std::vector<std::int32_t> inputs;     // vertices added before; empty: a source
+  std::vector<std::int32_t> inputs;     // vertices added before; empty for a source
   std::int32_t degree = 1;              // number of instances, on the first workers
-  FlowKernel items = nullptr;           // null: kSource, kSort
-  FlowKernel marks = nullptr;           // null: no action at markers
-  StartKernel start = nullptr;          // null: zeroed, and stays so
-  std::int64_t start_bytes = 0;         // of the initial state of a new key
-  std::int64_t entry_bytes = 0;         // of the stored entry of a key
-  std::int64_t max_outputs = 1;         // of one call of a function
-  bool keeps_key = false;               // outputs must have the key of the item or entry; else that is an error
-  bool gives = false;                   // its outputs belong to the answer; all such vertices have the same columns
-  bool keyed = false;                   // its outputs have keys, in their second column
-  std::vector<std::int32_t> itemsizes;  // of its outputs; the first column is the int64 timestamp
-  std::vector<Field> fields;            // of these columns; kSort only
-  std::vector<std::int32_t> order;      // kSort only: all columns, the one compared first at the front
-  std::vector<std::uint8_t> falling;    // kSort only, by column: whether its greatest value comes first
+  FlowKernel items = nullptr;           // null for kSource and kSort
+  FlowKernel markers = nullptr;         // null without an action at markers
+  StartKernel start = nullptr;          // null if new keys start with zeros
+  std::int64_t start_bytes = 0;         // size of the initial state of a new key
+  std::int64_t entry_bytes = 0;         // size of the stored state of a key
+  std::int64_t max_outputs = 1;         // maximum number of outputs of one call of a function
+  bool keeps_key = false;               // whether outputs must have the key of the item or entry
+  bool is_answer = false;               // whether its outputs belong to the answer; such vertices have the same columns
+  bool keyed = false;                   // whether its outputs have keys, in their second column
+  std::vector<std::int32_t> itemsizes;  // item sizes of its outputs; the first column is the int64 timestamp
+  std::vector<Field> fields;            // kinds of these columns; kSort only
+  std::vector<std::int32_t> order;      // all columns, in the order of comparison; kSort only
+  std::vector<std::uint8_t> descending;  // by column: whether its greatest value comes first; kSort only
 
   // State of an instance after the last marker of a run, from which another run can resume.
-  struct Kept {
+  struct KeyedState {
     std::vector<std::byte> start;    // the initial state of a new key
-    std::vector<std::byte> entries;  // of its table
+    std::vector<std::byte> entries;  // the entries of its table
   };
-  std::optional<Kept> kept;  // of the only instance, from the run before; none: there was no run
+  std::optional<KeyedState> initial_state;  // state of the only instance after the preceding run, if any
 
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 };
@@ -78,7 +78,7 @@ class FlowTable {
   FlowTable(const FlowTable&) = delete;
   FlowTable& operator=(const FlowTable&) = delete;
 
-  static std::byte* make(void* table, std::int64_t key);  // a MakeEntry; notes a failed allocation
+  static std::byte* make(void* table, std::int64_t key);  // a MakeEntry, which notes a failed allocation
 
   // Key of entry `entry`; entries are numbered in the order of creation.
   std::int64_t key(std::int64_t entry) const noexcept {
@@ -87,9 +87,11 @@ class FlowTable {
   std::int64_t keys() const noexcept { return static_cast<std::int64_t>(table_.count()); }
   void clear() noexcept { table_.clear(); }
   std::span<const std::byte> entries() const noexcept { return table_.bytes(stride_); }
-  // Throws std::bad_alloc, and std::invalid_argument if these are no entries.
+  // Throws std::bad_alloc, and std::invalid_argument if the size is not that of entries.
   void assign(std::span<const std::byte> entries) {
-    if (entries.size() % stride_ != 0) throw std::invalid_argument("a table has entries of another size");
+    if (entries.size() % stride_ != 0)
+      throw std::invalid_argument("stored entries of " + std::to_string(entries.size()) +
+                                  " bytes are not a multiple of the entry size, " + std::to_string(stride_));
     table_.assign(entries, stride_);
   }
   bool starved() const noexcept { return starved_; }
@@ -99,7 +101,7 @@ class FlowTable {
  private:
   WindowTable table_;  // must be the first member
   std::size_t stride_;
-  bool starved_ = false;
+  bool starved_ = false;  // whether an allocation failed
 };
 
 // Calls f.template operator()<T>() with the type of a column.

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 namespace lab {
 namespace {
 
-constexpr std::uint64_t kTakenMask = 0xFFFF'FFFF;  // with kStops
+constexpr std::uint64_t kTakenMask = 0xFFFF'FFFF;  // the taken cut and kStops
 constexpr std::uint64_t kCutMask = 0x7FFF'FFFF;
 
 constexpr std::uint64_t word_of(std::uint64_t decided, std::uint64_t taken) noexcept { return decided << 32 | taken; }
@@ -16,20 +17,22 @@ constexpr std::uint64_t word_of(std::uint64_t decided, std::uint64_t taken) noex
 
 Checkpoints::Checkpoints(std::vector<Cut> cuts, bool every, bool stops)
     : cuts_(std::move(cuts)), every_(every), stops_(stops) {
-  const auto not_before = [](const Cut& a, const Cut& b) {
+  const auto is_not_before = [](const Cut& a, const Cut& b) {
     return a.key != b.key ? a.key > b.key : a.position >= b.position;
   };
-  if (std::adjacent_find(cuts_.begin(), cuts_.end(), not_before) != cuts_.end()) {
-    throw std::invalid_argument("cuts are not in the order of events");
+  if (std::adjacent_find(cuts_.begin(), cuts_.end(), is_not_before) != cuts_.end()) {
+    throw std::invalid_argument("cuts must be in the order of events, each once");
   }
-  if (cuts_.size() >= kCutMask) throw std::invalid_argument("too many cuts");
+  if (cuts_.size() >= kCutMask)
+    throw std::invalid_argument("too many cuts: " + std::to_string(cuts_.size()) + "; the limit is " +
+                                std::to_string(kCutMask - 1));
 }
 
 void Checkpoints::add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<Own>& own) {
   auto part = std::make_unique<Part>(Part{out, leaves, own, {}, {}});
   std::int64_t total = 0;
-  for (const Leaf& leaf : leaves) total += units(leaf.bytes);
-  for (const Own& one : own) total += units(one.bytes);
+  for (const Leaf& leaf : leaves) total += state_units(leaf.bytes);
+  for (const Own& group_state : own) total += state_units(group_state.bytes);
   part->copies.resize(static_cast<std::size_t>(total));
   parts_.push_back(std::move(part));
   outputs_.emplace_back();
@@ -37,18 +40,18 @@ void Checkpoints::add_part(const OutputBuffer* out, const std::vector<Leaf>& lea
 
 void Checkpoints::complete_parts() {
   for (const auto& part : parts_) {
-    const std::int64_t* at = part->copies.data();
+    const std::int64_t* copy = part->copies.data();
     for (const Leaf& leaf : part->leaves) {
       const auto tree = static_cast<std::size_t>(leaf.tree);
       if (leaf_copies_.size() <= tree) leaf_copies_.resize(tree + 1);
-      leaf_copies_[tree].emplace_back(leaf.node, at);
-      at += units(leaf.bytes);
+      leaf_copies_[tree].emplace_back(leaf.node, copy);
+      copy += state_units(leaf.bytes);
     }
-    for (const Own& one : part->own) {
-      const auto crossing = static_cast<std::size_t>(one.crossing);
+    for (const Own& own : part->own) {
+      const auto crossing = static_cast<std::size_t>(own.crossing);
       if (own_copies_.size() <= crossing) own_copies_.resize(crossing + 1);
-      own_copies_[crossing] = {reinterpret_cast<const std::byte*>(at), static_cast<std::size_t>(one.bytes)};
-      at += units(one.bytes);
+      own_copies_[crossing] = {reinterpret_cast<const std::byte*>(copy), static_cast<std::size_t>(own.bytes)};
+      copy += state_units(own.bytes);
     }
   }
   // relaxed: threads start afterwards.
@@ -63,16 +66,17 @@ void Checkpoints::forget_parts() {
   own_copies_.clear();
 }
 
-bool Checkpoints::taken(const Cut& cut) noexcept {
+bool Checkpoints::is_taken(const Cut& cut) noexcept {
   const auto index = static_cast<std::uint64_t>(&cut - cuts_.data());
   // acquire: a free snapshot slot gives the right to write to it; pairs with the release in `free`.
   std::uint64_t word = word_.load(std::memory_order_acquire);
   while (word >> 32 <= index) {
-    const std::uint64_t under_way = word & kTakenMask;
+    const std::uint64_t current_snapshot = word & kTakenMask;
     const bool stops = static_cast<std::int64_t>(index) >= stop_from_.load(std::memory_order_relaxed);  // see stop_from
     const std::uint64_t here = stops ? (index + 1) | kStops : every_ ? index + 1 : 0;
-    const std::uint64_t decided =
-        under_way != 0 ? word_of(skipped_with(index, under_way), under_way) : word_of(index + 1, here);
+    const std::uint64_t decided = current_snapshot != 0
+                                      ? word_of(skipped_with(index, current_snapshot), current_snapshot)
+                                      : word_of(index + 1, here);
     // acq_rel: passes the slot to the mailboxes that learn of the decision by their acquire, here or above.
     if (word_.compare_exchange_weak(word, decided, std::memory_order_acq_rel, std::memory_order_acquire)) {
       word = decided;
@@ -81,32 +85,33 @@ bool Checkpoints::taken(const Cut& cut) noexcept {
   return (word & kCutMask) == index + 1;
 }
 
-// Returns the number of decided cuts after cut `index` is skipped for the one `under_way`.
-std::uint64_t Checkpoints::skipped_with(std::uint64_t index, std::uint64_t under_way) const noexcept {
+// Returns the number of decided cuts after cut `index` is skipped because `current_snapshot` is under way.
+std::uint64_t Checkpoints::skipped_with(std::uint64_t index, std::uint64_t current_snapshot) const noexcept {
   if (stops_) return index + 1;
-  const std::uint64_t skipped = index + 1 - (under_way & kCutMask);
+  const std::uint64_t skipped = index + 1 - (current_snapshot & kCutMask);
   return std::min<std::uint64_t>(cuts_.size(), index + 1 + std::min(skipped / 4, kMostAhead));
 }
 
-const Cut* Checkpoints::behind(const Cut& cut) const noexcept {
+const Cut* Checkpoints::next_cut_after(const Cut& cut) const noexcept {
   const auto next = static_cast<std::uint64_t>(&cut - cuts_.data()) + 1;
-  // relaxed: with an older word, the mailbox visits cuts and learns there that they are skipped.
+  // relaxed: with an older word, the mailbox visits skipped cuts and learns there that they are skipped.
   const std::uint64_t word = word_.load(std::memory_order_relaxed);
-  const std::uint64_t taken = word & kCutMask;  // plus 1; it stays until the caller has given its part
+  // Index of the taken cut plus 1, or 0. It does not change until the caller has given its part.
+  const std::uint64_t taken = word & kCutMask;
   return cuts_.data() + (taken > next ? taken - 1 : std::max(next, word >> 32));
 }
 
-void Checkpoints::give(std::int32_t number) {
+void Checkpoints::give_part(std::int32_t number) {
   const auto index = static_cast<std::size_t>(number);
   Part& part = *parts_[index];
-  std::int64_t* at = part.copies.data();
+  std::int64_t* copy = part.copies.data();
   for (const Leaf& leaf : part.leaves) {
-    std::memcpy(at, leaf.state, static_cast<std::size_t>(leaf.bytes));
-    at += units(leaf.bytes);
+    std::memcpy(copy, leaf.state, static_cast<std::size_t>(leaf.bytes));
+    copy += state_units(leaf.bytes);
   }
-  for (const Own& one : part.own) {
-    std::memcpy(at, one.state, static_cast<std::size_t>(one.bytes));
-    at += units(one.bytes);
+  for (const Own& own : part.own) {
+    std::memcpy(copy, own.state, static_cast<std::size_t>(own.bytes));
+    copy += state_units(own.bytes);
   }
   if (part.out != nullptr) part.out->since(part.mark, outputs_[index]);
   // acq_rel: the mailbox that gives the last part sees all parts; through the mutex, the writer sees them, too.
@@ -127,7 +132,9 @@ bool Checkpoints::wait() {
 }
 
 void Checkpoints::join(const Forest& forest, std::int64_t bytes, std::span<std::byte> roots) const {
-  if (static_cast<std::size_t>(forest.size() * bytes) > roots.size()) throw std::invalid_argument("too little room");
+  if (static_cast<std::size_t>(forest.size() * bytes) > roots.size())
+    throw std::invalid_argument("room for root states: " + std::to_string(roots.size()) + " bytes; " +
+                                std::to_string(forest.size() * bytes) + " are needed");
   std::vector<const void*> states;
   std::vector<std::vector<std::int64_t>> joined;
   for (std::int32_t t = 0; t < forest.size(); ++t) {
@@ -140,7 +147,7 @@ void Checkpoints::join(const Forest& forest, std::int64_t bytes, std::span<std::
     for (std::size_t i = nodes.size(); i-- > 0;) {  // children come after their parents
       const TreeTemplate::Node& node = nodes[i];
       if (node.leaf()) continue;
-      joined[i].resize(static_cast<std::size_t>(units(forest.state_bytes(node.state_type))));
+      joined[i].resize(static_cast<std::size_t>(state_units(forest.state_bytes(node.state_type))));
       const void* const first = states[static_cast<std::size_t>(node.first)];
       const void* const second = states[static_cast<std::size_t>(node.second)];
       if (node.join(first, second, joined[i].data()) != kDone) kernel_failed("join");

@@ -1,11 +1,12 @@
-// Consistent snapshots of a running DGS run, at cuts of the total order of all events. Mailboxes take part in them.
+// Checkpoints: consistent snapshots of a running DGS run, at cuts of the total order of all events. Mailboxes take part
+// in them.
 //
 // Source: DGS paper, appendix D.2: the joined state at a root is a consistent snapshot of all states below it. Here no
-// worker joins for a snapshot, and each mailbox finds the cuts alone. A cut lies just before an event on which all
-// others may depend. A mailbox that reaches the cut has processed all its events before the cut and none after it. So
-// the states of its leaves are at rest: it copies them and continues. The writer of the snapshot later joins the copies
-// to the states that the trees would have had at the cut. This is the snapshot of Chandy and Lamport without markers:
-// the total order determines their places.
+// worker joins for a snapshot, and each mailbox finds the cuts alone. A cut is just before an event on which all other
+// events may depend. A mailbox that reaches the cut has processed all its events before the cut and none after it. So
+// the states of its leaves are at rest, and the mailbox copies them and continues. The writer of the snapshot later
+// joins the copies to the states that the trees would have had at the cut. This is the snapshot of Chandy and Lamport
+// with the total order in place of markers.
 //
 // One snapshot is under way at a time. If the first mailbox reaches a cut while one is under way, all mailboxes skip
 // that cut. If no stop is possible, they also skip some cuts after it: a quarter of the cuts skipped for this snapshot,
@@ -13,13 +14,14 @@
 // cuts. At a snapshot that *stops*, mailboxes do not continue: the plan changes there (dgs/phases.h).
 //
 // Laws:
-//  - `word_` = (number of decided cuts, whether the taken cut stops, the taken cut plus 1 or 0). Cuts are decided in
-//    order, each once, by the first mailbox that reaches the cut or one before it. All mailboxes reach cuts in order
-//    and leave out only cuts that they know to be skipped. So a mailbox that reaches a decided cut learns everything
-//    from the word: a taken cut stays in it until every mailbox has given its part. All decided cuts after the taken
-//    one are skipped.
-//  - `left_`: mailboxes that have not given their part; the last one passes the snapshot to the writer.
-//  - The parts belong to their mailboxes from the decision until then, and afterwards to the writer until `free`.
+//  - `word_` = (number of decided cuts, whether the taken cut stops, index of the taken cut plus 1, or 0). Cuts are
+//    decided in order, each once, by the first mailbox that reaches the cut or a cut before it. All mailboxes reach
+//    cuts in order and omit only cuts that they know to be skipped. A taken cut stays in the word until every mailbox
+//    has given its part, and all decided cuts after it are skipped. So a mailbox that reaches a decided cut learns from
+//    the word whether the cut is taken.
+//  - `left_` is the number of mailboxes that have not given their part. The last one passes the snapshot to the writer.
+//  - The parts belong to their mailboxes from the decision until the last part is given, then to the writer until
+//    `free`.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -49,9 +51,9 @@ class Checkpoints {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  // `cuts`: in total order, each once. `every`: take a snapshot at each cut if none is under way; otherwise only
-  // stopping ones. `stops`: snapshots may stop, so no cut is decided before a mailbox reaches it. Throws
-  // std::invalid_argument.
+  // `cuts`: in total order, each once. `every`: whether to take a snapshot at each cut if none is under way; otherwise
+  // only snapshots that stop are taken. `stops`: whether snapshots may stop, so that no cut is decided before a mailbox
+  // reaches it. Throws std::invalid_argument.
   explicit Checkpoints(std::vector<Cut> cuts, bool every = true, bool stops = true);
 
   // Adds the part of a mailbox: its output buffer and the states that it copies. `out` may be null if snapshots have no
@@ -62,7 +64,8 @@ class Checkpoints {
     const void* state;
     std::int64_t bytes;
   };
-  struct Own {  // the group state of a crossing of the mailbox
+  // The group state of a crossing of the mailbox.
+  struct Own {
     std::int32_t crossing;
     const void* state;
     std::int64_t bytes;
@@ -75,16 +78,18 @@ class Checkpoints {
   const Cut* begin() const noexcept { return cuts_.data() + first_; }
   const Cut* end() const noexcept { return cuts_.data() + cuts_.size(); }
 
-  // Whether the cut that a mailbox has reached is taken: then it must `give` its part. Any mailbox, cuts in order.
-  bool taken(const Cut& cut) noexcept;
-  // The mailbox's next cut after `cut`: the next taken cut, or the first undecided one.
-  const Cut* behind(const Cut& cut) const noexcept;
-  // Whether that snapshot stops the mailboxes. Between `taken` and `give`, or from `wait` to `free`.
+  // Returns whether the cut that a mailbox has reached is taken. The mailbox must then give its part. Any mailbox, cuts
+  // in order.
+  bool is_taken(const Cut& cut) noexcept;
+  // Returns the mailbox's next cut after `cut`: the next taken cut, or the first undecided cut.
+  const Cut* next_cut_after(const Cut& cut) const noexcept;
+  // Returns whether the snapshot stops the mailboxes. Between `is_taken` and `give_part`, or from `wait` to `free`.
   bool stops() const noexcept {
-    // relaxed: the word keeps it until `free`; the caller has acquired it by `taken` or `wait`.
+    // relaxed: the word keeps it until `free`; the caller has acquired it by `is_taken` or `wait`.
     return (word_.load(std::memory_order_relaxed) & kStops) != 0;
   }
-  void give(std::int32_t part);
+  // Copies the states and outputs of a part.
+  void give_part(std::int32_t part);
 
   // For the writer: waits for a snapshot. Returns false if none will come.
   bool wait();
@@ -94,23 +99,23 @@ class Checkpoints {
     // relaxed: a request; its effect is in the word.
     stop_from_.store(from, std::memory_order_relaxed);
   }
-  // The functions below concern the snapshot of the last `wait`.
-  std::int64_t cut() const noexcept { return current_; }  // its number
-  // Joins the copies of each tree into its root state. `roots`: `bytes` a tree, in the order of the trees. Throws
+  // The functions below concern the snapshot of the last `wait`. `cut` returns the index of its cut.
+  std::int64_t cut() const noexcept { return current_; }
+  // Joins the copies of each tree into its root state. `roots` has `bytes` bytes for each tree, in their order. Throws
   // std::runtime_error if a join raises.
   void join(const Forest& forest, std::int64_t bytes, std::span<std::byte> roots) const;
   std::span<const std::byte> own(std::int32_t crossing) const;
   // Outputs of the events between the previous snapshot and this one.
   std::int64_t rows() const noexcept;
   void collect(std::span<void* const> columns, std::span<const std::int32_t> itemsizes) const;
-  void free();  // then another cut may be taken
+  void free();  // ends the snapshot, so that another cut may be taken
 
-  // Ends `wait`: at once if `now`, otherwise after a complete snapshot. Any thread.
+  // Ends `wait`, at once if `now`, otherwise after a complete snapshot. Any thread.
   void close(bool now);
   // After the run, without a snapshot under way: makes `rows` and `collect` return the outputs since the last snapshot.
   void take_rest();
 
-  std::int64_t decided() const noexcept;
+  std::int64_t decided() const noexcept;                        // number of decided cuts; any thread
   std::int64_t taken_count() const noexcept { return taken_; }  // after the run
 
  private:
@@ -118,23 +123,24 @@ class Checkpoints {
     const OutputBuffer* out;
     std::vector<Leaf> leaves;
     std::vector<Own> own;
-    std::vector<std::int64_t> copies;  // of leaves, then group states; each starts at a state unit
+    std::vector<std::int64_t> copies;  // copies of leaves, then of group states; each starts at a state unit
     OutputBuffer::Mark mark;
   };
   static constexpr std::uint64_t kStops = 0x8000'0000;  // bit of the word
-  static constexpr std::uint64_t kMostAhead = 32;       // if cuts become rare, a snapshot may come this many cuts late
-  std::uint64_t skipped_with(std::uint64_t index, std::uint64_t under_way) const noexcept;
-  static std::int64_t units(std::int64_t bytes) noexcept { return (bytes + kStateUnit - 1) / kStateUnit; }
+  static constexpr std::uint64_t kMostAhead = 32;  // limit of cuts skipped in advance, by which a snapshot may be late
+  std::uint64_t skipped_with(std::uint64_t index, std::uint64_t current_snapshot) const noexcept;
+  static std::int64_t state_units(std::int64_t bytes) noexcept { return (bytes + kStateUnit - 1) / kStateUnit; }
 
   const std::vector<Cut> cuts_;
   const bool every_;
   const bool stops_;
-  std::int64_t first_ = 0;  // first cut of the present parts
+  std::int64_t first_ = 0;  // first cut of the current parts
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<std::vector<OutputPiece>> outputs_;  // by part
   // The places of the copies, set by `complete_parts`.
-  std::vector<std::vector<std::pair<std::int32_t, const std::int64_t*>>> leaf_copies_;  // by tree: (node, its copy)
-  std::vector<std::span<const std::byte>> own_copies_;                                  // by crossing
+  std::vector<std::vector<std::pair<std::int32_t, const std::int64_t*>>>
+      leaf_copies_;                                     // by tree: (node, copy of its state)
+  std::vector<std::span<const std::byte>> own_copies_;  // by crossing
 
   alignas(kCacheLine) std::atomic<std::uint64_t> word_{0};
   alignas(kCacheLine) std::atomic<std::int64_t> left_{0};

@@ -2,17 +2,23 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 namespace lab {
 
 Crossing::Crossing(const Forest& forest, std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
                    void* own, std::int64_t most_outputs)
     : trees_(trees.begin(), trees.end()), keys_(keys.begin(), keys.end()), own_(own), most_outputs_(most_outputs) {
-  if (trees.size() != keys.size()) throw std::invalid_argument("a crossing has a tree for each of its keys");
+  if (trees.size() != keys.size())
+    throw std::invalid_argument("a crossing needs one tree for each key; got " + std::to_string(trees.size()) +
+                                " trees and " + std::to_string(keys.size()) + " keys");
   for (const std::int32_t tree : trees_) {
-    if (tree < 0 || tree >= forest.size()) throw std::invalid_argument("no such tree");
+    if (tree < 0 || tree >= forest.size())
+      throw std::invalid_argument("tree " + std::to_string(tree) + " does not exist; there are " +
+                                  std::to_string(forest.size()) + " trees");
     states_.push_back(forest.tree(tree).states[0]);
-    if (states_.back() == nullptr) throw std::invalid_argument("a crossing needs trees whose leaves have been placed");
+    if (states_.back() == nullptr)
+      throw std::invalid_argument("place all leaves of tree " + std::to_string(tree) + " before a crossing is added");
   }
 }
 
@@ -22,9 +28,9 @@ std::int32_t Crossing::add_participant(std::int32_t worker) {
 }
 
 bool Crossing::arrive(std::int32_t participant, std::int64_t latest_stamp, std::int64_t brought_bytes) noexcept {
-  Participant& one = participants_[static_cast<std::size_t>(participant)];
-  one.latest_stamp = latest_stamp;
-  one.brought_bytes = brought_bytes;
+  Participant& entry = participants_[static_cast<std::size_t>(participant)];
+  entry.latest_stamp = latest_stamp;
+  entry.brought_bytes = brought_bytes;
   // acq_rel: the release of each arrival publishes its won root states and its stamp to the acquire of the last.
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 != participants_.size()) return false;
   // relaxed: program order and the release of `epoch_` order it before the next arrivals.
@@ -34,15 +40,15 @@ bool Crossing::arrive(std::int32_t participant, std::int64_t latest_stamp, std::
 
 std::int64_t Crossing::latest_stamp() const noexcept {
   std::int64_t latest = 0;
-  for (const Participant& one : participants_) latest = std::max(latest, one.latest_stamp);
+  for (const Participant& participant : participants_) latest = std::max(latest, participant.latest_stamp);
   return latest;
 }
 
 std::int64_t Crossing::moved_bytes(std::int32_t participant) const noexcept {
   const std::int32_t worker = participants_[static_cast<std::size_t>(participant)].worker;
   std::int64_t bytes = 0;
-  for (const Participant& one : participants_) {
-    if (one.worker != worker) bytes += 2 * one.brought_bytes;
+  for (const Participant& entry : participants_) {
+    if (entry.worker != worker) bytes += 2 * entry.brought_bytes;
   }
   return bytes;
 }
@@ -50,22 +56,24 @@ std::int64_t Crossing::moved_bytes(std::int32_t participant) const noexcept {
 void Crossing::release(std::span<Parker> parkers) noexcept {
   // release: publishes the updated states; seq_cst for participants about to sleep. Pairs with `released`.
   epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: the only writer now
-  for (const Participant& one : participants_) parkers[static_cast<std::size_t>(one.worker)].notify();
+  for (const Participant& participant : participants_) {
+    parkers[static_cast<std::size_t>(participant.worker)].notify();
+  }
 }
 
 bool CrossingPart::arrive(Forest& forest, std::int64_t latest_stamp, std::int64_t& moved_bytes) {
   epoch_ = crossing_->epoch();
-  std::int64_t brought_bytes = alone_bytes_;
-  for (const Leaf& at : leaves_) {
-    const Tree& tree = forest.tree(at.tree);
-    const Arrival arrival = forest.arrive(tree, at.leaf, 0, worker_, latest_stamp);
+  std::int64_t brought_bytes = single_node_bytes_;
+  for (const Leaf& leaf : leaves_) {
+    const Tree& tree = forest.tree(leaf.tree);
+    const Arrival arrival = forest.arrive(tree, leaf.leaf, 0, worker_, latest_stamp);
     moved_bytes += arrival.moved_bytes;
     if (arrival.won) {
       latest_stamp = std::max(latest_stamp, arrival.latest_stamp);
       brought_bytes += forest.state_bytes(tree.shape->nodes[0].state_type);
-      won_.push_back(at);
+      won_.push_back(leaf);
     } else {
-      parked_.push_back({at, arrival});
+      parked_.push_back({leaf, arrival});
     }
   }
   if (!crossing_->arrive(number_, latest_stamp, brought_bytes)) return false;
@@ -73,16 +81,16 @@ bool CrossingPart::arrive(Forest& forest, std::int64_t latest_stamp, std::int64_
   return true;
 }
 
-bool CrossingPart::go_on(Forest& forest, std::span<Parker> parkers) {
+bool CrossingPart::resume(Forest& forest, std::span<Parker> parkers) {
   if (!crossing_->released(epoch_)) return false;
-  for (const Leaf& at : won_) forest.descend(forest.tree(at.tree), 0, at.leaf, parkers);
+  for (const Leaf& leaf : won_) forest.descend(forest.tree(leaf.tree), 0, leaf.leaf, parkers);
   won_.clear();
   while (!parked_.empty()) {
-    const auto& [at, arrival] = parked_.back();
-    const Tree& tree = forest.tree(at.tree);
+    const auto& [leaf, arrival] = parked_.back();
+    const Tree& tree = forest.tree(leaf.tree);
     if (!Forest::released(tree, arrival)) return false;
     const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival.node)];
-    forest.descend(tree, arrival.side == 0 ? node.first : node.second, at.leaf, parkers);
+    forest.descend(tree, arrival.side == 0 ? node.first : node.second, leaf.leaf, parkers);
     parked_.pop_back();
   }
   return true;

@@ -1,10 +1,10 @@
-// Events across trees: they read and update the states of many trees at once, in place. Mailboxes take part in them.
+// Crossing: events across trees, which update the states of many trees at once, in place. Mailboxes take part in them.
 //
 // Source: DGS paper, Definition 2.1: a tag may depend on the tags of many keys. Its fork by key is a projection of the
 // map from keys to states. So the node above the trees has only the group state, and its join and fork do nothing.
 // Every mailbox with leaves in the trees is a participant. It brings each leaf to its root, as for any event there
 // (dgs/forest.h), and arrives. The last participant to arrive holds all root states, updates them, and releases the
-// others. Then the winner of each root forks that tree, and the leaves parked in it resume.
+// other participants. Then the winner of each root forks that tree, and the leaves parked in it resume.
 //
 // Laws, for each event of a crossing:
 //  - each participant arrives exactly once, after all its leaves have arrived in their trees; it then holds the roots
@@ -28,7 +28,7 @@ namespace lab {
 
 class Crossing {
  public:
-  // `trees`: one for each of `keys`, which ascend. After `place` for all leaves. `own`: the group state.
+  // `trees`: one for each of `keys`, which ascend. `own`: the group state. Call it after `place` for all leaves.
   Crossing(const Forest& forest, std::span<const std::int32_t> trees, std::span<const std::int32_t> keys, void* own,
            std::int64_t most_outputs);
 
@@ -38,14 +38,14 @@ class Crossing {
   std::span<const std::int32_t> trees() const noexcept { return trees_; }
   std::int64_t most_outputs() const noexcept { return most_outputs_; }
 
-  // Returns whether the caller is the last to arrive: it then holds all states and must `release`. `latest_stamp`: the
-  // latest stamp of earlier events that the participant knows. `brought_bytes`: of the root states that it has or won.
+  // Returns whether the caller is the last to arrive. The last holds all states and must `release`. `latest_stamp`: the
+  // latest stamp of earlier events that the participant knows. `brought_bytes`: size of the root states that it brings.
   bool arrive(std::int32_t participant, std::int64_t latest_stamp, std::int64_t brought_bytes) noexcept;
 
-  // The bytes of root states that move from other workers and back. Only for the last to arrive.
+  // Returns the bytes of root states that move from other workers and back. Only for the last to arrive.
   std::int64_t moved_bytes(std::int32_t participant) const noexcept;
 
-  // The latest stamp of all participants. Only for the last to arrive.
+  // Returns the latest stamp of all participants. Only for the last to arrive.
   std::int64_t latest_stamp() const noexcept;
 
   // Calls the update. Returns whether it ran to its end. Only for the last to arrive.
@@ -57,7 +57,7 @@ class Crossing {
   // Releases the other participants.
   void release(std::span<Parker> parkers) noexcept;
 
-  // The epoch. A participant reads it before it arrives; a later change means that it is released.
+  // Returns the epoch. A participant reads it before it arrives, and is released when the epoch has changed.
   std::uint32_t epoch() const noexcept {
     return epoch_.load(std::memory_order_relaxed);  // relaxed: stable until our own arrival
   }
@@ -91,12 +91,13 @@ class CrossingPart {
     std::int32_t tree;
     std::int32_t leaf;
   };
-  // `alone_bytes`: size of the states of its trees with one node.
-  CrossingPart(Crossing& crossing, std::int32_t worker, std::vector<Leaf> leaves, std::int64_t alone_bytes)
+  // `leaves`: the participant's leaves in trees of several nodes. `single_node_bytes`: size of the states of its trees
+  // with one node.
+  CrossingPart(Crossing& crossing, std::int32_t worker, std::vector<Leaf> leaves, std::int64_t single_node_bytes)
       : crossing_(&crossing),
         number_(crossing.add_participant(worker)),
         worker_(worker),
-        alone_bytes_(alone_bytes),
+        single_node_bytes_(single_node_bytes),
         leaves_(std::move(leaves)) {}
 
   Crossing& crossing() const noexcept { return *crossing_; }
@@ -105,22 +106,22 @@ class CrossingPart {
   // it is the last. Adds the bytes of states from other workers to `moved_bytes`. Throws as Forest::arrive.
   bool arrive(Forest& forest, std::int64_t latest_stamp, std::int64_t& moved_bytes);
 
-  // Continues after the event as far as possible. Returns false while others still have to act. Never waits.
-  bool go_on(Forest& forest, std::span<Parker> parkers);
+  // Resumes after the event as far as possible. Returns false while other participants still have to act. Never waits.
+  bool resume(Forest& forest, std::span<Parker> parkers);
 
  private:
   struct Parked {
-    Leaf at;
+    Leaf leaf;
     Arrival arrival;
   };
 
   Crossing* crossing_;
   std::int32_t number_;
   std::int32_t worker_;
-  std::int64_t alone_bytes_;
+  std::int64_t single_node_bytes_;
   std::vector<Leaf> leaves_;
-  std::vector<Leaf> won_;
-  std::vector<Parked> parked_;
+  std::vector<Leaf> won_;       // leaves whose climb won the root
+  std::vector<Parked> parked_;  // leaves parked on their way
   std::uint32_t epoch_ = 0;
 };
 

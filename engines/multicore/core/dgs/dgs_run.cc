@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 namespace lab {
 namespace {
 
-// Blocks of a source with other readers that a worker publishes a turn, so that the readers do not wait for it.
+// Number of blocks that a worker publishes per turn of a source with other readers, so that they do not wait for it.
 constexpr int kEagerBlocks = 8;
 
-// Work of the first worker between two readings of the clock, which take some 10 ns. A turn counts as its events plus
-// `kTurn`. An idle turn may lose a scheduling slice, so it counts as `kIdleTurn`.
-constexpr std::int64_t kEventsALook = 4'096;
-constexpr std::int64_t kTurn = 64;
-constexpr std::int64_t kIdleTurn = 1'024;
+// Work of the first worker, in events, between two readings of the clock, which take some 10 ns. A turn counts as its
+// events plus `kTurnWork`. An idle turn may lose a scheduling slice, so it counts as `kIdleTurnWork`.
+constexpr std::int64_t kWorkPerLook = 4'096;
+constexpr std::int64_t kTurnWork = 64;
+constexpr std::int64_t kIdleTurnWork = 1'024;
 
 DgsOptions checked(DgsOptions options) {
   check(options);
@@ -44,11 +45,13 @@ DgsRun::DgsRun(DgsOptions options)
   }
   if (options_.workers == 1 || options_.load || options_.gather == DgsOptions::Gather::kNever) return;
   places_.emplace(options_.workers, threads().parkers());
-  nobody_ = std::vector<Parker>(workers_.size());
+  unused_parkers_ = std::vector<Parker>(workers_.size());
 }
 
 std::int32_t DgsRun::add_stream(StreamView stream, std::int32_t owner) {
-  if (owner < 0 || owner >= options_.workers) throw std::invalid_argument("no such worker");
+  if (owner < 0 || owner >= options_.workers)
+    throw std::invalid_argument("worker " + std::to_string(owner) + " does not exist; the run has " +
+                                std::to_string(options_.workers) + " workers");
   const StreamView& view = add_view(std::move(stream));
   Source& source = add_source(view, options_.measure);
   owners_.push_back(options_.load ? -1 : owner);
@@ -60,7 +63,7 @@ std::int32_t DgsRun::add_stream(StreamView stream, std::int32_t owner) {
 std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
   Worker& worker = workers_.at(static_cast<std::size_t>(worker_index));
   const auto index = static_cast<std::int32_t>(mailboxes_.size());
-  const std::int32_t id = mailboxes_before_ + index;
+  const std::int32_t id = removed_mailboxes_ + index;
   // A snapshot takes the outputs of each mailbox separately, since each reaches a cut at a different time.
   if (options_.checkpoints) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
   auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.outs.back(), worker.meter->recorder,
@@ -74,8 +77,11 @@ std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
 
 std::int32_t DgsRun::add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
                                   std::int64_t own_bytes, std::int64_t most_outputs) {
-  if (own_bytes < 0 || most_outputs < 0) throw std::invalid_argument("a crossing's sizes cannot be negative");
-  if (most_outputs > options_.max_outputs_across) throw std::invalid_argument("more outputs than max_outputs_across");
+  if (own_bytes < 0 || most_outputs < 0)
+    throw std::invalid_argument("own_bytes and most_outputs of a crossing must not be negative");
+  if (most_outputs > options_.max_outputs_across)
+    throw std::invalid_argument("most_outputs " + std::to_string(most_outputs) + " exceeds max_outputs_across, " +
+                                std::to_string(options_.max_outputs_across));
   const auto units = static_cast<std::size_t>((own_bytes + kStateUnit - 1) / kStateUnit);
   own_states_.push_back({std::make_unique<std::int64_t[]>(std::max<std::size_t>(1, units)), own_bytes});
   void* const own = own_states_.back().memory.get();
@@ -87,7 +93,7 @@ std::int32_t DgsRun::take_part(std::int32_t mailbox_index, std::int32_t crossing
   Mailbox& mailbox = this->mailbox(mailbox_index);
   Crossing& crossing = *crossings_.at(static_cast<std::size_t>(crossing_index));
   bool has_leaves = false;
-  std::int64_t alone_bytes = 0;
+  std::int64_t single_node_bytes = 0;
   std::vector<CrossingPart::Leaf> inner;  // trees of one node need no join
   for (const std::int32_t tree : crossing.trees()) {
     const std::int32_t leaf = mailbox.leaf_of_tree[static_cast<std::size_t>(tree)];
@@ -96,13 +102,13 @@ std::int32_t DgsRun::take_part(std::int32_t mailbox_index, std::int32_t crossing
     if (leaf != 0) {
       inner.push_back({tree, leaf});
     } else {
-      alone_bytes += forest.state_bytes(forest.tree(tree).shape->nodes[0].state_type);
+      single_node_bytes += forest.state_bytes(forest.tree(tree).shape->nodes[0].state_type);
     }
   }
   if (!has_leaves) return -1;
   own_states_[static_cast<std::size_t>(crossing_index)].copied_by = mailbox_index;
   const std::int32_t worker = mailboxes_[static_cast<std::size_t>(mailbox_index)].worker;
-  mailbox.crossings.emplace_back(crossing, worker, std::move(inner), alone_bytes);
+  mailbox.crossings.emplace_back(crossing, worker, std::move(inner), single_node_bytes);
   return static_cast<std::int32_t>(mailbox.crossings.size()) - 1;
 }
 
@@ -137,9 +143,9 @@ void DgsRun::add_parts() {
     }
     std::vector<Checkpoints::Own> own;
     for (std::size_t c = 0; c < own_states_.size(); ++c) {
-      const OwnState& one = own_states_[c];
-      if (one.copied_by != static_cast<std::int32_t>(m)) continue;
-      own.push_back({static_cast<std::int32_t>(c), one.memory.get(), one.bytes});
+      const OwnState& state = own_states_[c];
+      if (state.copied_by != static_cast<std::int32_t>(m)) continue;
+      own.push_back({static_cast<std::int32_t>(c), state.memory.get(), state.bytes});
     }
     checkpoints_->add_part(options_.checkpoints ? &mailbox.out() : nullptr, leaves, own);
     mailbox.take_part(*checkpoints_, static_cast<std::int32_t>(m));
@@ -153,14 +159,14 @@ void DgsRun::prepare() {
   connect();
 }
 
-// Makes lanes readers of their streams, and sets for each worker the readers of its sources.
+// Makes lanes readers of their streams, and records the readers of each worker's sources.
 void DgsRun::connect() {
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) lane.reader = lane.source->ring.add_reader();
   }
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) {
-      lane.together = options_.load && !options_.load->whole_blocks;
+      lane.merges_blocks = options_.load && !options_.load->whole_blocks;
       lane.share = 1.0 / static_cast<double>(lane.source->ring.readers());
       if (lane.owner_worker < 0) continue;
       Worker& owner = workers_[static_cast<std::size_t>(lane.owner_worker)];
@@ -188,7 +194,7 @@ bool DgsRun::is_direct(const Lane& lane, std::int32_t worker) const noexcept {
 void DgsRun::reserve() {
   const std::int64_t room = Mailbox::most_room(options_.max_outputs_per_event, options_.batch, *pool_);
   pool_->reserve(options_.reserved_rows, std::max(room, options_.max_outputs_across));
-  std::int64_t segments = 0;  // at most the rows, and at most the kernel calls
+  std::int64_t segments = 0;  // not more than the rows, nor than the kernel calls
   for (const Entry& entry : mailboxes_) segments += entry.mailbox->most_segments(options_.batch);
   if (options_.load || segments > options_.reserved_rows) segments = options_.reserved_rows;
   if (segments <= OutputBuffer::kFirstSegments) return;
@@ -230,41 +236,42 @@ bool DgsRun::step(std::int32_t index) {
   if (phases_ && !phases_->open(index)) return false;
   if (!places_) return take_turn(index, threads().parkers());
   if (index != 0) return places_->serves(index) && take_turn(index, threads().parkers());
-  if (unlooked_ >= kEventsALook) decide();
+  if (work_since_look_ >= kWorkPerLook) decide();
   const bool gathered = places_->gathered();
   const std::int64_t& events = workers_.front().counters.events;
   const std::int64_t before = events;
   const bool progress = gathered ? work_for_all() : take_turn(0, threads().parkers());
-  unlooked_ += (events - before + (progress ? kTurn : kIdleTurn)) * (gathered ? options_.workers : 1);
+  work_since_look_ += (events - before + (progress ? kTurnWork : kIdleTurnWork)) * (gathered ? options_.workers : 1);
   return progress;
 }
 
 bool DgsRun::work_for_all() {
-  bool progress = take_turn(0, nobody_);
+  bool progress = take_turn(0, unused_parkers_);
   for (std::int32_t i = 1; i < options_.workers; ++i) {
-    if (places_->free(i)) progress |= take_turn(i, nobody_);
+    if (places_->is_free(i)) progress |= take_turn(i, unused_parkers_);
   }
   return progress;
 }
 
-// Whether an idle thread has no more work in this run.
+// Returns whether an idle thread has no more work in this run.
 bool DgsRun::ended(std::int32_t index) {
   if (phases_ && !phases_->open(index)) return false;
-  if (!places_) return done(workers_[static_cast<std::size_t>(index)]);
-  if (index != 0) return places_->serves(index) && done(workers_[static_cast<std::size_t>(index)]);
-  if (!places_->gathered()) return done(workers_.front());
-  bool all = true;
-  for (std::int32_t i = 0; i < options_.workers; ++i) {  // no early exit: any of them may declare this phase the last
-    all &= (i == 0 || places_->free(i)) && done(workers_[static_cast<std::size_t>(i)]);
+  if (!places_) return is_done(workers_[static_cast<std::size_t>(index)]);
+  if (index != 0) return places_->serves(index) && is_done(workers_[static_cast<std::size_t>(index)]);
+  if (!places_->gathered()) return is_done(workers_.front());
+  bool all_done = true;
+  // No early exit, since any place may declare this phase the last.
+  for (std::int32_t i = 0; i < options_.workers; ++i) {
+    all_done &= (i == 0 || places_->is_free(i)) && is_done(workers_[static_cast<std::size_t>(i)]);
   }
-  if (all) threads().finish();
-  return all;
+  if (all_done) threads().finish();
+  return all_done;
 }
 
 // Gathers or scatters the places if that is quicker. The first worker calls it between two turns.
 void DgsRun::decide() {
   using Gather = DgsOptions::Gather;
-  unlooked_ = 0;
+  work_since_look_ = 0;
   bool gather = !places_->gathered();
   if (options_.gather == Gather::kAlways) gather = true;
   if (options_.gather == Gather::kQuicker) {
@@ -300,10 +307,10 @@ bool DgsRun::take_turn(std::int32_t place, std::span<Parker> parkers) {
 bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
   if (owned.source->exhausted()) return false;
   if (owned.remote.empty()) {
-    // Only this worker reads it. It publishes when a lane has no event left, so events wait in the ring only briefly.
+    // Only this worker reads the source. It publishes when a lane has no event left, so events wait only briefly.
     const std::uint64_t published = owned.source->ring.published_by_me();
-    const auto dry = [published](const Lane* lane) { return lane->next == lane->end && lane->seen == published; };
-    const bool needs_rows = std::any_of(owned.local.begin(), owned.local.end(), dry);
+    const auto is_empty = [published](const Lane* lane) { return lane->next == lane->end && lane->seen == published; };
+    const bool needs_rows = std::any_of(owned.local.begin(), owned.local.end(), is_empty);
     return (needs_rows || owned.local.empty()) && owned.source->pump();
   }
   bool progress = false;
@@ -314,8 +321,8 @@ bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
   return progress;
 }
 
-// Whether a place has no more work, in this phase and in later ones.
-bool DgsRun::done(const Worker& worker) noexcept {
+// Returns whether a place has no more work, in this phase and in later ones.
+bool DgsRun::is_done(const Worker& worker) noexcept {
   const bool finished = std::all_of(worker.sources.begin(), worker.sources.end(),
                                     [](const Worker::Owned& owned) { return owned.source->exhausted(); }) &&
                         std::all_of(worker.mailboxes.begin(), worker.mailboxes.end(),

@@ -1,4 +1,5 @@
-// A run of synchronization plans in this lab's form; `MessageRun` has the published one. It assembles streams, trees, mailboxes and workers and drives them to the end.
+// DgsRun: runs synchronization plans in this lab's form; `MessageRun` runs the published form. It assembles streams,
+// trees, mailboxes and workers and drives them to the end.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,20 +21,21 @@
 
 namespace lab {
 
-// The values of `DgsOptions::direct`; false is last.
+// Names of the values of `DgsOptions::direct`: true, false.
 inline constexpr Names<2> kHandovers = {"direct", "ring"};
 
 struct DgsOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
-  std::int64_t max_outputs_across = 0;  // most outputs of one event across trees
+  std::int64_t max_outputs_across = 0;  // maximum number of outputs of one event across trees
   std::vector<std::int32_t> output_itemsizes;
-  // At full speed: the first worker may do the work of all workers if that is quicker (dgs/gathering.h). `kAlways` and
-  // `kInTurn` are for tests.
+  // Whether, at full speed, the first worker may do the work of all workers, if that is quicker (dgs/gathering.h).
+  // `kAlways` and `kInTurn` are for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
-  bool direct = true;  // at full speed: lanes without a ring for streams with one reader (dgs/mailbox.h)
-  std::optional<std::vector<Cut>> cuts;  // possible positions of snapshots; without: no snapshots
-  bool adaptive = false;                 // the plan may change at cuts
-  bool checkpoints = true;  // whether a writer stores snapshots; false: they serve only changes of the plan
+  // Whether, at full speed, lanes of streams with one reader have no ring (dgs/mailbox.h).
+  bool direct = true;
+  std::optional<std::vector<Cut>> cuts;  // possible positions of snapshots; nullopt without snapshots
+  bool adaptive = false;                 // whether the plan may change at cuts
+  bool checkpoints = true;               // whether a writer stores snapshots; otherwise only plan changes use them
 };
 
 class DgsRun final : public Run {
@@ -56,8 +58,8 @@ class DgsRun final : public Run {
   std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
                             std::int64_t own_bytes, std::int64_t most_outputs);
 
-  // Makes a mailbox a participant of a crossing, if it has leaves in its trees. Returns the number of the mailbox's
-  // part in it, or -1 without leaves.
+  // Makes a mailbox a participant of a crossing if the mailbox has leaves in the crossing's trees. Returns the number
+  // of the mailbox's part, or -1 without leaves.
   std::int32_t take_part(std::int32_t mailbox, std::int32_t crossing);
 
   // Adds a lane to a mailbox. The run sets `lane.source`, `lane.reader` and `lane.owner_worker`.
@@ -66,12 +68,12 @@ class DgsRun final : public Run {
   // The group state of a crossing, to fill before `start`; see add_crossing.
   std::span<std::byte> own_state(std::int32_t crossing);
 
-  // Only with `cuts`. One thread besides the caller of `run` takes the snapshots.
+  // Returns the snapshots, which one thread besides the caller of `run` takes. Throws std::logic_error without `cuts`.
   Checkpoints& checkpoints();
 
-  // Removes the old plan of an adaptive run. The snapshot thread calls it at a snapshot that stops. False: the run has
-  // ended early. Otherwise that thread adds trees, mailboxes, crossings and lanes of the new plan, with `own_stream` in
-  // place of `add_stream`. Then it calls `go_on`, and the run continues with the new plan.
+  // Removes the current plan of an adaptive run. The snapshot thread calls it at a snapshot that stops. Returns false
+  // if the run has ended early. Otherwise that thread adds trees, mailboxes, crossings and lanes of the new plan, with
+  // `own_stream` in place of `add_stream`. Then it calls `go_on`, and the run continues with the new plan.
   bool take_plan_away();
   void own_stream(std::int32_t stream, std::int32_t owner);
   void go_on();
@@ -83,8 +85,8 @@ class DgsRun final : public Run {
     wake_others();
   }
 
-  std::int64_t events() const noexcept override;  // processed by every reader
-  std::vector<std::int64_t> sync_counts() const;  // from the arrival of the last leaf until it resumes
+  std::int64_t events() const noexcept override;  // events processed by every reader
+  std::vector<std::int64_t> sync_counts() const;  // times from the arrival of the last leaf until it resumes
 
  private:
   struct alignas(kCacheLine) Worker {
@@ -95,9 +97,10 @@ class DgsRun final : public Run {
       std::vector<std::int32_t> remote;  // other workers that read it
     };
     std::vector<Owned> sources;
-    std::vector<std::unique_ptr<OutputBuffer>> outs;  // one buffer; with checkpoints, one a mailbox of each plan
-    WorkMeter* meter = nullptr;  // `recorder`: of the place, for any serving thread; `counters`: of its thread
-    Counters counters;           // of the place
+    std::vector<std::unique_ptr<OutputBuffer>> outs;  // one buffer; with checkpoints, one for each mailbox of each plan
+    // Its recorder belongs to the place, for any serving thread; its counters belong to the thread.
+    WorkMeter* meter = nullptr;
+    Counters counters;  // counters of the place
     Histogram sync;
   };
   struct Entry {
@@ -127,31 +130,32 @@ class DgsRun final : public Run {
   void decide();
   bool take_turn(std::int32_t place, std::span<Parker> parkers);
   static bool pump(Worker::Owned& owned, std::span<Parker> parkers);
-  bool done(const Worker& worker) noexcept;
+  bool is_done(const Worker& worker) noexcept;
 
   DgsOptions options_;
   std::vector<std::int32_t> owners_;  // by stream
   std::vector<Entry> mailboxes_;
-  std::int32_t mailboxes_before_ = 0;  // mailboxes of removed plans
-  std::vector<std::int64_t> begins_;   // by stream: the first event of this plan
+  std::int32_t removed_mailboxes_ = 0;  // number of mailboxes of removed plans
+  std::vector<std::int64_t> begins_;    // by stream: the first event of this plan
   std::vector<std::unique_ptr<Crossing>> crossings_;
-  struct OwnState {  // the group state of a crossing
+  // The group state of a crossing.
+  struct OwnState {
     std::unique_ptr<std::int64_t[]> memory;
     std::int64_t bytes;
-    std::int32_t copied_by = -1;  // for snapshots: the participating mailbox that copies it
+    std::int32_t copied_by = -1;  // the participating mailbox that copies it for snapshots
   };
   std::vector<OwnState> own_states_;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::shared_ptr<OutputPool> pool_;
   std::vector<Worker> workers_;
-  std::optional<Phases> phases_;  // without: the plan never changes
-  std::optional<Places> places_;  // without: each worker always serves its place
-  std::vector<Parker> nobody_;    // parkers without sleepers, for notifications while places are gathered
+  std::optional<Phases> phases_;        // nullopt if the plan never changes
+  std::optional<Places> places_;        // nullopt if each worker always serves its place
+  std::vector<Parker> unused_parkers_;  // parkers without sleepers, for notifications while places are gathered
 
   // Fields of the first worker.
   Gathering gathering_;
   FastClock clock_;
-  std::int64_t unlooked_ = 0;
+  std::int64_t work_since_look_ = 0;  // work since the last reading of the clock, in events
   std::int64_t gatherings_ = 0;
 };
 

@@ -8,7 +8,7 @@
 namespace lab {
 namespace {
 
-// States of different trees occupy different lines: neighbours belong to different workers.
+// Returns the units of a state, whole cache lines, since states of neighbouring trees belong to different workers.
 std::int64_t padded_units(std::int64_t nbytes) {
   const auto line = static_cast<std::int64_t>(kCacheLine);
   return (std::max<std::int64_t>(nbytes, 1) + line - 1) / line * line / kStateUnit;
@@ -32,10 +32,10 @@ std::int32_t Forest::add_template(TreeTemplate shape) {
   for (std::size_t i = 0; i < shape.nodes.size(); ++i) {
     TreeTemplate::Node& node = shape.nodes[i];
     const auto index = static_cast<std::int32_t>(i);
-    const bool parent_ok = i == 0 ? node.parent == -1 : node.parent >= 0 && node.parent < index;
-    if (!parent_ok) throw std::invalid_argument("node " + std::to_string(i) + " does not come after its parent");
+    const bool has_valid_parent = i == 0 ? node.parent == -1 : node.parent >= 0 && node.parent < index;
+    if (!has_valid_parent) throw std::invalid_argument("node " + std::to_string(i) + " does not come after its parent");
     if ((node.first < 0) != (node.second < 0)) {
-      throw std::invalid_argument("node " + std::to_string(i) + " has one child");
+      throw std::invalid_argument("node " + std::to_string(i) + " has one child; expected none or two");
     }
     if (node.state_type < 0 || static_cast<std::size_t>(node.state_type) >= state_bytes_.size()) {
       throw std::invalid_argument("node " + std::to_string(i) + " has an unknown state type");
@@ -56,7 +56,7 @@ std::int32_t Forest::add_template(TreeTemplate shape) {
     if (node.leaf()) continue;
     for (const std::int32_t child : {node.first, node.second}) {
       const std::int32_t type = shape.nodes[static_cast<std::size_t>(child)].state_type;
-      node.there_and_back[child == node.second ? 1 : 0] = 2 * state_bytes_[static_cast<std::size_t>(type)];
+      node.round_trip_bytes[child == node.second ? 1 : 0] = 2 * state_bytes_[static_cast<std::size_t>(type)];
     }
   }
   shapes_.push_back(std::make_unique<TreeTemplate>(std::move(shape)));
@@ -77,13 +77,13 @@ std::int32_t Forest::add_trees(std::int32_t shape_index, std::int32_t count) {
   const auto line_units = static_cast<std::int64_t>(kCacheLine) / kStateUnit;
   auto states = std::make_unique<std::int64_t[]>(static_cast<std::size_t>(units * count + line_units));
   const auto misalignment = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(states.get()) % kCacheLine);
-  std::int64_t* at = states.get() + (misalignment == 0 ? 0 : line_units - misalignment / kStateUnit);
+  std::int64_t* state = states.get() + (misalignment == 0 ? 0 : line_units - misalignment / kStateUnit);
   for (std::size_t t = 0; t < trees; ++t) {
     Tree tree{&shape, cells.get() + t * static_cast<std::size_t>(shape.cells), pointers.get() + t * shape.nodes.size()};
     for (std::size_t i = 0; i < shape.nodes.size(); ++i) {
       if (shape.nodes[i].leaf()) continue;
-      tree.states[i] = at;
-      at += padded_units(state_bytes(shape.nodes[i].state_type));
+      tree.states[i] = state;
+      state += padded_units(state_bytes(shape.nodes[i].state_type));
     }
     trees_.push_back(tree);
   }
@@ -108,13 +108,13 @@ void Forest::initialise(std::int32_t index, std::span<const std::byte> initial) 
 Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, std::int32_t worker,
                        std::int64_t latest_stamp) {
   const auto& nodes = tree.shape->nodes;
-  std::int32_t at = leaf;
+  std::int32_t child = leaf;
   std::int64_t moved_bytes = 0;
-  while (at != owner) {
-    const std::int32_t up = nodes[static_cast<std::size_t>(at)].parent;
-    const auto& node = nodes[static_cast<std::size_t>(up)];
+  while (child != owner) {
+    const std::int32_t parent = nodes[static_cast<std::size_t>(child)].parent;
+    const auto& node = nodes[static_cast<std::size_t>(parent)];
     Cell& cell = tree.cells[node.cell];
-    const std::int32_t side = node.second == at ? 1 : 0;
+    const std::int32_t side = node.second == child ? 1 : 0;
     cell.worker[side] = worker;
     cell.latest_stamp[side] = latest_stamp;
     // relaxed: stable since our last synchronization here, which we left with an acquire or completed ourselves. The
@@ -123,7 +123,7 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
     // acq_rel: the release of the first arrival publishes its state and the fields of its side to the second's acquire.
     if (cell.arrived.fetch_add(1, std::memory_order_acq_rel) == 0) {
       return {.won = false,
-              .node = up,
+              .node = parent,
               .side = side,
               .epoch = epoch,
               .latest_stamp = latest_stamp,
@@ -132,29 +132,31 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
     // relaxed: program order and the release of `epoch` order it before the children's next arrivals.
     cell.arrived.store(0, std::memory_order_relaxed);
     latest_stamp = std::max(latest_stamp, cell.latest_stamp[1 - side]);
-    moved_bytes += cell.worker[1 - side] != worker ? node.there_and_back[1 - side] : 0;
-    join(tree, node, up);
-    at = up;
+    moved_bytes += cell.worker[1 - side] != worker ? node.round_trip_bytes[1 - side] : 0;
+    join(tree, node, parent);
+    child = parent;
   }
   return {.won = true, .node = owner, .side = 0, .epoch = 0, .latest_stamp = latest_stamp, .moved_bytes = moved_bytes};
 }
 
 void Forest::descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std::span<Parker> parkers) {
   const auto& nodes = tree.shape->nodes;
-  for (std::int32_t at = top; at != leaf;) {
-    const auto& node = nodes[static_cast<std::size_t>(at)];
+  for (std::int32_t index = top; index != leaf;) {
+    const auto& node = nodes[static_cast<std::size_t>(index)];
     Cell& cell = tree.cells[node.cell];
-    // The child on the path is the highest ancestor of `leaf` (or `leaf` itself) below `at`.
-    std::int32_t below = leaf;
-    while (nodes[static_cast<std::size_t>(below)].parent != at) below = nodes[static_cast<std::size_t>(below)].parent;
-    const std::int32_t other = below == node.first ? 1 : 0;
-    const std::int32_t sleeper = cell.worker[other];
-    fork(tree, node, at);
+    // The child on the path is the highest ancestor of `leaf` (or `leaf` itself) below the node.
+    std::int32_t child = leaf;
+    while (nodes[static_cast<std::size_t>(child)].parent != index) {
+      child = nodes[static_cast<std::size_t>(child)].parent;
+    }
+    const std::int32_t other_side = child == node.first ? 1 : 0;
+    const std::int32_t sleeper = cell.worker[other_side];
+    fork(tree, node, index);
     // release: publishes the forked state; seq_cst for a child about to sleep. Pairs with `released`.
-    const std::uint32_t epoch = cell.epoch.load(std::memory_order_relaxed);  // relaxed: the winner is its only writer
+    const std::uint32_t epoch = cell.epoch.load(std::memory_order_relaxed);  // relaxed: only the winner writes it
     cell.epoch.store(epoch + 1, std::memory_order_seq_cst);
     parkers[static_cast<std::size_t>(sleeper)].notify();
-    at = below;
+    index = child;
   }
 }
 

@@ -1,4 +1,4 @@
-// The running synchronization plan: trees of states that mailboxes join and fork as in a combining tree.
+// Forest: the running synchronization plan, trees of states that mailboxes join and fork as in a combining tree.
 //
 // Source: DGS paper, section 3.4, without threads at inner nodes. The last child to arrive at a node does the work of
 // the node and continues towards the node that owns the event. The first child stays parked there. After the update the
@@ -30,15 +30,15 @@ inline constexpr std::int64_t kSyncSampling = 8;
 struct TreeTemplate {
   struct Node {
     std::int32_t parent = -1;
-    std::int32_t first = -1;  // -1: leaf
+    std::int32_t first = -1;  // children; -1 for a leaf
     std::int32_t second = -1;
     std::int32_t state_type = 0;
-    std::int32_t cell = -1;  // inner nodes: index among the inner nodes
-    std::int64_t there_and_back[2] = {
-        0, 0};  // inner nodes: bytes of a child's state, moved by a join and a fork of another worker
+    std::int32_t cell = -1;  // index of an inner node among the inner nodes
+    // Inner nodes: the bytes of each child's state that a join and a fork by another worker move.
+    std::int64_t round_trip_bytes[2] = {0, 0};
     ForkKernel fork = nullptr;
     JoinKernel join = nullptr;
-    std::vector<std::uint8_t> pred1, pred2;  // by kind: whether the wires to the children may carry it
+    std::vector<std::uint8_t> pred1, pred2;  // by kind: whether the wire to the child may carry the kind
 
     bool leaf() const noexcept { return first < 0; }
   };
@@ -52,18 +52,18 @@ struct alignas(kCacheLine) Cell {
   // The fields of each child: the child writes them before it arrives, the winner reads them.
   std::int32_t worker[2] = {-1, -1};      // worker to wake at the release of the child's side
   std::int64_t latest_stamp[2] = {0, 0};  // latest due time of the events below the child
-  // Written by the release of the winner, read by the parked child.
+  // The winner writes it to release the parked child, which reads it.
   alignas(kCacheLine) std::atomic<std::uint32_t> epoch{0};
 };
 
 // A tree of the forest.
 struct Tree {
   const TreeTemplate* shape = nullptr;
-  Cell* cells = nullptr;    // one per inner node
-  void** states = nullptr;  // one per node
+  Cell* cells = nullptr;    // one for each inner node
+  void** states = nullptr;  // one for each node
 };
 
-// Throws std::runtime_error for a compiled function that raised. `role`: update, fork or join.
+// Throws std::runtime_error for a compiled function that raised. `role`: update, across, fork or join.
 [[noreturn]] void kernel_failed(const char* role);
 
 // Throws std::runtime_error if a program emitted records beyond those that it declares.
@@ -71,12 +71,12 @@ void check_refused(std::int64_t refused);
 
 // The end of a leaf's climb.
 struct Arrival {
-  bool won = false;               // the climb reached the owner: the caller holds the joined state there
-  std::int32_t node = -1;         // won: the owner; otherwise the node where the caller is parked
-  std::int32_t side = 0;          // parked: the caller's child of `node` (0 or 1)
-  std::uint32_t epoch = 0;        // parked: released once the cell's epoch differs from this
-  std::int64_t latest_stamp = 0;  // won: latest due time of all events below the owner
-  std::int64_t moved_bytes = 0;   // of other workers' states that it joined on its way; forks move them back
+  bool won = false;               // whether the climb reached the owner; the caller then holds the joined state there
+  std::int32_t node = -1;         // the owner after a win; otherwise the node where the caller is parked
+  std::int32_t side = 0;          // the parked caller's child of `node` (0 or 1)
+  std::uint32_t epoch = 0;        // the parked caller is released once the cell's epoch differs from this
+  std::int64_t latest_stamp = 0;  // after a win, the latest due time of all events below the owner
+  std::int64_t moved_bytes = 0;   // bytes of other workers' states joined on the way, there and back
 };
 
 class Forest {
@@ -100,8 +100,8 @@ class Forest {
     trees_[static_cast<std::size_t>(tree)].states[node] = memory;
   }
 
-  // Copies `initial` to the root and forks it down to the leaves. Before the run, after `place` for all leaves. Throws
-  // std::runtime_error if a fork raises. `arrive` and `descend` do the same if a join or fork raises.
+  // Copies `initial` to the root and forks it down to the leaves. Before the run, after `place` for all leaves. Like
+  // `arrive` and `descend`, throws std::runtime_error if a join or fork raises.
   void initialise(std::int32_t tree, std::span<const std::byte> initial);
 
   // Climbs from `leaf` towards `owner`. After a win, the children of every node on the path are joined, and the caller
@@ -109,9 +109,9 @@ class Forest {
   Arrival arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, std::int32_t worker,
                  std::int64_t latest_stamp);
 
-  // Fills the children's states from the state of an inner node `index`, and the reverse. Only the owner of all three. They throw
-  // std::runtime_error if the kernel raises.
-  // Inline: a synchronization calls each once.
+  // `fork` fills the children's states from the state of an inner node `index`; `join` does the reverse. Only the owner
+  // of all three states calls them. They throw std::runtime_error if the kernel raises. Inline, since every
+  // synchronization calls them.
   static void fork(const Tree& tree, const TreeTemplate::Node& node, std::int32_t index) {
     const std::int64_t done = node.fork(tree.states[index], node.pred1.data(), node.pred2.data(),
                                         tree.states[node.first], tree.states[node.second]);
@@ -122,7 +122,7 @@ class Forest {
       kernel_failed("join");
   }
 
-  // Whether the winner has released a parked caller. The state of its side is then filled.
+  // Returns whether the winner has released a parked caller. The state of the caller's side is then filled.
   static bool released(const Tree& tree, const Arrival& parked) noexcept {
     const TreeTemplate::Node& node = tree.shape->nodes[static_cast<std::size_t>(parked.node)];
     // acquire: sees the forked state; seq_cst for a caller about to sleep. Pairs with the store in `descend`.

@@ -1,11 +1,12 @@
-// Decides from measured rates whether each worker serves its place, or the first worker serves all. DgsRun uses it.
+// Gathering: decides from measured rates whether each worker serves its place or the first worker serves all places.
+// DgsRun uses it.
 //
 // A synchronization costs two workers the time of a cache line between their cores. If the other worker does not run,
 // it costs a scheduling slice. If synchronizations are frequent, one worker that does all the work is quicker. The
 // better mode depends on program, input, machine and time. So the run tries both modes for a short time and keeps the
-// better one for a while. It keeps a mode longer each time that a try of the other mode confirms it. It also keeps a
-// mode at least twenty times as long as the last try of the other mode. So tries take a twentieth of the time at most,
-// for any length of turns and slices.
+// better one for a while. It keeps a mode longer each time that a try of the other mode confirms the choice. It also
+// keeps a mode at least twenty times as long as the last try of the other mode. So tries take at most a twentieth of
+// the time, for any length of turns and slices.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,16 +16,16 @@ namespace lab {
 // One thread uses it. It reads no clock: the caller passes all times.
 class Gathering {
  public:
-  static constexpr std::int64_t kSettleNs = 50'000;  // start of a mode that does not count: threads wake up
-  static constexpr std::int64_t kTryNs = 200'000;
-  static constexpr std::int64_t kShortestNs = 2'000'000;  // the shortest time of a choice
-  static constexpr std::int64_t kLongestNs = 200'000'000;
-  static constexpr std::int64_t kRestPerTry = 20;
-  static constexpr double kWorthIt = 1.05;  // gathered must be quicker by this factor
+  static constexpr std::int64_t kSettleNs = 50'000;        // start of a mode, in which threads wake up; not measured
+  static constexpr std::int64_t kTryNs = 200'000;          // measured time of a try
+  static constexpr std::int64_t kShortestNs = 2'000'000;   // the shortest time of a choice
+  static constexpr std::int64_t kLongestNs = 200'000'000;  // the longest time of a choice
+  static constexpr std::int64_t kRestPerTry = 20;          // minimum ratio of the time of a choice to that of a try
+  static constexpr double kMinGain = 1.05;                 // gathered must be quicker by this factor
 
   bool gathered() const noexcept { return gathered_; }
 
-  // Whether a decision is due: then the caller calls `look` with the number of processed events. Cheap.
+  // Returns whether a decision is due. The caller then calls `look` with the number of processed events. Cheap.
   bool due(std::int64_t now_ns) const noexcept { return now_ns >= next_ns_; }
 
   // Returns whether the mode changes now.
@@ -48,7 +49,7 @@ class Gathering {
       return false;
     }
     rate_[gathered_] = static_cast<double>(events - since_events_) / static_cast<double>(now_ns - since_ns_);
-    const bool was = gathered_;
+    const bool was_gathered = gathered_;
     if (!trying_) {
       trying_ = true;
       begin(!chosen_, now_ns, kTryNs);
@@ -59,20 +60,20 @@ class Gathering {
       begin(!gathered_, now_ns, kTryNs);
       return true;
     }
-    const bool better = rate_[1] > kWorthIt * rate_[0];
-    const bool stays = tries_ > 2 && better == chosen_;
+    const bool better_mode = rate_[1] > kMinGain * rate_[0];
+    const bool is_same = tries_ > 2 && better_mode == chosen_;
     // A mode that was left at once had looked too good in its try. That confirms the other mode.
-    const bool returns = tries_ > 2 && !stays && !confirmed_;
-    if (stays || returns) rest_ns_[better] = std::min(2 * rest_ns_[better], kLongestNs);
-    if (stays && !confirmed_) rest_ns_[!better] = kShortestNs;
-    confirmed_ = stays || returns;
-    chosen_ = better;
+    const bool left_at_once = tries_ > 2 && !is_same && !confirmed_;
+    if (is_same || left_at_once) rest_ns_[better_mode] = std::min(2 * rest_ns_[better_mode], kLongestNs);
+    if (is_same && !confirmed_) rest_ns_[!better_mode] = kShortestNs;
+    confirmed_ = is_same || left_at_once;
+    chosen_ = better_mode;
     trying_ = false;
-    begin(better, now_ns, std::max(rest_ns_[better], kRestPerTry * took_ns_[!better]));
-    return gathered_ != was;
+    begin(better_mode, now_ns, std::max(rest_ns_[better_mode], kRestPerTry * took_ns_[!better_mode]));
+    return gathered_ != was_gathered;
   }
 
-  // The caller could not change the mode yet: the next `look` requests it again at once.
+  // Notes that the caller could not change the mode yet. The next `look` requests the change again at once.
   void postpone() noexcept {
     gathered_ = !gathered_;
     postponed_ = true;
@@ -91,20 +92,20 @@ class Gathering {
     next_ns_ = now_ns + kSettleNs;
   }
 
-  bool gathered_ = false;
-  bool trying_ = true;
-  bool chosen_ = false;
-  bool counting_ = false;
-  bool postponed_ = false;
-  bool confirmed_ = true;  // whether a try of the other mode confirmed the chosen one
+  bool gathered_ = false;   // the current mode
+  bool trying_ = true;      // whether the current mode is a try
+  bool chosen_ = false;     // the mode chosen last
+  bool counting_ = false;   // whether events are counted, after kSettleNs
+  bool postponed_ = false;  // whether the caller could not change the mode yet
+  bool confirmed_ = true;   // whether a try of the other mode confirmed the chosen one
   std::int64_t tries_ = 0;
   double rate_[2] = {0, 0};           // events a ns, in the latest period of each mode
   std::int64_t took_ns_[2] = {0, 0};  // duration of the latest try of each mode, including its start
-  std::int64_t from_ns_ = 0;          // time of the request for the mode; 0: before the first look
-  std::int64_t since_ns_ = 0;         // start of the count of its events
-  std::int64_t since_events_ = 0;
-  std::int64_t next_ns_ = 0;
-  std::int64_t keep_ns_ = 0;
+  std::int64_t from_ns_ = 0;          // time of the request for the mode; 0 before the first look
+  std::int64_t since_ns_ = 0;         // start of the count of the mode's events
+  std::int64_t since_events_ = 0;     // number of events at that time
+  std::int64_t next_ns_ = 0;          // time of the next decision
+  std::int64_t keep_ns_ = 0;          // time for which events are counted
   std::int64_t rest_ns_[2] = {kShortestNs, kShortestNs};  // the time of each mode after its choice
 };
 

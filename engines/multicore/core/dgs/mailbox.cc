@@ -7,53 +7,54 @@
 namespace lab {
 namespace {
 
-// Under a load each sending time makes a small block, so a worker that has fallen behind finds many blocks. It
-// processes all waiting events in one call, up to this many: a few microseconds of work. This delays the outputs of the
-// first of them by the same time.
-constexpr std::int64_t kTogether = 1024;
+// Maximum number of events of a kernel call over several blocks: a few microseconds of work, by which the outputs of
+// the first event are late. Under a load each sending time makes a small block, so a worker that has fallen behind
+// finds many blocks and processes them in one call.
+constexpr std::int64_t kMaxCallEvents = 1024;
 
-// The most events that a direct lane takes at once, if calls are shorter. They share a reading of the clock. An event
-// of another lane waits for them at most: a few microseconds of work.
+// Maximum number of events that a direct lane takes at once, if its calls are shorter. They share a reading of the
+// clock. An event of another lane waits for at most this many events, a few microseconds of work.
 constexpr std::int64_t kBurst = 256;
 
-// Returns room for `events`, or for a quarter of a chunk: with little room, a run would need many small calls.
+// Returns the room to request for `events` events: that of all their outputs, at most a quarter of a chunk, and at
+// least that of one event.
 std::int64_t room_for(std::int64_t events, std::int64_t max_outputs_per_event, std::int64_t chunk_rows) noexcept {
   const std::int64_t part = chunk_rows / 4;
-  const std::int64_t all = events > part / max_outputs_per_event ? part : events * max_outputs_per_event;
-  return std::max(max_outputs_per_event, all);
+  const std::int64_t wanted = events > part / max_outputs_per_event ? part : events * max_outputs_per_event;
+  return std::max(max_outputs_per_event, wanted);
 }
 
-// Returns the first position in [from, to) whose timestamp is at or above `ts` (`after`: strictly above). Timestamps
-// are often nearly linear in the position. So it interpolates first and gallops from there: two or three cache misses
-// instead of a dozen for a binary search over a long run.
+// Returns the first position in [from, to) whose timestamp is at least `ts`, or with `after` above `ts`. Timestamps are
+// often nearly linear in the position, so it interpolates and gallops from there. That takes two or three cache misses;
+// a binary search over a long run takes a dozen.
 std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std::int64_t to, std::int64_t ts,
                     bool after) noexcept {
-  const auto at = [&](std::int64_t i) noexcept { return column[static_cast<std::size_t>(i)]; };
-  const auto before = [&](std::int64_t i) noexcept { return after ? at(i) <= ts : at(i) < ts; };
-  if (from == to || !before(from)) return from;
-  if (before(to - 1)) return to;
-  std::int64_t low = from;     // before(low)
-  std::int64_t high = to - 1;  // !before(high)
+  const auto ts_at = [&](std::int64_t i) noexcept { return column[static_cast<std::size_t>(i)]; };
+  const auto is_before = [&](std::int64_t i) noexcept { return after ? ts_at(i) <= ts : ts_at(i) < ts; };
+  if (from == to || !is_before(from)) return from;
+  if (is_before(to - 1)) return to;
+  std::int64_t low = from;     // is_before(low)
+  std::int64_t high = to - 1;  // !is_before(high)
   // Unsigned: the difference of two timestamps may exceed int64.
-  const auto since_low = [first = static_cast<std::uint64_t>(at(low))](std::int64_t time) noexcept {
+  const auto since_low = [first = static_cast<std::uint64_t>(ts_at(low))](std::int64_t time) noexcept {
     return static_cast<double>(static_cast<std::uint64_t>(time) - first);
   };
-  const double span = since_low(at(high));
+  const double span = since_low(ts_at(high));
   if (span > 0 && high - low > 8) {
     const double share = since_low(ts) / span;
     const std::int64_t guess =
         std::clamp(low + static_cast<std::int64_t>(share * static_cast<double>(high - low)), low + 1, high - 1);
     std::int64_t width = 4;
-    if (before(guess)) {
+    if (is_before(guess)) {
       low = guess;
-      while (low + width < high && before(low + width)) {
+      while (low + width < high && is_before(low + width)) {
         low += width;
         width *= 2;
       }
       high = std::min(high, low + width);
     } else {
       high = guess;
-      while (high - width > low && !before(high - width)) {
+      while (high - width > low && !is_before(high - width)) {
         high -= width;
         width *= 2;
       }
@@ -62,7 +63,7 @@ std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std
   }
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
-    (before(middle) ? low : high) = middle;
+    (is_before(middle) ? low : high) = middle;
   }
   return high;
 }
@@ -71,12 +72,12 @@ std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std
 
 std::int64_t Mailbox::most_room(std::int64_t max_outputs_per_event, std::int64_t batch,
                                 const OutputPool& pool) noexcept {
-  return room_for(std::max(batch, kTogether), max_outputs_per_event, pool.chunk_rows());
+  return room_for(std::max(batch, kMaxCallEvents), max_outputs_per_event, pool.chunk_rows());
 }
 
 std::int64_t Mailbox::most_segments(std::int64_t batch) const noexcept {
   std::int64_t calls = 0;
-  std::int64_t horizons = 0;  // each ends a run of every lane: see `step`
+  std::int64_t horizons = 0;  // each horizon ends a run of every lane; see `step`
   for (const Lane& lane : lanes) {
     const StreamView& stream = lane.source->stream();
     const std::int64_t blocks = stream.size() / batch + 1;
@@ -102,18 +103,19 @@ bool Mailbox::finished() const noexcept {
          std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
 
-// Returns the earliest seen ordering event, with its lane; or the key below which all lanes promise no ordering event.
+// Returns the key of the earliest ordering event seen and sets `first` to its lane; or returns the key below which all
+// lanes promise no ordering event and sets `first` to null.
 EventKey Mailbox::find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers) {
   EventKey horizon = kEndOfStream;
   for (Lane& lane : lanes) {
     progress |= refresh(lane, parkers);
     if (lane.order_tree == nullptr) continue;
     find_ordering(lane);
-    const bool found = lane.ordering < lane.end;
-    const EventKey key = found ? lane.key(lane.ordering) : lane.bound();
+    const bool has_ordering = lane.ordering < lane.end;
+    const EventKey key = has_ordering ? lane.key(lane.ordering) : lane.bound();
     if (key < horizon) {
       horizon = key;
-      first = found ? &lane : nullptr;
+      first = has_ordering ? &lane : nullptr;
     }
   }
   return horizon;
@@ -124,7 +126,7 @@ bool Mailbox::step(std::span<Parker> parkers) {
     if (!resume(parkers)) return false;
   }
   bool progress = false;
-  Lane* first = nullptr;  // null: the horizon is only a promise
+  Lane* first = nullptr;  // null if the horizon is only a promise
   const EventKey horizon = find_horizon(first, progress, parkers);
   if (cut_is_next(horizon, first)) [[unlikely]] {
     progress |= go_to_cut(parkers);
@@ -140,11 +142,11 @@ bool Mailbox::step(std::span<Parker> parkers) {
       progress = true;
     }
   }
-  if (!progress) unstamped_ = 0;
+  if (!progress) stamp_credit_ = 0;
   return progress;
 }
 
-// A cut is a horizon like an ordering event; the earlier one is next. At equal keys both concern events of one stream.
+// Returns whether the next cut comes before the horizon. At equal keys both concern events of one stream.
 bool Mailbox::cut_is_next(const EventKey& horizon, const Lane* first) const noexcept {
   if (cut_ == cuts_end_) return false;
   return cut_->key < horizon || (cut_->key == horizon && (first == nullptr || first->ordering >= cut_->position));
@@ -155,7 +157,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   bool complete = true;
   for (Lane& lane : lanes) {
     progress |= run_lane<true>(lane, cut_->key, parkers);
-    // As in `step`. But events of the cut's stream with the time of the cut may lie on both sides of it.
+    // As in `step`, but events of the cut's stream with the time of the cut may be on both sides of the cut.
     if (lane.index() == cut_->key.stream) {
       if (lane.next < cut_->position) complete = false;
     } else if (lane.next == lane.end && lane.bound() < cut_->key) {
@@ -164,20 +166,20 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   }
   if (!complete) return progress;
   // All events before the cut are processed, none after it, and the states of the leaves are at rest.
-  if (checkpoints_->taken(*cut_)) {
+  if (checkpoints_->is_taken(*cut_)) {
     stopped_ = parked_ = checkpoints_->stops();
-    checkpoints_->give(part_);
+    checkpoints_->give_part(part_);
     fresh_ = true;  // the next outputs belong to another snapshot
   }
-  cut_ = checkpoints_->behind(*cut_);
+  cut_ = checkpoints_->next_cut_after(*cut_);
   return true;
 }
 
-// Resumes after the synchronization in which it waits. Returns false if it is not released yet.
+// Resumes after the synchronization in which the mailbox waits. Returns false if it is not released yet.
 bool Mailbox::resume(std::span<Parker> parkers) {
   if (stopped_) return false;
   if (crossing_ != nullptr) {
-    if (!crossing_->go_on(forest_, parkers)) return false;
+    if (!crossing_->resume(forest_, parkers)) return false;
     crossing_ = nullptr;
   } else {
     if (!Forest::released(forest_.tree(parked_tree_), arrival_)) return false;
@@ -187,37 +189,37 @@ bool Mailbox::resume(std::span<Parker> parkers) {
   return true;
 }
 
-// Forks the state from the node where it was parked down to its leaf, after its release.
+// Forks the state from the node where the mailbox was parked down to its leaf, after the release.
 void Mailbox::leave(const Arrival& arrival, std::int32_t tree_index, std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
   const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival.node)];
-  const std::int32_t below = arrival.side == 0 ? node.first : node.second;
-  forest_.descend(tree, below, leaf_of_tree[static_cast<std::size_t>(tree_index)], parkers);
+  const std::int32_t child = arrival.side == 0 ? node.first : node.second;
+  forest_.descend(tree, child, leaf_of_tree[static_cast<std::size_t>(tree_index)], parkers);
 }
 
-// The horizon of a direct lane is exact: its next event is already in the columns.
+// Takes the next burst of a direct lane. Its horizon is exact, since its next event is already in the columns.
 bool Mailbox::look_ahead(Lane& lane) noexcept {
   if (lane.next < lane.end || lane.bound_ts == kEndOfTime) return false;
   const std::span<const std::int64_t> ts = lane.source->stream().ts;
   const auto n = static_cast<std::int64_t>(ts.size());
-  const std::int64_t most = std::max(lane.direct, kBurst);
-  lane.end = n - lane.next <= most ? n : lane.next + most;
+  const std::int64_t burst = std::max(lane.direct, kBurst);
+  lane.end = n - lane.next <= burst ? n : lane.next + burst;
   lane.bound_ts = lane.end == n ? kEndOfTime : ts[static_cast<std::size_t>(lane.end)];
   if (lane.end == n) return true;
-  // The next reads: often two lines. A miss of each costs some 3 % of a block of 4,096.
-  const std::int64_t ahead = std::min(n - 1, lane.end + most);
-  __builtin_prefetch(ts.data() + ahead - 1);
-  __builtin_prefetch(ts.data() + ahead);
+  // Prefetch the next reads, often two lines. A miss of each costs some 3 % of a block of 4,096.
+  const std::int64_t next_end = std::min(n - 1, lane.end + burst);
+  __builtin_prefetch(ts.data() + next_end - 1);
+  __builtin_prefetch(ts.data() + next_end);
   return true;
 }
 
 // Returns the time at which direct lanes took `events`: the latest reading of the clock, at most a burst old.
 std::int64_t Mailbox::stamp(std::int64_t events) noexcept {
-  if (unstamped_ < events) {
+  if (stamp_credit_ < events) {
     recorder_.tick();
-    unstamped_ = std::max(kBurst, events);
+    stamp_credit_ = std::max(kBurst, events);
   }
-  unstamped_ -= events;
+  stamp_credit_ -= events;
   return recorder_.now();
 }
 
@@ -230,19 +232,19 @@ bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
   lane.end = last.end;
   lane.bound_ts = last.bound_ts;
   recorder_.observe(last.stamp_ns);
-  if (lane.next == lane.end) give_back(lane, parkers);  // heartbeats only
+  if (lane.next == lane.end) report_progress(lane, parkers);  // only heartbeats came
   return true;
 }
 
 void Mailbox::find_ordering(Lane& lane) const noexcept {
   const StreamView& stream = lane.source->stream();
   if (lane.ordering < lane.next) lane.ordering = lane.next;
-  if (stream.tag == nullptr) return;  // its only tag is an ordering one
+  if (stream.tag == nullptr) return;  // all events are ordering events
   while (lane.ordering < lane.end && lane.order_tree[stream.tag[lane.ordering]] < 0) ++lane.ordering;
 }
 
 void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
-  if (lane.limit_at == horizon && lane.limit < lane.limit_end) return;  // already found
+  if (lane.limit_at == horizon && lane.limit < lane.limit_end) return;  // already computed
   if (lane.limit_at == horizon && lane.limit_end == lane.end) return;   // no new events
   const std::int64_t from = lane.limit_at == horizon ? std::max(lane.limit, lane.next) : lane.next;
   lane.limit_at = horizon;
@@ -251,13 +253,13 @@ void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
     lane.limit = lane.end;
     return;
   }
-  lane.limit = first_behind(lane, from, lane.end, horizon);
+  lane.limit = first_at_or_after(lane, from, lane.end, horizon);
 }
 
 // At equal timestamps the stream index decides. If the horizon comes from this lane, all its seen events at that time
-// come before the horizon: unseen events follow seen ones. If the horizon is an event, `ordering` bounds the run.
-std::int64_t Mailbox::first_behind(const Lane& lane, std::int64_t from, std::int64_t to,
-                                   const EventKey& horizon) noexcept {
+// come before the horizon, since unseen events follow seen ones. If the horizon is an event, `ordering` bounds the run.
+std::int64_t Mailbox::first_at_or_after(const Lane& lane, std::int64_t from, std::int64_t to,
+                                        const EventKey& horizon) noexcept {
   return search(lane.source->stream().ts, from, to, horizon.ts, lane.index() <= horizon.stream);
 }
 
@@ -265,11 +267,11 @@ std::int64_t Mailbox::first_behind(const Lane& lane, std::int64_t from, std::int
 template <bool to_cut>
 bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
   if (lane.run == nullptr) {
-    // Only ordering events: those of other mailboxes pass, those of this mailbox wait for their turn.
+    // The lane has only ordering events. Those of other mailboxes pass; those of this mailbox wait for their turn.
     const std::int64_t passing = lane.order_tree != nullptr ? lane.ordering : lane.end;
     if (lane.next == passing) return false;
     lane.next = passing;
-    give_back(lane, parkers);
+    report_progress(lane, parkers);
     return true;
   }
   set_limit(lane, horizon);
@@ -279,9 +281,9 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
   }
   if (lane.next >= limit) return false;
   if (lane.direct != 0) process_directly(lane, limit);
-  while (lane.together && lane.next < limit) {
+  while (lane.merges_blocks && lane.next < limit) {
     go_on_unless(stop_);
-    process(lane, std::min(limit, lane.next + kTogether), 0);
+    process(lane, std::min(limit, lane.next + kMaxCallEvents), 0);
   }
   while (lane.next < limit) {
     const Block& block = lane.source->ring.at(lane.block);
@@ -293,7 +295,7 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
     go_on_unless(stop_);
     process(lane, std::min(block.end, limit), block.stamp_ns);
   }
-  give_back(lane, parkers);
+  report_progress(lane, parkers);
   return true;
 }
 
@@ -345,8 +347,9 @@ void Mailbox::process_directly(Lane& lane, std::int64_t end) {
 
 void Mailbox::record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
                           std::int64_t outputs, std::int64_t taken_ns) noexcept {
-  // An output has the timestamp of the event that caused it, so a merge by timestamp finds its due time. Of events with
-  // one timestamp the first counts, which errs on the slow side. Outputs with one due time form one record.
+  // An output has the timestamp of the event that caused it, so a merge by timestamp finds its due time. Among events
+  // with one timestamp the first counts, which can only overestimate latency. Outputs with one due time form one
+  // record.
   const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - outputs);
   std::int64_t event = begin;
   std::int64_t done = 0;
@@ -386,30 +389,31 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
   fresh_ = true;
   ++lane.next;
   lane.ordering = lane.next;
-  give_back(lane, parkers);
+  report_progress(lane, parkers);
 }
 
-// Processes an ordering event of the lane on a state of one tree. Returns false if it waits for others, at `arrival_`.
-bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, const Taken& taken,
+// Processes an ordering event of the lane on a state of one tree. Returns false if the mailbox waits for others, at
+// `arrival_`.
+bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, const OrderingEvent& event,
                    std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
   const std::int32_t leaf = leaf_of_tree[static_cast<std::size_t>(tree_index)];
   if (owner == leaf) {
-    apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], taken);
+    apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], event);
     return true;
   }
   const bool timed = counters_.synchronizations % kSyncSampling == 0;
   const std::int64_t start = timed ? now_ns() : 0;
-  const Arrival arrival = forest_.arrive(tree, leaf, owner, worker_, taken.latest_stamp);
+  const Arrival arrival = forest_.arrive(tree, leaf, owner, worker_, event.latest_stamp);
   counters_.moved_bytes += arrival.moved_bytes;
   if (!arrival.won) {
-    unstamped_ = 0;  // time passes during the wait
+    stamp_credit_ = 0;  // time passes during the wait
     arrival_ = arrival;
     ++counters_.parked;
     return false;
   }
   apply(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
-        {taken.event, arrival.latest_stamp, taken.taken_ns});
+        {event.index, arrival.latest_stamp, event.taken_ns});
   forest_.descend(tree, owner, leaf, parkers);
   if (timed) sync_.record(now_ns() - start, 1);
   ++counters_.synchronizations;
@@ -426,41 +430,41 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
     Emit* emit = out_.open(crossing.most_outputs());
     if (!crossing.update(update, lane.source->stream().columns.data(), lane.ordering, emit)) kernel_failed("across");
     ++counters_.kernel_calls;
-    emitted(lane, crossing.most_outputs(), {lane.ordering, crossing.latest_stamp(), taken_ns});
+    record_outputs(lane, crossing.most_outputs(), {lane.ordering, crossing.latest_stamp(), taken_ns});
     crossing.release(parkers);
     if (timed) sync_.record(now_ns() - start, 1);
     ++counters_.synchronizations;
   } else {
-    unstamped_ = 0;  // time passes during the wait
+    stamp_credit_ = 0;  // time passes during the wait
     ++counters_.parked;
   }
-  if (part.go_on(forest_, parkers)) return;
+  if (part.resume(forest_, parkers)) return;
   parked_ = true;
   crossing_ = &part;
 }
 
-void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, const Taken& taken) {
+void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, const OrderingEvent& event) {
   const StreamView& stream = lane.source->stream();
   Emit* emit = out_.open(max_outputs_per_event);
   const RunKernel update = lane.update[static_cast<std::size_t>(state_type)];
-  const std::int64_t processed = update(state, nullptr, stream.columns.data(), taken.event, taken.event + 1, emit);
-  if (processed != taken.event + 1) kernel_failed("update");
+  const std::int64_t processed = update(state, nullptr, stream.columns.data(), event.index, event.index + 1, emit);
+  if (processed != event.index + 1) kernel_failed("update");
   ++counters_.kernel_calls;
-  emitted(lane, max_outputs_per_event, taken);
+  record_outputs(lane, max_outputs_per_event, event);
 }
 
-// Books the outputs of an ordering event of the lane; `most` of them are allowed.
-void Mailbox::emitted(const Lane& lane, std::int64_t most, const Taken& taken) {
+// Records the outputs of an ordering event of the lane; at most `max_outputs` are allowed.
+void Mailbox::record_outputs(const Lane& lane, std::int64_t max_outputs, const OrderingEvent& event) {
   const StreamView& stream = lane.source->stream();
-  const std::int64_t outputs = out_.close(id_, stream.index, taken.event, true);
+  const std::int64_t outputs = out_.close(id_, stream.index, event.index, true);
   if (outputs == 0) return;
-  refuse_beyond(most, outputs);
+  refuse_beyond(max_outputs, outputs);
   recorder_.tick();
-  recorder_.output(taken.latest_stamp, outputs);
-  if (!stream.due.empty()) recorder_.served(taken.latest_stamp, taken.taken_ns, outputs);
+  recorder_.output(event.latest_stamp, outputs);
+  if (!stream.due.empty()) recorder_.served(event.latest_stamp, event.taken_ns, outputs);
 }
 
-void Mailbox::give_back(Lane& lane, std::span<Parker> parkers) {
+void Mailbox::report_progress(Lane& lane, std::span<Parker> parkers) {
   recorder_.consumed(static_cast<double>(lane.next - lane.counted) * lane.share);
   counters_.events += lane.next - lane.counted;
   if (lane.direct != 0) {

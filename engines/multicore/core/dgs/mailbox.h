@@ -1,20 +1,21 @@
-// A worker's mailbox for trees that share input streams. It releases runs of events in an order that respects every
-// dependence, and processes them.
+// Mailbox: a worker's mailbox for trees that share input streams. It releases runs of events in an order that respects
+// every dependence, and processes them.
 //
-// Source: the selective reordering of the DGS paper, section 3.4, at the grain of runs. Events of other streams may
-// depend on an *ordering* event: these are the events of the trees' inner nodes, and those that the plan marks within a
-// leaf. The mailbox repeats three steps. First it finds the horizon: the earliest ordering event among all its lanes,
-// or else the earliest time up to which all lanes promise no ordering event. Then it processes all other events before
-// the horizon, lane by lane, in the longest possible runs. Then it processes the ordering event: alone if the leaf owns
-// it, otherwise on the joined state of the tree. Events after the horizon wait in their ring without a copy. A mailbox
-// that waits for others in a synchronization processes nothing. So trees that must not delay each other belong in
-// different mailboxes.
+// Source: the selective reordering of the DGS paper, section 3.4, for runs of events. Events of other streams may
+// depend on an *ordering* event. Ordering events are the events of the trees' inner nodes, and those that the plan
+// marks within a leaf. The mailbox repeats three steps:
+//   1. It finds the horizon: the earliest ordering event of all its lanes, or else the earliest time up to which all
+//      lanes promise no ordering event.
+//   2. It processes all other events before the horizon, lane by lane, in the longest possible runs.
+//   3. It processes the ordering event: alone if the leaf owns it, otherwise on the joined state of the tree.
+// Events after the horizon wait in their ring without a copy. A mailbox that waits for others in a synchronization
+// processes nothing, so trees that must not delay each other belong in different mailboxes.
 //
-// This is this lab's form: a mailbox by *horizon*. The published form has a buffer for each tag (dgs/node_actor.h).
+// This is this lab's form; the published form has a buffer for each tag (dgs/node_actor.h).
 //
 // A lane is *direct* if it is the only reader of its stream and its own worker would publish the stream. It has no
-// ring. It takes events from the columns, a burst at a time, with one reading of the clock a burst. The promises about
-// single events: docs/decisions/0018-direct-handover.md.
+// ring. It takes events from the columns, a burst at a time, with one reading of the clock per burst.
+// docs/decisions/0018-direct-handover.md states what this means for single events.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -36,35 +37,35 @@
 
 namespace lab {
 
-// A node number that marks an event across trees. The tree number is then the mailbox's part in the crossing. Lower
-// numbers select the kernel of the lane's `across`: kAcross the first, kAcross - 1 the second.
+// Node numbers from here down mark an event across trees. The tree number is then the mailbox's part in the crossing.
+// Node number kAcross - k selects kernel k of the lane's `across`.
 inline constexpr std::int32_t kAcross = -1;
 
 // One stream in one mailbox.
 struct Lane {
   Source* source = nullptr;
-  std::size_t reader = 0;
-  std::int32_t owner_worker = 0;  // worker that pumps the source; -1: the generator
-  bool together = false;          // one call may process several waiting blocks; see `kTogether`
-  std::int64_t direct = 0;        // most events of a call, from the columns; 0: blocks from the source's ring
-  double share = 1;               // share of an event that this lane counts: 1 / readers of the stream
+  std::size_t reader = 0;         // number of the lane among the readers of the source's ring
+  std::int32_t owner_worker = 0;  // worker that pumps the source; -1 for the generator
+  bool merges_blocks = false;     // whether one call may process several waiting blocks
+  std::int64_t direct = 0;        // maximum number of events of a call of a direct lane; 0 for a lane with a ring
+  double share = 1;               // share of an event that this lane counts: 1 / number of readers
 
   // Kernel for runs; null if the lane has only ordering events.
   RunKernel run = nullptr;
-  const std::int32_t* slots = nullptr;  // by tag; null: all events belong to `state`
+  const std::int32_t* slots = nullptr;  // by tag; null if all events belong to `state`
   void* state = nullptr;                // the state, or the base of the slots
 
-  // By tag (one entry if the stream has no tag column): the tree whose ordering events have the tag, or -1. Null: no
-  // tag of this lane is an ordering one.
+  // By tag (one entry if the stream has no tag column): the tree whose ordering events have the tag, or -1. Null if
+  // this lane has no ordering events.
   const std::int32_t* order_tree = nullptr;
-  const std::int32_t* order_node = nullptr;  // by tag: the node of that tree that owns the event; see also kAcross
-  std::vector<RunKernel> update;             // by state type: processes one ordering event on one state
-  std::vector<AcrossKernel> across;          // by kind of events across trees: processes one of them
+  const std::int32_t* order_node = nullptr;  // by tag: the node of the tree that owns the event; see also kAcross
+  std::vector<RunKernel> update;             // by state type: the kernel of one ordering event
+  std::vector<AcrossKernel> across;          // by kind of events across trees: the kernel of one event
 
   // Progress; only the worker uses it.
   std::uint64_t block = 0;     // ring index of the block that holds `next`; a direct lane has none
-  std::uint64_t seen = 0;      // blocks known to be published
-  std::uint64_t advanced = 0;  // blocks released to the source
+  std::uint64_t seen = 0;      // number of blocks seen published
+  std::uint64_t advanced = 0;  // number of blocks released to the source
   std::int64_t next = 0;       // first event not processed
   std::int64_t counted = 0;    // first event not reported to the recorder
   std::int64_t end = 0;        // first event not seen
@@ -72,7 +73,7 @@ struct Lane {
   std::int64_t ordering = 0;  // no event of [next, ordering) is an ordering event of this mailbox
   std::int64_t limit = 0;     // first seen event at or after the horizon `limit_at`
   EventKey limit_at{std::numeric_limits<std::int64_t>::min(), -1};  // the horizon of `limit`
-  std::int64_t limit_end = 0;                                       // the value of `end` at that computation
+  std::int64_t limit_end = 0;                                       // value of `end` when `limit` was computed
 
   std::int32_t index() const noexcept { return source->stream().index; }
   std::int64_t ts(std::int64_t i) const noexcept { return source->stream().ts[static_cast<std::size_t>(i)]; }
@@ -83,7 +84,7 @@ struct Lane {
 
 class alignas(kCacheLine) Mailbox {
  public:
-  // `stop`: set if the run ends early.
+  // `stop`: see run/errors.h.
   Mailbox(std::int32_t id, std::int32_t worker, Forest& forest, OutputBuffer& out, Recorder& recorder, Histogram& sync,
           Counters& counters, const std::atomic<bool>& stop)
       : id_(id),
@@ -97,11 +98,12 @@ class alignas(kCacheLine) Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // The most rows of room that it requests of a chunk, with blocks of `batch` events.
+  // Returns the maximum number of rows that a mailbox requests of a chunk, with blocks of `batch` events.
   static std::int64_t most_room(std::int64_t max_outputs_per_event, std::int64_t batch,
                                 const OutputPool& pool) noexcept;
 
-  // The most segments (run/sink.h) of its outputs from blocks of `batch` events: one a kernel call.
+  // Returns the maximum number of segments (run/sink.h) of its outputs from blocks of `batch` events: one per kernel
+  // call.
   std::int64_t most_segments(std::int64_t batch) const noexcept;
 
   // Does all possible work. Returns whether it did any. Throws Stopped between two kernel calls if the run ended early.
@@ -116,7 +118,7 @@ class alignas(kCacheLine) Mailbox {
   }
   const OutputBuffer& out() const noexcept { return out_; }
 
-  // Whether all lanes are finished, all cuts are passed, and no synchronization is pending.
+  // Returns whether all lanes are finished, all cuts are passed, and no synchronization is pending.
   bool finished() const noexcept;
 
   std::vector<Lane> lanes;
@@ -125,11 +127,11 @@ class alignas(kCacheLine) Mailbox {
   std::int64_t max_outputs_per_event = 1;
 
  private:
-  // An ordering event in process: latest stamp of its inputs, time of its taking.
-  struct Taken {
-    std::int64_t event;
-    std::int64_t latest_stamp;
-    std::int64_t taken_ns;
+  // An ordering event that is being processed.
+  struct OrderingEvent {
+    std::int64_t index;         // row of the lane's stream
+    std::int64_t latest_stamp;  // latest stamp of the events on which it depends
+    std::int64_t taken_ns;      // time at which the mailbox took it
   };
 
   [[gnu::always_inline]] inline EventKey find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers);
@@ -139,30 +141,31 @@ class alignas(kCacheLine) Mailbox {
   template <bool to_cut>
   bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
   static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
-  static std::int64_t first_behind(const Lane& lane, std::int64_t from, std::int64_t to,
-                                   const EventKey& horizon) noexcept;
+  static std::int64_t first_at_or_after(const Lane& lane, std::int64_t from, std::int64_t to,
+                                        const EventKey& horizon) noexcept;
   bool cut_is_next(const EventKey& horizon, const Lane* first) const noexcept;
   bool go_to_cut(std::span<Parker> parkers);
   bool resume(std::span<Parker> parkers);
   void order(Lane& lane, std::span<Parker> parkers);
-  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
+  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const OrderingEvent& event,
                                           std::span<Parker> parkers);
   [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
                                std::span<Parker> parkers);
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
   [[gnu::noinline]] void process_directly(Lane& lane, std::int64_t end);
-  void apply(Lane& lane, std::int32_t state_type, void* state, const Taken& taken);
-  [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, const Taken& taken);
+  void apply(Lane& lane, std::int32_t state_type, void* state, const OrderingEvent& event);
+  [[gnu::always_inline]] inline void record_outputs(const Lane& lane, std::int64_t max_outputs,
+                                                    const OrderingEvent& event);
   void leave(const Arrival& arrival, std::int32_t tree, std::span<Parker> parkers);
-  void give_back(Lane& lane, std::span<Parker> parkers);
+  void report_progress(Lane& lane, std::span<Parker> parkers);
   std::int64_t stamp(std::int64_t events) noexcept;
   std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
   void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
                    std::int64_t outputs, std::int64_t taken_ns) noexcept;
   // Outputs beyond the declared maximum are an error even if the chunk has room for them.
-  void refuse_beyond(std::int64_t most, std::int64_t outputs) {
-    if (outputs > most) [[unlikely]]
-      out_.refuse(outputs - most);
+  void refuse_beyond(std::int64_t max_outputs, std::int64_t outputs) {
+    if (outputs > max_outputs) [[unlikely]]
+      out_.refuse(outputs - max_outputs);
   }
 
   std::int32_t id_;
@@ -174,15 +177,15 @@ class alignas(kCacheLine) Mailbox {
   Counters& counters_;
   const std::atomic<bool>& stop_;
 
-  bool parked_ = false;  // waits in a synchronization (in `crossing_` or in a tree), or permanently (`stopped_`)
-  bool fresh_ = true;    // an ordering event has passed since the last output; see OutputBuffer::close
+  bool parked_ = false;  // whether it waits in a synchronization (`crossing_` or a tree), or permanently (`stopped_`)
+  bool fresh_ = true;    // whether an ordering event has passed since the last output; see OutputBuffer::close
   Arrival arrival_;
-  std::int64_t latest_stamp_ = 0;  // of all processed events: due time, or at full speed time of publication
-  std::int64_t unstamped_ = 0;     // events that direct lanes may take before the next reading of the clock
-  bool stopped_ = false;           // reached a cut at which the plan changes
+  std::int64_t latest_stamp_ = 0;  // latest due time of processed events; at full speed, time of publication
+  std::int64_t stamp_credit_ = 0;  // number of events that direct lanes may take before the next reading of the clock
+  bool stopped_ = false;           // whether it reached a cut at which the plan changes
   std::int32_t parked_tree_ = -1;
   CrossingPart* crossing_ = nullptr;
-  // The next cut; equal to `cuts_end_`: none.
+  // The next cut, or `cuts_end_` if there is none.
   const Cut* cut_ = nullptr;
   const Cut* cuts_end_ = nullptr;
   Checkpoints* checkpoints_ = nullptr;

@@ -1,7 +1,8 @@
-// The messages of a run in the published form of synchronization plans (dgs/message_run.h), and how they are sent.
+// Message, Inbox, Post, Credits: the messages of a run in the published form of synchronization plans
+// (dgs/message_run.h), and what carries them.
 //
 // Source: DGS paper, section 3.4. Producers send events and heartbeats. Parents send join requests, heartbeats and
-// states down, children send states up. A message refers to an event by its place; its columns stay where they are.
+// states down, children send states up. A message refers to an event by its place; the event's columns stay in place.
 // Messages from one actor to another arrive in the order of their sending.
 #pragma once
 #include <atomic>
@@ -23,7 +24,7 @@ struct Place {
   EventKey key;
   std::int64_t row;
 
-  // The place at or behind which all later events of the same stream are.
+  // Returns the lower bound of the places of later events of the same stream.
   constexpr Place next() const noexcept { return {key, row + 1}; }
   friend constexpr auto operator<=>(const Place&, const Place&) = default;
 };
@@ -34,13 +35,14 @@ inline constexpr Place kEnd{kEndOfStream, std::numeric_limits<std::int64_t>::max
 struct Message {
   enum class Kind : std::uint8_t { kEvent, kHeartbeat, kJoinRequest, kStateUp, kStateDown };
   Kind kind;
-  std::int32_t to;            // the receiving actor
-  std::int32_t index = -1;    // event, join request: its tag at the receiver; heartbeat: the flow
-  Place place = kBeginning;   // heartbeat: later events of the flow are at or behind it
-  std::int64_t stamp_ns = 0;  // event: due time, or at full speed time of publication; state up: the latest of these
+  std::int32_t to;           // the receiving actor
+  std::int32_t index = -1;   // of an event or join request: its tag at the receiver; of a heartbeat: the flow
+  Place place = kBeginning;  // of a heartbeat: later events of the flow are at this place or after it
+  // Of an event: due time, or at full speed the time of publication. Of a state up: the latest of these.
+  std::int64_t stamp_ns = 0;
 };
 
-// A queue of one thread that grows, and never shrinks.
+// A queue for one thread. It grows and never shrinks.
 template <typename T>
 class Fifo {
  public:
@@ -59,7 +61,7 @@ class Fifo {
     slots_ = std::move(larger);
   }
 
-  std::vector<T> slots_;  // a power of two
+  std::vector<T> slots_;  // their number is a power of two
   std::uint64_t head_ = 0;
   std::uint64_t tail_ = 0;
 };
@@ -68,22 +70,22 @@ class Fifo {
 // takes all messages that have arrived.
 class alignas(kCacheLine) Inbox {
  public:
-  // Any thread. A notify of the receiver follows.
+  // Adds a message. Any thread; the caller then notifies the receiver.
   void put(const Message& message) {
     {
-      const std::lock_guard held(lock_);
+      const std::lock_guard guard(lock_);
       messages_.push_back(message);
     }
     // seq_cst: a receiver about to sleep sees it, or the notify sees the receiver. Pairs with the load in `take`.
     filled_.store(true, std::memory_order_seq_cst);
   }
 
-  // Exchanges `into`, which is empty, for the messages that have arrived. Returns whether there are any. Receiver only.
+  // Swaps the arrived messages into `into`, which is empty. Returns whether there were any. Receiver only.
   bool take(std::vector<Message>& into) {
     if (!filled_.load(std::memory_order_seq_cst)) return false;  // pairs with the store in `put`
     // relaxed: the lock orders it before the look; a message put after the look sets it again.
     filled_.store(false, std::memory_order_relaxed);
-    const std::lock_guard held(lock_);
+    const std::lock_guard guard(lock_);
     messages_.swap(into);
     return !into.empty();
   }
@@ -91,7 +93,7 @@ class alignas(kCacheLine) Inbox {
  private:
   std::mutex lock_;                  // guards `messages_`
   std::vector<Message> messages_;    // written by senders, taken by the receiver
-  std::atomic<bool> filled_{false};  // whether messages may be there; set by senders, cleared by the receiver
+  std::atomic<bool> filled_{false};  // whether there may be messages; set by senders, cleared by the receiver
 };
 
 // Sends the messages of one worker. Only this worker uses it.
@@ -116,9 +118,9 @@ class Post {
   }
 
   bool is_away(std::int32_t actor) const noexcept { return worker_of_[static_cast<std::size_t>(actor)] != worker_; }
-  Fifo<Message>& own() noexcept { return own_; }  // to actors of this worker
+  Fifo<Message>& own() noexcept { return own_; }  // messages to actors of this worker
   std::int64_t sent() const noexcept { return sent_; }
-  std::int64_t sent_away() const noexcept { return sent_away_; }  // to other workers
+  std::int64_t sent_away() const noexcept { return sent_away_; }  // messages to other workers
   std::int64_t heartbeats() const noexcept { return heartbeats_; }
 
  private:
@@ -132,7 +134,7 @@ class Post {
   std::int64_t heartbeats_ = 0;
 };
 
-// Counts the processed events of each stream, for a producer that may be only so many events ahead.
+// Counts the processed events of each stream, since a producer may be ahead by a limited number of events.
 //
 // Law: each count has one writer, the worker of its index, and never decreases.
 class Credits {
@@ -143,9 +145,9 @@ class Credits {
         parkers_(parkers),
         counts_(std::make_unique<Count[]>(producers_.size() * parkers.size())) {}
 
-  // `worker` has processed an event of a stream.
-  void processed(std::int32_t stream, std::int32_t worker) noexcept {
-    std::atomic<std::int64_t>& count = at(stream, worker).processed;
+  // Notes that `worker` has processed an event of a stream.
+  void count_processed(std::int32_t stream, std::int32_t worker) noexcept {
+    std::atomic<std::int64_t>& count = count_of(stream, worker).processed;
     const std::int64_t now = count.load(std::memory_order_relaxed) + 1;  // relaxed: own store
     const std::int32_t producer = producers_[static_cast<std::size_t>(stream)];
     if (producer == worker) {
@@ -157,12 +159,12 @@ class Credits {
     parkers_[static_cast<std::size_t>(producer)].notify();
   }
 
-  // For the producer; or after the run.
+  // Returns the number of processed events of a stream. For its producer, or after the run.
   std::int64_t total(std::int32_t stream) const noexcept {
     std::int64_t sum = 0;
     for (std::size_t w = 0; w < parkers_.size(); ++w) {
       // seq_cst: a producer's last look before it sleeps. Pairs with the store in `processed`.
-      sum += at(stream, static_cast<std::int32_t>(w)).processed.load(std::memory_order_seq_cst);
+      sum += count_of(stream, static_cast<std::int32_t>(w)).processed.load(std::memory_order_seq_cst);
     }
     return sum;
   }
@@ -171,7 +173,7 @@ class Credits {
   struct alignas(kCacheLine) Count {
     std::atomic<std::int64_t> processed{0};  // written by one worker, read by the producer
   };
-  Count& at(std::int32_t stream, std::int32_t worker) const noexcept {
+  Count& count_of(std::int32_t stream, std::int32_t worker) const noexcept {
     return counts_[static_cast<std::size_t>(stream) * parkers_.size() + static_cast<std::size_t>(worker)];
   }
 

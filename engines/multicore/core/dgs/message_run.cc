@@ -29,9 +29,10 @@ MessageRun::MessageRun(MessageOptions options)
 }
 
 std::int32_t MessageRun::add_stream(StreamView stream, std::int32_t owner) {
-  if (owner < 0 || owner >= options_.workers) throw std::invalid_argument("no such worker");
+  if (owner < 0 || owner >= options_.workers)
+    throw std::invalid_argument("there are only " + std::to_string(options_.workers) + " workers");
   const StreamView& view = add_view(std::move(stream));
-  // The largest window fits: blocks and events of a block are limited.
+  // The largest window fits in int64, since blocks and their events are limited.
   const std::int64_t batch = std::min<std::int64_t>(options_.batch, RunSettings::kMostRingBlocks);
   const std::int64_t window = batch * static_cast<std::int64_t>(options_.ring_blocks);
   Producer& producer = producers_.emplace_back(add_source(view, options_.measure), window, !options_.load);
@@ -47,22 +48,25 @@ NodeActor& MessageRun::add_actor(NodeActor actor) {
 
 std::int32_t MessageRun::add_trees(std::int32_t shape, std::vector<NodeActor::Node> nodes, std::int32_t count) {
   const std::int32_t first = forest.add_trees(shape, count);
-  std::vector<const NodeActor::Node*> of_node;
+  std::vector<const NodeActor::Node*> shared_nodes;
   for (NodeActor::Node& node : nodes) {
-    if (node.worker < 0 || node.worker >= options_.workers) throw std::invalid_argument("no such worker");
+    if (node.worker < 0 || node.worker >= options_.workers)
+      throw std::invalid_argument("there are only " + std::to_string(options_.workers) + " workers");
     node.complete();
-    of_node.push_back(&nodes_.emplace_back(std::move(node)));
+    shared_nodes.push_back(&nodes_.emplace_back(std::move(node)));
   }
   for (std::int32_t tree = first; tree < first + count; ++tree) {
     const std::vector<TreeTemplate::Node>& places = forest.tree(tree).shape->nodes;
-    if (places.size() != of_node.size()) throw std::invalid_argument("one actor for each node of the shape");
+    if (places.size() != shared_nodes.size())
+      throw std::invalid_argument("the shape has " + std::to_string(places.size()) + " nodes; got " +
+                                  std::to_string(shared_nodes.size()) + " actors");
     const auto root = static_cast<std::int32_t>(actors_.size());
     first_actor_.push_back(root);
     for (std::size_t i = 0; i < places.size(); ++i) {
       std::vector<std::int32_t> children;
       if (!places[i].leaf()) children = {root + places[i].first, root + places[i].second};
       const std::int32_t parent = places[i].parent < 0 ? -1 : root + places[i].parent;
-      add_actor({*of_node[i], forest, tree, static_cast<std::int32_t>(i), parent, std::move(children)});
+      add_actor({*shared_nodes[i], forest, tree, static_cast<std::int32_t>(i), parent, std::move(children)});
     }
   }
   return first;
@@ -70,8 +74,11 @@ std::int32_t MessageRun::add_trees(std::int32_t shape, std::vector<NodeActor::No
 
 std::int32_t MessageRun::add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
                                       std::int64_t own_bytes, std::int64_t most_outputs, NodeActor::Node node) {
-  if (own_bytes < 0 || most_outputs < 0) throw std::invalid_argument("a crossing's sizes cannot be negative");
-  if (most_outputs > options_.max_outputs_across) throw std::invalid_argument("more outputs than max_outputs_across");
+  if (own_bytes < 0 || most_outputs < 0)
+    throw std::invalid_argument("own_bytes and most_outputs of a crossing must not be negative");
+  if (most_outputs > options_.max_outputs_across)
+    throw std::invalid_argument("most_outputs " + std::to_string(most_outputs) + " exceeds max_outputs_across, " +
+                                std::to_string(options_.max_outputs_across));
   node.complete();
   const auto units = static_cast<std::size_t>((own_bytes + kStateUnit - 1) / kStateUnit);
   std::vector<std::int64_t>& own = own_states_.emplace_back(std::max<std::size_t>(1, units));
@@ -119,8 +126,8 @@ void MessageRun::prepare() {
   }
   for (NodeActor& actor : actors_) {
     sequences += actor.number_sequences(sequences);
-    ActorContext& at = *workers_[static_cast<std::size_t>(actor.node().worker)].context;
-    at.unfinished += actor.finished() ? 0 : 1;
+    ActorContext& context = *workers_[static_cast<std::size_t>(actor.node().worker)].context;
+    context.unfinished += actor.finished() ? 0 : 1;
   }
   pool_->reserve(options_.reserved_rows, std::max(options_.max_outputs_per_event, options_.max_outputs_across));
   if (options_.reserved_rows <= OutputBuffer::kFirstSegments) return;
@@ -136,30 +143,30 @@ void MessageRun::check_end() const {
 
 void MessageRun::work(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
-  const auto done = [&worker] {
+  const auto is_done = [&worker] {
     return worker.context->unfinished == 0 && std::all_of(worker.producers.begin(), worker.producers.end(),
-                                                          [](const Producer* each) { return each->ended(); });
+                                                          [](const Producer* producer) { return producer->ended(); });
   };
   take_turns(
       threads().backoff(), threads().meter(index).counters, [&](bool) { return take_turn(worker); },
-      [&] { return threads().failed(); }, done,
+      [&] { return threads().failed(); }, is_done,
       [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
 }
 
 // Delivers all messages that have arrived, then takes one step of each producer.
 bool MessageRun::take_turn(Worker& worker) {
-  ActorContext& at = *worker.context;
-  const bool arrived = inboxes_[static_cast<std::size_t>(at.worker)].take(worker.arrived);
+  ActorContext& context = *worker.context;
+  const bool arrived = inboxes_[static_cast<std::size_t>(context.worker)].take(worker.arrived);
   for (const Message& message : worker.arrived) deliver(worker, message);
   worker.arrived.clear();
   bool produced = false;
   for (Producer* producer : worker.producers) {
-    if (!producer->step(at)) continue;
+    if (!producer->step(context)) continue;
     produced = true;
     deliver_own(worker);
   }
   if (arrived || produced) return true;
-  for (Producer* producer : worker.producers) produced |= producer->send_own_heartbeat(at);
+  for (Producer* producer : worker.producers) produced |= producer->send_own_heartbeat(context);
   deliver_own(worker);
   return produced;
 }

@@ -1,4 +1,5 @@
-// A run of synchronization plans in the published form: actors that send single messages. `DgsRun` is this lab's form.
+// MessageRun: runs synchronization plans in the published form: actors that send single messages. `DgsRun` runs this
+// lab's form.
 //
 // Source: DGS paper, section 3.4. Every node of every tree, and every crossing, is an actor (dgs/node_actor.h); every
 // stream has a producer (dgs/producer.h). As in the paper's Erlang, few threads schedule them: each actor and producer
@@ -22,7 +23,7 @@ namespace lab {
 
 struct MessageOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
-  std::int64_t max_outputs_across = 0;  // most outputs of one event across trees
+  std::int64_t max_outputs_across = 0;  // maximum number of outputs of one event across trees
   std::vector<std::int32_t> output_itemsizes;
 };
 
@@ -31,7 +32,7 @@ class MessageRun final : public Run {
   // Throws std::invalid_argument on options out of range.
   explicit MessageRun(MessageOptions options);
 
-  // Add trees with `add_trees` below.
+  // Do not add trees to it; call `add_trees` below.
   Forest forest;
 
   // Adds a stream, whose producer belongs to `owner`; see Run::add_view. Returns its index.
@@ -40,7 +41,7 @@ class MessageRun final : public Run {
   // Adds trees of one shape, with their actors. `nodes`: by node of the shape. Returns the index of the first tree.
   std::int32_t add_trees(std::int32_t shape, std::vector<NodeActor::Node> nodes, std::int32_t count);
 
-  // Returns the actor of a tree's root; those of its other nodes follow, by index.
+  // Returns the actor of a tree's root; the actors of its other nodes follow, by index.
   std::int32_t first_actor(std::int32_t tree) const { return first_actor_.at(static_cast<std::size_t>(tree)); }
 
   // Adds a crossing, as DgsRun::add_crossing does, and makes it the next parent of its trees' roots. Returns its actor.
@@ -50,9 +51,9 @@ class MessageRun final : public Run {
   // See Producer::route. After the last actor.
   void route(std::int32_t stream, const std::int32_t* actors, const std::int32_t* tags);
 
-  std::int64_t events() const noexcept override;  // processed
+  std::int64_t events() const noexcept override;  // processed events
   std::vector<std::int64_t> sent_away() const;    // by stream: events that went to another worker
-  std::vector<std::int64_t> sync_counts() const;  // from an event's join requests until the states go down
+  std::vector<std::int64_t> sync_counts() const;  // times from an event's join requests until the states go down
 
  private:
   struct alignas(kCacheLine) Worker {

@@ -2,27 +2,30 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 #include "run/clock.h"
 
 namespace lab {
 namespace {
 
-std::size_t at_place(std::int32_t index) noexcept { return static_cast<std::size_t>(index); }
+std::size_t to_index(std::int32_t index) noexcept { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
 void NodeActor::Node::complete() {
-  const auto valid = [](std::int32_t index, std::size_t size) { return index >= 0 && at_place(index) < size; };
+  const auto valid = [](std::int32_t index, std::size_t size) { return index >= 0 && to_index(index) < size; };
   waited_by.assign(tags.size(), {});
   tags_of.assign(flows.size(), {});
   for (std::size_t tag = 0; tag < tags.size(); ++tag) {
     const auto number = static_cast<std::int32_t>(tag);
-    if (!valid(tags[tag].flow, flows.size())) throw std::invalid_argument("a tag has no such flow");
-    tags_of[at_place(tags[tag].flow)].push_back(number);
+    if (!valid(tags[tag].flow, flows.size()))
+      throw std::invalid_argument("tag " + std::to_string(tag) + " has no flow " + std::to_string(tags[tag].flow));
+    tags_of[to_index(tags[tag].flow)].push_back(number);
     for (const std::int32_t other : tags[tag].waits) {
-      if (!valid(other, tags.size()) || other == number) throw std::invalid_argument("a tag waits for no such tag");
-      waited_by[at_place(other)].push_back(number);
+      if (!valid(other, tags.size()) || other == number)
+        throw std::invalid_argument("tag " + std::to_string(tag) + " cannot wait for tag " + std::to_string(other));
+      waited_by[to_index(other)].push_back(number);
     }
   }
 }
@@ -32,7 +35,7 @@ NodeActor::NodeActor(const Node& node, const Forest& forest, std::int32_t tree, 
     : node_(&node),
       tree_(forest.tree(tree)),
       index_(index),
-      state_bytes_(forest.state_bytes(tree_.shape->nodes[at_place(index)].state_type)),
+      state_bytes_(forest.state_bytes(tree_.shape->nodes[to_index(index)].state_type)),
       children_(std::move(children)),
       flows_(node.flows.size()),
       tags_(node.tags.size()) {
@@ -52,15 +55,15 @@ std::int32_t NodeActor::number_sequences(std::int32_t first) noexcept {
 }
 
 const NodeActor::Flow& NodeActor::flow_of(std::int32_t tag) const noexcept {
-  return node_->flows[at_place(node_->tags[at_place(tag)].flow)];
+  return node_->flows[to_index(node_->tags[to_index(tag)].flow)];
 }
 
-void NodeActor::receive(const Message& message, ActorContext& at) {
+void NodeActor::receive(const Message& message, ActorContext& context) {
   switch (message.kind) {
     case Message::Kind::kEvent:
     case Message::Kind::kJoinRequest: {
-      const std::int32_t flow = node_->tags[at_place(message.index)].flow;
-      TagState& tag = tags_[at_place(message.index)];
+      const std::int32_t flow = node_->tags[to_index(message.index)].flow;
+      TagState& tag = tags_[to_index(message.index)];
       if (tag.buffer.empty()) queue(message.index);
       tag.buffer.push({message.place, message.stamp_ns});
       ++waiting_;
@@ -72,173 +75,174 @@ void NodeActor::receive(const Message& message, ActorContext& at) {
       break;
     case Message::Kind::kStateUp:
       latest_ns_ = std::max(latest_ns_, message.stamp_ns);
-      if (++arrived_ == children_.size()) joined(at);
+      if (++arrived_ == children_.size()) join_states(context);
       break;
     case Message::Kind::kStateDown:
-      if (!children_.empty()) send_down(at);
+      if (!children_.empty()) send_down(context);
       busy_ = false;
       break;
   }
-  settle(at);
-  relay(at);
+  settle(context);
+  relay(context);
   if (!counted_finished_ && finished()) {
     counted_finished_ = true;
-    --at.unfinished;
+    --context.unfinished;
   }
 }
 
-// Moves the timer of a flow, which is that of all its tags.
+// Advances the timer of a flow, which all its tags share.
 void NodeActor::raise(std::int32_t flow, const Place& place) {
-  Place& timer = flows_[at_place(flow)].timer;
+  Place& timer = flows_[to_index(flow)].timer;
   if (place <= timer) return;
   timer = place;
   if (place == kEnd) ++ended_flows_;
-  for (const std::int32_t tag : node_->tags_of[at_place(flow)]) touch(tag);
+  for (const std::int32_t tag : node_->tags_of[to_index(flow)]) touch(tag);
 }
 
-// Tries the tags that wait for this one again: its timer or its first event is another.
+// Tries again the tags that wait for this tag, whose timer or first event has changed.
 void NodeActor::touch(std::int32_t tag) {
-  for (const std::int32_t other : node_->waited_by[at_place(tag)]) {
-    TagState& its = tags_[at_place(other)];
-    if (its.blocker != tag) continue;
-    its.blocker = -1;
+  for (const std::int32_t other : node_->waited_by[to_index(tag)]) {
+    TagState& state = tags_[to_index(other)];
+    if (state.blocker != tag) continue;
+    state.blocker = -1;
     queue(other);
   }
-  const std::int32_t flow = node_->tags[at_place(tag)].flow;
+  const std::int32_t flow = node_->tags[to_index(tag)].flow;
   if (!children_.empty() && (changed_.empty() || changed_.back() != flow)) changed_.push_back(flow);
 }
 
 void NodeActor::queue(std::int32_t tag) {
-  TagState& its = tags_[at_place(tag)];
-  if (its.queued) return;
-  its.queued = true;
+  TagState& state = tags_[to_index(tag)];
+  if (state.queued) return;
+  state.queued = true;
   to_try_.push_back(tag);
 }
 
 bool NodeActor::passed(std::int32_t tag, const Place& place) const noexcept {
-  const Fifo<Pending>& buffer = tags_[at_place(tag)].buffer;
+  const Fifo<Pending>& buffer = tags_[to_index(tag)].buffer;
   if (!buffer.empty()) return place < buffer.front().place;
-  return place < flows_[at_place(node_->tags[at_place(tag)].flow)].timer;
+  return place < flows_[to_index(node_->tags[to_index(tag)].flow)].timer;
 }
 
-// Releases events, and those that waited for them, until the worker is busy or nothing more is releasable.
-void NodeActor::settle(ActorContext& at) {
+// Releases events, and events that waited for them, until the worker is busy or no event is releasable.
+void NodeActor::settle(ActorContext& context) {
   while (!busy_ && !to_try_.empty()) {
     const std::int32_t tag = to_try_.back();
-    TagState& its = tags_[at_place(tag)];
+    TagState& state = tags_[to_index(tag)];
     to_try_.pop_back();
-    its.queued = false;
-    const std::vector<std::int32_t>& waits = node_->tags[at_place(tag)].waits;
-    const Place& place = its.buffer.front().place;
+    state.queued = false;
+    const std::vector<std::int32_t>& waits = node_->tags[to_index(tag)].waits;
+    const Place& place = state.buffer.front().place;
     const auto blocker =
         std::find_if(waits.begin(), waits.end(), [&](std::int32_t other) { return !passed(other, place); });
     if (blocker != waits.end()) {
-      its.blocker = *blocker;
+      state.blocker = *blocker;
       continue;
     }
-    current_ = its.buffer.pop();
+    current_ = state.buffer.pop();
     --waiting_;
-    release(tag, at);
-    if (!its.buffer.empty()) queue(tag);
+    release(tag, context);
+    if (!state.buffer.empty()) queue(tag);
     touch(tag);
   }
 }
 
-// Hands `current_` to the worker.
-void NodeActor::release(std::int32_t tag, ActorContext& at) {
+// Passes `current_` to the worker.
+void NodeActor::release(std::int32_t tag, ActorContext& context) {
   // Nodes below may process dependent events between two events of a node with children.
   if (tag != tag_ || !children_.empty()) fresh_ = true;
   tag_ = tag;
-  const bool own = flow_of(tag).parent < 0;
-  if (own && at.streams[at_place(flow_of(tag).stream)].due.empty()) {
-    at.recorder.observe(current_.stamp_ns);
-  } else if (own) {
-    taken_ns_ = at.recorder.tick();
+  const bool is_own = flow_of(tag).parent < 0;
+  if (is_own && context.streams[to_index(flow_of(tag).stream)].due.empty()) {
+    context.recorder.observe(current_.stamp_ns);
+  } else if (is_own) {
+    taken_ns_ = context.recorder.tick();
   }
   if (children_.empty()) {
-    own ? process(at) : hand_up(at);
+    is_own ? process(context) : hand_up(context);
     return;
   }
   busy_ = true;
   arrived_ = 0;
-  const bool timed = own && at.counters.synchronizations % kSyncSampling == 0;
-  asked_ns_ = timed ? now_ns() : 0;
+  const bool timed = is_own && context.counters.synchronizations % kSyncSampling == 0;
+  requested_ns_ = timed ? now_ns() : 0;
   Message request{
       .kind = Message::Kind::kJoinRequest, .to = -1, .index = tag + node_->first_tag, .place = current_.place};
   for (const std::int32_t child : children_) {
     request.to = child;
-    at.post.send(request);
+    context.post.send(request);
   }
-  Place& relayed = flows_[at_place(node_->tags[at_place(tag)].flow)].relayed;
+  Place& relayed = flows_[to_index(node_->tags[to_index(tag)].flow)].relayed;
   relayed = std::max(relayed, current_.place.next());
 }
 
-// The states of all children have arrived.
-void NodeActor::joined(ActorContext& at) {
-  if (crossing_ == nullptr) Forest::join(tree_, tree_.shape->nodes[at_place(index_)], index_);
+// Joins the states of the children, which have all arrived.
+void NodeActor::join_states(ActorContext& context) {
+  if (crossing_ == nullptr) Forest::join(tree_, tree_.shape->nodes[to_index(index_)], index_);
   if (flow_of(tag_).parent >= 0) {
-    hand_up(at);
+    hand_up(context);
     return;
   }
-  process(at);
-  send_down(at);
-  if (asked_ns_ != 0) at.sync.record(now_ns() - asked_ns_, 1);
-  ++at.counters.synchronizations;
+  process(context);
+  send_down(context);
+  if (requested_ns_ != 0) context.sync.record(now_ns() - requested_ns_, 1);
+  ++context.counters.synchronizations;
   busy_ = false;
 }
 
-void NodeActor::hand_up(ActorContext& at) {
+void NodeActor::hand_up(ActorContext& context) {
   busy_ = true;
-  const std::int32_t parent = parents_[at_place(flow_of(tag_).parent)];
-  if (at.post.is_away(parent)) at.counters.moved_bytes += 2 * state_bytes_;  // there and back
-  at.post.send({.kind = Message::Kind::kStateUp, .to = parent, .stamp_ns = latest_ns_});
+  const std::int32_t parent = parents_[to_index(flow_of(tag_).parent)];
+  if (context.post.is_away(parent)) context.counters.moved_bytes += 2 * state_bytes_;  // up and down
+  context.post.send({.kind = Message::Kind::kStateUp, .to = parent, .stamp_ns = latest_ns_});
 }
 
-void NodeActor::send_down(ActorContext& at) {
-  if (crossing_ == nullptr) Forest::fork(tree_, tree_.shape->nodes[at_place(index_)], index_);
-  for (const std::int32_t child : children_) at.post.send({.kind = Message::Kind::kStateDown, .to = child});
+void NodeActor::send_down(ActorContext& context) {
+  if (crossing_ == nullptr) Forest::fork(tree_, tree_.shape->nodes[to_index(index_)], index_);
+  for (const std::int32_t child : children_) context.post.send({.kind = Message::Kind::kStateDown, .to = child});
 }
 
-// Updates the state with `current_`, an event of an own tag.
-void NodeActor::process(ActorContext& at) {
-  const Tag& tag = node_->tags[at_place(tag_)];
-  const StreamView& stream = at.streams[at_place(flow_of(tag_).stream)];
+// Updates the state with `current_`, an event of one of the node's own tags.
+void NodeActor::process(ActorContext& context) {
+  const Tag& tag = node_->tags[to_index(tag_)];
+  const StreamView& stream = context.streams[to_index(flow_of(tag_).stream)];
   const std::int64_t row = current_.place.row;
-  const std::int64_t most = crossing_ != nullptr ? crossing_->most_outputs() : at.most_outputs;
-  Emit* const emit = at.out.open(most);
+  const std::int64_t max_outputs = crossing_ != nullptr ? crossing_->most_outputs() : context.most_outputs;
+  Emit* const emit = context.out.open(max_outputs);
   if (crossing_ != nullptr) {
     if (!crossing_->update(tag.across, stream.columns.data(), row, emit)) kernel_failed("across");
   } else if (tag.update(tree_.states[index_], nullptr, stream.columns.data(), row, row + 1, emit) != row + 1) {
     kernel_failed("update");
   }
-  ++at.counters.kernel_calls;
+  ++context.counters.kernel_calls;
   latest_ns_ = std::max(latest_ns_, current_.stamp_ns);
-  const std::int64_t outputs = at.out.close(first_sequence_ + tag_, stream.index, row, fresh_);
+  const std::int64_t outputs = context.out.close(first_sequence_ + tag_, stream.index, row, fresh_);
   if (outputs != 0) {
     fresh_ = false;
-    if (outputs > most) at.out.refuse(outputs - most);
-    at.recorder.tick();
-    at.recorder.output(latest_ns_, outputs);
-    if (!stream.due.empty()) at.recorder.served(latest_ns_, taken_ns_, outputs);
+    if (outputs > max_outputs) context.out.refuse(outputs - max_outputs);
+    context.recorder.tick();
+    context.recorder.output(latest_ns_, outputs);
+    if (!stream.due.empty()) context.recorder.served(latest_ns_, taken_ns_, outputs);
   }
-  at.recorder.consumed(1);
-  ++at.counters.events;
-  at.credits.processed(stream.index, at.worker);
+  context.recorder.consumed(1);
+  ++context.counters.events;
+  context.credits.count_processed(stream.index, context.worker);
 }
 
-// Tells the children what is new of each flow.
-void NodeActor::relay(ActorContext& at) {
+// Sends the children the new bound of each changed flow.
+void NodeActor::relay(ActorContext& context) {
   for (const std::int32_t flow : changed_) {
-    FlowState& its = flows_[at_place(flow)];
-    Place bound = its.timer;
-    for (const std::int32_t tag : node_->tags_of[at_place(flow)]) {
-      const Fifo<Pending>& buffer = tags_[at_place(tag)].buffer;
+    FlowState& state = flows_[to_index(flow)];
+    Place bound = state.timer;
+    for (const std::int32_t tag : node_->tags_of[to_index(flow)]) {
+      const Fifo<Pending>& buffer = tags_[to_index(tag)].buffer;
       if (!buffer.empty()) bound = std::min(bound, buffer.front().place);
     }
-    if (bound <= its.relayed) continue;
-    its.relayed = bound;
+    if (bound <= state.relayed) continue;
+    state.relayed = bound;
     for (const std::int32_t child : children_) {
-      at.post.send({.kind = Message::Kind::kHeartbeat, .to = child, .index = flow + node_->first_flow, .place = bound});
+      context.post.send(
+          {.kind = Message::Kind::kHeartbeat, .to = child, .index = flow + node_->first_flow, .place = bound});
     }
   }
   changed_.clear();

@@ -1,20 +1,21 @@
-// A node of a synchronization plan as an actor: a mailbox that reorders by implementation tag, and a worker that
-// processes one message at a time. A crossing, the node above the trees of many keys, is an actor, too.
+// NodeActor: a node of a synchronization plan as an actor: a mailbox that reorders by implementation tag, and a worker
+// that processes one message at a time. A crossing, the node above the trees of many keys, is also an actor.
 //
-// Source: DGS paper, section 3.4. The mailbox has a buffer for each tag of the node and of the nodes above it, whose
-// events arrive as join requests. It has a timer for each *flow*, the tags of one stream that one node owns. The worker
-// sends join requests to its children, waits for their states, joins them, updates the state or hands it up and waits
-// until it returns, forks it and sends the parts down. Until then no further message of the mailbox is released.
+// Source: DGS paper, section 3.4. The mailbox has a buffer for each tag of the node and of the nodes above it; events
+// of the nodes above arrive as join requests. It has a timer for each *flow*, the tags of one stream that one node
+// owns. For each event the worker sends join requests to its children, waits for their states and joins them. Then it
+// updates the state, or sends it up and waits for its return. At last it forks the state and sends the parts down.
+// Until then no further message of the mailbox is released.
 //
 // Laws:
-//  - A tag waits for others: an event of it is released once their timers are past it and their buffers hold no earlier
-//    event. `waits` of a leaf's own tag are the tags on which it depends; of all other tags they are all tags but those
-//    of the same parent, whose events come in order already.
-//  - A node with children sends them a heartbeat once it knows more of a flow: that all its earlier events are released.
-//    So no heartbeat passes a join request.
-//  - A node owns its state from the arrival of its children's states, or from the state that its parent sends, until it
-//    hands up or forks. A message carries the ownership.
-// Why every run ends: docs/decisions/0029-messages.md. Only the worker of an actor uses it.
+//  - An event of a tag is released once, for every tag in `waits`, the timer is past the event and the buffer holds no
+//    earlier event. A leaf's own tag waits for the tags on which it depends. Any other tag waits for all tags except
+//    those of the same parent, whose events already come in order.
+//  - A node sends its children a heartbeat of a flow only after it has released all earlier events of the flow. So no
+//    heartbeat passes a join request.
+//  - A node owns its state from the arrival of its children's states, or of the state that its parent sends, until it
+//    sends the state up or forks it. A message carries the ownership.
+// docs/decisions/0029-messages.md proves that every run ends. Only the worker of an actor uses it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -41,21 +42,21 @@ struct ActorContext {
   Histogram& sync;
   const std::deque<StreamView>& streams;
   std::int32_t worker;
-  std::int64_t most_outputs;  // of an event of one key
-  std::int64_t unfinished;    // actors that may get further messages
+  std::int64_t most_outputs;  // maximum number of outputs of an event of one key
+  std::int64_t unfinished;    // number of actors that may get further messages
 };
 
 class NodeActor {
  public:
   struct Flow {
     std::int32_t stream;
-    std::int32_t parent = -1;  // which of the actor's parents sends it; -1: the stream's producer
+    std::int32_t parent = -1;  // number of the actor's parent that sends it; -1 for the stream's producer
   };
   struct Tag {
     std::int32_t flow;
     std::vector<std::int32_t> waits;  // the tags that it waits for
-    RunKernel update = nullptr;       // of an own tag
-    AcrossKernel across = nullptr;    // of an own tag of a crossing
+    RunKernel update = nullptr;       // kernel of an own tag of a tree's node
+    AcrossKernel across = nullptr;    // kernel of an own tag of a crossing
   };
 
   // The part that the actors of a node share, over all trees of its shape. A child numbers the flows and tags of its
@@ -66,8 +67,8 @@ class NodeActor {
     std::vector<Tag> tags;
     std::int32_t first_flow = 0;
     std::int32_t first_tag = 0;
-    std::vector<std::vector<std::int32_t>> waited_by;  // by tag; `complete` makes it
-    std::vector<std::vector<std::int32_t>> tags_of;    // by flow; likewise
+    std::vector<std::vector<std::int32_t>> waited_by;  // by tag; set by `complete`
+    std::vector<std::vector<std::int32_t>> tags_of;    // by flow; set by `complete`
 
     // Throws std::invalid_argument if numbers of flows and tags are out of range.
     void complete();
@@ -82,13 +83,13 @@ class NodeActor {
   void add_parent(std::int32_t actor) { parents_.push_back(actor); }
   const Node& node() const noexcept { return *node_; }
 
-  // Before the run: tag i has output sequence `first + i` (run/sink.h). Returns the number of sequences.
+  // Gives tag i the output sequence `first + i` (run/sink.h). Returns the number of sequences. Before the run.
   std::int32_t number_sequences(std::int32_t first) noexcept;
 
   // Processes one message and all that it releases.
-  void receive(const Message& message, ActorContext& at);
+  void receive(const Message& message, ActorContext& context);
 
-  // Whether no further message can arrive: all flows have ended, and nothing waits.
+  // Returns whether no further message can arrive: all flows have ended, and no event waits.
   bool finished() const noexcept { return ended_flows_ == flows_.size() && waiting_ == 0 && !busy_; }
 
  private:
@@ -97,13 +98,13 @@ class NodeActor {
     std::int64_t stamp_ns;
   };
   struct FlowState {
-    Place timer = kBeginning;    // later events are at or behind it
-    Place relayed = kBeginning;  // what the children know
+    Place timer = kBeginning;    // lower bound of the places of later events
+    Place relayed = kBeginning;  // last bound sent to the children
   };
   struct TagState {
     Fifo<Pending> buffer;
-    std::int32_t blocker = -1;  // a tag that the first event waits for
-    bool queued = false;        // in `to_try_`
+    std::int32_t blocker = -1;  // a tag for which the first event waits; -1 for none
+    bool queued = false;        // whether the tag is in `to_try_`
   };
 
   const Flow& flow_of(std::int32_t tag) const noexcept;
@@ -111,16 +112,16 @@ class NodeActor {
   void raise(std::int32_t flow, const Place& place);
   void touch(std::int32_t tag);
   void queue(std::int32_t tag);
-  void settle(ActorContext& at);
-  void release(std::int32_t tag, ActorContext& at);
-  void joined(ActorContext& at);
-  void hand_up(ActorContext& at);
-  void send_down(ActorContext& at);
-  void process(ActorContext& at);
-  void relay(ActorContext& at);
+  void settle(ActorContext& context);
+  void release(std::int32_t tag, ActorContext& context);
+  void join_states(ActorContext& context);
+  void hand_up(ActorContext& context);
+  void send_down(ActorContext& context);
+  void process(ActorContext& context);
+  void relay(ActorContext& context);
 
   const Node* node_;
-  Tree tree_{};  // without a shape: a crossing
+  Tree tree_{};  // has no shape for a crossing
   std::int32_t index_ = 0;
   std::int64_t state_bytes_ = 0;
   Crossing* crossing_ = nullptr;
@@ -131,19 +132,19 @@ class NodeActor {
   std::vector<FlowState> flows_;
   std::vector<TagState> tags_;
   std::vector<std::int32_t> to_try_;   // tags whose first event may be releasable
-  std::vector<std::int32_t> changed_;  // flows of which the children may have to learn
+  std::vector<std::int32_t> changed_;  // flows whose bound for the children may have changed
   std::size_t ended_flows_ = 0;
-  std::int64_t waiting_ = 0;  // events and join requests in buffers
+  std::int64_t waiting_ = 0;  // number of events and join requests in buffers
 
   // The message in process.
-  bool busy_ = false;  // waits for states of children, or for its own state
+  bool busy_ = false;  // whether it waits for states of children, or for its own state
   std::int32_t tag_ = -1;
   Pending current_{};
   std::int64_t taken_ns_ = 0;
-  std::int64_t asked_ns_ = 0;   // time of its join requests; 0: not timed
-  std::size_t arrived_ = 0;     // states of children
-  std::int64_t latest_ns_ = 0;  // latest stamp of all events here and below
-  bool fresh_ = true;           // dependent events may have emitted since the last output; see OutputBuffer::close
+  std::int64_t requested_ns_ = 0;  // time of its join requests; 0 if not timed
+  std::size_t arrived_ = 0;        // number of states of children that have arrived
+  std::int64_t latest_ns_ = 0;     // latest stamp of all events here and below
+  bool fresh_ = true;  // whether dependent events may have emitted since the last output; see OutputBuffer::close
   bool counted_finished_ = false;
 };
 

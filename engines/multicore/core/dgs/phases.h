@@ -1,17 +1,18 @@
-// The phases of an adaptive DGS run. Each phase has one plan, and all workers stop between two phases.
+// Phases: the phases of an adaptive DGS run. Each phase has one plan, and all workers stop between two phases.
 //
-// At the end of a phase every mailbox has stopped at one cut of the total order (dgs/checkpoints.h). Its states are
-// then those of the sequential program there. The *changer*, a thread besides the workers, makes all workers hold. Then
-// it replaces the plan and releases them.
+// At the end of a phase every mailbox has stopped at one cut of the total order (dgs/checkpoints.h). The states are
+// then those of the sequential program at that cut. The *changer*, a thread besides the workers, makes all workers
+// hold. Then it replaces the plan and releases them.
 //
 // Law. The changer increments the epoch. In even epochs workers work; in odd ones they hold. A worker holds between two
 // turns: it stores the odd epoch. Once all workers hold, the changer owns the data of the plan until the next epoch.
-// The number shows that a stored epoch is the current one, even if the worker slept for long. Each of these steps is a
+// A stored epoch is valid only if it is the current one, even if the worker slept for long. Each of these steps is a
 // sequentially consistent store, followed by a notify. Threads load these values between Parker::prepare and commit, so
 // no thread sleeps forever for a phase (run/parker.h).
 //
 // A worker without a mailbox may have one in the next phase, so it ends only in the last phase. A worker that has
-// finished all of its mailboxes knows that the phase is the last: they have passed all cuts, so no mailbox stops again.
+// finished all of its mailboxes knows that the phase is the last, since they have passed all cuts and cannot stop
+// again.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -30,7 +31,7 @@ class Phases {
   // `parkers`: the parkers of the workers, by index.
   explicit Phases(std::span<Parker> parkers) : parkers_(parkers), workers_(parkers.size()) {}
 
-  // A worker calls it before it reads the plan. Returns whether it may; if not, the worker holds.
+  // Returns whether the worker may read the plan; if not, the worker holds. A worker calls it before it reads the plan.
   bool open(std::int32_t worker) noexcept {
     // acquires the new plan; pairs with the store in `next_epoch`
     const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
@@ -58,10 +59,10 @@ class Phases {
     next_epoch();
     for (;;) {
       const std::uint32_t ticket = changer_.prepare();
-      const bool over = failed.load(std::memory_order_seq_cst);  // pairs with the store before `wake`
-      if (over || all_hold()) {
+      const bool has_failed = failed.load(std::memory_order_seq_cst);  // pairs with the store before `wake`
+      if (has_failed || all_hold()) {
         changer_.cancel();
-        return !over;
+        return !has_failed;
       }
       changer_.commit(ticket);
     }
@@ -82,9 +83,8 @@ class Phases {
     std::atomic<std::uint32_t> held{0};  // epoch of the latest hold; written by the worker, read by the changer
   };
 
-  std::uint32_t epoch() const noexcept {
-    return epoch_.load(std::memory_order_relaxed);
-  }  // relaxed: own store of the changer
+  // relaxed: own store of the changer
+  std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_relaxed); }
   void next_epoch() noexcept {
     epoch_.store(epoch() + 1, std::memory_order_seq_cst);  // releases the plan; pairs with the load in `open`
     for (Parker& parker : parkers_) parker.notify();

@@ -1,13 +1,13 @@
-// Assigns the places of a DGS run to workers. A place is the streams and mailboxes of one worker. Its worker serves it.
-// While places are gathered, the first worker serves all of them. docs/decisions/0014-gathered-places.md.
+// Places: assigns the places of a DGS run to workers. A place is the streams and mailboxes of one worker, which serves
+// it. While places are gathered, the first worker serves all of them. docs/decisions/0014-gathered-places.md.
 //
 // Law. Only the thread that serves a place touches its data. The first worker increments the epoch. In even epochs each
 // worker serves its place; in odd ones the places are gathered. In an odd epoch a worker hands over its place after its
 // last turn: it stores the epoch. From then on the first worker serves the place until the next epoch. So a worker that
 // slept through an even epoch hands over its place again. Each of these steps is a sequentially consistent store,
 // followed by a notify. Threads load these values between Parker::prepare and commit, so no thread sleeps forever for a
-// place (run/parker.h). A worker that has ended has handed over its place permanently. If another header
-// says that a worker or an owner owns data of a place, it means the thread that serves it at that time.
+// place (run/parker.h). A worker that has ended has handed over its place permanently. Where another header says that a
+// worker owns data of a place, it means the thread that serves the place at that time.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -25,47 +25,49 @@ class Places {
   // `parkers`: the parkers of the workers, by index.
   Places(std::int32_t count, std::span<Parker> parkers) : parkers_(parkers), places_(static_cast<std::size_t>(count)) {}
 
-  // Any worker except the first, before each turn: whether it serves its place. Hands over a gathered place.
+  // Returns whether the worker serves its place; hands over a gathered place. Any worker except the first calls it
+  // before each turn.
   bool serves(std::int32_t index) noexcept {
     // acquires the place that comes back; pairs with the stores in `scatter` and `gather`
     const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
     if (epoch % 2 == 0) return true;
-    std::atomic<std::uint32_t>& grant = at(index).grant;
+    std::atomic<std::uint32_t>& grant = place_of(index).grant;
     if (grant.load(std::memory_order_relaxed) != epoch) {  // relaxed: own store
-      grant.store(epoch, std::memory_order_seq_cst);       // releases the place; pairs with the load in `free`
+      grant.store(epoch, std::memory_order_seq_cst);       // releases the place; pairs with the load in `is_free`
       parkers_.front().notify();
     }
     return false;
   }
 
-  // The worker has ended, so its place needs no more work. Any worker except the first.
+  // Notes that the worker has ended, so that its place needs no more work. Any worker except the first.
   void leave(std::int32_t index) noexcept {
-    at(index).ended.store(true, std::memory_order_seq_cst);  // releases the place; pairs with the load in `free`
+    // seq_cst: releases the place; pairs with the load in `is_free`
+    place_of(index).ended.store(true, std::memory_order_seq_cst);
     parkers_.front().notify();
   }
 
   // Stores the number of processed events of a place for the first worker. Only the serving thread calls it.
   void set_events(std::int32_t index, std::int64_t events) noexcept {
-    at(index).events.store(events, std::memory_order_relaxed);  // relaxed: statistics
+    place_of(index).events.store(events, std::memory_order_relaxed);  // relaxed: statistics
   }
 
   // For the first worker: --------------------------------------------------------------------------------------------
 
   bool gathered() const noexcept { return epoch() % 2 != 0; }
 
-  // Whether the first worker may serve another worker's place, while places are gathered.
-  bool free(std::int32_t index) const noexcept {
+  // Returns whether the first worker may serve another worker's place, while places are gathered.
+  bool is_free(std::int32_t index) const noexcept {
     const Place& place = places_[static_cast<std::size_t>(index)];
     return place.grant.load(std::memory_order_seq_cst) == epoch() || place.ended.load(std::memory_order_seq_cst);
   }
 
   void gather() noexcept { next_epoch(); }
 
-  // Returns all places to their workers. Returns false, without a change, until all workers have handed theirs over.
+  // Returns all places to their workers. Changes nothing and returns false until all workers have handed over theirs.
   bool scatter() noexcept {
     const auto count = static_cast<std::int32_t>(places_.size());
     for (std::int32_t i = 1; i < count; ++i) {
-      if (!free(i)) return false;
+      if (!is_free(i)) return false;
     }
     next_epoch();
     return true;
@@ -84,8 +86,9 @@ class Places {
     alignas(kCacheLine) std::atomic<std::int64_t> events{0};  // written by the serving thread, read by the first worker
   };
 
-  Place& at(std::int32_t index) noexcept { return places_[static_cast<std::size_t>(index)]; }
-  std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_relaxed); }  // relaxed: its own store
+  Place& place_of(std::int32_t index) noexcept { return places_[static_cast<std::size_t>(index)]; }
+  // relaxed: own store of the first worker
+  std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_relaxed); }
   void next_epoch() noexcept {
     epoch_.store(epoch() + 1, std::memory_order_seq_cst);  // releases the places; pairs with the load in `serves`
     for (Parker& parker : parkers_) parker.notify();

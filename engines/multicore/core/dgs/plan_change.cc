@@ -9,21 +9,21 @@ namespace lab {
 namespace {
 
 // Returns the number of events of a stream before a cut.
-std::int64_t position(const StreamView& stream, const Cut& cut) noexcept {
+std::int64_t events_before(const StreamView& stream, const Cut& cut) noexcept {
   if (stream.index == cut.key.stream) return cut.position;
   const auto& ts = stream.ts;
-  const auto at = stream.index < cut.key.stream ? std::upper_bound(ts.begin(), ts.end(), cut.key.ts)
-                                                : std::lower_bound(ts.begin(), ts.end(), cut.key.ts);
-  return at - ts.begin();
+  const auto first = stream.index < cut.key.stream ? std::upper_bound(ts.begin(), ts.end(), cut.key.ts)
+                                                   : std::lower_bound(ts.begin(), ts.end(), cut.key.ts);
+  return first - ts.begin();
 }
 
 }  // namespace
 
 bool DgsRun::take_plan_away() {
-  if (!phases_) throw std::logic_error("the plan of this run stays");
+  if (!phases_) throw std::logic_error("this run is not adaptive, so its plan cannot change");
   if (!phases_->hold(threads().failure())) return false;
   const Cut& cut = (*options_.cuts)[static_cast<std::size_t>(checkpoints_->cut())];
-  for (const StreamView& stream : views()) begins_[static_cast<std::size_t>(stream.index)] = position(stream, cut);
+  for (const StreamView& stream : views()) begins_[static_cast<std::size_t>(stream.index)] = events_before(stream, cut);
   take_back_counts();
   checkpoints_->stop_from(Checkpoints::kNever);
   checkpoints_->forget_parts();
@@ -31,7 +31,7 @@ bool DgsRun::take_plan_away() {
     worker.mailboxes.clear();
     worker.sources.clear();
   }
-  mailboxes_before_ += static_cast<std::int32_t>(mailboxes_.size());
+  removed_mailboxes_ += static_cast<std::int32_t>(mailboxes_.size());
   mailboxes_.clear();
   crossings_.clear();
   own_states_.clear();
@@ -39,16 +39,16 @@ bool DgsRun::take_plan_away() {
   return true;
 }
 
-// Subtracts the counts of events published or passed after the cut: the new plan counts them again.
+// Subtracts the counts of events published or passed after the cut, since the new plan counts them again.
 void DgsRun::take_back_counts() {
   for (const Entry& entry : mailboxes_) {
     Worker& worker = workers_[static_cast<std::size_t>(entry.worker)];
     for (const Lane& lane : entry.mailbox->lanes) {
-      const std::int64_t over = lane.counted - begins_[static_cast<std::size_t>(lane.index())];
-      if (over <= 0) continue;
-      worker.counters.events -= over;
-      worker.meter->recorder.consumed(-static_cast<double>(over) * lane.share);
-      if (lane.direct != 0) worker.meter->recorder.emitted(-over);
+      const std::int64_t excess = lane.counted - begins_[static_cast<std::size_t>(lane.index())];
+      if (excess <= 0) continue;
+      worker.counters.events -= excess;
+      worker.meter->recorder.consumed(-static_cast<double>(excess) * lane.share);
+      if (lane.direct != 0) worker.meter->recorder.emitted(-excess);
     }
   }
   for (Worker& worker : workers_) {
@@ -70,13 +70,13 @@ void DgsRun::own_stream(std::int32_t stream, std::int32_t owner) {
 void DgsRun::go_on() {
   add_parts();
   {
-    const auto held = hold_generator();
+    const auto hold = hold_generator();
     for (const auto& source : sources()) {
       source->restart(begins_[static_cast<std::size_t>(source->stream().index)]);
     }
     connect();
     // The generator may sleep, or have ended, so this thread publishes again what the generator had published. The
-    // rings have room: no reader had released the blocks after the cut, and these are not more blocks than before.
+    // rings have room, because no reader had released the blocks after the cut and their number is no larger now.
     while (options_.load && publish_again()) {
     }
   }
@@ -86,9 +86,9 @@ void DgsRun::go_on() {
 
 // Publishes a block of each stream that has a due one. Returns whether it published any.
 bool DgsRun::publish_again() {
-  bool any = false;
-  for (const auto& source : sources()) any |= source->publish(now_ns());
-  return any;
+  bool has_published = false;
+  for (const auto& source : sources()) has_published |= source->publish(now_ns());
+  return has_published;
 }
 
 }  // namespace lab

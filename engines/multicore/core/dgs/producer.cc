@@ -4,84 +4,86 @@
 
 namespace lab {
 
-bool Producer::step(ActorContext& at) {
-  if (!open_ && !open_block(at)) return false;
+bool Producer::step(ActorContext& context) {
+  if (!open_ && !open_block(context)) return false;
   if (next_ < end_) {
-    if (!has_room(at)) return false;
-    send_event(at);
+    if (!has_room(context)) return false;
+    send_event(context);
   }
-  if (next_ == end_) close_block(at);
+  if (next_ == end_) close_block(context);
   return true;
 }
 
-bool Producer::open_block(ActorContext& at) {
+bool Producer::open_block(ActorContext& context) {
   if (ended_) return false;
   if (block_ == source_.ring.published()) {
     if (!fills_) return false;
     const std::int64_t before = source_.published();
     if (!source_.pump()) return false;
-    at.recorder.emitted(source_.published() - before);
+    context.recorder.emitted(source_.published() - before);
   }
   open_ = true;
   end_ = source_.ring.at(block_).end;
   return true;
 }
 
-void Producer::send_event(ActorContext& at) {
+void Producer::send_event(ActorContext& context) {
   const std::int64_t row = next_++;
   const std::int32_t tag = stream().tag == nullptr ? 0 : stream().tag[row];
   const std::int32_t actor = actors_ == nullptr ? -1 : actors_[tag];
   const Place place = place_of(row);
   bound_ts_ = place.key.ts;
   if (actor < 0) {
-    if (listeners_.empty()) return;  // nobody reads the stream
+    if (listeners_.empty()) return;  // no actor reads the stream
     ++ownerless_;
-    at.recorder.consumed(1);
+    context.recorder.consumed(1);
     return;
   }
   ++sent_;
-  sent_away_ += at.post.is_away(actor) ? 1 : 0;
+  sent_away_ += context.post.is_away(actor) ? 1 : 0;
   const std::int64_t stamp_ns = stream().due.empty()
                                     ? source_.ring.at(block_).stamp_ns
-                                    : at.recorder.start() + stream().due[static_cast<std::size_t>(row)];
-  at.post.send({.kind = Message::Kind::kEvent, .to = actor, .index = tags_[tag], .place = place, .stamp_ns = stamp_ns});
+                                    : context.recorder.start() + stream().due[static_cast<std::size_t>(row)];
+  context.post.send(
+      {.kind = Message::Kind::kEvent, .to = actor, .index = tags_[tag], .place = place, .stamp_ns = stamp_ns});
 }
 
-void Producer::close_block(ActorContext& at) {
+void Producer::close_block(ActorContext& context) {
   const std::int64_t bound_ts = source_.ring.at(block_).bound_ts;
   open_ = false;
   source_.ring.advance(reader_, ++block_);
   ended_ = bound_ts == kEndOfTime;
-  // The event's own message says the same to its owner only. So a heartbeat is sent even if an event of its block
-  // caught up with it.
+  // An event's message advances the timer of its owner only. So a heartbeat is sent even if an event of its block has
+  // the same time.
   if (!pass_heartbeats(bound_ts) && bound_ts <= bound_ts_) return;
   bound_ts_ = bound_ts;
-  send_heartbeats(ended_ ? kEnd : Place{{bound_ts, stream().index}, next_}, at);
+  send_heartbeats(ended_ ? kEnd : Place{{bound_ts, stream().index}, next_}, context);
 }
 
 bool Producer::pass_heartbeats(std::int64_t bound_ts) noexcept {
   const std::size_t before = heartbeat_;
-  const std::span<const std::int64_t> all = stream().heartbeats;
-  while (heartbeat_ < all.size() && all[heartbeat_] < bound_ts) ++heartbeat_;
+  const std::span<const std::int64_t> heartbeats = stream().heartbeats;
+  while (heartbeat_ < heartbeats.size() && heartbeats[heartbeat_] < bound_ts) ++heartbeat_;
   return heartbeat_ != before;
 }
 
-bool Producer::send_own_heartbeat(ActorContext& at) {
-  if (!open_ || next_ == end_ || heartbeat_row_ == next_ || has_room(at)) return false;
+bool Producer::send_own_heartbeat(ActorContext& context) {
+  if (!open_ || next_ == end_ || heartbeat_row_ == next_ || has_room(context)) return false;
   heartbeat_row_ = next_;
-  send_heartbeats(place_of(next_), at);
+  send_heartbeats(place_of(next_), context);
   return true;
 }
 
-void Producer::send_heartbeats(const Place& place, ActorContext& at) {
-  for (const Receiver& to : listeners_) {
-    at.post.send({.kind = Message::Kind::kHeartbeat, .to = to.actor, .index = to.index, .place = place});
+void Producer::send_heartbeats(const Place& place, ActorContext& context) {
+  for (const Receiver& listener : listeners_) {
+    context.post.send(
+        {.kind = Message::Kind::kHeartbeat, .to = listener.actor, .index = listener.index, .place = place});
   }
 }
 
-bool Producer::has_room(const ActorContext& at) noexcept {
+bool Producer::has_room(const ActorContext& context) noexcept {
   if (sent_ - processed_ < window_) return true;
-  processed_ = at.credits.total(stream().index);
+  processed_ = context.credits.total(stream().index);
   return sent_ - processed_ < window_;
 }
 

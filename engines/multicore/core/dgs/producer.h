@@ -1,12 +1,12 @@
-// The producer of a stream in the published form of synchronization plans (dgs/message_run.h). It sends each event as
-// a message to the actor that owns its tag, and each heartbeat to all actors that own tags of the stream.
+// Producer: the producer of a stream in the published form of synchronization plans (dgs/message_run.h). It sends each
+// event as a message to the actor that owns its tag, and each heartbeat to all actors that own tags of the stream.
 //
 // Source: DGS paper, section 3.4. It reads blocks from the stream's ring, which it fills itself at full speed, and the
-// generator under a load. At most a window of its events are not yet processed. With a full window and no other work it
-// sends a heartbeat of its own: the place where it stands. docs/decisions/0029-messages.md says why.
+// generator fills under a load. At most a window of its events are unprocessed. With a full window and no other work it
+// sends a heartbeat with the place of its next event. docs/decisions/0029-messages.md explains why.
 //
-// A heartbeat is a message to each actor, although those of a worker could share one: in the paper every actor has a
-// mailbox of its own, and the messages that this costs with many keys are what the form measures.
+// Each actor gets its own heartbeat message, although the actors of a worker could share one. In the paper every actor
+// has its own mailbox, and this form measures the cost of these messages with many keys.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -24,37 +24,38 @@ class Producer {
     std::int32_t index;
   };
 
-  // `fills`: it publishes the stream itself.
+  // `window`: maximum number of unprocessed events. `fills`: whether the producer itself publishes the stream.
   Producer(Source& source, std::int64_t window, bool fills) : source_(source), window_(window), fills_(fills) {}
 
-  // Before the run. `actors`, `tags`: by tag of the stream (one entry without a tag column), the actor that owns it, -1:
-  // none, and its number there. They must outlive the run.
+  // Sets, by tag of the stream (one entry without a tag column), the actor that owns the tag, or -1, and the tag's
+  // number at the actor. Both arrays must outlive the run. Before the run.
   void route(const std::int32_t* actors, const std::int32_t* tags) noexcept {
     actors_ = actors;
     tags_ = tags;
   }
   void add_listener(Receiver receiver) { listeners_.push_back(receiver); }
-  // Reads the ring. After the last listener.
+  // Makes the producer a reader of the ring. After the last listener.
   void connect() { reader_ = source_.ring.add_reader(); }
 
   // Sends the next event or heartbeats. Returns whether it did any work.
-  bool step(ActorContext& at);
+  bool step(ActorContext& context);
 
   // Sends heartbeats if the window is full, once an event. Returns whether it did.
-  bool send_own_heartbeat(ActorContext& at);
+  bool send_own_heartbeat(ActorContext& context);
 
-  bool ended() const noexcept { return ended_; }                  // has sent all
+  bool ended() const noexcept { return ended_; }                  // whether it has sent all messages
   std::int64_t ownerless() const noexcept { return ownerless_; }  // events that no actor owns
   std::int64_t sent_away() const noexcept { return sent_away_; }  // events sent to other workers
   const StreamView& stream() const noexcept { return source_.stream(); }
 
  private:
-  bool open_block(ActorContext& at);
-  void send_event(ActorContext& at);
-  void close_block(ActorContext& at);
-  bool pass_heartbeats(std::int64_t bound_ts) noexcept;  // whether the load has a heartbeat up to this bound
-  void send_heartbeats(const Place& place, ActorContext& at);
-  bool has_room(const ActorContext& at) noexcept;
+  bool open_block(ActorContext& context);
+  void send_event(ActorContext& context);
+  void close_block(ActorContext& context);
+  // Passes the load's heartbeats before `bound_ts`. Returns whether there were any.
+  bool pass_heartbeats(std::int64_t bound_ts) noexcept;
+  void send_heartbeats(const Place& place, ActorContext& context);
+  bool has_room(const ActorContext& context) noexcept;
   Place place_of(std::int64_t row) const noexcept {
     return {{stream().ts[static_cast<std::size_t>(row)], stream().index}, row};
   }
@@ -67,15 +68,15 @@ class Producer {
   const std::int32_t* tags_ = nullptr;
   std::vector<Receiver> listeners_;
 
-  bool open_ = false;                                                 // within a block
+  bool open_ = false;                                                 // whether it is within a block
   std::uint64_t block_ = 0;                                           // ring index of this block, or the next
   std::int64_t next_ = 0;                                             // first event not sent
-  std::int64_t end_ = 0;                                              // of the block
-  std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();  // of the latest event or heartbeat
-  std::size_t heartbeat_ = 0;                                         // of the load: the first not passed
-  std::int64_t sent_ = 0;                                             // events to actors
-  std::int64_t processed_ = 0;                                        // of them, as far as known
-  std::int64_t heartbeat_row_ = -1;                                   // the event of the latest own heartbeat
+  std::int64_t end_ = 0;                                              // end of the block
+  std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();  // time of the latest event or heartbeat
+  std::size_t heartbeat_ = 0;                                         // first heartbeat of the load not passed
+  std::int64_t sent_ = 0;                                             // number of events sent to actors
+  std::int64_t processed_ = 0;                                        // number of processed events, as last loaded
+  std::int64_t heartbeat_row_ = -1;                                   // the event at the latest own heartbeat
   std::int64_t ownerless_ = 0;
   std::int64_t sent_away_ = 0;
   bool ended_ = false;

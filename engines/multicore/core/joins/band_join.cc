@@ -5,25 +5,25 @@
 namespace lab {
 namespace {
 
-// Rows of one exact test, where the loop over a tile has found a hit.
+// Rows searched at a time for the partners of a probe that the loop over a tile has reported.
 constexpr std::int64_t kCloseRows = 64;
 
-// At an edge: if at least one pair in kDense counts, all are compared, four probes at a time. Otherwise each probe is
-// compared alone, which takes that much longer for a pair.
+// At an edge, if at least one pair in kDense is in the window, all pairs are compared, four probes at a time. Otherwise
+// each probe is compared alone, which takes kDense times as long for a pair.
 constexpr std::int64_t kDense = 8;
 
 }  // namespace
 
 BandJoin::BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out,
                    Recorder& recorder, const std::atomic<bool>& stop)
-    : PairConsumer(index, inputs, out, recorder, stop), threads_(threads), match_(band_match().match) {
+    : PairConsumer(index, inputs, out, recorder, stop), threads_(threads), probe_loop_(choose_probe_loop().loop) {
   pairs_.reserve(1024);
   limits_.reserve(kProbeRows);
 }
 
 void BandJoin::process(std::span<const LogRun> runs) {
-  // The rows of one input are consecutive, so the current tuples are two ranges. Their relative order only matters
-  // between the two inputs, and there timestamps decide.
+  // The rows of one input are consecutive, so the current tuples are two ranges. Only the order between the inputs
+  // matters, and timestamps decide it.
   Rows fresh[2] = {{seen_[0], seen_[0]}, {seen_[1], seen_[1]}};
   for (const LogRun& run : runs) {
     Rows& rows = fresh[static_cast<std::size_t>(run.source)];
@@ -62,26 +62,26 @@ void BandJoin::join(const Rows (&fresh)[2]) {
   for (std::size_t i = 0; i < 2; ++i) seen_[i] = fresh[i].end;
 }
 
-// `old`: all stored rows came before all probes.
-void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool old) {
+// `all_earlier`: whether all stored rows came before all probes.
+void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool all_earlier) {
   if (probes.size() == 0) return;
-  const auto mine = [this](std::int64_t row) { return row / kShareRows % threads_ == index_; };
+  const auto is_mine = [this](std::int64_t row) { return row / kShareRows % threads_ == index_; };
   std::int64_t begin = stored.begin;
   while (begin < stored.end) {
-    if (!mine(begin)) {
+    if (!is_mine(begin)) {
       begin = std::min(stored.end, (begin / kShareRows + 1) * kShareRows);
       continue;
     }
     go_on_unless(stop_);
     std::int64_t end = begin;
-    while (end < stored.end && end - begin < kTileRows && mine(end)) {
+    while (end < stored.end && end - begin < kTileRows && is_mine(end)) {
       end = std::min(stored.end, (end / kShareRows + 1) * kShareRows);
     }
-    if (old && inputs_.ts(1 - prober, begin) + inputs_.window >= inputs_.ts(prober, probes.end - 1)) {
+    if (all_earlier && inputs_.ts(1 - prober, begin) + inputs_.window >= inputs_.ts(prober, probes.end - 1)) {
       pair_count_ += probes.size() * (end - begin);
       compare(prober, probes, {begin, end}, true);
     } else {
-      at_edge(prober, probes, {begin, end});
+      compare_at_edge(prober, probes, {begin, end});
     }
     begin = end;
   }
@@ -89,15 +89,15 @@ void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool old)
 
 // Handles tiles in which the window begins, or which hold new tuples. A probe makes pairs with the rows in the window
 // that came before it.
-void BandJoin::at_edge(std::size_t prober, Rows probes, Rows stored) {
+void BandJoin::compare_at_edge(std::size_t prober, Rows probes, Rows stored) {
   const std::int64_t* ts = inputs_.view[1 - prober]->ts.data();
   const std::int64_t tie = prober == 1 ? 0 : 1;  // rows of the left input come before ties
-  Rows reach{stored.begin, stored.begin};        // both ends only rise
+  Rows reach{stored.begin, stored.begin};        // both ends never decrease
   std::int64_t pairs = 0;
   for (std::int64_t p = probes.begin; p < probes.end; ++p) {
-    const std::int64_t at = inputs_.ts(prober, p);
-    while (reach.begin < stored.end && ts[reach.begin] + inputs_.window < at) ++reach.begin;
-    while (reach.end < stored.end && ts[reach.end] <= at - tie) ++reach.end;
+    const std::int64_t probe_ts = inputs_.ts(prober, p);
+    while (reach.begin < stored.end && ts[reach.begin] + inputs_.window < probe_ts) ++reach.begin;
+    while (reach.end < stored.end && ts[reach.end] <= probe_ts - tie) ++reach.end;
     reach.end = std::max(reach.begin, reach.end);
     reach_[p - probes.begin] = reach;
     pairs += reach.size();
@@ -105,26 +105,26 @@ void BandJoin::at_edge(std::size_t prober, Rows probes, Rows stored) {
   pair_count_ += pairs;
   if (pairs * kDense >= probes.size() * stored.size()) return compare(prober, probes, stored, false);
   for (std::int64_t p = probes.begin; p < probes.end; ++p) {
-    const Rows mine = reach_[p - probes.begin];
-    if (mine.size() != 0) compare(prober, {p, p + 1}, mine, true);
+    const Rows reached = reach_[p - probes.begin];
+    if (reached.size() != 0) compare(prober, {p, p + 1}, reached, true);
   }
 }
 
-// `whole`: every probe makes a pair with every stored row; else only with those in its reach.
+// `whole`: whether every probe makes a pair with every stored row; otherwise only with the rows in its reach.
 void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool whole) {
-  const BandColumns probe = inputs_.band_columns(prober), keep = inputs_.band_columns(1 - prober);
+  const BandColumns probe = inputs_.band_columns(prober), store = inputs_.band_columns(1 - prober);
   const auto limits = [this](std::int64_t p) { return limits_.data() + (p - limits_from_); };
-  match_(limits(probes.begin), probes.size(), keep, stored.begin, stored.end, inputs_.band, hit_);
+  probe_loop_(limits(probes.begin), probes.size(), store, stored.begin, stored.end, inputs_.band, hit_);
   for (std::int64_t p = probes.begin; p < probes.end; ++p) {
     if (hit_[p - probes.begin] == 0) continue;
     const Rows rows = whole ? stored : reach_[p - probes.begin];
     for (std::int64_t from = rows.begin; from < rows.end; from += kCloseRows) {
       const std::int64_t to = std::min(rows.end, from + kCloseRows);
       std::uint8_t close = 0;
-      match_(limits(p), 1, keep, from, to, inputs_.band, &close);
+      probe_loop_(limits(p), 1, store, from, to, inputs_.band, &close);
       if (close == 0) continue;
       for (std::int64_t row = from; row < to; ++row) {
-        if (!band_matches(probe, p, keep, row, inputs_.band)) continue;
+        if (!is_match(probe, p, store, row, inputs_.band)) continue;
         pairs_.push_back(prober == 0 ? Pair{p, row} : Pair{row, p});
       }
     }
@@ -133,15 +133,15 @@ void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool whole)
 
 void BandJoin::sort() {
   // In the order of the later tuples, then of the earlier ones: independent of how tuples were divided.
-  std::sort(pairs_.begin(), pairs_.end(), [this](const Pair& one, const Pair& other) {
-    const bool left = later(one) == 0, other_left = later(other) == 0;
-    const std::int64_t time = left ? inputs_.ts(0, one.left) : inputs_.ts(1, one.right);
-    const std::int64_t other_time = other_left ? inputs_.ts(0, other.left) : inputs_.ts(1, other.right);
-    if (time != other_time) return time < other_time;
-    if (left != other_left) return left;
-    const std::int64_t row = left ? one.left : one.right, other_row = left ? other.left : other.right;
-    if (row != other_row) return row < other_row;
-    return left ? one.right < other.right : one.left < other.left;
+  std::sort(pairs_.begin(), pairs_.end(), [this](const Pair& a, const Pair& b) {
+    const bool a_left = later(a) == 0, b_left = later(b) == 0;
+    const std::int64_t a_time = a_left ? inputs_.ts(0, a.left) : inputs_.ts(1, a.right);
+    const std::int64_t b_time = b_left ? inputs_.ts(0, b.left) : inputs_.ts(1, b.right);
+    if (a_time != b_time) return a_time < b_time;
+    if (a_left != b_left) return a_left;
+    const std::int64_t a_row = a_left ? a.left : a.right, b_row = a_left ? b.left : b.right;
+    if (a_row != b_row) return a_row < b_row;
+    return a_left ? a.right < b.right : a.left < b.left;
   });
 }
 

@@ -1,4 +1,4 @@
-// BandJoin: hand-written comparison of every pair, as ScaleJoin's threads do (STRETCH 8.3's ad hoc implementation).
+// BandJoin: compares every pair, as ScaleJoin's threads do (the ad hoc implementation of STRETCH, section 8.3).
 // With one thread it is the optimised sequential join.
 //
 // Tuples are stored round-robin, `kShareRows` consecutive rows at a time. A thread compares new tuples with its stored
@@ -31,19 +31,19 @@ class BandJoin final : public PairConsumer {
   };
 
   void join(const Rows (&fresh)[2]);
-  void probe_all(std::size_t prober, Rows probes, Rows stored, bool old);
-  void at_edge(std::size_t prober, Rows probes, Rows stored);
+  void probe_all(std::size_t prober, Rows probes, Rows stored, bool all_earlier);
+  void compare_at_edge(std::size_t prober, Rows probes, Rows stored);
   void compare(std::size_t prober, Rows probes, Rows stored, bool whole);
   void sort();
 
   const std::int32_t threads_;
-  const BandMatch match_;
+  const ProbeLoop probe_loop_;
   std::int64_t first_[2] = {0, 0};  // first row of each input that a later tuple can match
   std::vector<Pair> pairs_;         // of the current tuples
   std::vector<BandLimits> limits_;  // of the current probes
-  std::int64_t limits_from_ = 0;    // the first of them
+  std::int64_t limits_from_ = 0;    // row of the first limits
   std::uint8_t hit_[kProbeRows];
-  Rows reach_[kProbeRows];  // at an edge, for each probe: the stored rows with which it makes pairs
+  Rows reach_[kProbeRows];  // at an edge, the stored rows with which each probe makes pairs
 };
 
 }  // namespace lab

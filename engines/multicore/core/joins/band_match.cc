@@ -5,8 +5,8 @@
 namespace lab {
 namespace {
 
-// Probes of one pass. Four: each pass over the stored rows then loads them once for four comparisons, and the limits
-// and results still fit into registers.
+// Number of probes of one pass. A pass loads each stored row once for four comparisons, and the limits and results of
+// four probes still fit into registers.
 constexpr int kProbes = 4;
 
 template <int Count>
@@ -25,10 +25,10 @@ template <int Count>
   const auto width = static_cast<std::uint32_t>(2 * band);
   for (std::int64_t j = first; j < last; ++j) {
     const auto value = static_cast<std::uint32_t>(a[j]);
-    const float other = b[j];
+    const float second = b[j];
     for (int k = 0; k < Count; ++k) {
-      const bool found = (value - from[k] <= width) & (other >= low[k]) & (other <= high[k]);
-      any[k] |= static_cast<std::uint32_t>(found);
+      const bool is_hit = (value - from[k] <= width) & (second >= low[k]) & (second <= high[k]);
+      any[k] |= static_cast<std::uint32_t>(is_hit);
     }
   }
   for (int k = 0; k < Count; ++k) hit[k] = any[k] != 0 ? 1 : 0;
@@ -37,9 +37,10 @@ template <int Count>
 [[gnu::always_inline]] inline void match_all(const BandLimits* probes, std::int64_t count, const BandColumns& stored,
                                              std::int64_t first, std::int64_t last, std::int32_t band,
                                              std::uint8_t* hit) {
-  std::int64_t at = 0;
-  for (; at + kProbes <= count; at += kProbes) match_some<kProbes>(probes + at, stored, first, last, band, hit + at);
-  for (; at < count; ++at) match_some<1>(probes + at, stored, first, last, band, hit + at);
+  std::int64_t probe = 0;
+  for (; probe + kProbes <= count; probe += kProbes)
+    match_some<kProbes>(probes + probe, stored, first, last, band, hit + probe);
+  for (; probe < count; ++probe) match_some<1>(probes + probe, stored, first, last, band, hit + probe);
 }
 
 void match_plain(const BandLimits* probes, std::int64_t count, const BandColumns& stored, std::int64_t first,
@@ -47,7 +48,7 @@ void match_plain(const BandLimits* probes, std::int64_t count, const BandColumns
   match_all(probes, count, stored, first, last, band, hit);
 }
 
-// One body, compiled for several machines and chosen once. No ifunc: sanitizers do not start with it.
+// One body, compiled for several machines. An ifunc would choose among them, but sanitizers do not start with ifuncs.
 #if defined(__x86_64__)
 [[gnu::target("avx2")]] void match_avx2(const BandLimits* probes, std::int64_t count, const BandColumns& stored,
                                         std::int64_t first, std::int64_t last, std::int32_t band, std::uint8_t* hit) {
@@ -64,14 +65,14 @@ void match_plain(const BandLimits* probes, std::int64_t count, const BandColumns
 }  // namespace
 
 BandLimits band_limits(std::int32_t first, float second, std::int32_t band) noexcept {
-  // Rounded outwards by a rounding of y - b at the size of the band, and by one of the limit itself.
+  // Round outwards twice: once for the rounding of y - b at the size of the band, once for that of the limit itself.
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float reach = std::nextafter(static_cast<float>(band), kInfinity);
   return {static_cast<std::uint32_t>(first) - static_cast<std::uint32_t>(band),
           std::nextafter(second - reach, -kInfinity), std::nextafter(second + reach, kInfinity)};
 }
 
-ChosenMatch band_match() noexcept {
+ChosenLoop choose_probe_loop() noexcept {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl")) {

@@ -8,13 +8,13 @@
 namespace lab {
 namespace {
 
-constexpr std::size_t kFirstRows = 1 << 12;
+constexpr std::size_t kInitialRows = 1 << 12;  // initial size of a grid
 
-// The chains of the tuple this many places ahead are prefetched: about a trip to memory.
-constexpr std::int64_t kAhead = 8;
+// The chains of the tuple this many rows ahead are prefetched; processing 8 tuples takes about one memory access.
+constexpr std::int64_t kPrefetchDistance = 8;
 
-// A double distinguishes neighbouring cells below this.
-constexpr double kFarthest = 1099511627776.0;  // 2^40
+// Values from here on share one cell (see the header). Below, a double distinguishes neighbouring cells.
+constexpr double kGridLimit = 1099511627776.0;  // 2^40
 constexpr std::int64_t kFarCell = std::int64_t{1} << 41;
 
 std::size_t hash(std::int64_t first, std::int64_t second) noexcept {
@@ -29,8 +29,8 @@ std::size_t hash(std::int64_t first, std::int64_t second) noexcept {
 IndexedJoin::IndexedJoin(const BandInputs& inputs, OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop)
     : PairConsumer(0, inputs, out, recorder, stop), width_(std::max<std::int64_t>(1, 2 * std::int64_t{inputs.band})) {
   for (Grid& grid : grids_) {
-    grid.places.resize(kFirstRows);
-    grid.heads.assign(kFirstRows, -1);
+    grid.places.resize(kInitialRows);
+    grid.heads.assign(kInitialRows, -1);
   }
 }
 
@@ -39,19 +39,19 @@ std::int64_t IndexedJoin::cell_first(std::int64_t value) const noexcept {
 }
 
 std::int64_t IndexedJoin::cell_second(double value) const noexcept {
-  if (!(std::fabs(value) < kFarthest)) return kFarCell;
+  if (!(std::fabs(value) < kGridLimit)) return kFarCell;
   return static_cast<std::int64_t>(std::floor(value / static_cast<double>(width_)));
 }
 
 void IndexedJoin::process(std::span<const LogRun> runs) {
-  std::int64_t known[2] = {seen_[0], seen_[1]};  // rows known to have arrived: prefetch no further
-  for (const LogRun& run : runs) known[run.source] = run.end;
+  std::int64_t arrived[2] = {seen_[0], seen_[1]};  // rows that have arrived; prefetch no further
+  for (const LogRun& run : runs) arrived[run.source] = run.end;
   for (const LogRun& run : runs) {
     const auto input = static_cast<std::size_t>(run.source);
     for (std::int64_t row = run.begin; row < run.end; ++row) {
       go_on_unless(stop_);
-      if (row + kAhead < known[input]) prefetch(input, row + kAhead);
-      one(input, row);
+      if (row + kPrefetchDistance < arrived[input]) prefetch(input, row + kPrefetchDistance);
+      process_tuple(input, row);
     }
     seen_[input] = run.end;
   }
@@ -59,10 +59,10 @@ void IndexedJoin::process(std::span<const LogRun> runs) {
 }
 
 void IndexedJoin::prefetch(std::size_t input, std::int64_t row) const noexcept {
-  const BandColumns mine = inputs_.band_columns(input);
+  const BandColumns own_columns = inputs_.band_columns(input);
   const Grid& grid = grids_[1 - input];
   std::size_t chains[kMostChains];
-  const int count = chains_of(mine.first[row], mine.second[row], grid.heads.size() - 1, chains);
+  const int count = chains_of(own_columns.first[row], own_columns.second[row], grid.heads.size() - 1, chains);
   for (int k = 0; k < count; ++k) __builtin_prefetch(&grid.heads[chains[k]]);
 }
 
@@ -85,7 +85,7 @@ int IndexedJoin::chains_of(std::int64_t x, double y, std::size_t mask, std::size
   return count;
 }
 
-void IndexedJoin::one(std::size_t input, std::int64_t row) {
+void IndexedJoin::process_tuple(std::size_t input, std::int64_t row) {
   Grid& other = grids_[1 - input];
   const std::int64_t earliest = inputs_.ts(input, row) - inputs_.window;
   while (other.first < other.end && inputs_.ts(1 - input, other.first) < earliest) ++other.first;
@@ -95,37 +95,38 @@ void IndexedJoin::one(std::size_t input, std::int64_t row) {
 
 void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) {
   if (other.first == other.end) return;
-  const BandColumns mine = inputs_.band_columns(input);
+  const BandColumns own_columns = inputs_.band_columns(input);
   std::size_t chains[kMostChains];
-  const int count = chains_of(mine.first[row], mine.second[row], other.heads.size() - 1, chains);
+  const int count = chains_of(own_columns.first[row], own_columns.second[row], other.heads.size() - 1, chains);
   const std::size_t before = pairs_.size();
   for (int k = 0; k < count; ++k) {
-    for (std::int64_t at = other.heads[chains[k]]; at >= other.first;) {
-      const Place& place = other.places[static_cast<std::size_t>(at) & (other.places.size() - 1)];
+    for (std::int64_t candidate_row = other.heads[chains[k]]; candidate_row >= other.first;) {
+      const Place& place = other.places[static_cast<std::size_t>(candidate_row) & (other.places.size() - 1)];
       ++pair_count_;
       const BandColumns candidate{&place.first, &place.second};
-      if (band_matches(mine, row, candidate, 0, inputs_.band)) {
-        pairs_.push_back(input == 0 ? Pair{row, at} : Pair{at, row});
+      if (is_match(own_columns, row, candidate, 0, inputs_.band)) {
+        pairs_.push_back(input == 0 ? Pair{row, candidate_row} : Pair{candidate_row, row});
       }
-      at = place.older;
+      candidate_row = place.older;
     }
   }
-  // Canonical order: this tuple is the later one of all pairs, so the rows of the others decide.
+  // Canonical order: this tuple is the later one of all pairs, so the rows of the earlier tuples decide.
   std::sort(pairs_.begin() + static_cast<std::ptrdiff_t>(before), pairs_.end(),
             [](const Pair& a, const Pair& b) { return a.left != b.left ? a.left < b.left : a.right < b.right; });
 }
 
 void IndexedJoin::insert(Grid& grid, std::size_t input, std::int64_t row) {
   if (grid.end - grid.first == static_cast<std::int64_t>(grid.places.size())) {
-    // Rows leave when the other input advances; if it does not, they leave here.
+    // Rows leave when the other input advances, or here if it does not.
     const std::int64_t earliest = inputs_.ts(input, row) - inputs_.window;
     while (grid.first < grid.end && inputs_.ts(input, grid.first) < earliest) ++grid.first;
     if (2 * (grid.end - grid.first) > static_cast<std::int64_t>(grid.places.size())) grow(grid, input);
   }
-  const BandColumns mine = inputs_.band_columns(input);
-  std::int64_t& head =
-      grid.heads[hash(cell_first(mine.first[row]), cell_second(mine.second[row])) & (grid.heads.size() - 1)];
-  grid.places[static_cast<std::size_t>(row) & (grid.places.size() - 1)] = {head, mine.first[row], mine.second[row]};
+  const BandColumns own_columns = inputs_.band_columns(input);
+  std::int64_t& head = grid.heads[hash(cell_first(own_columns.first[row]), cell_second(own_columns.second[row])) &
+                                  (grid.heads.size() - 1)];
+  grid.places[static_cast<std::size_t>(row) & (grid.places.size() - 1)] = {head, own_columns.first[row],
+                                                                           own_columns.second[row]};
   head = row;
   grid.end = row + 1;
 }

@@ -1,11 +1,11 @@
-// IndexedJoin: finds the same pairs as BandJoin with fewer comparisons: one grid over both attributes for each input.
+// IndexedJoin: finds the same pairs as BandJoin with fewer comparisons, by a grid over both attributes of each input.
 //
 // A cell is twice the band wide in both directions, so a tuple's partners lie in at most two cells of each attribute:
 // four cells. A cell is a chain of rows, the latest first. Cells share `heads` by hash; such chains also hold rows of
-// other cells, which the exact test refuses. A chain ends at the first row that has left the window. Rows only leave in
-// the order of arrival, so purging takes no time at all, and new rows reuse the places of rows that left. Values from
-// 2^40 on, and NaNs, share one cell: in single precision, no two different values there are less than 2^16 apart, so no
-// partner is in another cell.
+// other cells, which the exact test rejects. A chain ends at the first row that has left the window. Rows only leave in
+// the order of arrival, so purging costs nothing, and new rows reuse the places of rows that left. Values from 2^40 on,
+// and NaNs, share one cell. In single precision, different values there are at least 2^16 apart, so no partner is in
+// another cell.
 //
 // Memory: 16 bytes a row and 8 a chain, for twice to four times the most rows that a window has held. One thread.
 #pragma once
@@ -23,7 +23,7 @@ class IndexedJoin final : public PairConsumer {
 
  private:
   struct Place {
-    std::int64_t older;  // the preceding row in its chain; below `first`: none
+    std::int64_t older;  // the preceding row in the chain; none if below `first`
     std::int32_t first;
     float second;
   };
@@ -31,13 +31,13 @@ class IndexedJoin final : public PairConsumer {
 
   // One input's rows of the window.
   struct Grid {
-    std::vector<std::int64_t> heads;  // by hash of the cell: its latest row; below `first`: none
+    std::vector<std::int64_t> heads;  // latest row of each cell, by hash; none if below `first`
     std::vector<Place> places;        // row r is in place r mod size; size is a power of two
     std::int64_t first = 0;           // rows before it have left the window
-    std::int64_t end = 0;             // rows from it on have not arrived yet
+    std::int64_t end = 0;             // rows from here on have not arrived yet
   };
 
-  void one(std::size_t input, std::int64_t row);
+  void process_tuple(std::size_t input, std::int64_t row);
   void probe(std::size_t input, std::int64_t row, const Grid& other);
   void insert(Grid& grid, std::size_t input, std::int64_t row);
   void grow(Grid& grid, std::size_t input);
@@ -47,7 +47,7 @@ class IndexedJoin final : public PairConsumer {
   int chains_of(std::int64_t x, double y, std::size_t mask, std::size_t* chains) const noexcept;
   void prefetch(std::size_t input, std::int64_t row) const noexcept;
 
-  // Two cells of the first attribute; of the second at most three, as its reach is rounded up.
+  // Two cells of the first attribute times three of the second, whose reach is rounded up.
   static constexpr int kMostChains = 6;
 
   const std::int64_t width_;  // of a cell

@@ -22,10 +22,11 @@ static_assert(RunSettings::kMostWorkers <= kMaxLogReaders);
 JoinsOptions checked(JoinsOptions options) {
   check(options);
   if (options.kind != JoinKind::kAdHoc && options.workers != 1) {
-    throw std::invalid_argument("a join without a log has one thread");
+    throw std::invalid_argument("join kind " + std::string(kJoinKinds[static_cast<std::size_t>(options.kind)]) +
+                                " runs with 1 worker, not " + std::to_string(options.workers));
   }
   if (options.kind == JoinKind::kIndexed && options.form != JoinForm::kTiles) {
-    throw std::invalid_argument("the index compares candidates; it has no other form");
+    throw std::invalid_argument("join kind indexed has only the form tiles");
   }
   if (options.window < 0) throw std::invalid_argument("window must not be negative");
   if (options.band < 0 || options.band > kWidestBand) {
@@ -55,7 +56,8 @@ void JoinsRun::add_stream(StreamView stream) {
   const std::size_t index = views().size();
   if (index == 2) throw std::invalid_argument("a band join has two streams");
   if (stream.columns.size() != (index == 0 ? 3 : 5))
-    throw std::invalid_argument("columns are ts, x, y and ts, a, b, c, d");
+    throw std::invalid_argument("the left stream has 3 columns (ts, x, y), the right stream 5 (ts, a, b, c, d); got " +
+                                std::to_string(stream.columns.size()));
   const StreamView& view = add_view(std::move(stream));
   inputs_.view[index] = &view;
   add_feed(view);
@@ -138,7 +140,7 @@ void JoinsRun::count(Counts& into) const {
   const bool indexed = options_.kind == JoinKind::kIndexed;
   into.emplace_back(indexed ? "candidates" : "comparisons", pair_count());
   // The index tests single rows, without vectors.
-  if (!indexed && options_.form == JoinForm::kTiles) into.emplace_back("vector_bits", band_match().vector_bits);
+  if (!indexed && options_.form == JoinForm::kTiles) into.emplace_back("vector_bits", choose_probe_loop().vector_bits);
 }
 
 }  // namespace lab

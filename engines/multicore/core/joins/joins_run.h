@@ -2,8 +2,8 @@
 // compared with the operator O+ (oplus/oplus_run.h). They share its sources, generator, log, waiting and output, but
 // have no epochs, mappings or compiled functions.
 //
-// Law: any thread moves rows that sources have delivered into the order and notifies the others. A thread sleeps only
-// after it has found no rows to read, none to feed and no end, checked between Parker::prepare and commit.
+// Law: any thread moves rows that sources have delivered into the total order and notifies the other threads. A thread
+// sleeps only if, between Parker::prepare and commit, it finds no rows to read, no rows to move and no end.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,29 +18,29 @@
 namespace lab {
 
 enum class JoinKind {
-  kAdHoc,    // every pair compared, threads over the ordered log
-  kSingle,   // every pair compared, one thread that merges the streams itself
-  kIndexed,  // a grid, one thread
+  kAdHoc,    // several threads read the ordered log and compare all pairs
+  kSingle,   // one thread merges the streams itself and compares all pairs
+  kIndexed,  // one thread searches a grid
 };
 
 // Names of the kinds, in this order.
 inline constexpr Names<3> kJoinKinds = {"adhoc", "1t", "indexed"};
 
-// How all pairs are compared; not with kIndexed.
+// How all pairs are compared; kIndexed has only kTiles.
 enum class JoinForm {
-  kTiles,   // many new tuples with many stored rows at once
-  kTuples,  // a tuple with one stored tuple after another, as published
+  kTiles,   // compares many new tuples with many stored rows at once
+  kTuples,  // compares a tuple with one stored tuple after another, as published
 };
 inline constexpr Names<2> kJoinForms = {"tiles", "tuples"};
 
-// More than one worker with kAdHoc only.
+// Only kAdHoc permits more than one worker.
 struct JoinsOptions : RunSettings {
   JoinKind kind = JoinKind::kAdHoc;
   std::int64_t window = 1;  // greatest time difference of a pair
   std::int32_t band = 0;    // between 0 and kWidestBand
   LogOptions log;
   JoinForm form = JoinForm::kTiles;
-  std::string tuple_buffer = "order";  // of kAdHoc: a name of kTupleBuffers
+  std::string tuple_buffer = "order";  // a name of kTupleBuffers, for kAdHoc
 };
 
 class JoinsRun final : public Run {
@@ -48,17 +48,17 @@ class JoinsRun final : public Run {
   // Throws std::invalid_argument on options out of range.
   explicit JoinsRun(JoinsOptions options);
 
-  // Adds L with the columns ts, x, y first, then R with ts, a, b, c, d; see Run::add_view.
+  // Adds first L with the columns ts, x, y, then R with ts, a, b, c, d; see Run::add_view.
   void add_stream(StreamView stream);
 
   std::int64_t events() const noexcept override;  // tuples that every thread has read
-  std::int64_t pair_count() const noexcept;       // comparisons; with kIndexed candidates
+  std::int64_t pair_count() const noexcept;       // comparisons; candidates with kIndexed
 
  private:
   struct alignas(kCacheLine) Worker {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<PairConsumer> consumer;
-    bool done = false;  // has read all tuples; its own thread only
+    bool done = false;  // whether it has read all tuples; its own thread only
   };
 
   const RunSettings& settings() const noexcept override { return options_; }
@@ -71,7 +71,7 @@ class JoinsRun final : public Run {
   JoinsOptions options_;
   BandInputs inputs_;
   std::unique_ptr<TotalOrder> order_;
-  std::shared_ptr<OutputPool> pool_;  // of `Worker::out`
+  std::shared_ptr<OutputPool> pool_;  // memory of `Worker::out`
   std::vector<Worker> workers_;
 };
 

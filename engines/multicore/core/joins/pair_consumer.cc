@@ -8,10 +8,10 @@ void PairConsumer::emit(std::vector<Pair>& pairs) {
   const auto* c = inputs_.column<double>(1, 3);
   const auto* d = inputs_.column<std::int8_t>(1, 4);
   const std::size_t total = pairs.size();
-  for (std::size_t at = 0; at < total;) {
+  for (std::size_t begin = 0; begin < total;) {
     Emit* out = out_.open(1);
-    const std::size_t next = std::min(total, at + static_cast<std::size_t>(out->capacity - out->count));
-    for (std::size_t k = at; k < next; ++k, ++out->count) {
+    const std::size_t end = std::min(total, begin + static_cast<std::size_t>(out->capacity - out->count));
+    for (std::size_t k = begin; k < end; ++k, ++out->count) {
       const auto [i, j] = pairs[k];
       const std::int64_t row = out->count;
       static_cast<std::int64_t*>(out->columns[0])[row] = std::max(inputs_.ts(0, i), inputs_.ts(1, j)) + 1;
@@ -26,15 +26,15 @@ void PairConsumer::emit(std::vector<Pair>& pairs) {
     if (recorder_.on()) {
       recorder_.tick();
       if (inputs_.view[0]->due.empty() && inputs_.view[1]->due.empty())
-        recorder_.made(static_cast<std::int64_t>(next - at));
-      for (std::size_t k = at; k < next; ++k) {
+        recorder_.made(static_cast<std::int64_t>(end - begin));
+      for (std::size_t k = begin; k < end; ++k) {
         const std::size_t input = later(pairs[k]);
         const std::span<const std::int64_t> due = inputs_.view[input]->due;
         const std::int64_t row = input == 0 ? pairs[k].left : pairs[k].right;
         if (!due.empty()) recorder_.output(recorder_.start() + due[static_cast<std::size_t>(row)], 1);
       }
     }
-    at = next;
+    begin = end;
   }
   pairs.clear();
 }

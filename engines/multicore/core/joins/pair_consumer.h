@@ -1,4 +1,4 @@
-// PairConsumer: one thread's part of a hand-written join: columns, window and output; a base of the joins of JoinsRun.
+// PairConsumer: one thread's part of a hand-written join; the base class of the joins of JoinsRun.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace lab {
 
-// The two inputs L(ts, x, y) and R(ts, a, b, c, d); borrowed. columns: ts, x, y and ts, a, b, c, d.
+// The two inputs L(ts, x, y) and R(ts, a, b, c, d). The columns are borrowed.
 struct BandInputs {
   std::int64_t window = 0;  // greatest time difference of a pair
   std::int32_t band = 0;    // between 0 and kWidestBand
@@ -46,11 +46,11 @@ class alignas(kCacheLine) PairConsumer {
   PairConsumer(const PairConsumer&) = delete;
   PairConsumer& operator=(const PairConsumer&) = delete;
 
-  // Processes the next runs in the total order of all tuples: rows of each input follow those seen before.
+  // Processes the next runs in the total order of all tuples. The rows of each input follow the last ones processed.
   virtual void process(std::span<const LogRun> runs) = 0;
 
   std::int64_t tuples() const noexcept { return seen_[0] + seen_[1]; }
-  std::int64_t pair_count() const noexcept { return pair_count_; }  // pairs; each class defines which
+  std::int64_t pair_count() const noexcept { return pair_count_; }  // each class defines which pairs it counts
 
  protected:
   // Emits pairs in canonical order, timed 1 after the later tuple, and clears them.
@@ -66,7 +66,7 @@ class alignas(kCacheLine) PairConsumer {
   OutputBuffer& out_;
   Recorder& recorder_;
   const std::atomic<bool>& stop_;
-  std::int64_t seen_[2] = {0, 0};  // rows of each input
+  std::int64_t seen_[2] = {0, 0};  // rows processed of each input
   std::int64_t pair_count_ = 0;
 };
 

@@ -7,8 +7,8 @@
 namespace lab {
 namespace {
 
-// `band_matches` without a branch: whether x lies above or below a band is unpredictable.
-bool close(std::int32_t x, float y, std::int32_t a, float b, std::int32_t band) noexcept {
+// `is_match` without a branch, because the branches would be unpredictable.
+bool is_close(std::int32_t x, float y, std::int32_t a, float b, std::int32_t band) noexcept {
   const auto reach = static_cast<std::uint64_t>(std::int64_t{x} - a + band);
   const bool near_first = reach <= 2 * static_cast<std::uint64_t>(band);
   const bool near_second = std::fabs(y - b) <= static_cast<float>(band);
@@ -26,15 +26,15 @@ void TupleJoin::process(std::span<const LogRun> runs) {
     const auto input = static_cast<std::size_t>(run.source);
     for (std::int64_t row = run.begin; row < run.end; ++row) {
       go_on_unless(stop_);
-      one(input, row);
+      process_tuple(input, row);
       if (!pairs_.empty()) emit(pairs_);  // before the next tuple
     }
     seen_[input] = run.end;
   }
 }
 
-void TupleJoin::one(std::size_t input, std::int64_t row) {
-  Queue& others = kept_[1 - input];
+void TupleJoin::process_tuple(std::size_t input, std::int64_t row) {
+  Queue& others = stored_[1 - input];
   const std::int64_t ts = inputs_.ts(input, row), earliest = ts - inputs_.window;
   while (others.begin != others.tuples.size() && others.tuples[others.begin].ts < earliest) ++others.begin;
   if (2 * others.begin > others.tuples.size()) {  // so rarely that each tuple moves once on average
@@ -44,14 +44,14 @@ void TupleJoin::one(std::size_t input, std::int64_t row) {
   const BandColumns columns = inputs_.band_columns(input);
   const std::int32_t first = columns.first[row];
   const float second = columns.second[row];
-  const Kept* const end = others.tuples.data() + others.tuples.size();
-  for (const Kept* other = others.tuples.data() + others.begin; other != end; ++other) {
-    if (close(first, second, other->first, other->second, inputs_.band)) {
+  const StoredTuple* const end = others.tuples.data() + others.tuples.size();
+  for (const StoredTuple* other = others.tuples.data() + others.begin; other != end; ++other) {
+    if (is_close(first, second, other->first, other->second, inputs_.band)) {
       pairs_.push_back(input == 0 ? Pair{row, other->row} : Pair{other->row, row});
     }
   }
   pair_count_ += static_cast<std::int64_t>(others.tuples.size() - others.begin);
-  if (row % threads_ == index_) kept_[input].tuples.push_back({ts, row, first, second});
+  if (row % threads_ == index_) stored_[input].tuples.push_back({ts, row, first, second});
 }
 
 }  // namespace lab

@@ -1,10 +1,9 @@
 // TupleJoin: ScaleJoin as published (STRETCH, section 8.3 and Operator 10's source), one tuple at a time. Every thread
 // takes every tuple, drops the rows that have left the window, and compares the tuple with each stored tuple of the
-// other input. It stores the tuple when it is its turn: threads take turns for each tuple of an input. With one thread,
-// the paper's 1T.
+// other input. The threads take turns to store the tuples of an input. With one thread, this is the paper's 1T.
 //
-// BandJoin makes the same comparisons by columns, several at once. This class is the fair partner of the O+ (oplus/),
-// whose f_U also handles one tuple at a time.
+// BandJoin makes the same comparisons by columns, several at once. This class is the fair counterpart of the operator
+// O+ (oplus/), whose f_U also handles one tuple at a time.
 #pragma once
 #include "joins/pair_consumer.h"
 
@@ -19,22 +18,22 @@ class TupleJoin final : public PairConsumer {
   void process(std::span<const LogRun> runs) override;
 
  private:
-  struct Kept {
+  struct StoredTuple {
     std::int64_t ts;
     std::int64_t row;
     std::int32_t first;
     float second;
   };
-  // Stored tuples from `begin` on, in order of arrival, contiguous.
+  // The stored tuples are those from `begin` on, in order of arrival.
   struct Queue {
-    std::vector<Kept> tuples;
+    std::vector<StoredTuple> tuples;
     std::size_t begin = 0;
   };
 
-  void one(std::size_t input, std::int64_t row);
+  void process_tuple(std::size_t input, std::int64_t row);
 
   const std::int32_t threads_;
-  Queue kept_[2];
+  Queue stored_[2];
   std::vector<Pair> pairs_;
 };
 

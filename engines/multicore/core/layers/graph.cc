@@ -9,10 +9,10 @@
 namespace lab {
 namespace {
 
-// Most runs that the reader of an ordered log may be behind.
+// Maximum number of runs that the reader of an ordered log may lag behind.
 constexpr std::int64_t kLogEntries = 1 << 13;
 
-// Item sizes of rows that go by number.
+// Item sizes of rows that go by number (RowNumber).
 constexpr std::int32_t kTimeSize = 8;
 constexpr std::int32_t kNumberSize = 8;
 
@@ -53,23 +53,23 @@ std::uint64_t LayersRun::slice_width() const noexcept {
   return static_cast<std::uint64_t>(std::clamp(width, 1.0, 1e18));
 }
 
-// Returns the time reached at the end of an operator O+'s input; none: there are no tuples.
-std::optional<std::int64_t> LayersRun::end_of_time() const noexcept {
+// Returns the event time at the end of an operator O+'s input, or nullopt if the input is empty.
+std::optional<std::int64_t> LayersRun::last_time() const noexcept {
   std::optional<std::int64_t> last;
   for (const StreamView& view : views()) {
     if (!view.ts.empty()) last = std::max(last.value_or(view.ts.back()), view.ts.back());
   }
-  if (last) last = std::max(*last, operator_->end.value_or(*last));
+  if (last) last = std::max(*last, operator_->final_watermark.value_or(*last));
   return last;
 }
 
 void LayersRun::prepare() {
   if (stages_.empty() && !operator_) throw std::logic_error("a query graph needs an operator");
   slice_width_ = slice_width();
-  const std::vector<Level> all = levels();
+  const std::vector<Level> graph_levels = levels();
   std::size_t count = views().size();
   std::size_t producers = views().size();
-  for (const Level& level : all) {
+  for (const Level& level : graph_levels) {
     const auto consumers = static_cast<std::size_t>(level.consumers);
     count += consumers;
     if (options_.determinism == Determinism::kOperator && producers > 1) count += consumers;
@@ -78,7 +78,7 @@ void LayersRun::prepare() {
   make_threads(static_cast<std::int32_t>(count), "thread");
   places_.reserve(count);
   std::vector<std::int32_t> ids = add_injectors();
-  for (std::size_t index = 0; index < all.size(); ++index) ids = add_level(all, index, ids);
+  for (std::size_t index = 0; index < graph_levels.size(); ++index) ids = add_level(graph_levels, index, ids);
 }
 
 std::int32_t LayersRun::add(Part part, std::unique_ptr<LayerNode> node) {
@@ -106,7 +106,7 @@ std::int32_t LayersRun::add_consumer(const Level& level, std::size_t index, std:
   const bool every_time = options_.load.has_value();
   if (level.is_operator) {
     auto instance = std::make_unique<LayerOperator>(meter, stamps_, unit_, every_time, number, *operator_, streams_,
-                                                    end_of_time(), threads().failure(), options_.spill_rows);
+                                                    last_time(), threads().failure(), options_.spill_rows);
     operators_.push_back(instance.get());
     return add(Part::kInstance, std::move(instance));
   }
@@ -130,11 +130,11 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
   const Level& level = levels[index];
   std::vector<std::int32_t> itemsizes = level.itemsizes;
   itemsizes.insert(itemsizes.end(), stamps_, 8);
-  const bool several = producers.size() > 1;
+  const bool has_several_producers = producers.size() > 1;
   using Kind = LayerLink::Kind;
-  Kind kind = several ? Kind::kLogged : Kind::kQueue;
+  Kind kind = has_several_producers ? Kind::kLogged : Kind::kQueue;
   if (options_.determinism == Determinism::kNone) kind = Kind::kUnordered;
-  if (options_.determinism == Determinism::kOperator && several) kind = Kind::kMerged;
+  if (options_.determinism == Determinism::kOperator && has_several_producers) kind = Kind::kMerged;
 
   const std::int64_t acknowledged =
       options_.channels == Channels::kLog
@@ -163,30 +163,31 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
     } else {
       queues_ += static_cast<std::int64_t>(producers.size());
     }
-    std::vector<LayerLink*> read_by;
+    std::vector<LayerLink*> reader_links;
     for (std::size_t p = 0; p < producers.size(); ++p) {
-      Spill spill(options_.spill_rows, index == 0 ? "stream " + std::to_string(p) + ": " : called(levels[index - 1]));
+      Spill spill(options_.spill_rows,
+                  index == 0 ? "stream " + std::to_string(p) + ": " : error_prefix(levels[index - 1]));
       links[p].push_back(std::make_unique<LayerLink>(kind, itemsizes, options_.channel_rows, log, parker(producers[p]),
                                                      parker(reader), std::move(spill),
                                                      kind == Kind::kLogged ? acknowledged : 0));
-      read_by.push_back(links[p].back().get());
+      reader_links.push_back(links[p].back().get());
     }
     if (kind == Kind::kLogged) {
-      read(reader, std::make_unique<LogIn>(std::move(read_by), *log));
+      attach_input(reader, std::make_unique<LogIn>(std::move(reader_links), *log));
     } else if (kind == Kind::kMerged) {
       if (options_.merge_unit == MergeUnit::kTuple) {
-        read(reader, std::make_unique<TupleMergeIn>(std::move(read_by)));
+        attach_input(reader, std::make_unique<TupleMergeIn>(std::move(reader_links)));
       } else {
-        read(reader, std::make_unique<MergeIn>(std::move(read_by)));
+        attach_input(reader, std::make_unique<MergeIn>(std::move(reader_links)));
       }
-      std::vector<std::unique_ptr<LayerLink>> only;
-      only.push_back(std::make_unique<LayerLink>(Kind::kQueue, itemsizes, options_.channel_rows, nullptr,
-                                                 parker(reader), parker(id)));
+      std::vector<std::unique_ptr<LayerLink>> merger_links;
+      merger_links.push_back(std::make_unique<LayerLink>(Kind::kQueue, itemsizes, options_.channel_rows, nullptr,
+                                                         parker(reader), parker(id)));
       ++queues_;
-      read(id, std::make_unique<QueueIn>(std::vector<LayerLink*>{only.front().get()}));
-      connect(reader, std::move(only), level, index);
+      attach_input(id, std::make_unique<QueueIn>(std::vector<LayerLink*>{merger_links.front().get()}));
+      connect(reader, std::move(merger_links), level, index);
     } else {
-      read(reader, std::make_unique<QueueIn>(std::move(read_by)));
+      attach_input(reader, std::make_unique<QueueIn>(std::move(reader_links)));
     }
   }
   for (std::size_t p = 0; p < producers.size(); ++p) connect(producers[p], std::move(links[p]), level, index);
@@ -196,12 +197,12 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
 void LayersRun::connect(std::int32_t producer, std::vector<std::unique_ptr<LayerLink>> links, const Level& level,
                         std::size_t index) {
   auto& node = static_cast<LayerProducer&>(*places_[static_cast<std::size_t>(producer)].node);
-  std::unique_ptr<LayerRoute> by = route_of(producer, links.size(), level, index);
-  const bool by_tuple =
+  std::unique_ptr<LayerRoute> route = route_of(producer, links.size(), level, index);
+  const bool merges_by_tuple =
       options_.merge_unit == MergeUnit::kTuple && places_[static_cast<std::size_t>(producer)].part == Part::kMerger;
   node.connect(std::make_unique<LayerOut>(parker(producer), threads(), threads().meter(producer).counters,
-                                          std::move(links), unit_, options_.load.has_value() || by_tuple),
-               std::move(by));
+                                          std::move(links), unit_, options_.load.has_value() || merges_by_tuple),
+               std::move(route));
 }
 
 std::unique_ptr<LayerRoute> LayersRun::route_of(std::int32_t producer, std::size_t consumers, const Level& level,
@@ -221,12 +222,12 @@ std::unique_ptr<LayerRoute> LayersRun::route_of(std::int32_t producer, std::size
   return std::make_unique<RouteByTime>(slice_width_, static_cast<std::int64_t>(index), consumers);
 }
 
-void LayersRun::read(std::int32_t consumer, std::unique_ptr<LayerIn> in) {
+void LayersRun::attach_input(std::int32_t consumer, std::unique_ptr<LayerIn> in) {
   Place& place = places_[static_cast<std::size_t>(consumer)];
   if (place.part == Part::kSink) {
-    static_cast<LayerSink&>(*place.node).read(std::move(in));
+    static_cast<LayerSink&>(*place.node).attach_input(std::move(in));
   } else {
-    static_cast<LayerRelay&>(*place.node).read(std::move(in));
+    static_cast<LayerRelay&>(*place.node).attach_input(std::move(in));
   }
 }
 

@@ -6,32 +6,32 @@
 namespace lab {
 namespace {
 
-// The contiguous part of rows [begin, end) of a ring, at most `most` rows.
-LayerPiece piece_of(const LayerLink& link, std::int64_t begin, std::int64_t end, std::int64_t most) noexcept {
+// The contiguous part of rows [begin, end) of a ring, at most `max_rows` rows.
+LayerPiece piece_of(const LayerLink& link, std::int64_t begin, std::int64_t end, std::int64_t max_rows) noexcept {
   const auto base = static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) & link.rows().mask);
-  return {link.columns(), base, std::min({end - begin, most, link.size() - base})};
+  return {link.columns(), base, std::min({end - begin, max_rows, link.size() - base})};
 }
 
 }  // namespace
 
 QueueIn::QueueIn(std::vector<LayerLink*> links) : LayerIn(std::move(links)), cursors_(links_.size()) {}
 
-LayerPiece QueueIn::next(std::int64_t most) {
+LayerPiece QueueIn::next(std::int64_t max_rows) {
   for (std::size_t tried = 0; tried < links_.size(); ++tried) {
     LayerLink& link = *links_[turn_];
     Cursor& cursor = cursors_[turn_];
-    if (cursor.at == cursor.end) {
-      if (cursor.released != cursor.at) {
-        cursor.released = cursor.at;
-        link.release(cursor.at);
+    if (cursor.row == cursor.end) {
+      if (cursor.released != cursor.row) {
+        cursor.released = cursor.row;
+        link.release(cursor.row);
       }
       // seq_cst: a producer that publishes after this load sees the thread asleep. Pairs with `wake` of the link.
       cursor.frontier = link.line().frontier.load(std::memory_order_seq_cst);
       cursor.end = link.line().end.load(std::memory_order_acquire);  // acquire: the rows; pairs with `publish`
     }
-    if (cursor.at != cursor.end) {
-      const LayerPiece piece = piece_of(link, cursor.at, cursor.end, most);
-      rows_ = piece.rows;
+    if (cursor.row != cursor.end) {
+      const LayerPiece piece = piece_of(link, cursor.row, cursor.end, max_rows);
+      piece_rows_ = piece.rows;
       return piece;
     }
     if (++turn_ == links_.size()) turn_ = 0;
@@ -41,10 +41,10 @@ LayerPiece QueueIn::next(std::int64_t most) {
 
 void QueueIn::pass() {
   Cursor& cursor = cursors_[turn_];
-  cursor.at += rows_;
-  if (cursor.at - cursor.released >= portion()) {
-    cursor.released = cursor.at;
-    links_[turn_]->release(cursor.at);
+  cursor.row += piece_rows_;
+  if (cursor.row - cursor.released >= release_interval()) {
+    cursor.released = cursor.row;
+    links_[turn_]->release(cursor.row);
   }
   if (++turn_ == links_.size()) turn_ = 0;
 }
@@ -57,7 +57,7 @@ std::int64_t QueueIn::frontier() const noexcept {
 
 bool QueueIn::ended() noexcept {
   return std::all_of(cursors_.begin(), cursors_.end(),
-                     [](const Cursor& cursor) { return cursor.frontier == kEndOfTime && cursor.at == cursor.end; });
+                     [](const Cursor& cursor) { return cursor.frontier == kEndOfTime && cursor.row == cursor.end; });
 }
 
 LogIn::LogIn(std::vector<LayerLink*> links, TupleBuffer& log)
@@ -69,23 +69,24 @@ void LogIn::release(std::size_t runs) {
   for (LayerLink* link : links_) link->released_in_log(log_.next_row(reader_, link->source()));
 }
 
-LayerPiece LogIn::next(std::int64_t most) {
+LayerPiece LogIn::next(std::int64_t max_rows) {
   bool merged = false;
   for (;;) {
-    while (at_ < runs_.size() && runs_[at_].source < 0) frontier_ = std::max(frontier_, runs_[at_++].end);
-    if (at_ < runs_.size()) {
-      const LogRun& run = runs_[at_];
+    while (passed_runs_ < runs_.size() && runs_[passed_runs_].source < 0)
+      frontier_ = std::max(frontier_, runs_[passed_runs_++].end);
+    if (passed_runs_ < runs_.size()) {
+      const LogRun& run = runs_[passed_runs_];
       const LayerLink& link = *links_[static_cast<std::size_t>(run.source)];
-      const LayerPiece piece = piece_of(link, run.begin + skip_, run.end, most);
-      rows_ = piece.rows;
+      const LayerPiece piece = piece_of(link, run.begin + run_offset_, run.end, max_rows);
+      piece_rows_ = piece.rows;
       return piece;
     }
     if (!runs_.empty()) release(runs_.size());
-    at_ = 0;
+    passed_runs_ = 0;
     runs_ = log_.read(reader_);
     if (!runs_.empty()) continue;
     if (merged) return {};
-    // True may also mean that other threads came meanwhile, for which this thread must look again before it sleeps.
+    // `advance` also returns true if other threads merged meanwhile; then this thread must look again before it sleeps.
     merged = !log_.advance();
     if (!merged) ++merges_;
     runs_ = log_.read(reader_);  // another thread may have merged on this one's behalf
@@ -93,19 +94,19 @@ LayerPiece LogIn::next(std::int64_t most) {
 }
 
 void LogIn::pass() {
-  const LogRun& run = runs_[at_];
+  const LogRun& run = runs_[passed_runs_];
   const LogColumns& rows = links_[static_cast<std::size_t>(run.source)]->rows();
-  skip_ += rows_;
-  passed_ += rows_;
-  frontier_ = rows.ts[static_cast<std::uint64_t>(run.begin + skip_ - 1) & rows.mask];
-  if (run.begin + skip_ == run.end) {
-    ++at_;
-    skip_ = 0;
+  run_offset_ += piece_rows_;
+  passed_ += piece_rows_;
+  frontier_ = rows.ts[static_cast<std::uint64_t>(run.begin + run_offset_ - 1) & rows.mask];
+  if (run.begin + run_offset_ == run.end) {
+    ++passed_runs_;
+    run_offset_ = 0;
   }
-  if (passed_ < portion() || at_ == 0) return;
-  release(at_);
+  if (passed_ < release_interval() || passed_runs_ == 0) return;
+  release(passed_runs_);
   runs_ = log_.read(reader_);
-  at_ = 0;
+  passed_runs_ = 0;
 }
 
 MergeIn::MergeIn(std::vector<LayerLink*> links)
@@ -123,33 +124,34 @@ void MergeIn::release() noexcept {
   }
 }
 
-LayerPiece MergeIn::next(std::int64_t most) {
-  if (at_ == count_) {
+LayerPiece MergeIn::next(std::int64_t max_rows) {
+  if (passed_runs_ == run_count_) {
     release();
-    at_ = 0;
-    count_ = merger_.merge(runs_.data(), kRuns, portion());
-    if (count_ == 0) {
+    passed_runs_ = 0;
+    run_count_ = merger_.merge(runs_.data(), kRuns, release_interval());
+    if (run_count_ == 0) {
       merger_.gather();
-      count_ = merger_.merge(runs_.data(), kRuns, portion());
+      run_count_ = merger_.merge(runs_.data(), kRuns, release_interval());
     }
-    if (count_ == 0) {
+    if (run_count_ == 0) {
       ended_ = merger_.open() == 0;
       return {};
     }
   }
-  const LogRun& run = runs_[at_];
-  const LayerPiece piece = piece_of(*links_[static_cast<std::size_t>(run.source)], run.begin + skip_, run.end, most);
-  rows_ = piece.rows;
+  const LogRun& run = runs_[passed_runs_];
+  const LayerPiece piece =
+      piece_of(*links_[static_cast<std::size_t>(run.source)], run.begin + run_offset_, run.end, max_rows);
+  piece_rows_ = piece.rows;
   return piece;
 }
 
 void MergeIn::pass() {
-  const LogRun& run = runs_[at_];
-  skip_ += rows_;
-  passed_[static_cast<std::size_t>(run.source)] = run.begin + skip_;
-  if (run.begin + skip_ != run.end) return;
-  ++at_;
-  skip_ = 0;
+  const LogRun& run = runs_[passed_runs_];
+  run_offset_ += piece_rows_;
+  passed_[static_cast<std::size_t>(run.source)] = run.begin + run_offset_;
+  if (run.begin + run_offset_ != run.end) return;
+  ++passed_runs_;
+  run_offset_ = 0;
 }
 
 TupleMergeIn::TupleMergeIn(std::vector<LayerLink*> links) : LayerIn(std::move(links)), heads_(links_.size()) {}
@@ -158,26 +160,26 @@ LayerPiece TupleMergeIn::next(std::int64_t) {
   std::size_t least = 0;
   for (std::size_t l = 0; l < links_.size(); ++l) {
     Head& head = heads_[l];
-    if (head.at == head.end) {
+    if (head.row == head.end) {
       // As in QueueIn: seq_cst, since the thread may sleep afterwards; acquires the rows.
       head.ts = links_[l]->line().frontier.load(std::memory_order_seq_cst);
       head.end = links_[l]->line().end.load(std::memory_order_acquire);
-      if (head.at != head.end)
-        head.ts = links_[l]->rows().ts[static_cast<std::uint64_t>(head.at) & links_[l]->rows().mask];
+      if (head.row != head.end)
+        head.ts = links_[l]->rows().ts[static_cast<std::uint64_t>(head.row) & links_[l]->rows().mask];
     }
     if (head.ts < heads_[least].ts) least = l;  // ties go by producer
   }
   const Head& first = heads_[least];
-  if (first.at == first.end) return {};  // its link may still send an earlier row than all others, or all are empty
+  if (first.row == first.end) return {};  // this link may still send the earliest row, or all links are empty
   least_ = least;
-  return piece_of(*links_[least], first.at, first.end, 1);
+  return piece_of(*links_[least], first.row, first.end, 1);
 }
 
 void TupleMergeIn::pass() {
   Head& head = heads_[least_];
-  links_[least_]->release(++head.at);
-  if (head.at != head.end)
-    head.ts = links_[least_]->rows().ts[static_cast<std::uint64_t>(head.at) & links_[least_]->rows().mask];
+  links_[least_]->release(++head.row);
+  if (head.row != head.end)
+    head.ts = links_[least_]->rows().ts[static_cast<std::uint64_t>(head.row) & links_[least_]->rows().mask];
 }
 
 std::int64_t TupleMergeIn::frontier() const noexcept {
@@ -186,7 +188,7 @@ std::int64_t TupleMergeIn::frontier() const noexcept {
 
 bool TupleMergeIn::ended() noexcept {
   return std::all_of(heads_.begin(), heads_.end(),
-                     [](const Head& head) { return head.ts == kEndOfTime && head.at == head.end; });
+                     [](const Head& head) { return head.ts == kEndOfTime && head.row == head.end; });
 }
 
 }  // namespace lab

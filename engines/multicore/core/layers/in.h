@@ -22,35 +22,36 @@ struct LayerPiece {
 
 class LayerIn {
  public:
-  // `links`: to this consumer, by producer.
+  // `links[p]`: the link from producer p to this consumer.
   explicit LayerIn(std::vector<LayerLink*> links) : links_(std::move(links)) {}
   LayerIn(const LayerIn&) = delete;
   LayerIn& operator=(const LayerIn&) = delete;
   virtual ~LayerIn() = default;
 
-  // Returns the next rows, at most `most`; an empty piece: none now. Then all rows before them are released. The thread
-  // may then sleep, if this call came between `prepare` and `commit` of its parker.
-  virtual LayerPiece next(std::int64_t most) = 0;
+  // Returns the next rows, at most `max_rows`, or an empty piece if none are ready. An empty piece also means that all
+  // earlier rows are released. The thread may then sleep if it made this call between `prepare` and `commit` of its
+  // parker.
+  virtual LayerPiece next(std::int64_t max_rows) = 0;
 
   // Passes the rows that `next` returned last.
   virtual void pass() = 0;
 
-  // After an empty `next`: later rows have ts >= this.
+  // After an empty `next`, returns a lower bound of the times of later rows.
   virtual std::int64_t frontier() const noexcept = 0;
 
-  // After an empty `next`: whether no rows will ever follow.
+  // After an empty `next`, returns whether no rows will ever follow.
   virtual bool ended() noexcept = 0;
 
-  virtual std::int64_t merges() const noexcept { return 0; }  // of a log, that found rows
+  virtual std::int64_t merges() const noexcept { return 0; }  // merges of a log that found rows
 
-  // Called before the thread sleeps: wakes producers that wait for more room than there is.
+  // Wakes the producers that wait for room; the thread must call it before it sleeps.
   void relieve() noexcept {
     for (LayerLink* link : links_) link->relieve();
   }
 
  protected:
-  // Number of rows to pass before they are released; also released when no more rows are there.
-  std::int64_t portion() const noexcept { return std::max<std::int64_t>(1, links_.front()->size() / 8); }
+  // Number of passed rows after which they are released. They are also released when no rows are ready.
+  std::int64_t release_interval() const noexcept { return std::max<std::int64_t>(1, links_.front()->size() / 8); }
 
   const std::vector<LayerLink*> links_;
 };
@@ -60,22 +61,22 @@ class QueueIn final : public LayerIn {
  public:
   explicit QueueIn(std::vector<LayerLink*> links);
 
-  LayerPiece next(std::int64_t most) override;
+  LayerPiece next(std::int64_t max_rows) override;
   void pass() override;
   std::int64_t frontier() const noexcept override;
   bool ended() noexcept override;
 
  private:
   struct Cursor {
-    std::int64_t at = 0;  // first row not passed
-    std::int64_t released = 0;
-    std::int64_t end = 0;  // first row not seen
+    std::int64_t row = 0;       // first row not passed
+    std::int64_t released = 0;  // first row not released
+    std::int64_t end = 0;       // first row not seen
     std::int64_t frontier = LayerLink::kNoPromise;
   };
 
   std::vector<Cursor> cursors_;
-  std::size_t turn_ = 0;   // the link whose turn it is
-  std::int64_t rows_ = 0;  // rows of the last `next`
+  std::size_t turn_ = 0;         // the link whose turn it is
+  std::int64_t piece_rows_ = 0;  // rows of the last `next`
 };
 
 // An ordered log whose only reader is this thread.
@@ -83,7 +84,7 @@ class LogIn final : public LayerIn {
  public:
   LogIn(std::vector<LayerLink*> links, TupleBuffer& log);
 
-  LayerPiece next(std::int64_t most) override;
+  LayerPiece next(std::int64_t max_rows) override;
   void pass() override;
   std::int64_t frontier() const noexcept override { return frontier_; }
   bool ended() noexcept override { return log_.ended(reader_); }
@@ -94,10 +95,10 @@ class LogIn final : public LayerIn {
 
   TupleBuffer& log_;
   const int reader_;
-  std::span<const LogRun> runs_;  // runs at hand
-  std::size_t at_ = 0;            // number of these runs passed
-  std::int64_t skip_ = 0;         // rows passed of the next run
-  std::int64_t rows_ = 0;         // rows of the last `next`
+  std::span<const LogRun> runs_;  // runs read and not released
+  std::size_t passed_runs_ = 0;   // number of these runs passed
+  std::int64_t run_offset_ = 0;   // number of rows passed of the next run
+  std::int64_t piece_rows_ = 0;   // rows of the last `next`
   std::int64_t passed_ = 0;       // rows passed since the last release
   std::int64_t frontier_ = LayerLink::kNoPromise;
   std::int64_t merges_ = 0;
@@ -108,7 +109,7 @@ class MergeIn final : public LayerIn {
  public:
   explicit MergeIn(std::vector<LayerLink*> links);
 
-  LayerPiece next(std::int64_t most) override;
+  LayerPiece next(std::int64_t max_rows) override;
   void pass() override;
   std::int64_t frontier() const noexcept override { return merger_.horizon_ts(); }
   bool ended() noexcept override { return ended_; }
@@ -119,32 +120,32 @@ class MergeIn final : public LayerIn {
   void release() noexcept;
 
   RunMerger merger_;
-  std::array<LogRun, kRuns> runs_;
-  std::size_t count_ = 0;
-  std::size_t at_ = 0;
-  std::int64_t skip_ = 0;
-  std::int64_t rows_ = 0;
-  std::vector<std::int64_t> passed_;  // by link: first row not passed
-  std::vector<std::int64_t> released_;
+  std::array<LogRun, kRuns> runs_;  // the first `run_count_` are merged
+  std::size_t run_count_ = 0;
+  std::size_t passed_runs_ = 0;         // number of these runs passed
+  std::int64_t run_offset_ = 0;         // number of rows passed of the next run
+  std::int64_t piece_rows_ = 0;         // rows of the last `next`
+  std::vector<std::int64_t> passed_;    // by link: first row not passed
+  std::vector<std::int64_t> released_;  // by link: first row not released
   bool ended_ = false;
 };
 
-// The same, one tuple at a time, like the operator of Viper's section 3. Each tuple costs a comparison with the first
-// of every queue, and a queue operation that releases its room.
+// Queues merged in the same order one tuple at a time, like the operator of Viper's section 3. Each tuple costs a
+// comparison with the first tuple of every queue, and a queue operation that releases its room.
 class TupleMergeIn final : public LayerIn {
  public:
   explicit TupleMergeIn(std::vector<LayerLink*> links);
 
-  LayerPiece next(std::int64_t most) override;
+  LayerPiece next(std::int64_t max_rows) override;
   void pass() override;
   std::int64_t frontier() const noexcept override;
   bool ended() noexcept override;
 
  private:
   struct Head {
-    std::int64_t at = 0;                      // first row not passed
+    std::int64_t row = 0;                     // first row not passed
     std::int64_t end = 0;                     // first row not seen
-    std::int64_t ts = LayerLink::kNoPromise;  // ts of row `at`; of an empty queue: a lower bound for later rows
+    std::int64_t ts = LayerLink::kNoPromise;  // ts of `row`; for an empty queue, a lower bound of later rows' ts
   };
 
   std::vector<Head> heads_;

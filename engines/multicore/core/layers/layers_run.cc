@@ -33,19 +33,19 @@ LayersRun::LayersRun(LayersOptions options)
 
 void LayersRun::add_stage(StageSpec spec) {
   if (started()) throw std::logic_error("add operators before start");
-  if (operator_) throw std::invalid_argument("a query graph has the operators of a pipeline, or one operator O+");
+  if (operator_) throw std::invalid_argument("a query graph has either the operators of a pipeline or one operator O+");
   stages_.push_back(lab::checked(std::move(spec)));
 }
 
-void LayersRun::set_operator(LayersOperator of) {
+void LayersRun::set_operator(LayersOperator op) {
   if (started() || !views().empty()) throw std::logic_error("set the operator before streams are added");
   if (operator_ || !stages_.empty()) {
     throw std::invalid_argument("a query graph has the operators of a pipeline, or one operator O+");
   }
-  check_output(of.itemsizes);
-  of.spec = lab::checked(std::move(of.spec));
-  check_assignment(of.spec, {first_instances(options_.workers), of.owner}, options_.workers);
-  operator_ = std::move(of);
+  check_output(op.itemsizes);
+  op.spec = lab::checked(std::move(op.spec));
+  check_assignment(op.spec, {first_instances(options_.workers), op.owner}, options_.workers);
+  operator_ = std::move(op);
 }
 
 const StreamView& LayersRun::add(StreamView stream) {
@@ -66,8 +66,10 @@ std::int32_t LayersRun::add_stream(StreamView stream) {
 }
 
 std::int32_t LayersRun::add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route) {
-  if (!operator_) throw std::invalid_argument("set the operator before its streams");
-  if (input < 0 || input >= operator_->spec.inputs) throw std::invalid_argument("no such input");
+  if (!operator_) throw std::invalid_argument("set the operator O+ before its streams");
+  if (input < 0 || input >= operator_->spec.inputs)
+    throw std::invalid_argument("input " + std::to_string(input) + " does not exist; the operator has " +
+                                std::to_string(operator_->spec.inputs));
   if (!operator_->spec.is_join() && (process == nullptr || route == nullptr)) {
     throw std::invalid_argument("a stream of a keyed operator needs both kernels");
   }
@@ -116,12 +118,12 @@ std::int64_t LayersRun::events() const noexcept {
 void LayersRun::count(Counts& into) const {
   std::array<std::int64_t, 4> parts{};  // threads, by Part
   std::int64_t compared = 0, spilled = 0, peak = 0, merges_by_producers = 0, merges_by_readers = 0;
-  ThreadUse use, use_of_mergers;
+  ThreadUse use, merger_use;
   for (const LayerOperator* instance : operators_) compared += instance->compared();
   for (const Place& place : places_) {
     ++parts[static_cast<std::size_t>(place.part)];
     use += place.use;
-    if (place.part == Part::kMerger) use_of_mergers += place.use;
+    if (place.part == Part::kMerger) merger_use += place.use;
     LayerOut* const out = place.node->out();
     for (std::size_t l = 0; out != nullptr && l < out->size(); ++l) {
       const LayerLink& link = out->link(l);
@@ -134,12 +136,12 @@ void LayersRun::count(Counts& into) const {
   // Every insertion merges a ScaleGate.
   if (options_.channels == Channels::kScaleGate) merges_by_producers = merges_by_readers = 0;
   const Counters counters = sum_counters();
-  const auto of = [&](Part part) { return parts[static_cast<std::size_t>(part)]; };
+  const auto threads_of = [&](Part part) { return parts[static_cast<std::size_t>(part)]; };
   into = {{"threads", thread_count()},
-          {"injectors", of(Part::kInjector)},
-          {"instances", of(Part::kInstance)},
-          {"mergers", of(Part::kMerger)},
-          {"sinks", of(Part::kSink)},
+          {"injectors", threads_of(Part::kInjector)},
+          {"instances", threads_of(Part::kInstance)},
+          {"mergers", threads_of(Part::kMerger)},
+          {"sinks", threads_of(Part::kSink)},
           {"queues", queues_},
           {"logs", std::ssize(logs_)},
           {"kernel_calls", counters.kernel_calls},
@@ -152,7 +154,7 @@ void LayersRun::count(Counts& into) const {
           {"voluntary_switches", use.voluntary},
           {"involuntary_switches", use.involuntary},
           {"cpu_ns", use.cpu_ns},
-          {"merger_cpu_ns", use_of_mergers.cpu_ns}};
+          {"merger_cpu_ns", merger_use.cpu_ns}};
 }
 
 }  // namespace lab

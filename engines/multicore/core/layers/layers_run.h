@@ -4,9 +4,9 @@
 //
 // Rows from several producers are put in the order (timestamp, producer, row) in one of two places, or not at all:
 //   operator        a merge-sorting operator, a separate thread, precedes each consumer, between queues;
-//   communication   the channel is an ordered log (log/tuple_buffer.h), merged by its users in runs: by the producers
-//                   when its reader sleeps or is behind, else by the reader. Or it is, as published, a ScaleGate, into
-//                   which producers put their tuples, with flow control by watermark tuples;
+//   communication   the channel is an ordered log (log/tuple_buffer.h). The producers merge it in runs while its reader
+//                   sleeps or lags behind; otherwise the reader does. As published, the channel is instead a ScaleGate:
+//                   producers insert their tuples, and watermark tuples control the flow;
 //   none            the consumer takes rows as they arrive.
 // With one producer, a channel is a queue in all three.
 #pragma once
@@ -31,11 +31,10 @@ enum class Determinism { kCommunication, kOperator, kNone };
 // The channels of layer communication: OrderLog and ScaleGate.
 enum class Channels { kLog, kScaleGate };
 
-// How a merge-sorting operator takes and delivers rows: all ready rows at once, in runs; or, as published, one tuple at
-// a time.
+// Whether a merge-sorting operator forwards all ready rows at once, in runs, or, as published, one tuple at a time.
 enum class MergeUnit { kRun, kTuple };
 
-// How records without a key are distributed over consumers: see layers/route.h.
+// How records without a key are distributed over consumers; see layers/route.h.
 enum class Dealing { kTime, kTurn };
 
 // Names of the values above, in their order.
@@ -44,12 +43,12 @@ inline constexpr Names<2> kChannels = {"log", "scalegate"};
 inline constexpr Names<2> kMergeUnits = {"run", "tuple"};
 inline constexpr Names<2> kDealings = {"time", "turn"};
 
-// `workers`: instances of each operator, except stateful operators, which have one. `ring_blocks`: used with a load.
+// `workers`: number of instances of each operator; a stateful operator has one. `ring_blocks`: used with a load.
 struct LayersOptions : RunSettings {
   static constexpr std::int64_t kLeastChannelRows = 2;
   static constexpr std::int64_t kMostChannelRows = std::int64_t{1} << 20;
 
-  // Watermark tuples of a ScaleGate channel; each acknowledges this fraction of its producer's room.
+  // Number of watermark tuples per round of a ScaleGate channel; each acknowledges 1/4 of its producer's room.
   static constexpr std::int64_t kWatermarksAChannel = 4;
 
   Determinism determinism = Determinism::kCommunication;
@@ -57,8 +56,8 @@ struct LayersOptions : RunSettings {
   MergeUnit merge_unit = MergeUnit::kRun;
   Dealing dealing = Dealing::kTime;
   std::int64_t channel_rows = 4096;            // records between two threads; rounded up to a power of two
-  std::int64_t spill_rows = Spill::kMostRows;  // rows that may wait for room in one channel of one producer
-  std::vector<std::int32_t> input_itemsizes;   // of a pipeline's input columns, the int64 timestamp first
+  std::int64_t spill_rows = Spill::kMostRows;  // limit of rows that wait for room in one channel of one producer
+  std::vector<std::int32_t> input_itemsizes;   // of a pipeline's input columns; the int64 timestamp is first
 };
 
 class LayersRun final : public Run {
@@ -70,15 +69,15 @@ class LayersRun final : public Run {
   void add_stage(StageSpec spec);
 
   // Sets the query's operator O+, instead of `add_stage`; call before `add_stream`. Throws std::invalid_argument.
-  void set_operator(LayersOperator of);
+  void set_operator(LayersOperator op);
 
   // Adds a stream whose columns have the input's item sizes; see Run::add_view. Returns its index.
   std::int32_t add_stream(StreamView stream);
 
-  // The same for an operator O+: adds a stream of its input `input`. Both kernels are null for joins.
+  // Adds a stream of input `input` of the operator O+. Both kernels are null for joins.
   std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route);
 
-  // Records that the first operator has read; for O+, records sent to instances.
+  // Records that the first operator has attach_input; for O+, records sent to instances.
   std::int64_t events() const noexcept override;
 
  private:
@@ -88,13 +87,14 @@ class LayersRun final : public Run {
     std::unique_ptr<LayerNode> node;
     ThreadUse use;
   };
-  struct Level {             // consumers of one set of producers: an operator's instances, or the sinks
-    const StageSpec* stage;  // null: sinks, or the operator O+
-    bool is_operator;        // O+
+  // The consumers of one set of producers: the instances of an operator, or the sinks.
+  struct Level {
+    const StageSpec* stage;  // null for the sinks and for the operator O+
+    bool is_operator;        // whether these are instances of the operator O+
     std::int32_t consumers;
-    std::vector<std::int32_t> itemsizes;  // item sizes of its input, without stamps
+    std::vector<std::int32_t> itemsizes;  // item sizes of the input, without stamps
   };
-  std::string called(const Level& level) const {  // of a level other than the sinks
+  std::string error_prefix(const Level& level) const {  // for any level but the sinks
     return level.is_operator ? operator_->spec.called() : level.stage->called();
   }
 
@@ -117,14 +117,14 @@ class LayersRun final : public Run {
                std::size_t index);
   std::unique_ptr<LayerRoute> route_of(std::int32_t producer, std::size_t consumers, const Level& level,
                                        std::size_t index) const;
-  void read(std::int32_t consumer, std::unique_ptr<LayerIn> in);
+  void attach_input(std::int32_t consumer, std::unique_ptr<LayerIn> in);
   std::uint64_t slice_width() const noexcept;
-  std::optional<std::int64_t> end_of_time() const noexcept;
+  std::optional<std::int64_t> last_time() const noexcept;
   Parker& parker(std::int32_t thread) noexcept { return threads().parkers()[static_cast<std::size_t>(thread)]; }
 
   LayersOptions options_;
-  std::size_t stamps_;
-  std::int64_t unit_;
+  std::size_t stamps_;  // number of stamp columns of a row (layers/node.h)
+  std::int64_t unit_;   // maximum number of rows processed at once
   std::uint64_t slice_width_ = 1;
   std::deque<StageSpec> stages_;
   std::optional<LayersOperator> operator_;

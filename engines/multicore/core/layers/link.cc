@@ -66,7 +66,7 @@ void LayerLink::publish() {
   line_.frontier.store(frontier_, std::memory_order_release);  // last: a thread that sees it sees the rows before it
 }
 
-// The permitted promise: spilled rows are still to come.
+// Returns the permitted promise: at most the time of the first spilled row.
 std::int64_t LayerLink::promisable(std::int64_t promised) const noexcept {
   if (spilled_rows() == 0) return promised;
   const OutputBuffer::Piece first = spilled_->oldest();
@@ -75,27 +75,28 @@ std::int64_t LayerLink::promisable(std::int64_t promised) const noexcept {
 
 void LayerLink::wake(std::int64_t promised, bool help) {
   if (closed_) return;
-  const std::int64_t said = promisable(promised);
-  const bool last = said == kEndOfTime;
-  if (kind_ != Kind::kUnordered && said > frontier_ && !last) {
-    frontier_ = said;
+  const std::int64_t promise = promisable(promised);
+  const bool is_last = promise == kEndOfTime;
+  if (kind_ != Kind::kUnordered && promise > frontier_ && !is_last) {
+    frontier_ = promise;
     unannounced_ = true;
     if (log_ != nullptr) log_->publish(source_, end_, frontier_);
   }
-  closed_ = last;
-  if (!unannounced_ && !last) return;
+  closed_ = is_last;
+  if (!unannounced_ && !is_last) return;
   unannounced_ = false;
   if (log_ == nullptr) {
-    // seq_cst: the consumer sees it before it sleeps, or is seen asleep. Pairs with the loads in layers/in.cc.
-    line_.frontier.store(last ? kEndOfTime : frontier_, std::memory_order_seq_cst);
+    // seq_cst: the consumer sees the promise before it sleeps, or `notify` sees the consumer asleep. Pairs with the
+    // loads in layers/in.cc.
+    line_.frontier.store(is_last ? kEndOfTime : frontier_, std::memory_order_seq_cst);
     consumer_.notify();
     return;
   }
-  if (last) log_->close(source_);
-  // An awake reader merges before it sleeps. Sequentially consistent: `publish` and `close` store the values that it
-  // loads.
-  const bool behind = help && end_ - released() > size() / 2;
-  if ((behind || consumer_.asleep()) && log_->advance()) {
+  if (is_last) log_->close(source_);
+  // An awake reader merges before it sleeps: it loads the values that `publish` and `close` stored, all sequentially
+  // consistent.
+  const bool is_behind = help && end_ - released() > size() / 2;
+  if ((is_behind || consumer_.asleep()) && log_->advance()) {
     ++merges_;
     consumer_.notify();
   }

@@ -1,7 +1,7 @@
 // LayerLink: carries rows from one thread of a query graph to another, in a bounded ring of columns.
 //
-// Layout: row r is item r & mask of every column; the first column is the timestamp. Only the producer writes. Valid
-// rows: from `released` up to the published end. The slot of row r may be overwritten once r is released.
+// Layout: row r is item r & mask of every column; the first column is the timestamp. Only the producer writes. Rows are
+// valid from `released` up to the published end. The slot of row r may be overwritten once r is released.
 //
 // A link is a queue, or one of the sources of an ordered log (log/tuple_buffer.h), which then stores both positions.
 //
@@ -11,7 +11,7 @@
 //
 // Waking. A consumer that is awake sees published rows. A later `wake` wakes a sleeping consumer and publishes the
 // promises made meanwhile. A consumer wakes its producer when half of the ring is free, or before it sleeps itself.
-// Each of these is a store/load pair on both sides, hence sequentially consistent (run/parker.h).
+// On each side a store precedes a load of the other side's store, hence all are sequentially consistent (run/parker.h).
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -41,8 +41,9 @@ class LayerLink {
   };
   static constexpr std::int64_t kNoPromise = std::numeric_limits<std::int64_t>::min();
 
-  // `log`: only with kLogged, else null; the link becomes its next source. `rows`: a power of two, at least 2. `spill`:
-  // the limit of rows kept back. `acknowledged_rows`: as in the log's options. Throws std::invalid_argument.
+  // `log`: null unless `kind` is kLogged; the link becomes its next source. `rows`: size of the ring, a power of
+  // two, at least 2. `spill`: limit of spilled rows. `acknowledged_rows`: LogOptions::acknowledged_rows, or 0 without
+  // groups. Throws std::invalid_argument.
   LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log, Parker& producer,
             Parker& consumer, Spill spill = Spill(), std::int64_t acknowledged_rows = 0);
   LayerLink(const LayerLink&) = delete;
@@ -64,67 +65,66 @@ class LayerLink {
   // Appends rows from + list[i].
   void append(const void* const* columns, std::int64_t from, const std::int32_t* list, std::int64_t rows) noexcept;
 
-  // Publishes appended rows to a consumer that is awake. Like `wake`, it may lack memory for a node of ScaleGate
-  // (std::bad_alloc), which ends the run with that error.
+  // Publishes appended rows to a consumer that is awake. Like `wake`, it throws std::bad_alloc when memory for a node
+  // of a ScaleGate is missing.
   void publish();
 
   // Promises that later rows have ts >= `promised`, as far as spilled rows permit, and wakes a sleeping consumer that
-  // has work. kEndOfTime: no rows follow, and the link is closed. `help`: also merges for a consumer that is awake but
-  // behind. Promises never decrease.
+  // has work. kEndOfTime promises that no rows follow, and closes the link. With `help`, also merges for a consumer
+  // that is awake but lags behind. Promises never decrease.
   void wake(std::int64_t promised, bool help);
   bool closed() const noexcept { return closed_; }
 
-  // Returns whether the thread may wait, with a full ring, for room for a row of time `ts`. Room needs the release of
-  // the oldest row; where rows are acknowledged together, of the last row of the oldest group. False if that row has
-  // time `ts`: it may wait for a promise that only this thread could make possible, by continuing. Rows are then
-  // spilled.
+  // Returns whether the thread may wait, with a full ring, for room for a row of time `ts`. Room comes when the oldest
+  // row is released, or, where rows are acknowledged together, the last row of the oldest group. If that row has time
+  // `ts`, its release may wait for a promise that only this thread can make possible by continuing. The result is then
+  // false, and the caller must spill.
   bool may_wait(std::int64_t ts) noexcept;
 
-  // `spill` keeps rows back, in memory that grows. `drain` appends them while there is room, and returns their number.
-  // `spill` throws std::runtime_error above the limit of rows kept back.
+  // `spill` stores rows in memory that grows; it throws std::runtime_error above the limit of spilled rows. `drain`
+  // appends spilled rows while there is room, and returns their number.
   void spill(const void* const* columns, std::int64_t from, std::int64_t rows);
   std::int64_t drain();
   std::int64_t spilled_rows() const noexcept { return spilled_ == nullptr ? 0 : spilled_->waiting(); }
   const Spill& spill() const noexcept { return spill_; }
   std::int64_t merges() const noexcept { return merges_; }  // merges that the producer made for the consumer
 
-  // `announce_wait`: between `prepare` and `commit` of the producer's parker, before it looks for room. `cancel_wait`:
-  // once it is awake again.
+  // The producer calls `announce_wait` between `prepare` and `commit` of its parker, before it looks for room. It calls
+  // `cancel_wait` once it is awake again.
   void announce_wait() noexcept {
     full_at_.store(end_ - size(), std::memory_order_seq_cst);  // pairs with `released_to`
   }
   void cancel_wait() noexcept {
-    full_at_.store(kNoneWaits, std::memory_order_relaxed);  // a superfluous notification is harmless
+    full_at_.store(kNoWait, std::memory_order_relaxed);  // a superfluous notification is harmless
   }
 
   // The consumer's part. --------------------------------------------------------------------------------------------
 
   const LogColumns& rows() const noexcept { return rows_; }
   void* const* columns() const noexcept { return ring_.columns(); }
-  const SourceLine& line() const noexcept { return line_; }  // queues: the published positions
+  const SourceLine& line() const noexcept { return line_; }  // the published positions of a queue
   int source() const noexcept { return source_; }
 
-  // Queues: releases the rows before `row`.
+  // Releases the rows of a queue before `row`.
   void release(std::int64_t row) noexcept {
     // release: the rows were read; seq_cst: the producer may be about to sleep. Pairs with the load in `room`.
     released_.store(row, std::memory_order_seq_cst);
     released_to(row, size() / 2);
   }
-  // Logs: notes that the rows before `row` were released.
+  // Notes that the log has released the rows before `row`.
   void released_in_log(std::int64_t row) noexcept {
     released_in_log_ = row;
-    released_to(row, size() / 2);  // that release was sequentially consistent; pairs with the store in `announce_wait`
+    released_to(row, size() / 2);  // the log's release is sequentially consistent; pairs with `announce_wait`
   }
-  // Called when the consumer is about to sleep: wakes a producer that waits for more room than there is, if there is
-  // any.
+  // Wakes a producer that waits for room, if any row is free; the consumer must call it before it sleeps.
   void relieve() noexcept;
 
  private:
-  static constexpr std::int64_t kNoneWaits = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kNoWait = std::numeric_limits<std::int64_t>::max();
 
   void released_to(std::int64_t row, std::int64_t room) noexcept {
     const std::int64_t full = full_at_.load(std::memory_order_seq_cst);  // pairs with the store in `announce_wait`
-    if (full != kNoneWaits && row - full >= room) producer_.notify();
+    if (full != kNoWait && row - full >= room) producer_.notify();
   }
   std::int64_t released() noexcept;
   std::int64_t promisable(std::int64_t promised) const noexcept;
@@ -134,32 +134,33 @@ class LayerLink {
   const Kind kind_;
   const std::vector<std::int32_t> itemsizes_;
   TupleBuffer* const log_;
-  const std::int64_t acknowledged_rows_;  // rows acknowledged at a time
+  const std::int64_t acknowledged_rows_;  // rows acknowledged together; 1 without groups
   int source_ = -1;
   Parker& producer_;
   Parker& consumer_;
   ColumnRing ring_;
-  LogColumns rows_;  // columns of the ring in the form of logs and mergers
+  LogColumns rows_;  // the ring, as logs and mergers read it
 
   // The producer only.
   alignas(kCacheLine) std::int64_t end_ = 0;  // first row not appended
   std::int64_t published_ = 0;                // first row not published
   std::int64_t room_end_ = 0;                 // rows below this may be appended without a look at the consumer
   std::int64_t frontier_ = kNoPromise;        // last promise on this link
-  bool unannounced_ = false;                  // rows or promises since the last `wake`
+  bool unannounced_ = false;                  // whether rows or promises came since the last `wake`
   bool closed_ = false;
   std::unique_ptr<OutputBuffer> spilled_;  // null until the first spill
   Spill spill_;
   std::int64_t merges_ = 0;
 
-  SourceLine line_;  // queues; written by the producer, read by the consumer
+  SourceLine line_;  // used by queues; written by the producer, read by the consumer
 
-  // Queues: first row not released. Written by the consumer, read by the producer; never decreases.
+  // First row of a queue that is not released. Written by the consumer, read by the producer; never decreases.
   alignas(kCacheLine) std::atomic<std::int64_t> released_{0};
-  std::int64_t released_in_log_ = 0;  // the same for logs; consumer only: the log's positions are for producers
-  // The producer waits for room: the value of `released` at which the ring is full. Written by the producer, read by
-  // the consumer.
-  alignas(kCacheLine) std::atomic<std::int64_t> full_at_{kNoneWaits};
+  // First row of a log's source that is not released; the consumer only. The log's own positions are for producers.
+  std::int64_t released_in_log_ = 0;
+  // Value of `released` at which the ring is full, while the producer waits for room; else kNoWait. Written by the
+  // producer, read by the consumer.
+  alignas(kCacheLine) std::atomic<std::int64_t> full_at_{kNoWait};
 };
 
 }  // namespace lab

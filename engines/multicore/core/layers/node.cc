@@ -7,8 +7,8 @@
 namespace lab {
 namespace {
 
-// Outputs that an instance makes before it sends them.
-constexpr std::int64_t kMadeRows = 1024;
+// Minimum capacity of the outputs that an instance makes before it sends them.
+constexpr std::int64_t kBufferRows = 1024;
 
 // The last promise before the end.
 constexpr std::int64_t kLastPromise = kEndOfTime - 1;
@@ -18,7 +18,7 @@ constexpr std::int64_t kLastPromise = kEndOfTime - 1;
 bool LayerRelay::take_turn() {
   const LayerPiece piece = in_->next(unit_);
   if (piece.rows == 0) {
-    slept();
+    expect_pause();
     in_->relieve();
     const bool ended = in_->ended();
     const std::int64_t frontier = ended ? kEndOfTime : std::min(in_->frontier(), kLastPromise);
@@ -48,10 +48,10 @@ LayerInjector::LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t 
 bool LayerInjector::take_turn() {
   Block block{};
   if (ended_ || !replay_.next(block)) {
-    slept();
+    expect_pause();
     return out_->settle();
   }
-  for (std::int64_t at = block.begin; at < block.end; at += unit_) inject(at, std::min(unit_, block.end - at));
+  for (std::int64_t row = block.begin; row < block.end; row += unit_) inject(row, std::min(unit_, block.end - row));
   if (replay_.at_full_speed()) recorder().emitted(block.end - block.begin);
   ended_ = block.bound_ts == kEndOfTime;
   out_->promise(block.bound_ts);
@@ -60,7 +60,7 @@ bool LayerInjector::take_turn() {
 }
 
 // Points `columns_` to the fields of rows [begin, begin + rows), at most a unit; returns the number of columns.
-std::size_t LayerInjector::show(std::int64_t begin, std::int64_t rows) {
+std::size_t LayerInjector::point_columns(std::int64_t begin, std::int64_t rows) {
   if (itemsizes_.empty()) {
     for (std::int64_t i = 0; i < rows; ++i) {
       numbers_[static_cast<std::size_t>(i)] = RowNumber(view_.index, begin + i).value();
@@ -78,7 +78,7 @@ std::size_t LayerInjector::show(std::int64_t begin, std::int64_t rows) {
 
 void LayerInjector::inject(std::int64_t begin, std::int64_t rows) {
   tick(rows);
-  const std::size_t fields = show(begin, rows);
+  const std::size_t fields = point_columns(begin, rows);
   if (stamps_ != 0) {
     std::fill_n(taken_.begin(), rows, recorder().now());
     columns_[fields + stamps_ - 1] = taken_.data();
@@ -91,7 +91,7 @@ void LayerInjector::inject(std::int64_t begin, std::int64_t rows) {
   }
   route_->send(*out_, columns_.data(), 0, rows);
   if (!itemsizes_.empty()) return;
-  // A row may have gone to several instances, or to none: it counts as consumed once sent.
+  // A row may go to several instances or to none, so it counts as consumed once it is sent.
   rows_ += rows;
   recorder().consumed(static_cast<double>(rows));
 }
@@ -100,8 +100,8 @@ LayerInstance::LayerInstance(WorkMeter& meter, std::size_t stamps, std::int64_t 
                              const StageSpec& spec, std::size_t fields, bool first)
     : LayerRelay(meter, stamps, unit, every_time),
       spec_(spec),
-      read_(fields),
-      first_(first),
+      input_fields_(fields),
+      is_first_(first),
       itemsizes_(spec.itemsizes) {
   if (spec.kind == StageSpec::Kind::kStateful) state_.resize(spec.words(), 0);
   if (spec.kind == StageSpec::Kind::kPartitioned) {
@@ -110,8 +110,8 @@ LayerInstance::LayerInstance(WorkMeter& meter, std::size_t stamps, std::int64_t 
     std::iota(order_.begin(), order_.end(), 0);
   }
   itemsizes_.insert(itemsizes_.end(), stamps, 8);
-  made_.shape(itemsizes_, std::max(kMadeRows, spec.max_outputs));
-  made_.touch();
+  buffer_.shape(itemsizes_, std::max(kBufferRows, spec.max_outputs));
+  buffer_.touch();
 }
 
 void LayerInstance::process(const LayerPiece& piece) {
@@ -120,47 +120,47 @@ void LayerInstance::process(const LayerPiece& piece) {
   call.columns = piece.columns;
   call.base = piece.base;
   call.order = order_.data();
-  call.sources = made_.sources();
+  call.sources = buffer_.sources();
   if (!state_.empty()) call.state = state_.data();
   if (spec_.kind == StageSpec::Kind::kPartitioned) keys_.serve(call);
-  for (std::int64_t at = 0; at < piece.rows;) {
+  for (std::int64_t row = 0; row < piece.rows;) {
     Emit emit{};
-    emit.columns = made_.columns();
-    emit.capacity = made_.capacity();
+    emit.columns = buffer_.columns();
+    emit.capacity = buffer_.capacity();
     ++meter_.counters.kernel_calls;
-    const std::int64_t next = spec_.run(call, at, piece.rows, emit);
-    if (next == at) spec_.fail_without_progress();
-    at = next;
+    const std::int64_t next = spec_.run(call, row, piece.rows, emit);
+    if (next == row) spec_.fail_without_progress();
+    row = next;
     const std::size_t fields = spec_.itemsizes.size();
     for (std::size_t s = 0; s < stamps_; ++s) {
-      auto* to = static_cast<std::int64_t*>(made_.columns()[fields + s]);
-      const auto* from = static_cast<const std::int64_t*>(piece.columns[read_ + s]) + piece.base;
-      for (std::int64_t i = 0; i < emit.count; ++i) to[i] = from[made_.sources()[i]];
+      auto* to = static_cast<std::int64_t*>(buffer_.columns()[fields + s]);
+      const auto* from = static_cast<const std::int64_t*>(piece.columns[input_fields_ + s]) + piece.base;
+      for (std::int64_t i = 0; i < emit.count; ++i) to[i] = from[buffer_.sources()[i]];
     }
     for (std::int64_t sent = 0; sent < emit.count; sent += unit_) {
-      route_->send(*out_, made_.columns(), sent, std::min(unit_, emit.count - sent));
+      route_->send(*out_, buffer_.columns(), sent, std::min(unit_, emit.count - sent));
     }
   }
   rows_ += piece.rows;
-  if (first_) recorder().consumed(static_cast<double>(piece.rows));
+  if (is_first_) recorder().consumed(static_cast<double>(piece.rows));
 }
 
 bool LayerSink::take_turn() {
   const LayerPiece piece = in_->next(unit_);
   if (piece.rows == 0) {
-    slept();
+    expect_pause();
     in_->relieve();
     return false;
   }
   tick(piece.rows);
-  std::int64_t at = 0;
-  while (at < piece.rows) {
+  std::int64_t copied = 0;
+  while (copied < piece.rows) {
     Emit* emit = outputs_.open(1);
-    const std::int64_t rows = std::min(piece.rows - at, emit->capacity - emit->count);
-    mover_.copy(emit->columns, emit->count, piece.columns, piece.base + at, rows);
+    const std::int64_t rows = std::min(piece.rows - copied, emit->capacity - emit->count);
+    mover_.copy(emit->columns, emit->count, piece.columns, piece.base + copied, rows);
     emit->count += rows;
-    outputs_.close(number_, number_, 0, false);  // ties go by the stream: by sink
-    at += rows;
+    outputs_.close(number_, number_, 0, false);  // the sink orders outputs of equal time
+    copied += rows;
   }
   if (stamps_ != 0) note_latency(piece);
   in_->pass();
@@ -169,17 +169,17 @@ bool LayerSink::take_turn() {
 
 void LayerSink::note_latency(const LayerPiece& piece) noexcept {
   const std::size_t fields = outputs_.itemsizes().size();
-  const auto* first = static_cast<const std::int64_t*>(piece.columns[fields]) + piece.base;
-  if (stamps_ == 1) {  // at full speed: all rows of a piece count as the first
-    recorder().output(first[0], piece.rows);
+  const auto* due = static_cast<const std::int64_t*>(piece.columns[fields]) + piece.base;
+  if (stamps_ == 1) {  // at full speed, all rows of a piece get the delivery time of the first
+    recorder().output(due[0], piece.rows);
     return;
   }
   const auto* taken = static_cast<const std::int64_t*>(piece.columns[fields + 1]) + piece.base;
   for (std::int64_t i = 0; i < piece.rows;) {
     std::int64_t end = i + 1;
-    while (end < piece.rows && first[end] == first[i] && taken[end] == taken[i]) ++end;
-    recorder().output(first[i], end - i);
-    recorder().served(first[i], taken[i], end - i);
+    while (end < piece.rows && due[end] == due[i] && taken[end] == taken[i]) ++end;
+    recorder().output(due[i], end - i);
+    recorder().served(due[i], taken[i], end - i);
     i = end;
   }
 }

@@ -1,8 +1,9 @@
 // LayerNode: one thread of a query graph: an injector, an instance of an operator, a merge-sorting operator or a sink.
 //
 // Rows between threads have the fields of their operator. With measurement, columns of *stamps* follow, which each
-// output inherits from its source record. With a load: the due time, and the time at which an injector delivered it.
-// Without: only the latter, accurate to 64 rows. Operators O+: layers/operator.h.
+// output inherits from its source record. With a load, these are the due time and the time at which an injector
+// delivered the record. Without a load, there is only the delivery time, accurate to 64 rows. For operators O+, see
+// layers/operator.h.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -25,19 +26,20 @@ namespace lab {
 
 class LayerNode {
  public:
-  // `stamps`: columns behind the fields. `unit`: rows processed at once.
+  // `stamps`: number of stamp columns after the fields: 0, 1 or 2. `unit`: maximum number of rows processed at once.
+  // `every_time`: whether every `tick` reads the clock.
   LayerNode(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time)
       : meter_(meter), stamps_(stamps), unit_(unit), every_time_(every_time) {}
   LayerNode(const LayerNode&) = delete;
   LayerNode& operator=(const LayerNode&) = delete;
   virtual ~LayerNode() = default;
 
-  // Does some work. False: there is no work now, and all promises and releases are out.
+  // Does some work. Returns false if no work is ready; then all promises and releases are published.
   virtual bool take_turn() = 0;
-  // After a turn that returned false: whether no work will follow.
+  // After a turn that returned false, returns whether no work will follow.
   virtual bool finished() noexcept = 0;
 
-  // The input and the output links; null for a thread without.
+  // The input and the output; null for a thread without one.
   virtual LayerIn* in() noexcept { return nullptr; }
   virtual LayerOut* out() noexcept { return nullptr; }
 
@@ -46,13 +48,13 @@ class LayerNode {
 
   // Reads the clock every `kRowsPerTick` rows, or each time with `every_time`.
   void tick(std::int64_t rows) noexcept {
-    unseen_ += rows;
-    if (!every_time_ && unseen_ < kRowsPerTick) return;
+    rows_since_tick_ += rows;
+    if (!every_time_ && rows_since_tick_ < kRowsPerTick) return;
     meter_.recorder.tick();
-    unseen_ = 0;
+    rows_since_tick_ = 0;
   }
-  // The next rows may come much later, so the next `tick` reads the clock.
-  void slept() noexcept { unseen_ = kRowsPerTick; }
+  // Makes the next `tick` read the clock, since the next rows may come much later.
+  void expect_pause() noexcept { rows_since_tick_ = kRowsPerTick; }
 
   Recorder& recorder() noexcept { return meter_.recorder; }
 
@@ -62,7 +64,7 @@ class LayerNode {
   const bool every_time_;
 
  private:
-  std::int64_t unseen_ = kRowsPerTick;
+  std::int64_t rows_since_tick_ = kRowsPerTick;
 };
 
 // A thread with output links.
@@ -86,7 +88,7 @@ class LayerRelay : public LayerProducer {
  public:
   using LayerProducer::LayerProducer;
 
-  void read(std::unique_ptr<LayerIn> in) { in_ = std::move(in); }
+  void attach_input(std::unique_ptr<LayerIn> in) { in_ = std::move(in); }
   bool take_turn() final;
   bool finished() noexcept final { return in_->ended() && out_->closed(); }
   LayerIn* in() noexcept final { return in_.get(); }
@@ -94,10 +96,10 @@ class LayerRelay : public LayerProducer {
  protected:
   virtual void process(const LayerPiece& piece) = 0;
 
-  // Later rows have ts >= `frontier`; kEndOfTime: no rows follow. Returns whether it sent rows.
+  // Notes that later rows have ts >= `frontier`; kEndOfTime means that no rows follow. Returns whether it sent rows.
   virtual bool pass_time(std::int64_t) { return false; }
 
-  // Returns this node's promise when its later input rows have ts >= `frontier`, which is not the end.
+  // Returns this node's promise when its later input rows have ts >= `frontier`, which is not kEndOfTime.
   virtual std::int64_t promised(std::int64_t frontier) const noexcept { return frontier; }
 
  private:
@@ -107,7 +109,8 @@ class LayerRelay : public LayerProducer {
 // Replays a stream, at full speed or at the generator's pace.
 class LayerInjector final : public LayerProducer {
  public:
-  // `feed`: of a generator; null: at full speed. `itemsizes`: of the input, without stamps; empty: rows go by number.
+  // `feed`: the generator's feed; null for full speed. `itemsizes`: item sizes of the input, without stamps; empty if
+  // rows go by number.
   LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t unit, const StreamView& view, std::int64_t batch,
                 Feed* feed, std::vector<std::int32_t> itemsizes);
 
@@ -117,7 +120,7 @@ class LayerInjector final : public LayerProducer {
 
  private:
   void inject(std::int64_t begin, std::int64_t rows);
-  std::size_t show(std::int64_t begin, std::int64_t rows);
+  std::size_t point_columns(std::int64_t begin, std::int64_t rows);
 
   const StreamView& view_;
   Replay replay_;
@@ -132,8 +135,8 @@ class LayerInjector final : public LayerProducer {
 // An instance of an operator.
 class LayerInstance final : public LayerRelay {
  public:
-  // `fields`: number of input fields, without stamps. `first`: belongs to the first operator, which counts consumed
-  // records.
+  // `fields`: number of input fields, without stamps. `first`: whether it belongs to the first operator, which counts
+  // consumed records.
   LayerInstance(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, const StageSpec& spec,
                 std::size_t fields, bool first);
 
@@ -143,13 +146,13 @@ class LayerInstance final : public LayerRelay {
   void process(const LayerPiece& piece) override;
 
   const StageSpec& spec_;
-  const std::size_t read_;
-  const bool first_;
+  const std::size_t input_fields_;
+  const bool is_first_;
   std::vector<std::uint64_t> state_;
   KeyStates keys_;
   std::vector<std::int32_t> order_;      // 0, 1, 2, ...: partitioned operators read records by a list
   std::vector<std::int32_t> itemsizes_;  // of outputs, including stamps
-  RecordBuffer made_;
+  RecordBuffer buffer_;                  // outputs of a kernel call
   std::int64_t rows_ = 0;
 };
 
@@ -165,7 +168,7 @@ class LayerMerger final : public LayerRelay {
 // A sink: collects the outputs.
 class LayerSink final : public LayerNode {
  public:
-  // `pool`: shared by all sinks, for the outputs without stamps.
+  // `pool`: memory for the outputs without stamps, shared by all sinks.
   LayerSink(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, std::int32_t number,
             std::shared_ptr<OutputPool> pool)
       : LayerNode(meter, stamps, unit, every_time),
@@ -173,7 +176,7 @@ class LayerSink final : public LayerNode {
         mover_(pool->itemsizes()),
         outputs_(std::move(pool)) {}
 
-  void read(std::unique_ptr<LayerIn> in) { in_ = std::move(in); }
+  void attach_input(std::unique_ptr<LayerIn> in) { in_ = std::move(in); }
   bool take_turn() override;
   bool finished() noexcept override { return in_->ended(); }
   LayerIn* in() noexcept final { return in_.get(); }

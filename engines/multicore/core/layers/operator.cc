@@ -9,41 +9,42 @@ namespace lab {
 namespace {
 
 // Event times are closer to 0 than this (run/window.h); promises may be further away.
-constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
+constexpr std::int64_t kEventTimeLimit = std::int64_t{1} << 62;
 
 }  // namespace
 
 LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time,
-                             std::int32_t index, const LayersOperator& of, std::span<const OperatorStream> streams,
-                             std::optional<std::int64_t> end, const std::atomic<bool>& stop, std::int64_t spill_rows)
+                             std::int32_t index, const LayersOperator& op, std::span<const OperatorStream> streams,
+                             std::optional<std::int64_t> last_time, const std::atomic<bool>& stop,
+                             std::int64_t spill_rows)
     : LayerRelay(meter, stamps, unit, every_time),
-      of_(of),
+      op_(op),
       streams_(streams),
-      end_(end),
+      last_time_(last_time),
       spill_(spill_rows),
-      made_(of.itemsizes, of.spec.max_outputs),
-      columns_(of.itemsizes.size() + stamps),
+      outputs_(op.itemsizes, op.spec.max_outputs),
+      columns_(op.itemsizes.size() + stamps),
       due_(static_cast<std::size_t>(unit)),
       taken_(static_cast<std::size_t>(unit)) {
-  if (of.spec.is_join()) {
-    instance_ = std::make_unique<JoinInstance>(index, of.spec, streams, made_, recorder(), stop);
+  if (op.spec.is_join()) {
+    instance_ = std::make_unique<JoinInstance>(index, op.spec, streams, outputs_, recorder(), stop);
   } else {
-    state_ = std::make_unique<WindowState>(of.spec);
-    instance_ = std::make_unique<KeyedInstance>(index, of.spec, streams, made_, recorder(), stop, *state_, false);
+    state_ = std::make_unique<WindowState>(op.spec);
+    instance_ = std::make_unique<KeyedInstance>(index, op.spec, streams, outputs_, recorder(), stop, *state_, false);
   }
-  instance_->adopt(of.owner.data());
-  made_.limit_waiting(spill_);
+  instance_->adopt(op.owner.data());
+  outputs_.limit_waiting(spill_);
   if (stamps == 2) instance_->forward_causes(causes_);
 }
 
-// Adds the operator's name to errors.
+// Calls `work`; adds the operator's name to errors and counts the kernel calls.
 template <typename Work>
-void LayerOperator::guarded(Work work) {
+void LayerOperator::call_guarded(Work work) {
   const std::int64_t before = instance_->kernel_calls();
   try {
     work();
   } catch (const std::exception&) {
-    rethrow_of(of_.spec);
+    rethrow_of(op_.spec);
   }
   meter_.counters.kernel_calls += instance_->kernel_calls() - before;
 }
@@ -68,41 +69,41 @@ void LayerOperator::process(const LayerPiece& piece) {
 }
 
 bool LayerOperator::process_runs() {
-  guarded([this] { instance_->process(runs_, {}); });
+  call_guarded([this] { instance_->process(runs_, {}); });
   runs_.clear();
   rows_ = 0;
-  return send_made();
+  return send_outputs();
 }
 
 bool LayerOperator::pass_time(std::int64_t frontier) {
   const bool sent = rows_ != 0 && process_runs();
-  if (!end_ || frontier == LayerLink::kNoPromise) return sent;
+  if (!last_time_ || frontier == LayerLink::kNoPromise) return sent;
   // Promises may reach beyond the last tuple; time advances only as far as the known input.
-  const std::int64_t reached = std::min(frontier, *end_);
+  const std::int64_t reached = std::min(frontier, *last_time_);
   if (!instance_->started() || reached <= instance_->watermark()) return sent;
   const bool expires = stamps_ == 2 && instance_->expires_by(reached);
-  guarded([&] { instance_->advance(reached, expires ? due_of_watermark(streams_, reached) : -1); });
-  if (made_.waiting() == 0) return sent;
+  call_guarded([&] { instance_->advance(reached, expires ? due_of_watermark(streams_, reached) : -1); });
+  if (outputs_.waiting() == 0) return sent;
   tick(1);
   taken_ns_ = recorder().now();
-  return send_made();
+  return send_outputs();
 }
 
 std::int64_t LayerOperator::promised(std::int64_t frontier) const noexcept {
   if (rows_ != 0) return LayerLink::kNoPromise;
-  if (frontier <= -kFarthest || frontier >= kFarthest) return frontier;
-  return of_.spec.window.earliest(frontier) + of_.spec.window.size;
+  if (frontier <= -kEventTimeLimit || frontier >= kEventTimeLimit) return frontier;
+  return op_.spec.window.earliest(frontier) + op_.spec.window.size;
 }
 
-bool LayerOperator::send_made() {
-  const bool some = made_.waiting() != 0;
-  const std::size_t fields = of_.itemsizes.size();
-  while (made_.waiting() != 0) {
-    const OutputBuffer::Piece piece = made_.oldest();
+bool LayerOperator::send_outputs() {
+  const bool has_outputs = outputs_.waiting() != 0;
+  const std::size_t fields = op_.itemsizes.size();
+  while (outputs_.waiting() != 0) {
+    const OutputBuffer::Piece piece = outputs_.oldest();
     const std::int64_t rows = std::min(piece.rows, unit_);
     for (std::size_t c = 0; c < fields; ++c) {
       columns_[c] = static_cast<const std::byte*>(piece.columns[c]) +
-                    static_cast<std::size_t>(piece.row) * static_cast<std::size_t>(of_.itemsizes[c]);
+                    static_cast<std::size_t>(piece.row) * static_cast<std::size_t>(op_.itemsizes[c]);
     }
     if (stamps_ == 2) {
       causes_.take(due_.data(), nullptr, rows);
@@ -118,9 +119,9 @@ bool LayerOperator::send_made() {
       columns_[fields + stamps_ - 1] = taken_.data();
     }
     route_->send(*out_, columns_.data(), 0, rows);
-    made_.take(rows);
+    outputs_.take(rows);
   }
-  return some;
+  return has_outputs;
 }
 
 }  // namespace lab

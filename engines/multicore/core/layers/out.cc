@@ -51,7 +51,7 @@ void LayerOut::distribute(const void* const* columns, std::int64_t from, std::in
     if (count == 1) {
       send(static_cast<std::size_t>(to[0]), columns, from, 1);
     } else {
-      for (std::int64_t i = 0; i < count; ++i) list(static_cast<std::size_t>(to[i]), i);
+      for (std::int64_t i = 0; i < count; ++i) add_to_list(static_cast<std::size_t>(to[i]), i);
       if (!send_lists(columns, from)) {
         // Send in order: while the thread waits, no later row precedes the row that it waits for.
         for (std::int64_t i = 0; i < count;) {
@@ -84,7 +84,7 @@ void LayerOut::multicast(const void* const* columns, std::int64_t from, std::int
     const std::int64_t count = std::min(rows, unit_);
     for (std::int64_t i = 0; i < count; ++i) {
       each_link(i, [&](std::size_t link) {
-        list(link, i);
+        add_to_list(link, i);
         return true;
       });
     }
@@ -103,7 +103,7 @@ void LayerOut::multicast(const void* const* columns, std::int64_t from, std::int
   }
 }
 
-// Sends the listed rows if there is room for all of them, else none. Returns whether it did.
+// Sends the listed rows if all of them fit; otherwise sends none. Returns whether it sent them.
 bool LayerOut::send_lists(const void* const* columns, std::int64_t from) {
   bool fits = true;
   for (std::size_t l = 0; l < links_.size() && fits; ++l) fits = list_sizes_[l] == 0 || links_[l]->fits(list_sizes_[l]);
@@ -143,10 +143,11 @@ bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
   promise(ts);
   ++counts_.room_waits;
   Backoff backoff = threads_.backoff();
-  const std::int64_t plenty = std::max<std::int64_t>(1, link.size() / 4);
+  // A quarter of the ring, so that one wake-up serves many rows.
+  const std::int64_t wanted_room = std::max<std::int64_t>(1, link.size() / 4);
   announce();
   while (!threads_.failed()) {
-    if (link.room(plenty) >= plenty) return true;
+    if (link.room(wanted_room) >= wanted_room) return true;
     switch (backoff.next()) {
       case Backoff::Step::kSpin:
         spin_pause();
@@ -158,9 +159,9 @@ bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
       case Backoff::Step::kSleep: {
         const std::uint32_t ticket = parker_.prepare();
         link.announce_wait();
-        // Other links' consumers may be waiting for spilled rows, and for the promise that these hold back.
-        const bool some = settle() || link.room(1) > 0;
-        if (some || threads_.failed()) {
+        // Consumers of other links may wait for spilled rows, or for the promise that spilled rows hold back.
+        const bool has_progress = settle() || link.room(1) > 0;
+        if (has_progress || threads_.failed()) {
           parker_.cancel();
         } else {
           ++counts_.sleeps;

@@ -1,8 +1,8 @@
-// LayerRoute: selects the consumer of each row: a function of the row alone, so that all producers and all runs agree.
+// LayerRoute: selects the consumer of each row. The choice depends on the row alone, so all producers and runs agree.
 //
 // Rows without a key are distributed by event time. Time is cut into slices, and a hash sends each whole slice to one
 // of the consumers. Rows of one time thus stay together across producers, and keep their order. Distribution in turn,
-// as in Storm and in Viper's evaluation, leaves ties in the order of the consumers.
+// as in Storm and in Viper's evaluation, orders rows of equal time by consumer.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace lab {
 
-// A row of an input stream that stays in place: its number crosses the graph instead, in one int64 column.
+// Stands for a row of an input stream. The row stays in place; its number crosses the graph in one int64 column.
 class RowNumber {
  public:
-  static constexpr std::size_t kColumn = 1;  // behind the timestamp
+  static constexpr std::size_t kColumn = 1;  // after the timestamp
 
   RowNumber(std::int32_t stream, std::int64_t row) noexcept
       : value_(static_cast<std::int64_t>(stream) << kRowBits | row) {}
@@ -31,7 +31,7 @@ class RowNumber {
   std::int64_t row() const noexcept { return value_ & ((std::int64_t{1} << kRowBits) - 1); }
 
  private:
-  static constexpr int kRowBits = 48;
+  static constexpr int kRowBits = 48;  // leaves 15 bits for the stream
 
   std::int64_t value_;
 };
@@ -40,11 +40,11 @@ class LayerRoute {
  public:
   virtual ~LayerRoute() = default;
 
-  // Sends rows [from, from + rows), at most a unit. Throws std::runtime_error when a user's function failed.
+  // Sends rows [from, from + rows), at most a unit. Throws std::runtime_error when a user's function fails.
   virtual void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) = 0;
 };
 
-// All rows to one consumer.
+// Sends all rows to one consumer.
 class RouteToOne final : public LayerRoute {
  public:
   void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override {
@@ -52,7 +52,7 @@ class RouteToOne final : public LayerRoute {
   }
 };
 
-// Slice s of event time, `width` long, goes to consumer hash(s, salt) mod `consumers`.
+// Sends slice s of event time, `width` long, to consumer hash(s, salt) mod `consumers`.
 class RouteByTime final : public LayerRoute {
  public:
   RouteByTime(std::uint64_t width, std::int64_t salt, std::size_t consumers)
@@ -73,7 +73,7 @@ class RouteByTime final : public LayerRoute {
   std::vector<std::int32_t> to_;
 };
 
-// Rows in turn: the producer's row i goes to consumer i mod `consumers`.
+// Sends the producer's row i to consumer i mod `consumers`.
 class RouteInTurn final : public LayerRoute {
  public:
   explicit RouteInTurn(std::size_t consumers) : consumers_(static_cast<std::int32_t>(consumers)) {}
@@ -86,10 +86,10 @@ class RouteInTurn final : public LayerRoute {
   std::vector<std::int32_t> to_;
 };
 
-// A row goes to consumer p mod `consumers`, where p is its partition.
+// Sends a row of partition p to consumer p mod `consumers`.
 class RouteByKey final : public LayerRoute {
  public:
-  // `spec` must outlive it.
+  // `spec` must outlive the route.
   RouteByKey(const StageSpec& spec, std::size_t consumers) : spec_(spec) {
     for (std::int32_t p = 0; p < spec.partitions; ++p) {
       consumer_of_.push_back(p % static_cast<std::int32_t>(consumers));
@@ -104,10 +104,11 @@ class RouteByKey final : public LayerRoute {
   std::vector<std::int32_t> to_;
 };
 
-// Rows by number (layers/operator.h) go to the instances that have one of their keys: algorithm 1.
+// Sends a row by number (layers/operator.h) to each instance that owns one of its keys (STRETCH, algorithm 1).
 class RouteByKeys final : public LayerRoute {
  public:
-  // `owner`: the instance of each bucket of keys. Both must outlive it. `error_prefix`: the beginning of errors.
+  // `owner`: the instance of each bucket of keys. `stream` and `owner` must outlive the route. `error_prefix`: text
+  // before each error.
   RouteByKeys(const OperatorStream& stream, const std::int32_t* owner, std::size_t consumers, std::string error_prefix)
       : stream_(stream),
         owner_(owner),
@@ -124,7 +125,7 @@ class RouteByKeys final : public LayerRoute {
   std::vector<std::uint64_t> to_;
 };
 
-// All rows to all consumers: joins of all pairs.
+// Sends all rows to all consumers, for joins of all pairs.
 class RouteToAll final : public LayerRoute {
  public:
   explicit RouteToAll(std::size_t consumers) : consumers_(static_cast<std::int32_t>(consumers)) {}

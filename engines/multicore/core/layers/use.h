@@ -10,20 +10,20 @@
 namespace lab {
 
 struct ThreadUse {
-  std::int64_t voluntary = 0;    // context switches: the thread slept
-  std::int64_t involuntary = 0;  // another thread took its core
+  std::int64_t voluntary = 0;    // context switches because the thread slept
+  std::int64_t involuntary = 0;  // context switches because another thread took the core
   std::int64_t cpu_ns = 0;
 
-  // Usage of the calling thread so far; zeros on systems without these counters.
+  // Returns the usage of the calling thread so far; zeros on systems without these counters.
   static ThreadUse now() noexcept {
     ThreadUse use;
 #if defined(__linux__)
-    rusage said{};
-    if (getrusage(RUSAGE_THREAD, &said) == 0) {
-      use.voluntary = said.ru_nvcsw;
-      use.involuntary = said.ru_nivcsw;
+    rusage usage{};
+    if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+      use.voluntary = usage.ru_nvcsw;
+      use.involuntary = usage.ru_nivcsw;
     }
-    // getrusage gives times as of the last tick: a short run would show none.
+    // getrusage updates its times once per scheduler tick, so a short run would show none.
     timespec time{};
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0) {
       use.cpu_ns = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;

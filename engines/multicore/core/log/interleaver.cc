@@ -7,8 +7,8 @@
 namespace lab {
 namespace {
 
-// Returns `b` where `chosen` is all ones, `a` where it is 0. Without `? :`, from which compilers make a branch here;
-// random input mispredicts it every other time.
+// Returns `b` if `chosen` is all ones, `a` if it is 0. With `? :`, compilers make a branch here, which random input
+// mispredicts every other time.
 template <typename T>
 T select(T a, T b, std::int64_t chosen) noexcept {
   return static_cast<T>(a ^ ((a ^ b) & static_cast<T>(chosen)));
@@ -27,16 +27,16 @@ std::int64_t merge_two(SortedRows& a, SortedRows& b, std::int64_t* ts, std::uint
     return in[static_cast<std::uint64_t>(row) & mask];
   };
   std::int64_t i = a.next, j = b.next, done = 0;
-  // Loads the rows behind both heads before the comparison is known: a step waits for a comparison, not for a load.
+  // Load the rows after both heads before the comparison is known, so that a step waits for a comparison, not a load.
   for (std::int64_t steps; (steps = std::min({a.end - 1 - i, b.end - 1 - j, room - done})) > 0; done += steps) {
     std::int64_t x = a_at(i), y = b_at(j);
     for (std::int64_t k = done; k < done + steps; ++k) {
-      const std::int64_t x_behind = a_at(i + 1), y_behind = b_at(j + 1);
+      const std::int64_t x_next = a_at(i + 1), y_next = b_at(j + 1);
       const std::int64_t second = -static_cast<std::int64_t>(y < x);
       if constexpr (kTimes) ts[k] = select(x, y, second);
       source[k] = select(a_source(i), b_source(j), second);
-      x = select(x_behind, x, second);
-      y = select(y, y_behind, second);
+      x = select(x_next, x, second);
+      y = select(y, y_next, second);
       j -= second;
       i += 1 + second;
     }
@@ -103,7 +103,7 @@ void Interleaver::fill(std::size_t node, std::int64_t room) noexcept {
   rows_[node].end = pull<true>(node, buffer.ts.data(), buffer.source.data(), std::min(room, kBuffer));
 }
 
-// Merges the rows of a node's children. Returns fewer than `room` only when they have no more.
+// Merges the rows of a node's children, at most `room`, and returns their number. Fewer mean that no more are ready.
 template <bool kTimes>
 std::int64_t Interleaver::pull(std::size_t node, std::int64_t* ts, std::uint8_t* source, std::int64_t room) noexcept {
   SortedRows& a = rows_[2 * node];

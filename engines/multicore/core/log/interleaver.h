@@ -1,10 +1,10 @@
-// Merges sorted rows of up to 64 sources into a sequence of source numbers, one byte a row; `RunMerger` uses it. The
-// merge has no branch that depends on the source of the next row.
+// Interleaver: merges sorted rows of up to 64 sources into a sequence of source numbers, one byte a row. The merge has
+// no branch that depends on the source of the next row. `RunMerger` uses it.
 //
 // The structure is a binary tree of two-way merges. Each node stores its merged rows in its own buffer. A merge step
-// waits for the step before it (four cycles), not for the buffer. So a row costs some 2 ns a level; a loser tree makes
-// two dependent loads for each row and takes 3 ns (docs/performance.md). At the end of a call the interleaver drops the
-// buffers' rows; the next call merges them again.
+// waits for the step before it (four cycles), not for the buffer. So a row costs some 2 ns per level; a loser tree
+// makes two dependent loads for each row and takes 3 ns (docs/performance.md). At the end of a call the interleaver
+// drops the buffers' rows; the next call merges them again.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace lab {
 
-// Rows [next, end) of a source, or of the output of a node. Row i has the timestamp `ts[i & mask]` and the source
-// `source[i & source_mask]`. Timestamps never decrease.
+// Rows [next, end) of a source, or of the output of a node of the tree. Row i has the timestamp `ts[i & mask]` and the
+// source `source[i & source_mask]`. Timestamps never decrease.
 struct SortedRows {
   const std::int64_t* ts = nullptr;
   const std::uint8_t* source = nullptr;
@@ -27,7 +27,7 @@ struct SortedRows {
   std::int64_t rows() const noexcept { return end - next; }
 };
 
-// One owner thread.
+// Used by one thread.
 class Interleaver {
  public:
   static constexpr std::size_t kMostInputs = 64;
@@ -35,8 +35,8 @@ class Interleaver {
   // Allocates memory for `inputs` inputs, at most kMostInputs.
   explicit Interleaver(std::size_t inputs = kMostInputs);
 
-  // Returns the places of `count` inputs for the caller to fill, at most as many as the memory holds. No two inputs may
-  // share a source.
+  // Returns `count` inputs for the caller to fill, at most as many as the memory holds. No two inputs may share a
+  // source.
   std::span<SortedRows> inputs(std::size_t count) noexcept;
 
   // Writes the sources of all inputs' rows, at most `capacity`, in the order of (timestamp, input). Moves each input's
@@ -59,7 +59,7 @@ class Interleaver {
   std::size_t leaves_ = 2;
   std::size_t count_ = 0;
   std::array<SortedRows, 2 * kMostInputs> rows_;
-  std::unique_ptr<Buffer[]> buffers_;  // of the nodes between the root and the inputs
+  std::unique_ptr<Buffer[]> buffers_;  // outputs of the nodes between the root and the inputs
 };
 
 }  // namespace lab

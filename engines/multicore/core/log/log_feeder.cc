@@ -8,19 +8,20 @@
 namespace lab {
 namespace {
 
-// Rows in the log precede every later change of the mapping. So the feeder moves at most some milliseconds' work of the
-// instances at once, in whole blocks. Rows that wait in the sources do not delay a change.
-constexpr std::int64_t kFewestRows = 64;
+// Rows in the log precede every later change of the mapping. So the feeder moves rows for at most some milliseconds of
+// the instances' work at once, in whole blocks: it doubles the rows of a move that took less than kShortNs and halves
+// those of a move that took more than kLongNs. Rows that wait in the sources do not delay a change.
+constexpr std::int64_t kMinRows = 64;
 constexpr std::int64_t kShortNs = 2'000'000;
 constexpr std::int64_t kLongNs = 8'000'000;
 
-constexpr std::int64_t kNoTimes[1] = {0};  // of a stream without rows, which may have no memory
+constexpr std::int64_t kNoTimes[1] = {0};  // timestamps of a stream without rows, which may have no memory
 
 }  // namespace
 
 void LogFeeder::start() {
-  for (const Feed& one : feeds_) {
-    const StreamView& view = one.source->stream();
+  for (const Feed& feed : feeds_) {
+    const StreamView& view = feed.source->stream();
     const std::int64_t* ts = view.size() == 0 ? kNoTimes : view.ts.data();
     log_.add_source(ts, ~std::uint64_t{0}, std::numeric_limits<std::int64_t>::min());
   }
@@ -28,57 +29,57 @@ void LogFeeder::start() {
 
 bool LogFeeder::feed(Recorder& recorder, RowMarker* marker) {
   bool progress = false;
-  for (Feed& one : feeds_) {
-    progress |= move_blocks(one, [&] { return !one.closed && feed_one(one, recorder, marker); });
+  for (Feed& feed : feeds_) {
+    progress |= move_blocks(feed, [&] { return !feed.closed && move_rows(feed, recorder, marker); });
   }
   return log_.advance() || progress;
 }
 
-// Adapts `one.most` to the time the instances took for the rows moved last, where more rows were available.
-void LogFeeder::adapt(Feed& one, std::int64_t moved) {
-  if (moved < one.most) {
-    one.filled_ns = 0;
+// Adapts `feed.max_rows` to the time that the instances took for the last move, if more rows were available.
+void LogFeeder::adapt(Feed& feed, std::int64_t moved) {
+  if (moved < feed.max_rows) {
+    feed.filled_ns = 0;
     return;
   }
   const std::int64_t now = now_ns();
-  const std::int64_t took = one.filled_ns == 0 ? kShortNs : now - one.filled_ns;
-  if (took > kLongNs) one.most = std::max(kFewestRows, one.most / 2);
-  if (took < kShortNs) one.most = std::min(Feed::kMostRows, one.most * 2);
-  one.filled_ns = now;
+  const std::int64_t took = feed.filled_ns == 0 ? kShortNs : now - feed.filled_ns;
+  if (took > kLongNs) feed.max_rows = std::max(kMinRows, feed.max_rows / 2);
+  if (took < kShortNs) feed.max_rows = std::min(Feed::kMostRows, feed.max_rows * 2);
+  feed.filled_ns = now;
 }
 
-bool LogFeeder::feed_one(Feed& one, Recorder& recorder, RowMarker* marker) {
-  const StreamView& view = one.source->stream();
+bool LogFeeder::move_rows(Feed& feed, Recorder& recorder, RowMarker* marker) {
+  const StreamView& view = feed.source->stream();
   std::int64_t moved = 0;
-  std::int64_t room = 0;  // at least
+  std::int64_t room = 0;  // a lower bound
   std::int64_t frontier = 0;
   bool progress = false;
-  while (moved < one.most && !one.closed) {
-    const Block* block = one.block();
+  while (moved < feed.max_rows && !feed.closed) {
+    const Block* block = feed.block();
     if (block == nullptr) break;
-    // The feeder may move blocks in parts: a log may have room for some rows, and report that until these have come.
-    if (room < block->end - one.row) room = log_.room(view.index);
-    const std::int64_t count = std::min(block->end - one.row, room);
-    if (count == 0 && one.row != block->end) break;
+    // The feeder may move blocks in parts, since a log may have room for some rows and report no more until they come.
+    if (room < block->end - feed.row) room = log_.room(view.index);
+    const std::int64_t count = std::min(block->end - feed.row, room);
+    if (count == 0 && feed.row != block->end) break;
     room -= count;
-    if (marker != nullptr) marker->mark(static_cast<std::size_t>(view.index), one.row, one.row + count);
-    one.row += count;
-    const bool whole = one.row == block->end;
-    const bool last = whole && block->bound_ts == kEndOfTime;
-    frontier = whole ? block->bound_ts : view.ts[static_cast<std::size_t>(one.row)];
-    if (last) frontier = view.size() == 0 ? std::numeric_limits<std::int64_t>::min() : view.ts.back();
-    if (count != 0 || !last) log_.publish(view.index, one.row, frontier, true);
-    if (last) {
+    if (marker != nullptr) marker->mark(static_cast<std::size_t>(view.index), feed.row, feed.row + count);
+    feed.row += count;
+    const bool is_complete = feed.row == block->end;
+    const bool is_last = is_complete && block->bound_ts == kEndOfTime;
+    frontier = is_complete ? block->bound_ts : view.ts[static_cast<std::size_t>(feed.row)];
+    if (is_last) frontier = view.size() == 0 ? std::numeric_limits<std::int64_t>::min() : view.ts.back();
+    if (count != 0 || !is_last) log_.publish(view.index, feed.row, frontier, true);
+    if (is_last) {
       log_.close(view.index);
-      one.closed = true;
+      feed.closed = true;
     }
-    if (whole) one.pass();
+    if (is_complete) feed.pass();
     moved += count;
     progress = true;
   }
-  if (progress && !one.closed) log_.publish(view.index, one.row, frontier);
-  if (one.pumped) recorder.emitted(moved);
-  adapt(one, moved);
+  if (progress && !feed.closed) log_.publish(view.index, feed.row, frontier);
+  if (feed.pumped) recorder.emitted(moved);
+  adapt(feed, moved);
   return progress;
 }
 

@@ -1,4 +1,4 @@
-// Moves the rows that sources have handed over into an ordered log; any worker calls it.
+// LogFeeder: moves the rows that sources have delivered into an ordered log. Any worker calls it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -12,7 +12,7 @@ namespace lab {
 // Computes properties of rows before readers see them.
 class RowMarker {
  public:
-  // Marks rows [begin, end) of a source, which the feeder publishes next. Under the source's feed flag.
+  // Marks rows [begin, end) of a source, which the feeder publishes next. The caller holds the source's feed flag.
   virtual void mark(std::size_t source, std::int64_t begin, std::int64_t end) noexcept = 0;
 
  protected:
@@ -21,18 +21,17 @@ class RowMarker {
 
 class LogFeeder {
  public:
-  // Both must outlive the feeder. Feed i is source i of the log.
+  // `log` and `feeds` must outlive the feeder. Feed i is source i of the log.
   LogFeeder(TupleBuffer& log, std::deque<Feed>& feeds) : log_(log), feeds_(feeds) {}
 
   // Adds the sources to the log. Call before readers are added.
   void start();
 
-  // Moves and merges all available rows and marks each one first. Returns whether readers have anything new. Any
-  // thread.
+  // Marks, moves and merges all available rows. Returns whether readers have new rows or promises. Any thread.
   bool feed(Recorder& recorder, RowMarker* marker = nullptr);
 
  private:
-  bool feed_one(Feed& feed, Recorder& recorder, RowMarker* marker);
+  bool move_rows(Feed& feed, Recorder& recorder, RowMarker* marker);
   static void adapt(Feed& feed, std::int64_t moved);
 
   TupleBuffer& log_;

@@ -4,11 +4,11 @@
 
 namespace lab {
 
-MergedOrder::MergedOrder(std::deque<Feed>& feeds, std::int64_t ahead)
-    : ahead_(ahead),
+MergedOrder::MergedOrder(std::deque<Feed>& feeds, std::int64_t rows_ahead)
+    : rows_ahead_(rows_ahead),
       inputs_{{&feeds[0], 0, std::numeric_limits<std::int64_t>::min()},
               {&feeds[1], 0, std::numeric_limits<std::int64_t>::min()}} {
-  runs_.reserve(static_cast<std::size_t>(ahead));
+  runs_.reserve(static_cast<std::size_t>(rows_ahead));
 }
 
 bool MergedOrder::feed(Recorder& recorder) {
@@ -27,7 +27,7 @@ std::int64_t MergedOrder::take(Input& input) {
   Feed& feed = *input.feed;
   const std::int64_t before = feed.row;
   // At full speed, take no more than needed. Under a load, take all rows: the columns hold them anyway.
-  while (!feed.closed && (!feed.pumped || feed.row - input.taken < ahead_)) {
+  while (!feed.closed && (!feed.pumped || feed.row - input.taken < rows_ahead_)) {
     const Block* block = feed.block();
     if (block == nullptr) break;
     feed.row = block->end;
@@ -41,26 +41,26 @@ std::int64_t MergedOrder::take(Input& input) {
 void MergedOrder::merge() {
   const std::int64_t* ts[2];
   for (std::size_t i = 0; i < 2; ++i) ts[i] = inputs_[i].feed->source->stream().ts.data();
-  std::int64_t at[2] = {inputs_[0].taken, inputs_[1].taken};
+  std::int64_t row[2] = {inputs_[0].taken, inputs_[1].taken};
   const std::int64_t end[2] = {inputs_[0].feed->row, inputs_[1].feed->row};
-  const std::int64_t most = at[0] + at[1] + ahead_;
-  while (at[0] + at[1] < most) {
+  const std::int64_t end_row = row[0] + row[1] + rows_ahead_;
+  while (row[0] + row[1] < end_row) {
     std::size_t next = 0;
-    if (at[0] < end[0] && at[1] < end[1]) {
-      next = ts[0][at[0]] <= ts[1][at[1]] ? 0 : 1;
-    } else if (at[0] < end[0] && ts[0][at[0]] <= inputs_[1].frontier) {
+    if (row[0] < end[0] && row[1] < end[1]) {
+      next = ts[0][row[0]] <= ts[1][row[1]] ? 0 : 1;
+    } else if (row[0] < end[0] && ts[0][row[0]] <= inputs_[1].frontier) {
       next = 0;
-    } else if (at[1] < end[1] && ts[1][at[1]] < inputs_[0].frontier) {
+    } else if (row[1] < end[1] && ts[1][row[1]] < inputs_[0].frontier) {
       next = 1;
     } else {
       break;
     }
     if (runs_.empty() || runs_.back().source != static_cast<std::int32_t>(next)) {
-      runs_.push_back({at[next], at[next], static_cast<std::int32_t>(next), 0});
+      runs_.push_back({row[next], row[next], static_cast<std::int32_t>(next), 0});
     }
-    runs_.back().end = ++at[next];
+    runs_.back().end = ++row[next];
   }
-  for (std::size_t i = 0; i < 2; ++i) inputs_[i].taken = at[i];
+  for (std::size_t i = 0; i < 2; ++i) inputs_[i].taken = row[i];
 }
 
 bool MergedOrder::ended(std::int32_t) {

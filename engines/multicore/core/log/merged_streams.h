@@ -1,4 +1,4 @@
-// Presents several streams as one sequence in total order to the threads that read it.
+// TotalOrder: presents several streams as one sequence in total order to the threads that read it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -17,7 +17,7 @@ class TotalOrder {
  public:
   virtual ~TotalOrder() = default;
 
-  // Takes the rows that the sources have handed over and puts them in order. Any thread. Returns whether any thread has
+  // Takes the rows that the sources have delivered and puts them in order. Any thread. Returns whether any thread has
   // new rows to read; the caller must then notify all threads.
   virtual bool feed(Recorder& recorder) = 0;
 
@@ -32,7 +32,7 @@ class LoggedOrder final : public TotalOrder {
  public:
   LoggedOrder(std::deque<Feed>& feeds, std::int32_t threads, const LogOptions& options,
               std::string_view tuple_buffer = "order")
-      : log_(make_tuple_buffer(tuple_buffer, of_readers(options, threads))), feeder_(*log_, feeds) {
+      : log_(make_tuple_buffer(tuple_buffer, with_readers(options, threads))), feeder_(*log_, feeds) {
     feeder_.start();
     for (std::int32_t i = 0; i < threads; ++i) log_->add_reader();
   }
@@ -43,7 +43,7 @@ class LoggedOrder final : public TotalOrder {
   bool ended(std::int32_t thread) override { return log_->ended(thread); }
 
  private:
-  static LogOptions of_readers(LogOptions options, std::int32_t readers) {
+  static LogOptions with_readers(LogOptions options, std::int32_t readers) {
     options.readers = readers;
     return options;
   }
@@ -55,8 +55,9 @@ class LoggedOrder final : public TotalOrder {
 // Merges two streams in the only reading thread, without a log. Readiness as in log/tuple_buffer.h.
 class MergedOrder final : public TotalOrder {
  public:
-  // `ahead`: rows merged at once, and rows taken from a source at full speed before they are needed; plus a block.
-  MergedOrder(std::deque<Feed>& feeds, std::int64_t ahead);
+  // `rows_ahead`: number of rows merged at once. At full speed, at most this many rows and a block are taken from a
+  // source before they are needed.
+  MergedOrder(std::deque<Feed>& feeds, std::int64_t rows_ahead);
 
   bool feed(Recorder& recorder) override;
   std::span<const LogRun> read(std::int32_t) override { return std::span(runs_).subspan(released_); }
@@ -66,17 +67,17 @@ class MergedOrder final : public TotalOrder {
  private:
   struct Input {
     Feed* feed;
-    std::int64_t taken = 0;     // rows put in order
-    std::int64_t frontier = 0;  // rows not yet handed over have ts >= it
+    std::int64_t taken = 0;     // number of rows put in order
+    std::int64_t frontier = 0;  // lower bound of the ts of rows not yet delivered
   };
 
   std::int64_t take(Input& input);
   void merge();
 
-  const std::int64_t ahead_;
+  const std::int64_t rows_ahead_;
   Input inputs_[2];
   std::vector<LogRun> runs_;
-  std::size_t released_ = 0;
+  std::size_t released_ = 0;  // number of `runs_` released
 };
 
 }  // namespace lab

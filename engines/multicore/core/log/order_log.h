@@ -1,8 +1,8 @@
-// Implements the ordered log as a bounded ring of runs over the sources' own columns; rows are never copied.
+// OrderLog: implements the ordered log as a bounded ring of runs over the sources' own columns. Rows are never copied.
 //
 // Layout: only the holder of the merge flag writes `entries_`; entry i is in slot i mod capacity. Validity: a reader
 // may read entry i iff i < tail_. The slot of i may be overwritten iff every active reader's position > i. Hence tail_
-// - slowest <= capacity. A run costs 24 bytes, whatever its length.
+// - slowest <= capacity. A run of any length costs 24 bytes.
 #pragma once
 #include <array>
 #include <atomic>
@@ -59,7 +59,7 @@ class OrderLog : public TupleBuffer {
 
   std::span<LogRun> free_entries() noexcept;               // up to where the ring wraps, at most kPiece
   void commit(std::size_t entries) noexcept;               // publishes them to the readers
-  std::size_t append_interleaved(LogRun& entry) noexcept;  // returns the places; 0: nothing ready, or no room
+  std::size_t append_interleaved(LogRun& entry) noexcept;  // returns the places; 0 without ready rows or room
   void merged_up_to(std::int64_t ts, std::int32_t source) noexcept {
     last_ts_ = ts;
     last_source_ = source;
@@ -98,7 +98,7 @@ class OrderLog : public TupleBuffer {
   // Total entries appended. The holder of the flag writes it, all readers read it; it never decreases.
   alignas(kCacheLine) std::atomic<std::uint64_t> tail_{0};
 
-  // A change of membership appended entries: the next `advance` returns true.
+  // Whether a change of membership appended entries, so that the next `advance` returns true.
   std::atomic<bool> unannounced_{false};
 
   // Control entries that wait for their place, and the end of the log.
@@ -108,7 +108,7 @@ class OrderLog : public TupleBuffer {
   std::mutex mutex_;
   std::vector<std::int64_t> controls_;
 
-  // The value of tail_ that a reader saw last; each has its own cache line.
+  // The value of tail_ that each reader loaded last, on its own cache line.
   struct alignas(kCacheLine) Seen {
     std::uint64_t tail = 0;
   };

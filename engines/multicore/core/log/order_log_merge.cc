@@ -10,14 +10,15 @@ constexpr unsigned kPlaceBits = 8;
 constexpr std::uint64_t kPlaceMask = (1U << kPlaceBits) - 1;
 static_assert(kMaxLogSources == 1 << kPlaceBits);
 
-constexpr std::uint64_t kFar = (std::uint64_t{1} << (64 - kPlaceBits)) - 1;  // a distance that does not fit
+constexpr std::uint64_t kFar = (std::uint64_t{1} << (64 - kPlaceBits)) - 1;  // stands for distances that do not fit
 constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
 
-// A search costs about as much as eight rows in the tree (10 to 20 ns against 1.5 to 3 ns a row). Between the two
-// bounds the merger keeps its current method.
+// A search costs about as much as eight rows in the tree (10 to 20 ns, compared with 1.5 to 3 ns a row). With a mean
+// run below kShortRun rows the merger uses the tree, with one of kLongRun rows or more it gallops. In between it keeps
+// its method.
 constexpr std::int64_t kShortRun = 4;
 constexpr std::int64_t kLongRun = 12;
-constexpr std::int64_t kObservedRuns = 32;
+constexpr std::int64_t kObservedRuns = 32;  // number of runs of an observation
 
 constexpr auto kSources = [] {
   std::array<std::uint8_t, static_cast<std::size_t>(kMaxLogSources)> sources{};
@@ -29,7 +30,7 @@ constexpr auto kSources = [] {
 template <unsigned kLevels>
 class LoserTree {
  public:
-  // `head(i)`: the key of input i, of `count` inputs.
+  // `head(i)` returns the key of input i < `count`.
   template <typename Head>
   LoserTree(std::size_t count, Head head) noexcept {
     std::array<std::uint64_t, 2 * kLeaves> winners;
@@ -43,13 +44,13 @@ class LoserTree {
 
   std::uint64_t lowest() const noexcept { return lowest_; }
 
-  // Sets the key of the input that had the lowest key to `challenger`.
+  // Sets the key of input `place`, which had the lowest key, to `challenger`.
   void replace(std::size_t place, std::uint64_t challenger) noexcept {
     for (unsigned level = 0; level < kLevels; ++level) {
       std::uint64_t& loser = losers_[(kLeaves + place) >> (level + 1)];
-      const std::uint64_t other = loser;
-      loser = std::max(challenger, other);
-      challenger = std::min(challenger, other);
+      const std::uint64_t previous = loser;
+      loser = std::max(challenger, previous);
+      challenger = std::min(challenger, previous);
     }
     lowest_ = challenger;
   }
@@ -86,7 +87,7 @@ std::int64_t RunMerger::merged(int source) const noexcept {
 void RunMerger::gather() noexcept {
   horizon_ts_ = kEndOfTime;
   horizon_place_ = static_cast<std::size_t>(kMaxLogSources) - 1;
-  std::size_t kept = 0;
+  std::size_t open_count = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
     Input& input = inputs_[i];
     // seq_cst: the owner sees a thread that sleeps after this load (run/parker.h). Pairs with the stores in `publish`.
@@ -97,14 +98,14 @@ void RunMerger::gather() noexcept {
       continue;
     }
     if (input.end > input.next) bound = std::max(bound, input.at(input.end - 1));
-    if (kept != i) inputs_[kept] = input;
+    if (open_count != i) inputs_[open_count] = input;
     if (bound < horizon_ts_) {  // places ascend, so the first of equal bounds is the lowest
       horizon_ts_ = bound;
-      horizon_place_ = kept;
+      horizon_place_ = open_count;
     }
-    ++kept;
+    ++open_count;
   }
-  count_ = static_cast<int>(kept);
+  count_ = static_cast<int>(open_count);
 }
 
 bool RunMerger::ready() const noexcept {
@@ -195,7 +196,7 @@ std::size_t RunMerger::gallop(LogRun* out, std::size_t capacity, std::int64_t ma
     if (first > limit_) break;
     const auto place = static_cast<std::size_t>(first & kPlaceMask);
     const std::uint64_t limit = std::min(second, limit_);
-    // limit >= first, so its distance is not 0 when its place is below this one: nothing wraps.
+    // limit >= first, so the distance of `limit` is above 0 if its place is below `place`. Nothing wraps.
     const std::uint64_t last = (limit >> kPlaceBits) - (place <= (limit & kPlaceMask) ? 0 : 1);
     Input& input = inputs_[place];
     const std::int64_t end = input.end - input.next > max_rows ? input.next + max_rows : input.end;
@@ -226,10 +227,10 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
     const auto place = static_cast<std::size_t>(lowest.lowest() & kPlaceMask);
     Input& input = inputs_[place];
     const std::int64_t row = input.next;
-    const bool fresh = place != previous;
-    if (fresh && runs == capacity) break;
-    runs += fresh ? 1 : 0;
-    begin = fresh ? row : begin;
+    const bool starts_run = place != previous;
+    if (starts_run && runs == capacity) break;
+    runs += starts_run ? 1 : 0;
+    begin = starts_run ? row : begin;
     previous = place;
     out[runs - 1] = {begin, row + 1, input.source, input.kind};  // rewritten while the run continues
     input.next = row + 1;
@@ -249,21 +250,21 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
 // Returns the first row of an input that is not ready, at most `input.end`.
 std::int64_t RunMerger::ready_end(std::size_t place) const noexcept {
   const Input& input = inputs_[place];
-  const auto ready = [&](std::int64_t row) {
+  const auto is_ready = [&](std::int64_t row) {
     const std::int64_t ts = input.at(row);
     return ts < horizon_ts_ || (ts == horizon_ts_ && place <= horizon_place_);
   };
-  if (input.next == input.end || ready(input.end - 1)) return input.end;
+  if (input.next == input.end || is_ready(input.end - 1)) return input.end;
   std::int64_t low = input.next - 1;  // ready, or before all
   std::int64_t high = input.end - 1;  // not ready
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
-    (ready(middle) ? low : high) = middle;
+    (is_ready(middle) ? low : high) = middle;
   }
   return high;
 }
 
-// The horizon decides beforehand how far each source is ready; the merge itself reads only the rows.
+// The horizon determines beforehand which rows of each source are ready, so the merge reads only the rows.
 std::size_t RunMerger::interleave(std::uint8_t* out, std::size_t capacity) noexcept {
   if (count_ == 2) return interleave_two(out, capacity);
   const auto count = static_cast<std::size_t>(count_);
@@ -303,14 +304,14 @@ std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) n
     }
     done += static_cast<std::size_t>(steps);
   }
-  // One input has no more rows: append the rest of the other.
+  // One input has no more rows, so append the rest of the other.
   const auto room = static_cast<std::int64_t>(capacity - done);
-  const std::int64_t of_a = i < a_end ? std::min(a_end - i, room) : 0;
-  const std::int64_t of_b = j < b_end && i == a_end ? std::min(b_end - j, room) : 0;
-  std::fill_n(out + done, of_a + of_b, of_a != 0 ? a_source : b_source);
-  done += static_cast<std::size_t>(of_a + of_b);
-  a.next = i + of_a;
-  b.next = j + of_b;
+  const std::int64_t rest_a = i < a_end ? std::min(a_end - i, room) : 0;
+  const std::int64_t rest_b = j < b_end && i == a_end ? std::min(b_end - j, room) : 0;
+  std::fill_n(out + done, rest_a + rest_b, rest_a != 0 ? a_source : b_source);
+  done += static_cast<std::size_t>(rest_a + rest_b);
+  a.next = i + rest_a;
+  b.next = j + rest_b;
   observe(out, done);
   return done;
 }
@@ -318,7 +319,7 @@ std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) n
 // Records the lengths of the runs in interleaved rows.
 void RunMerger::observe(const std::uint8_t* places, std::size_t count) noexcept {
   if (count == 0) return;
-  std::uint16_t changes = 0;  // enough for a call, and a narrow type makes a faster vector loop
+  std::uint16_t changes = 0;  // enough for a call; a narrow type makes a faster vector loop
   for (std::size_t i = 1; i < count; ++i) changes = static_cast<std::uint16_t>(changes + (places[i] != places[i - 1]));
   seen_rows_ += static_cast<std::int64_t>(count);
   seen_runs_ += changes + 1;

@@ -1,15 +1,16 @@
-// Merges the ready rows of all sources into runs, in the order (timestamp, source, row); `OrderLog` uses it. One thread
-// at a time: the holder of the merge flag.
+// RunMerger: merges the ready rows of all sources into runs, in the order (timestamp, source, row). `OrderLog` uses it.
+// One thread at a time calls it, the holder of the merge flag.
 //
 // The horizon H is the lowest (bound, source) of all open sources. A source's bound is the later of its frontier and
 // the timestamp of its last published row. A row is ready iff (ts, source) <= H. The merger computes H once per pass;
-// below H, a row's readiness needs no further lookup.
+// a row is then ready without a further look-up.
 //
-// Keys are packed as (ts - base) << 8 | place, so the comparison itself breaks ties. `base` is the lowest timestamp at
-// hand, which leaves 56 bits for the distance. Rows further ahead wait for a later base.
+// Keys are packed as (ts - base) << 8 | place, so comparing them also breaks ties. `base` is the lowest timestamp of
+// the rows to merge, which leaves 56 bits for the distance. Rows at greater distances wait for a later base.
 //
-// Galloping finds long runs (one search per run). A loser tree without branches merges short ones (log2 k minima per
-// row). The observed run length selects the method. Interleaved merging does not form runs (log/interleaver.h).
+// Galloping finds long runs with one search per run. A loser tree without branches merges short runs, with log2 k
+// minima per row. The observed run length selects the method. Interleaved merging does not form runs
+// (log/interleaver.h).
 #pragma once
 #include <array>
 #include <atomic>
@@ -28,10 +29,10 @@ namespace lab {
 // `end` first and `frontier` last; the merge loads `frontier` first. So rows from the `end` that the merge then sees
 // have ts >= the `frontier` that it saw.
 struct alignas(kCacheLine) SourceLine {
-  std::atomic<std::int64_t> frontier{kEndOfTime};  // kEndOfTime: closed
+  std::atomic<std::int64_t> frontier{kEndOfTime};  // kEndOfTime if the source is closed
   std::atomic<std::int64_t> end{0};                // first row not published
   // Only the owner uses it.
-  std::int64_t room_end = 0;  // rows below this may be published without checking the readers
+  std::int64_t room_end = 0;  // rows before this may be published without checking the readers
 };
 
 class RunMerger {
@@ -39,21 +40,22 @@ class RunMerger {
   explicit RunMerger(bool interleaved = false)
       : interleaver_(interleaved ? std::make_unique<Interleaver>() : nullptr) {}
 
-  // `first`: the source's first row. `line` and `rows` must outlive the source. Holder of the flag.
+  // Adds a source whose first row is `first`. `line` and `rows` must outlive the source. Holder of the flag.
   void add(int source, const SourceLine* line, const LogColumns* rows, std::int64_t first = 0) noexcept;
 
   // Reads the progress of all sources; drops those that are closed and merged. Holder of the flag.
   void gather() noexcept;
 
   // Merges ready rows of the last `gather` into at most `capacity` runs with at most `max_rows` rows in total. Returns
-  // the number of runs; 0: no more rows are ready (or no capacity). Call until 0 before the next `gather`.
+  // the number of runs, or 0 without ready rows or capacity. Call it until it returns 0 before the next `gather`.
   std::size_t merge(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
 
-  // As `merge`, but writes the source of each row, at most `capacity` (2^16 - 1) of them, and returns their number. Only
-  // if `interleaves()`.
+  // Like `merge`, but writes the source of each row, at most `capacity` (2^16 - 1) of them, and returns their number.
+  // Only if `interleaves()`.
   std::size_t interleave(std::uint8_t* out, std::size_t capacity) noexcept;
 
-  // Returns whether `interleave` suits: the last runs were short, and came from several sources, but not too many.
+  // Returns whether `interleave` is the better method: the last runs were short, and there are 2 to kMostInputs
+  // sources.
   bool interleaves() const noexcept {
     return interleaver_ != nullptr && short_runs_ && count_ > 1 && count_ <= static_cast<int>(Interleaver::kMostInputs);
   }
@@ -61,9 +63,10 @@ class RunMerger {
   // Returns whether rows that the last `gather` found ready are not merged yet.
   bool ready() const noexcept;
 
-  int open() const noexcept { return count_; }  // sources not yet closed and merged
+  int open() const noexcept { return count_; }  // number of sources not yet closed and merged
   bool has(int source) const noexcept;
-  std::int64_t horizon_ts() const noexcept { return horizon_ts_; }  // of the last `gather`; kEndOfTime: all closed
+  // Returns the time of the horizon of the last `gather`; kEndOfTime if all sources are closed.
+  std::int64_t horizon_ts() const noexcept { return horizon_ts_; }
   // Returns the first row of the source that is not merged, also for a source that is closed and merged.
   std::int64_t merged(int source) const noexcept;
 
@@ -91,16 +94,17 @@ class RunMerger {
   std::size_t interleave_two(std::uint8_t* out, std::size_t capacity) noexcept;
   void observe(const std::uint8_t* places, std::size_t count) noexcept;
 
-  std::array<Input, static_cast<std::size_t>(kMaxLogSources)> inputs_;  // the first count_, ascending by source
-  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> through_{};  // rows of finished sources
+  // The first `count_` are used, ascending by source.
+  std::array<Input, static_cast<std::size_t>(kMaxLogSources)> inputs_;
+  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> through_{};  // number of rows of finished sources
   std::unique_ptr<Interleaver> interleaver_;
   int count_ = 0;
   std::int64_t horizon_ts_ = std::numeric_limits<std::int64_t>::min();
   std::size_t horizon_place_ = 0;
   std::int64_t base_ = 0;
-  std::uint64_t limit_ = 0;  // the horizon, packed
-  bool short_runs_ = false;  // as observed last
-  std::int64_t seen_rows_ = 0;
+  std::uint64_t limit_ = 0;     // the horizon, packed
+  bool short_runs_ = false;     // whether the last observed runs were short
+  std::int64_t seen_rows_ = 0;  // rows and runs since the last observation
   std::int64_t seen_runs_ = 0;
 };
 

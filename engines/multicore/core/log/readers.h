@@ -1,10 +1,10 @@
-// Tracks the position of each reader of an ordered log, and the rows that all of them have released.
+// LogReaders: tracks the position of each reader of an ordered log, and the rows that all readers have released.
 //
 // Validity: only a reader's own thread writes its position and its rows; they never decrease. Entries and rows below
 // the lowest of all active readers may be overwritten. Readers join and leave under the merge flag. A thread that
 // computes a lowest value without the flag loads `membership_` before and after. The scan may pass a slot before a
-// reader joins there. That reader may stand behind the reader that it was copied from, if the latter has moved on
-// since.
+// reader joins there. The position of that reader may be below that of the reader from which it was copied, if the
+// latter has advanced since.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ namespace lab {
 
 class LogReaders {
  public:
-  // `readers`: most at a time. Throws std::invalid_argument.
+  // `readers`: maximum number of active readers. Throws std::invalid_argument.
   explicit LogReaders(int readers) : slots_(checked(readers)) {}
 
   // Adds a reader at position 0. Before the run.
@@ -36,27 +36,28 @@ class LogReaders {
     throw std::length_error("a log has at most " + std::to_string(size()) + " readers");
   }
 
-  // Sets `reader` to the position of `like`. The thread of `like`, under the merge flag.
+  // Activates `reader` at the position of reader `like`. The thread of `like`, under the merge flag.
   void add_at(int reader, int like) {
     if (reader < 0 || reader >= size() || active(reader)) {
       throw std::invalid_argument("reader " + std::to_string(reader) + " is not an inactive slot below " +
                                   std::to_string(size()));
     }
     if (like < 0 || like >= size() || !active(like)) {
-      throw std::invalid_argument("reader " + std::to_string(like) + " is not active: nothing to continue from");
+      throw std::invalid_argument("reader " + std::to_string(like) +
+                                  " is not active, so no reader can start at its position");
     }
-    Slot& to = slot(reader);
-    const Slot& from = slot(like);
-    // relaxed: `from` belongs to the caller's thread; others see `to` after `activate`.
+    Slot& target = slot(reader);
+    const Slot& origin = slot(like);
+    // relaxed: `origin` belongs to the caller's thread; other threads see `target` after `activate`.
     for (std::size_t s = 0; s < kSources; ++s) {
-      to.released[s].store(from.released[s].load(std::memory_order_relaxed), std::memory_order_relaxed);
+      target.released[s].store(origin.released[s].load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
-    to.places.store(from.places.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    to.next.store(from.next.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    target.places.store(origin.places.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    target.next.store(origin.next.load(std::memory_order_relaxed), std::memory_order_relaxed);
     activate(static_cast<std::size_t>(reader));
   }
 
-  // Under the merge flag.
+  // Removes a reader. Under the merge flag.
   void remove(int reader) noexcept {
     slot(reader).active.store(false, std::memory_order_seq_cst);  // pairs with the load in `lowest`
     membership_.fetch_add(1, std::memory_order_seq_cst);
@@ -87,26 +88,26 @@ class LogReaders {
 
   // Releases `runs` and moves the reader to `next`. Its own thread.
   void release(int reader, std::span<const LogRun> runs, std::uint64_t next, const LogOrder& order) noexcept {
-    Slot& mine = slot(reader);
+    Slot& own_slot = slot(reader);
     for (const LogRun& run : runs) {
-      if (run.source == kInterleavedEntry) release_interleaved(mine, run, order);
+      if (run.source == kInterleavedEntry) release_interleaved(own_slot, run, order);
       if (run.source < 0) continue;
       // release: the reader has read the rows; pairs with the acquire in `released`.
-      mine.released[static_cast<std::size_t>(run.source)].store(run.end, std::memory_order_release);
+      own_slot.released[static_cast<std::size_t>(run.source)].store(run.end, std::memory_order_release);
     }
     // seq_cst: a source checks this before it sleeps (run/parker.h); it also releases the entries.
-    mine.next.store(next, std::memory_order_seq_cst);
+    own_slot.next.store(next, std::memory_order_seq_cst);
   }
 
-  // As `release`, but rows count as released with the acknowledged entry behind them (LogOptions::acknowledged_rows).
+  // Like `release`, but rows count as released with the acknowledged entry after them (LogOptions::acknowledged_rows).
   void acknowledge(int reader, std::span<const LogRun> runs, std::uint64_t next) noexcept {
-    Slot& mine = slot(reader);
+    Slot& own_slot = slot(reader);
     for (const LogRun& run : runs) {
       if (run.source != kAcknowledgedEntry) continue;
       // release: as in `release`
-      mine.released[static_cast<std::size_t>(run.kind)].store(run.begin, std::memory_order_release);
+      own_slot.released[static_cast<std::size_t>(run.kind)].store(run.begin, std::memory_order_release);
     }
-    mine.next.store(next, std::memory_order_seq_cst);  // as in `release`
+    own_slot.next.store(next, std::memory_order_seq_cst);  // as in `release`
   }
 
   // Returns the places of the order that all readers have released, at most `none`.
@@ -118,7 +119,7 @@ class LogReaders {
     });
   }
 
-  // Returns the lowest position; `none` without active readers.
+  // Returns the lowest position, or `none` without active readers.
   std::uint64_t slowest(std::uint64_t none) const noexcept {
     // seq_cst: see `release`. It also acquires: the reader has released the entries.
     return lowest(none, [](const Slot& s) { return s.next.load(std::memory_order_seq_cst); });
@@ -147,30 +148,30 @@ class LogReaders {
   struct alignas(kCacheLine) Slot {
     std::atomic<std::uint64_t> next{0};   // first entry not released
     std::atomic<std::int64_t> places{0};  // first place of the order not released
-    std::atomic<bool> active{false};      // written under the flag; inactive slots bound nothing
+    std::atomic<bool> active{false};      // written under the flag; inactive slots do not count
     alignas(kCacheLine) std::array<std::atomic<std::int64_t>, kSources> released{};  // first row not released
   };
 
   // Counts, and so releases, the rows of an interleaved entry source by source.
-  static void release_interleaved(Slot& mine, const LogRun& run, const LogOrder& order) noexcept {
+  static void release_interleaved(Slot& own_slot, const LogRun& run, const LogOrder& order) noexcept {
     const std::uint8_t* const sources = order.of(run.begin);
     const std::int64_t count = run.end - run.begin;
     std::int64_t left = count;
-    for (std::uint8_t s = 0; left != 0; ++s) {  // sources have low numbers: a pass for each is a vector loop
-      std::uint16_t rows = 0;                   // enough, and a narrow type makes a faster loop
+    for (std::uint8_t s = 0; left != 0; ++s) {  // sources have low numbers, and a pass for each is a vector loop
+      std::uint16_t rows = 0;                   // enough; a narrow type makes a faster loop
       for (std::int64_t i = 0; i < count; ++i) rows = static_cast<std::uint16_t>(rows + (sources[i] == s));
       if (rows == 0) continue;
       left -= rows;
-      std::atomic<std::int64_t>& released = mine.released[s];
+      std::atomic<std::int64_t>& released = own_slot.released[s];
       // relaxed: own store; release as in `release`
       released.store(released.load(std::memory_order_relaxed) + rows, std::memory_order_release);
     }
-    mine.places.store(run.end, std::memory_order_release);  // the reader has read the places; pairs with `places`
+    own_slot.places.store(run.end, std::memory_order_release);  // the reader has read the places; pairs with `places`
   }
 
   static std::size_t checked(int readers) {
     if (readers < 1 || readers > kMaxLogReaders) {
-      throw std::invalid_argument("readers is " + std::to_string(readers) + ", wanted 1 to " +
+      throw std::invalid_argument("readers is " + std::to_string(readers) + "; expected 1 to " +
                                   std::to_string(kMaxLogReaders));
     }
     return static_cast<std::size_t>(readers);
@@ -196,7 +197,7 @@ class LogReaders {
         if (!slots_[i].active.load(std::memory_order_seq_cst)) continue;
         result = std::min(result, get(slots_[i]));
       }
-      // If a reader was copied meanwhile, the reader that it was copied from moved only after this count changed.
+      // If a reader was copied meanwhile, its origin advanced only after this count changed.
       if (membership_.load(std::memory_order_seq_cst) == before) return result;
     }
   }
@@ -204,7 +205,7 @@ class LogReaders {
   std::vector<Slot> slots_;
   // Changes with every reader that joins or leaves. Written under the flag, read by all.
   alignas(kCacheLine) std::atomic<std::uint64_t> membership_{0};
-  std::atomic<std::size_t> high_{0};  // slots that were ever active
+  std::atomic<std::size_t> high_{0};  // the slots before this have been active
 };
 
 }  // namespace lab

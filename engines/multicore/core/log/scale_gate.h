@@ -1,6 +1,6 @@
-// Implements the ordered log as a skip list, ScaleGate, for comparison (`tuple_buffer = "scalegate"`). After Gulisano
-// et al., "ScaleJoin" (2016), and the structure of its public Java code: p = 1/2, four levels, a node per tuple. A
-// source inserts its node with one CAS per level, from its last insertion (`update`), then stores `written`. Readers
+// ScaleGate: implements the ordered log as a skip list, for comparison (`tuple_buffer = "scalegate"`). After Gulisano
+// et al., "ScaleJoin" (2016), and the structure of its public Java code: p = 1/2, four levels, one node for each tuple.
+// A source inserts its node with one CAS per level, from its last insertion (`update`), then stores `written`. Readers
 // walk level 0 and judge readiness by the `written` pointers.
 //
 // Correct answers need these differences from the paper:

@@ -18,12 +18,13 @@ namespace lab {
 
 struct OrderedWorker;
 
-// The receiver behind a bounded reordering buffer. One thread at a time calls it, in the order of serial numbers.
+// The receiver of a bounded reordering buffer's units. One thread at a time calls `send`, in the order of serial
+// numbers.
 class BoundedExit {
  public:
   virtual ~BoundedExit() = default;
-  // Sends a unit downstream. Returns true when the unit is sent whole. False means that there was no room; the caller
-  // must call again for the same unit.
+  // Sends a unit downstream. Returns false if there was no room for all of it; the caller must then call again for the
+  // same unit.
   virtual bool send(Unit& unit, OrderedWorker& worker) = 0;
   // Returns whether there may be room, by a sequentially consistent load of the state that makes room. Any thread.
   virtual bool has_room() const = 0;
@@ -51,25 +52,26 @@ class BoundedReordering {
     return serial - next_.load(std::memory_order_acquire) <= static_cast<std::int64_t>(mask_);
   }
 
-  // All units before this serial number are sent, and their memory is free for reuse. seq_cst: a thread without room,
-  // or one that checks for the end, loads this after its own store; pairs with the store in `advance`. Also acquire.
+  // The serial number before which all units are sent and their memory is free for reuse. seq_cst: a thread without
+  // room, or a thread that checks for the end, loads it after its own store; pairs with the store in `advance`. Also
+  // acquire.
   const std::atomic<std::int64_t>& next() const noexcept { return next_; }
 
  protected:
   std::size_t slot_of(std::int64_t serial) const noexcept { return static_cast<std::uint64_t>(serial) & mask_; }
-  // Moves on to the next serial number; only the sending thread calls it.
+  // Advances to the next serial number; only the sending thread calls it.
   void advance() noexcept {
     next_.store(next_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: one writer at a time
   }
   virtual std::int64_t send_pending(OrderedWorker& worker) = 0;
-  // Records that the exit had no room. Returns whether there is room by now and no other thread resumes.
+  // Records that the exit had no room. Returns whether there is room by now and no other thread took the offer.
   bool offer();
 
   const std::uint64_t mask_;
   BoundedExit& exit_;
   // Written by the sending thread, read by all; never decreases.
   alignas(kCacheLine) std::atomic<std::int64_t> next_{0};
-  alignas(kCacheLine) std::atomic<bool> offered_{false};  // true: the exit had no room
+  alignas(kCacheLine) std::atomic<bool> offered_{false};  // whether the exit had no room
 };
 
 // Figure 4. Law of the flag: as in NonBlockingReordering (ordered/reorder.h).
@@ -82,13 +84,13 @@ class BoundedNonBlocking final : public BoundedReordering {
  private:
   std::int64_t send_pending(OrderedWorker& worker) override;
 
-  // The slot of serial number t is t mod size; null: EMPTY. Written by adding threads, emptied by the holder of the
-  // flag.
+  // The slot of serial number t is t mod size; null is the paper's EMPTY. Written by adding threads, emptied by the
+  // holder of the flag.
   std::vector<std::atomic<Unit*>> slots_;
-  alignas(kCacheLine) std::atomic<bool> taken_{false};  // true: some thread sends
+  alignas(kCacheLine) std::atomic<bool> taken_{false};  // whether some thread sends
 };
 
-// Figure 2: the same under one lock.
+// Figure 2: the same algorithm under one lock.
 class BoundedLocked final : public BoundedReordering {
  public:
   BoundedLocked(std::int64_t slots, BoundedExit& exit) : BoundedReordering(slots, exit), slots_(mask_ + 1, nullptr) {}

@@ -37,21 +37,21 @@ void scatter(std::int32_t itemsize, const void* source, std::int64_t from, const
   }
 }
 
-// Location of a group's outputs.
-struct Made {
+// Where a group's outputs are.
+struct GroupOutputs {
   const RecordBuffer* buffer;
   std::int64_t begin;
   std::int64_t rows;
 };
 
-Made made_of(const Unit& unit, const Group& group) {
-  if (group.overflow != nullptr) return {group.overflow.get(), 0, group.made};
-  return {&unit.buffers[Unit::parts], group.begin * unit.part_room, group.made};
+GroupOutputs outputs_of(const Unit& unit, const Group& group) {
+  if (group.overflow != nullptr) return {group.overflow.get(), 0, group.outputs};
+  return {&unit.buffers[Unit::parts], group.begin * unit.part_room, group.outputs};
 }
 
 }  // namespace
 
-void one_group(Unit& unit) {
+void make_one_group(Unit& unit) {
   if (unit.groups.empty()) unit.groups.emplace_back();
   Group& group = unit.groups.front();
   group.unit = &unit;
@@ -88,22 +88,22 @@ bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
       worker.mark[partition] = worker.epoch;
       worker.group_of[partition] = count;
       if (static_cast<std::size_t>(count) == unit.groups.size()) unit.groups.emplace_back();
-      Group& fresh = unit.groups[static_cast<std::size_t>(count)];
-      fresh.unit = &unit;
-      fresh.partition = partition_of[i];
-      fresh.end = 0;
-      fresh.made = 0;
+      Group& group = unit.groups[static_cast<std::size_t>(count)];
+      group.unit = &unit;
+      group.partition = partition_of[i];
+      group.end = 0;
+      group.outputs = 0;
       ++count;
     }
     const std::int32_t group = worker.group_of[partition];
     partition_of[i] = group;
-    ++unit.groups[static_cast<std::size_t>(group)].end;  // its size, for now
+    ++unit.groups[static_cast<std::size_t>(group)].end;  // counts the records; set to a position below
   }
-  std::int32_t at = 0;
+  std::int32_t position = 0;
   for (std::int32_t g = 0; g < count; ++g) {
     Group& group = unit.groups[static_cast<std::size_t>(g)];
-    group.begin = at;
-    at += group.end;
+    group.begin = position;
+    position += group.end;
     group.end = group.begin;  // position of its next record
   }
   for (std::size_t i = 0; i < records; ++i) {
@@ -121,10 +121,10 @@ std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, Or
   positions.assign(static_cast<std::size_t>(unit.records) + 1, 0);
   std::int64_t total = 0;
   for (std::int32_t g = 0; g < unit.group_count; ++g) {
-    const Made made = made_of(unit, unit.groups[static_cast<std::size_t>(g)]);
-    const std::int32_t* sources = made.buffer->sources() + made.begin;
-    for (std::int64_t i = 0; i < made.rows; ++i) ++positions[static_cast<std::size_t>(sources[i]) + 1];
-    total += made.rows;
+    const GroupOutputs outputs = outputs_of(unit, unit.groups[static_cast<std::size_t>(g)]);
+    const std::int32_t* sources = outputs.buffer->sources() + outputs.begin;
+    for (std::int64_t i = 0; i < outputs.rows; ++i) ++positions[static_cast<std::size_t>(sources[i]) + 1];
+    total += outputs.rows;
   }
   for (std::size_t i = 1; i < positions.size(); ++i) positions[i] += positions[i - 1];
   RecordBuffer& out = unit.buffers[unit.out];
@@ -132,18 +132,19 @@ std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, Or
   if (worker.targets.size() < static_cast<std::size_t>(total)) worker.targets.resize(static_cast<std::size_t>(total));
   std::int64_t* targets = worker.targets.data();
   for (std::int32_t g = 0; g < unit.group_count; ++g) {
-    const Made made = made_of(unit, unit.groups[static_cast<std::size_t>(g)]);
-    if (made.rows == 0) continue;
-    const std::int32_t* sources = made.buffer->sources() + made.begin;
-    for (std::int64_t i = 0; i < made.rows; ++i) {
+    const GroupOutputs outputs = outputs_of(unit, unit.groups[static_cast<std::size_t>(g)]);
+    if (outputs.rows == 0) continue;
+    const std::int32_t* sources = outputs.buffer->sources() + outputs.begin;
+    for (std::int64_t i = 0; i < outputs.rows; ++i) {
       targets[i] = positions[static_cast<std::size_t>(sources[i])]++;  // outputs of one record are adjacent
       out.sources()[targets[i]] = sources[i];
     }
     for (std::size_t c = 0; c < itemsizes.size(); ++c) {
-      scatter(itemsizes[c], made.buffer->columns()[c], made.begin, targets, made.rows, out.columns()[c]);
+      scatter(itemsizes[c], outputs.buffer->columns()[c], outputs.begin, targets, outputs.rows, out.columns()[c]);
     }
   }
-  for (std::int32_t g = 0; g < unit.group_count; ++g) worker.keep(unit.groups[static_cast<std::size_t>(g)].overflow);
+  for (std::int32_t g = 0; g < unit.group_count; ++g)
+    worker.return_buffer(unit.groups[static_cast<std::size_t>(g)].overflow);
   return total;
 }
 

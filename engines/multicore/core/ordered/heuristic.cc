@@ -9,15 +9,15 @@ namespace lab {
 namespace {
 
 // Formula (3); `selectivity` is the cs_i of the formula.
-double effective(const OperatorLoad& load, double slice_ns, double selectivity) noexcept {
-  const double spent = load.window_ns + load.workers * slice_ns;
-  if (spent == 0) return 0;
-  const double each = load.cost_ns * selectivity;
-  return each > 0 ? spent / each : std::numeric_limits<double>::infinity();
+double effective_throughput(const OperatorLoad& load, double slice_ns, double selectivity) noexcept {
+  const double spent_ns = load.window_ns + load.workers * slice_ns;
+  if (spent_ns == 0) return 0;
+  const double record_ns = load.cost_ns * selectivity;
+  return record_ns > 0 ? spent_ns / record_ns : std::numeric_limits<double>::infinity();
 }
 
 // Queue-size throttling, formula (1): the first operator whose output queue holds less than its share of the capacity.
-// Every share is at least one record, so that an operator that has forwarded nothing yet is never barred.
+// Every share is at least one record, so that an operator that has forwarded nothing yet stays eligible.
 std::int32_t queue_size_throttling(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept {
   double total = 0;
   double cumulative = 1;
@@ -27,8 +27,8 @@ std::int32_t queue_size_throttling(std::span<const OperatorLoad> operators, cons
     cumulative *= operators[i].selectivity;
     if (!operators[i].schedulable) continue;
     const double share = total > 0 ? options.capacity * cumulative / total : 0;
-    const double behind = i + 1 < operators.size() ? operators[i + 1].queued : 0;  // the last has no queue behind
-    if (behind < std::max(1.0, share)) return static_cast<std::int32_t>(i);
+    const double output_queue = i + 1 < operators.size() ? operators[i + 1].queued : 0;  // the last operator has none
+    if (output_queue < std::max(1.0, share)) return static_cast<std::int32_t>(i);
   }
   return -1;
 }
@@ -39,7 +39,7 @@ std::int32_t estimated_time(std::span<const OperatorLoad> operators, const Heuri
   double longest = 0;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const OperatorLoad& load = operators[i];
-    if (!load.schedulable) continue;  // also true without room for a worker, where the priority is 0
+    if (!load.schedulable) continue;  // formula (2) gives priority 0 to an operator without room for a worker
     const double time = load.queued * load.cost_ns / (load.workers + 1);
     if (best < 0 || time > longest) {
       best = static_cast<std::int32_t>(i);
@@ -58,10 +58,10 @@ std::int32_t current_throughput(std::span<const OperatorLoad> operators, const H
   for (std::size_t i = 0; i < operators.size(); ++i) {
     cumulative *= operators[i].selectivity;
     if (!operators[i].schedulable) continue;
-    const double n = effective(operators[i], options.slice_ns, cumulative);
-    if (best < 0 || n <= least) {
+    const double throughput = effective_throughput(operators[i], options.slice_ns, cumulative);
+    if (best < 0 || throughput <= least) {
       best = static_cast<std::int32_t>(i);
-      least = n;
+      least = throughput;
     }
   }
   return best;
@@ -91,9 +91,9 @@ Heuristic heuristic_of(std::string_view name) {
   for (const Entry& entry : kHeuristics) {
     if (entry.name == name) return entry.heuristic;
   }
-  std::string known;
-  for (const std::string& each : heuristic_names()) known += (known.empty() ? "" : ", ") + each;
-  throw std::invalid_argument("there is no scheduler " + std::string(name) + "; there are " + known);
+  std::string names;
+  for (const std::string& known_name : heuristic_names()) names += (names.empty() ? "" : ", ") + known_name;
+  throw std::invalid_argument("unknown scheduler " + std::string(name) + "; expected one of " + names);
 }
 
 std::vector<std::string> heuristic_names() {

@@ -1,9 +1,9 @@
 // IdleWorkers: records which workers sleep, so that a producer of work wakes one of them instead of all.
 //
 // Law (as in run/parker.h, with the announcement in a shared mask): a worker announces itself, looks once more, then
-// sleeps. A producer makes its work visible with a sequentially consistent store, then reads all words of the mask. The
-// word of a sleeper has one store and one load of this pair, so the sleeper sees the work or the producer sees the
-// sleeper, whatever the other words are.
+// sleeps. A producer makes its work visible with a sequentially consistent store, then reads all words of the mask. For
+// each word, this is a store before a load on both sides. So the sleeper sees the work, or the producer sees the
+// sleeper.
 #pragma once
 #include <array>
 #include <atomic>
@@ -27,34 +27,34 @@ class IdleWorkers {
   void announce(std::int32_t worker) noexcept {
     word_of(worker).fetch_or(bit(worker), std::memory_order_seq_cst);  // pairs with `others` and `wake_one`
   }
-  // The worker resumes, woken or not.
+  // Called by the worker when it resumes, woken or not.
   void withdraw(std::int32_t worker) noexcept {
     // relaxed: a superfluous wake-up is harmless
     word_of(worker).fetch_and(~bit(worker), std::memory_order_relaxed);
   }
 
   // Returns whether a worker other than `self` sleeps or is about to.
-  bool any(std::int32_t self) const noexcept {
+  bool has_others(std::int32_t self) const noexcept {
     for (std::size_t w = 0; w < words_; ++w) {
       if (others(w, self) != 0) return true;
     }
     return false;
   }
 
-  // Wakes one worker that sleeps or is about to, but not `self`: it may have announced itself and found work at its
+  // Wakes one worker that sleeps or is about to, but not `self`, which may have announced itself and found work at its
   // last look. The work must have been stored with sequential consistency.
   void wake_one(std::span<Parker> parkers, std::int32_t self) noexcept {
     for (std::size_t w = 0; w < words_; ++w) {
       for (std::uint64_t mask = others(w, self); mask != 0;) {
         const std::uint64_t lowest = mask & -mask;
-        // Cleared here, so that two producers wake two workers. acquire: the bit may be of a later announcement than
-        // the one seen above, and its worker's parker must be seen as prepared; pairs with `announce`.
+        // Cleared here, so that two producers wake two workers. acquire: the bit may belong to a later announcement
+        // than the one seen above, and that parker must be seen as prepared; pairs with `announce`.
         const std::uint64_t before = mask_[w].fetch_and(~lowest, std::memory_order_acquire);
         if ((before & lowest) != 0) {
           parkers[w * kBits + static_cast<std::size_t>(std::countr_zero(lowest))].notify();
           return;
         }
-        mask = before & ~own(w, self);
+        mask = before & ~bit_in(w, self);
       }
     }
   }
@@ -63,19 +63,19 @@ class IdleWorkers {
   static constexpr std::size_t kBits = 64;
 
   std::uint64_t others(std::size_t word, std::int32_t self) const noexcept {
-    return mask_[word].load(std::memory_order_seq_cst) & ~own(word, self);  // pairs with `announce`
+    return mask_[word].load(std::memory_order_seq_cst) & ~bit_in(word, self);  // pairs with `announce`
   }
   static std::uint64_t bit(std::int32_t worker) noexcept {
     return std::uint64_t{1} << (static_cast<std::size_t>(worker) % kBits);
   }
-  static std::uint64_t own(std::size_t word, std::int32_t self) noexcept {
+  static std::uint64_t bit_in(std::size_t word, std::int32_t self) noexcept {
     return static_cast<std::size_t>(self) / kBits == word ? bit(self) : 0;
   }
   std::atomic<std::uint64_t>& word_of(std::int32_t worker) noexcept {
     return mask_[static_cast<std::size_t>(worker) / kBits];
   }
 
-  const std::size_t words_;  // of the mask, for the workers of this run
+  const std::size_t words_;  // number of words of the mask that this run uses
   // One bit for each worker that sleeps or is about to. Each worker writes its own bit, producers clear it.
   alignas(kCacheLine) std::array<std::atomic<std::uint64_t>, kMost / kBits> mask_{};
 };

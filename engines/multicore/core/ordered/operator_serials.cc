@@ -10,13 +10,13 @@
 namespace lab {
 namespace {
 
-// Tries of a refused unit before the worker puts it aside: some microseconds. Where workers share cores, the owner of
-// the next unit may be waiting for this worker's core. A worker with a unit aside has already waited in vain.
+// Number of tries, some microseconds, before a worker puts a refused unit aside. Where workers share cores, the owner
+// of the next unit may wait for this worker's core. A worker that has a unit aside has already waited in vain.
 constexpr int kTries = 64;
 
 // Makes a unit of the next operator from some of a unit's output records.
-void fill(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes, std::int64_t from,
-          std::int64_t records) {
+void fill_piece(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes, std::int64_t from,
+                std::int64_t records) {
   RecordBuffer& own = piece.buffers[piece.in];
   own.shape(itemsizes, records);
   copy_records(itemsizes, unit.columns, unit.base + from, own.columns(), 0, records);
@@ -34,10 +34,10 @@ void fill(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes
   }
   // relaxed, both: see Unit.
   piece.taken_ns.store(unit.taken_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  // The last piece answers for the input: when it is out, all outputs of that input are out.
-  const bool last = from + records == unit.records;
-  piece.input_records = last ? unit.input_records : 0;
-  piece.timed = last && unit.timed;
+  // The last piece counts the input: when it is out, all outputs of that input are out.
+  const bool is_last = from + records == unit.records;
+  piece.input_records = is_last ? unit.input_records : 0;
+  piece.timed = is_last && unit.timed;
 }
 
 }  // namespace
@@ -48,8 +48,9 @@ void OperatorSerials::add(OrderedStage& stage, Worklist& list) {
 }
 
 bool OperatorSerials::Line::has_room() const {
-  const Line& next = all.lines_[index + 1];  // the last exit always has room
-  // relaxed: only grows, so a stale value shows too much room. seq_cst: the law of the offer; pairs with `advance`.
+  const Line& next = owner.lines_[index + 1];  // the last exit always has room
+  // relaxed: never decreases, so a stale value shows too much room. seq_cst: the law of the offer; pairs with
+  // `advance`.
   return next.issued.load(std::memory_order_relaxed) - next.order->next().load(std::memory_order_seq_cst) <
          static_cast<std::int64_t>(next.units.size());
 }
@@ -62,38 +63,38 @@ std::deque<std::vector<Unit>*> OperatorSerials::units() noexcept {
 
 void OperatorSerials::wake_for(const Line& line, const OrderedWorker& worker) noexcept {
   // Do not wake a sleeper that could not join the operator.
-  if (staff_.idle.any(worker.index) && staff_.scheduler.has_room(line.index)) {
+  if (staff_.idle.has_others(worker.index) && staff_.scheduler.has_room(line.index)) {
     staff_.idle.wake_one(staff_.parkers, worker.index);
   }
 }
 
-// Figure 7's addInput: the unit's partition, then its place in the worklist.
+// Groups the unit by partition and appends it to the worklist, like addInput of figure 7.
 void OperatorSerials::push(Line& line, Unit& unit, OrderedWorker& worker) {
   if (line.stage.partitioned()) line.stage.group(unit, line.list.bundles(), worker);
-  Unit* one = &unit;
-  line.list.push({&one, 1});
+  Unit* units[] = {&unit};
+  line.list.push(units);
 }
 
 void OperatorSerials::Entrance::send(Units units, OrderedWorker& worker) {
-  Line& first = all.lines_.front();
-  for (Unit* unit : units) all.push(first, *unit, worker);
-  all.wake_for(first, worker);
+  Line& first = owner.lines_.front();
+  for (Unit* unit : units) owner.push(first, *unit, worker);
+  owner.wake_for(first, worker);
 }
 
 bool OperatorSerials::send(Line& line, Unit& unit, OrderedWorker& worker) {
   if (line.index + 1 == lines_.size()) {
-    Unit* one = &unit;
-    egress_.take({&one, 1}, worker);
+    Unit* units[] = {&unit};
+    egress_.take(units, worker);
     return true;
   }
   if (unit.records == 0) {
     egress_.discard_empty(unit, worker);
     return true;
   }
-  return pass_on(line, unit, worker);
+  return send_pieces(line, unit, worker);
 }
 
-bool OperatorSerials::pass_on(Line& line, Unit& unit, OrderedWorker& worker) {
+bool OperatorSerials::send_pieces(Line& line, Unit& unit, OrderedWorker& worker) {
   Line& next = lines_[line.index + 1];
   const auto room = static_cast<std::int64_t>(next.units.size());
   std::int64_t serial = next.issued.load(std::memory_order_relaxed);  // relaxed: only this exit writes it
@@ -102,7 +103,7 @@ bool OperatorSerials::pass_on(Line& line, Unit& unit, OrderedWorker& worker) {
     if (serial - next.order->next().load(std::memory_order_seq_cst) >= room) return false;
     Unit& piece = next.units[static_cast<std::size_t>(serial & (room - 1))];
     const std::int64_t records = std::min(options_.batch, unit.records - line.sent_records);
-    fill(piece, unit, line.stage.spec().itemsizes, line.sent_records, records);
+    fill_piece(piece, unit, line.stage.spec().itemsizes, line.sent_records, records);
     line.sent_records += records;
     piece.serial = serial++;
     // relaxed: read once all units of this exit are sent, which `next` of its buffer publishes.
@@ -114,9 +115,9 @@ bool OperatorSerials::pass_on(Line& line, Unit& unit, OrderedWorker& worker) {
   return true;
 }
 
-void OperatorSerials::completed(std::size_t stage, Unit& unit, OrderedWorker& worker) {
+void OperatorSerials::take_finished(std::size_t stage, Unit& unit, OrderedWorker& worker) {
   BoundedReordering& order = *lines_[stage].order;
-  const int tries = options_.waits && worker.deferred.empty() ? kTries : 1;
+  const int tries = options_.may_wait && worker.deferred.empty() ? kTries : 1;
   for (int i = 0; i < tries; ++i) {
     if (order.send(unit, worker)) return;
     spin_pause();
@@ -126,13 +127,14 @@ void OperatorSerials::completed(std::size_t stage, Unit& unit, OrderedWorker& wo
 }
 
 bool OperatorSerials::resume(OrderedWorker& worker) {
-  bool some = false;
-  for (Line& line : lines_) some |= line.order->resume(worker);
-  const std::size_t taken = std::erase_if(worker.deferred, [&](const auto& one) {
-    BoundedReordering& order = *lines_[one.first].order;
-    return order.takes(one.second->serial) && order.send(*one.second, worker);
+  bool has_resumed = false;
+  for (Line& line : lines_) has_resumed |= line.order->resume(worker);
+  const std::size_t sent = std::erase_if(worker.deferred, [&](const auto& deferred) {
+    const auto [stage, unit] = deferred;
+    BoundedReordering& order = *lines_[stage].order;
+    return order.takes(unit->serial) && order.send(*unit, worker);
   });
-  return some || taken != 0;
+  return has_resumed || sent != 0;
 }
 
 bool OperatorSerials::finished(std::int64_t end) const noexcept {

@@ -4,14 +4,14 @@
 // through the whole pipeline.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 3 and 4 (figures 4 and 7).
 //
-// A unit here is the work that one operator knows by one serial number: up to a batch of consecutive records. Its
-// outputs become units of the next operator, of up to a batch each; no outputs, no unit.
+// Here a unit is up to a batch of consecutive records that have one serial number at one operator. Its outputs become
+// units of the next operator, of up to a batch each. A unit without outputs ends.
 //
 // Bounded memory and no deadlock. An operator has at most `kWindows` windows of units that are numbered and not sent
 // on, so its worklist and its units have room. An exit that would need more waits, and makes an offer. A reordering
-// buffer takes units one window ahead. A refused worker retries for some microseconds, then puts the unit aside and
-// turns to other work. In the paper it retries forever. The unit that all workers wait for may lie in a partition
-// without a worker, or with a worker that waits for this one's core.
+// buffer accepts units one window ahead. A refused worker retries for some microseconds, then puts the unit aside and
+// turns to other work. In the paper it retries forever, but the unit that all workers wait for may be in a partition
+// without a worker, or at a worker that waits for this worker's core.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -35,17 +35,17 @@ namespace lab {
 
 class OperatorSerials {
  public:
-  // Windows of units for each operator. More than one, so that a worker may be ahead of the buffer, as in the paper.
+  // Windows of units for each operator. With more than one, a worker may be ahead of the buffer, as in the paper.
   static constexpr std::int64_t kWindows = 2;
 
   struct Options {
-    std::int64_t batch = 1;   // records of a unit at most
+    std::int64_t batch = 1;   // maximum number of records of a unit
     std::int64_t window = 1;  // slots of a reordering buffer; a power of two
-    bool waits = false;       // a refused worker may wait for others: each has a core
+    bool may_wait = false;    // whether a refused worker may wait for others, because each has a core
     std::string reordering;   // one of kReorderings
   };
 
-  // The workers: their scheduler, and how to wake them.
+  // The workers' scheduler, and what wakes them.
   struct Staff {
     OrderedScheduler& scheduler;
     IdleWorkers& idle;
@@ -58,18 +58,19 @@ class OperatorSerials {
   // Adds the next operator, whose worklist has room for all its units. Call before the run.
   void add(OrderedStage& stage, Worklist& list);
 
-  // The first operator's units, which the entry fills, and the serial number up to which they are free for reuse.
-  std::span<Unit> entered() noexcept { return lines_.front().units; }
+  // The first operator's units, which the entry fills.
+  std::span<Unit> entry_units() noexcept { return lines_.front().units; }
+  // The serial number before which the first operator's units are free for reuse.
   const std::atomic<std::int64_t>& sent() const noexcept { return lines_.front().order->next(); }
 
-  // Units of all operators.
+  // Returns the units of all operators.
   std::deque<std::vector<Unit>*> units() noexcept;
 
   // The exit to which the entry sends units; one thread at a time.
   OrderedExit& entrance() noexcept { return entrance_; }
 
-  // Takes over a unit that a worker has finished.
-  void completed(std::size_t stage, Unit& unit, OrderedWorker& worker);
+  // Takes a unit that a worker has finished.
+  void take_finished(std::size_t stage, Unit& unit, OrderedWorker& worker);
 
   // Retries the units that this worker has put aside, and resumes exits that had no room. Returns whether it did
   // something. A worker with units aside must not sleep.
@@ -79,32 +80,33 @@ class OperatorSerials {
   bool finished(std::int64_t end) const noexcept;
 
  private:
-  struct Line final : BoundedExit {  // of one operator
-    Line(OperatorSerials& all_in, std::size_t index_in, OrderedStage& stage_in, Worklist& list_in, std::int64_t room)
-        : all(all_in), index(index_in), stage(stage_in), list(list_in), units(static_cast<std::size_t>(room)) {}
-    bool send(Unit& unit, OrderedWorker& worker) override { return all.send(*this, unit, worker); }
+  // One operator with its worklist, units and reordering buffer.
+  struct Line final : BoundedExit {
+    Line(OperatorSerials& owner_in, std::size_t index_in, OrderedStage& stage_in, Worklist& list_in, std::int64_t room)
+        : owner(owner_in), index(index_in), stage(stage_in), list(list_in), units(static_cast<std::size_t>(room)) {}
+    bool send(Unit& unit, OrderedWorker& worker) override { return owner.send(*this, unit, worker); }
     bool has_room() const override;
 
-    OperatorSerials& all;
+    OperatorSerials& owner;
     const std::size_t index;
     OrderedStage& stage;
     Worklist& list;
     std::vector<Unit> units;  // the unit of serial number t is units[t mod size]
     std::unique_ptr<BoundedReordering> order;
-    std::int64_t sent_records = 0;  // records already sent of the unit being sent; written by the thread at this exit
-    // Serial numbers given so far. Written at the preceding exit. A reader that sees that exit's `next` reach the end
-    // also sees the last value.
+    std::int64_t sent_records = 0;  // sent records of the unit that is being sent; written by the thread at this exit
+    // Number of serial numbers issued. Written at the preceding exit. A reader that sees that exit's `next` reach the
+    // end also sees the last value.
     alignas(kCacheLine) std::atomic<std::int64_t> issued{0};
   };
   struct Entrance final : OrderedExit {
-    explicit Entrance(OperatorSerials& all_in) : all(all_in) {}
+    explicit Entrance(OperatorSerials& owner_in) : owner(owner_in) {}
     void send(Units units, OrderedWorker& worker) override;
     void offer(OrderedWorker&) override {}  // the entry makes no offers
-    OperatorSerials& all;
+    OperatorSerials& owner;
   };
 
   bool send(Line& line, Unit& unit, OrderedWorker& worker);
-  bool pass_on(Line& line, Unit& unit, OrderedWorker& worker);
+  bool send_pieces(Line& line, Unit& unit, OrderedWorker& worker);
   void push(Line& line, Unit& unit, OrderedWorker& worker);
   void wake_for(const Line& line, const OrderedWorker& worker) noexcept;
 

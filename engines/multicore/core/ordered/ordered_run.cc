@@ -10,10 +10,10 @@ namespace {
 
 // Without a load, the processing time of one unit in this many records is measured.
 constexpr std::int64_t kTimedEvery = 64;
-// Of the records between the 20th and the 80th percentile in the order of entry: the start and the end of a run disturb
-// the others. Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 8, "only markers in the
-// 20th to 80th percentile range".
-constexpr std::int64_t kUntimedShare = 5;  // one fifth at either end
+// One fifth of the records at either end is not measured, because the start and the end of a run disturb them. Source:
+// Scaling Ordered Stream Processing on Shared-Memory Multicores, section 8, "only markers in the 20th to 80th
+// percentile range".
+constexpr std::int64_t kUntimedDivisor = 5;
 
 static_assert(RunSettings::kMostWorkers <= IdleWorkers::kMost);
 
@@ -24,11 +24,13 @@ OrderedOptions checked(OrderedOptions options) {
     throw std::invalid_argument("window must be between 1 and " + std::to_string(OrderedOptions::kMostWindow));
   }
   options.window = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(options.window)));
-  if (options.slice_ns < 1 || options.window_ns < 1) throw std::invalid_argument("times must be at least 1 ns");
-  if (options.capacity < 0) throw std::invalid_argument("capacity must be at least 1");
+  if (options.slice_ns < 1 || options.window_ns < 1)
+    throw std::invalid_argument("slice_ns and window_ns must be at least 1");
+  if (options.capacity < 0) throw std::invalid_argument("capacity must not be negative");
   if (options.capacity == 0) options.capacity = std::max<std::int64_t>(1, options.window * options.batch / 2);
   if (index_of("serials", kSerials, options.serials) != 0 && options.worklist == kWorklists.front()) {
-    throw std::invalid_argument("serials of operators take one of the paper's worklists, not " + options.worklist);
+    throw std::invalid_argument("serials=operator needs the worklist hybrid, partitioned or shared, not " +
+                                options.worklist);
   }
   check_output(options.input_itemsizes);
   return options;
@@ -56,7 +58,7 @@ constexpr std::pair<const char*, std::int64_t OrderedCounts::*> kCounts[] = {
 OrderedRun::OrderedRun(OrderedOptions options)
     : options_(checked(std::move(options))),
       scheduler_(heuristic_of(options_.scheduler), options_.capacity, options_.slice_ns, options_.window_ns),
-      units_(each_operator() ? 0 : static_cast<std::size_t>(options_.window)),
+      units_(numbers_by_operator() ? 0 : static_cast<std::size_t>(options_.window)),
       idle_(options_.workers),
       slots_(static_cast<std::size_t>(options_.workers)) {
   make_threads(options_.workers, "worker");
@@ -74,7 +76,7 @@ void OrderedRun::add_stage(StageSpec spec) {
   Line line;
   using Kind = StageSpec::Kind;
   std::int32_t limit = options_.workers;
-  const std::int64_t room = (each_operator() ? OperatorSerials::kWindows : 1) * options_.window;
+  const std::int64_t room = (numbers_by_operator() ? OperatorSerials::kWindows : 1) * options_.window;
   if (stage->partitioned()) {
     line.list = make_group_list(options_.worklist, room, stage->spec().partitions, options_.workers, index);
     limit = std::min(limit, line.list->bundles());
@@ -82,7 +84,7 @@ void OrderedRun::add_stage(StageSpec spec) {
     if (stage->spec().kind == Kind::kStateful) limit = 1;
     line.list = std::make_unique<UnitList>(room, options_.worklist == "homed" ? limit : 1, limit == 1);
   }
-  if (!each_operator()) {
+  if (!numbers_by_operator()) {
     line.exit = std::make_unique<Exit>(*this, index + 1);
     line.order = make_reordering(options_.reordering, options_.window, *line.exit);
   }
@@ -113,18 +115,18 @@ void OrderedRun::prepare() {
     std::int64_t records = 0;
     for (const StreamView& view : views()) records += view.size();
     entry.timed_every = std::max<std::int64_t>(1, kTimedEvery / options_.batch);
-    entry.timed_begin = records / kUntimedShare;
-    entry.timed_end = records - records / kUntimedShare;
+    entry.timed_begin = records / kUntimedDivisor;
+    entry.timed_end = records - records / kUntimedDivisor;
   }
   egress_ = std::make_unique<OrderedEgress>(stages_.back()->spec().itemsizes, due);
   egress_->reserve(options_.reserved_rows);
-  if (each_operator()) {
-    by_operator_ = std::make_unique<OperatorSerials>(
+  if (numbers_by_operator()) {
+    operator_serials_ = std::make_unique<OperatorSerials>(
         OperatorSerials::Options{options_.batch, options_.window,
                                  options_.workers > 1 && options_.workers <= options_.core_count, options_.reordering},
         OperatorSerials::Staff{scheduler_, idle_, threads().parkers()}, *egress_);
-    for (std::size_t i = 0; i < stages_.size(); ++i) by_operator_->add(*stages_[i], *lines_[i].list);
-    for (std::vector<Unit>* units : by_operator_->units()) touch(*units);
+    for (std::size_t i = 0; i < stages_.size(); ++i) operator_serials_->add(*stages_[i], *lines_[i].list);
+    for (std::vector<Unit>* units : operator_serials_->units()) touch(*units);
   } else if (stages_.front()->partitioned()) {
     front_.order = make_reordering(options_.reordering, options_.window, entrance_);
   }
@@ -133,11 +135,12 @@ void OrderedRun::prepare() {
         std::make_unique<OrderedWorker>(i, threads().meter(i).recorder, stages_.size());
   }
   touch(units_);
-  const std::span<Unit> units = each_operator() ? by_operator_->entered() : units_;
+  const std::span<Unit> units = numbers_by_operator() ? operator_serials_->entry_units() : units_;
   entry_ = std::make_unique<OrderedEntry>(std::move(entry), units, feeds());
 }
 
-// Fresh memory costs page faults, and in a virtual machine a fault may stop a core for tens of milliseconds.
+// Writes to the units' memory before the run. In a virtual machine a page fault may stop a core for tens of
+// milliseconds.
 void OrderedRun::touch(std::vector<Unit>& units) {
   const auto width = [](std::span<const std::int32_t> itemsizes) {
     std::int64_t total = 0;
@@ -148,13 +151,13 @@ void OrderedRun::touch(std::vector<Unit>& units) {
   for (const auto& stage : stages_) {
     if (width(stage->spec().itemsizes) > width(widest)) widest = stage->spec().itemsizes;
   }
-  std::int64_t records = 0;  // most records of a unit on entry
+  std::int64_t records = 0;  // maximum number of records of a unit on entry
   for (const StreamView& view : views()) records += view.size();
   records = std::min(records, options_.batch);
-  const bool grouped = records > 1 && std::any_of(stages_.begin(), stages_.end(),
-                                                  [](const auto& stage) { return stage->partitioned(); });
+  const bool has_groups = records > 1 && std::any_of(stages_.begin(), stages_.end(),
+                                                     [](const auto& stage) { return stage->partitioned(); });
   for (Unit& unit : units) {
-    for (std::size_t b = 0; b < (grouped ? unit.buffers.size() : Unit::parts); ++b) {
+    for (std::size_t b = 0; b < (has_groups ? unit.buffers.size() : Unit::parts); ++b) {
       unit.buffers[b].shape(widest, records);
       unit.buffers[b].touch();
     }

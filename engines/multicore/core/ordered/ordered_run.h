@@ -1,5 +1,5 @@
-// OrderedRun: runs a chain of operators whose outputs come in the order of sequential execution, for any worker count.
-// docs/decisions/0010-ordered-pipelines.md gives the design and its reasons.
+// OrderedRun: runs a chain of operators. For any number of workers, outputs come in the order of sequential execution.
+// docs/decisions/0010-ordered-pipelines.md explains the design.
 //
 // Roles. The only threads are the workers and, with a load, the generator's. A worker gets an operator from the
 // scheduler and works on its waiting items for about a time slice. It adds the finished units to the operator's
@@ -27,9 +27,9 @@
 
 namespace lab {
 
-// `batch`: most records of a unit; values above `kMostBatch` count as kMostBatch.
+// `batch`: maximum number of records of a unit; values above `kMostBatch` count as kMostBatch.
 struct OrderedOptions : RunSettings {
-  // Larger units would only take longer to come out: this many records already amortize the cost of a unit.
+  // This many records amortize the cost of a unit; larger units would only take longer to come out.
   static constexpr std::int64_t kMostBatch = std::int64_t{1} << 16;
   static constexpr std::int64_t kMostWindow = std::int64_t{1} << 16;
 
@@ -38,13 +38,13 @@ struct OrderedOptions : RunSettings {
   std::string scheduler = "ct";            // see ordered/heuristic.cc
   std::string worklist = "homed";          // see ordered/worklist.h
   std::string reordering = "nonblocking";  // see ordered/reorder.h
-  std::string serials = "source";          // see below
-  // s of section 6, where a worker stays at an operator for a constant time. It is long against a scheduler decision,
-  // which takes 1 ns a record at batch 1 (decision 0010). Tests take less.
+  std::string serials = "source";          // one of kSerials
+  // s of section 6: a worker stays at an operator for this time. It is long compared with a scheduler decision, which
+  // takes 1 ns a record at batch 1 (decision 0010).
   std::int64_t slice_ns = 100'000;
-  std::int64_t window_ns = 10'000'000;        // w of CT: period over which operator time is counted
+  std::int64_t window_ns = 10'000'000;        // w of CT: period in which operator time is counted
   std::int64_t capacity = 0;                  // C of QST, in records; 0: half of the records that may be in flight
-  std::vector<std::int32_t> input_itemsizes;  // of the input columns, the int64 timestamp first
+  std::vector<std::int32_t> input_itemsizes;  // of the input columns; the int64 timestamp is first
 };
 
 // The source of the serial numbers that order units: the input, once for the whole pipeline, or each operator for its
@@ -66,8 +66,8 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   OrderedStage& stage(std::size_t index) { return *stages_.at(index); }
 
   std::int64_t events() const noexcept override { return counts().events; }  // input records whose outputs are out
-  // Times from the first operator's start on a unit until its outputs were out: one unit in every 64 records between
-  // the 20th and 80th percentile, all units with a load.
+  // Histogram counts of the times from the first operator's start on a unit until its outputs were out. With a load, of
+  // all units; without, of one unit in 64 records between the 20th and 80th percentile.
   std::vector<std::int64_t> processing_counts() const;
   StageTotals totals(std::size_t stage) const noexcept { return scheduler_.totals(stage); }
   std::size_t stages() const noexcept { return stages_.size(); }
@@ -76,35 +76,36 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   std::int64_t window() const noexcept { return options_.window; }
 
  private:
-  // Leads to operator `to`; one past the last operator leads out.
+  // Leads to operator `stage`, or out if `stage` is one past the last operator.
   struct Exit final : OrderedExit {
-    Exit(OrderedRun& runtime, std::size_t to) : runtime_(runtime), to_(to) {}
-    void send(Units units, OrderedWorker& worker) override { runtime_.deliver(to_, units, worker); }
+    Exit(OrderedRun& runtime, std::size_t stage) : runtime_(runtime), stage_(stage) {}
+    void send(Units units, OrderedWorker& worker) override { runtime_.deliver(stage_, units, worker); }
     void offer(OrderedWorker& worker) override { runtime_.wake_one(worker); }
     OrderedRun& runtime_;
-    std::size_t to_;
+    std::size_t stage_;
   };
-  struct Line {  // of one operator
+  // One operator's worklist and what follows the operator.
+  struct Line {
     std::unique_ptr<Worklist> list;
-    // With serials of the source only.
-    std::unique_ptr<Exit> exit;  // behind this operator
+    // Null with serials of operators.
+    std::unique_ptr<Exit> exit;
     std::unique_ptr<Reordering> order;
     // Partitioned operators only. Written at the preceding exit.
-    std::int64_t windows = 0;  // the last window examined
-    std::int32_t behind = 0;   // number of consecutive windows in which a bundle's worker was behind
+    std::int64_t examined_windows = 0;    // number of windows when the load was last examined
+    std::int32_t overloaded_windows = 0;  // number of consecutive windows in which a bundle overloaded its worker
   };
   struct Slot {
     std::unique_ptr<OrderedWorker> worker;
-    std::vector<OperatorLoad> table;
+    std::vector<OperatorLoad> table;  // scratch of the scheduler
   };
 
-  void completed(std::size_t stage, Unit& unit, OrderedWorker& worker) override;
+  void take_finished(std::size_t stage, Unit& unit, OrderedWorker& worker) override;
   void hand_over(std::size_t stage, OrderedWorker& worker) override;
-  void deliver(std::size_t to, Units units, OrderedWorker& worker);
-  void rebundle(std::size_t to, Units units, OrderedWorker& worker);
-  bool behind(std::size_t to);
+  void deliver(std::size_t stage, Units units, OrderedWorker& worker);
+  void rebundle(std::size_t stage, Units units, OrderedWorker& worker);
+  bool is_overloaded(std::size_t stage);
   void wake_one(const OrderedWorker& self) noexcept {
-    if (idle_.any(self.index)) idle_.wake_one(threads().parkers(), self.index);
+    if (idle_.has_others(self.index)) idle_.wake_one(threads().parkers(), self.index);
   }
 
   const RunSettings& settings() const noexcept override { return options_; }
@@ -112,7 +113,7 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   void work(std::int32_t index) override;
   std::vector<const OutputBuffer*> outputs() const override;
   void count(Counts& into) const override;
-  bool each_operator() const noexcept { return options_.serials != kSerials.front(); }
+  bool numbers_by_operator() const noexcept { return options_.serials != kSerials.front(); }
   void touch(std::vector<Unit>& units);
   bool take_turn(Slot& slot, bool any);
   bool resume(OrderedWorker& worker);
@@ -126,8 +127,8 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   std::vector<Line> lines_;
   Line front_;  // before the first operator, if it is partitioned
   Exit entrance_{*this, 0};
-  std::vector<Unit> units_;                       // with serials of the source
-  std::unique_ptr<OperatorSerials> by_operator_;  // with serials of operators
+  std::vector<Unit> units_;                            // empty with serials of operators
+  std::unique_ptr<OperatorSerials> operator_serials_;  // null with serials of the source
   std::unique_ptr<OrderedEntry> entry_;
   std::unique_ptr<OrderedEgress> egress_;
   IdleWorkers idle_;

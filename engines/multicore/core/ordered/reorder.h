@@ -1,8 +1,8 @@
-// Reordering: the buffer behind one operator, to which workers add finished units in any order; it sends them on in the
+// Reordering: the buffer after one operator. Workers add finished units in any order; the buffer sends them on in the
 // order of serial numbers. Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 3.
 //
 // There is room for every unit in flight. A unit is admitted only when the unit one window before it has left the last
-// operator, and so this one. Adding therefore never fails.
+// operator, and thus this buffer. Adding therefore never fails.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace lab {
 
 struct OrderedWorker;
 
-// The receiver behind a reordering buffer. One thread at a time calls it, with several units a call, in order.
+// The receiver of a reordering buffer's units. One thread at a time calls `send`, with several units a call, in order.
 class OrderedExit {
  public:
   virtual ~OrderedExit() = default;
   virtual void send(Units units, OrderedWorker& worker) = 0;
-  // A turn has ended with units left to send: some thread must call `resume`.
+  // Called when a turn has ended with units left to send; some thread must then call `resume`.
   virtual void offer(OrderedWorker& worker) = 0;
 };
 
@@ -32,11 +32,10 @@ class Reordering {
  public:
   virtual ~Reordering() = default;
 
-  // Adds units that this thread has finished, in any order, and sends the next units unless another thread does. Any
-  // thread.
+  // Adds finished units in any order, and sends the next units unless another thread does. Any thread.
   virtual void add(Units units, OrderedWorker& worker) = 0;
 
-  // Takes a turn at the exit if one has ended with units left. Returns whether it did. Any thread.
+  // Takes a turn at the exit if a turn has ended with units left. Returns whether it took one. Any thread.
   virtual bool resume(OrderedWorker& worker) = 0;
 };
 
@@ -44,16 +43,18 @@ class Reordering {
 //
 // Law of the flag: an adder stores slots, then tries the flag; the sender clears the flag, then reads the slot. Both
 // change the flag by an exchange. Either the adder gets the flag, or its exchange comes before the sender's clearing
-// exchange, which reads the adder's value. The sender then sees the slots, so no unit stays behind.
+// exchange, which reads the adder's value. The sender then sees the slots, so no unit is left.
 class NonBlockingReordering final : public Reordering {
  public:
-  // `window`: most units in flight, rounded up to a power of two. `most_sends`: most units sent in one turn.
+  // `window`: maximum number of units in flight, rounded up to a power of two. `most_sends`: maximum number of units
+  // sent in one turn.
   NonBlockingReordering(std::int64_t window, OrderedExit& exit, std::int64_t most_sends = kMostSends);
 
   void add(Units units, OrderedWorker& worker) override;
   bool resume(OrderedWorker& worker) override;
 
-  // Units that one turn sends before it is offered to other threads: a few microseconds for units of 64 light records.
+  // Units that a thread sends before it offers the turn to other threads: a few microseconds for units of 64 light
+  // records.
   static constexpr std::int64_t kMostSends = 32;
 
  private:
@@ -62,13 +63,14 @@ class NonBlockingReordering final : public Reordering {
   const std::uint64_t mask_;
   OrderedExit& exit_;
   const std::int64_t most_sends_;
-  // The slot of unit s is s mod size; null: EMPTY. Written by adding threads, emptied by the holder of the flag.
+  // The slot of unit s is s mod size; null is the paper's EMPTY. Written by adding threads, emptied by the holder of
+  // the flag.
   std::vector<std::atomic<Unit*>> slots_;
   // Guarded by the flag: the next serial number to send, and the units being sent.
   alignas(kCacheLine) std::int64_t next_ = 0;
   std::vector<Unit*> batch_;
-  alignas(kCacheLine) std::atomic<bool> taken_{false};    // true: some thread sends
-  alignas(kCacheLine) std::atomic<bool> offered_{false};  // true: a turn has ended with units left
+  alignas(kCacheLine) std::atomic<bool> taken_{false};    // whether some thread sends
+  alignas(kCacheLine) std::atomic<bool> offered_{false};  // whether a turn has ended with units left
 };
 
 // Figure 3: one lock around everything.
@@ -80,7 +82,7 @@ class LockedReordering final : public Reordering {
   bool resume(OrderedWorker&) override { return false; }
 
  private:
-  static constexpr std::size_t kMostTogether = 32;  // most units sent at once, so that downstream work may begin
+  static constexpr std::size_t kMostTogether = 32;  // units sent at once, so that downstream work may begin
 
   const std::uint64_t mask_;
   OrderedExit& exit_;

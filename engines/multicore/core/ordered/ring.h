@@ -1,8 +1,8 @@
 // ItemRing: a worklist queue with one producer at a time, any number of consumers, and room for every item in flight.
 //
 // Law: item i is in slot i mod size; consumers may take item i iff head_ <= i < tail_. A slot is written again only
-// after its item has been taken, and the taking happens before the writing. The pipeline orders the two: a pushed item
-// belongs to a unit whose predecessor by a window has left.
+// after its item has been taken. The pipeline ensures this: a pushed item belongs to a unit, and the unit one window
+// before it has left.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -26,24 +26,24 @@ class ItemRing {
   // Appends an item, which consumers see only after `publish`. Producer only.
   void put(T item) noexcept {
     // relaxed: published by `publish`.
-    slots_[ahead_++ & mask_].store(item, std::memory_order_relaxed);
+    slots_[put_++ & mask_].store(item, std::memory_order_relaxed);
   }
   void publish() noexcept {
     // release: publishes the slots and the data that the items refer to; pairs with the load in `pop`. seq_cst: the
     // producer looks for sleepers after it (ordered/idle.h).
-    tail_.store(ahead_, std::memory_order_seq_cst);
+    tail_.store(put_, std::memory_order_seq_cst);
   }
 
-  // Takes up to `most` items, oldest first. Unless `alone`, it takes at most half of them, rounded up, and leaves the
-  // rest to other consumers. Returns the number taken. Any consumer.
-  std::int64_t pop(T* into, std::int64_t most, bool alone = false) noexcept {
+  // Takes up to `max_items` items, oldest first, and returns their number. Unless the consumer is `alone`, it takes at
+  // most half of the items present, rounded up. Any consumer.
+  std::int64_t pop(T* into, std::int64_t max_items, bool alone = false) noexcept {
     // acquire: the tail load below is then no older than the tail that allowed this head; pairs with the exchange.
     std::uint64_t head = head_.load(std::memory_order_acquire);
     for (;;) {
       const std::uint64_t tail = tail_.load(std::memory_order_acquire);  // acquire: pairs with `publish`
       if (head == tail) return 0;
-      const auto there = static_cast<std::int64_t>(tail - head);
-      const std::int64_t count = std::min(most, alone ? there : (there + 1) / 2);
+      const auto present = static_cast<std::int64_t>(tail - head);
+      const std::int64_t count = std::min(max_items, alone ? present : (present + 1) / 2);
       for (std::int64_t i = 0; i < count; ++i) {
         // relaxed: published before `tail`; no thread writes the slot before the exchange has succeeded.
         into[i] = slots_[(head + static_cast<std::uint64_t>(i)) & mask_].load(std::memory_order_relaxed);
@@ -59,14 +59,14 @@ class ItemRing {
   bool empty() const noexcept {
     // relaxed: a stale head makes a taken item look present, which costs one useless look.
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
-    return tail_.load(std::memory_order_seq_cst) == head;  // seq_cst: a sleeper's last look; pairs with `publish`
+    return tail_.load(std::memory_order_seq_cst) == head;  // seq_cst: the last look before sleep; pairs with `publish`
   }
 
  private:
   const std::uint64_t mask_;
   std::vector<std::atomic<T>> slots_;
-  // The next slot; producer only.
-  alignas(kCacheLine) std::uint64_t ahead_ = 0;
+  // Number of items put; producer only.
+  alignas(kCacheLine) std::uint64_t put_ = 0;
   // Written by the producer, read by consumers; never decreases.
   alignas(kCacheLine) std::atomic<std::uint64_t> tail_{0};
   // Written by consumers; never decreases.

@@ -6,14 +6,16 @@
 namespace lab {
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;  // statistics: they order nothing
+constexpr auto kRelaxed = std::memory_order_relaxed;  // for statistics, which order nothing
 
-// Assumed cost of a record, for comparisons only, before the first measurement. The number of records to process does
-// not use it: the first worker takes one item.
-constexpr double kUnknownCostNs = 1'000;
+// Assumed cost of a record before the first measurement. Only comparisons use it; the first worker takes one record.
+constexpr double kAssumedCostNs = 1'000;
+
+// Limit of the records of one assignment; far above any slice, and exact as a double.
+constexpr double kMaxRecords = 1e9;
 
 // The clock cannot resolve smaller costs.
-constexpr double kLeastCostNs = 0.1;
+constexpr double kMinCostNs = 0.1;
 
 }  // namespace
 
@@ -23,21 +25,21 @@ void OrderedScheduler::add(const Worklist& list, std::int32_t limit) {
   load.limit.store(limit, kRelaxed);  // before the run
 }
 
-void OrderedScheduler::look(std::uint64_t skip, std::vector<OperatorLoad>& table) const {
+void OrderedScheduler::read_loads(std::uint64_t skip, std::vector<OperatorLoad>& table) const {
   table.resize(loads_.size());
   for (std::size_t i = 0; i < loads_.size(); ++i) {
     const Load& load = loads_[i];
-    OperatorLoad& seen = table[i];
+    OperatorLoad& row = table[i];
     const std::int32_t workers = load.workers.load(kRelaxed);  // relaxed: `choose` checks it again
-    seen.workers = workers;
+    row.workers = workers;
     const std::int32_t limit = load.limit.load(kRelaxed);
-    seen.limit = limit;
-    seen.schedulable = (skip >> i & 1) == 0 && workers < limit && !load.list->empty();
-    seen.queued = static_cast<double>(load.list->queued());
+    row.limit = limit;
+    row.schedulable = (skip >> i & 1) == 0 && workers < limit && !load.list->empty();
+    row.queued = static_cast<double>(load.list->queued());
     const double cost_ns = load.cost_ns.load(kRelaxed);
-    seen.cost_ns = cost_ns < 0 ? kUnknownCostNs : cost_ns;
-    seen.selectivity = load.selectivity.load(kRelaxed);
-    seen.window_ns = static_cast<double>(load.busy_ns.load(kRelaxed) - load.window_busy_ns.load(kRelaxed));
+    row.cost_ns = cost_ns < 0 ? kAssumedCostNs : cost_ns;
+    row.selectivity = load.selectivity.load(kRelaxed);
+    row.window_ns = static_cast<double>(load.busy_ns.load(kRelaxed) - load.window_busy_ns.load(kRelaxed));
   }
 }
 
@@ -45,7 +47,7 @@ Assignment OrderedScheduler::choose(std::int64_t now_ns, std::uint64_t skip, boo
                                     std::vector<OperatorLoad>& table) {
   if (now_ns >= window_end_ns_.load(kRelaxed)) change_window(now_ns);
   for (;;) {
-    look(skip, table);
+    read_loads(skip, table);
     std::int32_t stage = heuristic_(table, heuristic_options_);
     if (stage < 0 && any) stage = last_in_pipeline(table, heuristic_options_);
     if (stage < 0) return {};
@@ -66,14 +68,13 @@ Assignment OrderedScheduler::choose(std::int64_t now_ns, std::uint64_t skip, boo
     result.stage = stage;
     const double cost_ns = load.cost_ns.load(kRelaxed);
     const double records = cost_ns < 0 ? 1 : static_cast<double>(slice_ns_) / cost_ns;
-    result.records = static_cast<std::int64_t>(std::clamp(records, 1.0, 1e9));
+    result.records = static_cast<std::int64_t>(std::clamp(records, 1.0, kMaxRecords));
     for (std::size_t i = 0; i < table.size(); ++i) {
-      // The caller may be about to empty its own operator, so that counts only if it holds more than the caller's
-      // share.
+      // The caller may empty its own operator, which therefore counts only if it holds more than the caller's share.
       if (i == index) {
-        result.more |= workers + 1 < limit && table[i].queued > records;
+        result.has_more |= workers + 1 < limit && table[i].queued > records;
       } else {
-        result.more |= table[i].schedulable;
+        result.has_more |= table[i].schedulable;
       }
     }
     return result;
@@ -88,19 +89,18 @@ void OrderedScheduler::leave(std::int32_t stage, std::int64_t busy_ns, std::int6
     if (outputs != 0) load.outputs.fetch_add(outputs, kRelaxed);
     estimate(load);
   }
-  // release: the state; pairs with the exchange in `choose`.
-  // seq_cst: before a look at the list; pairs with `has_room`. Also release.
+  // release: the state; pairs with the exchange in `choose`. seq_cst: before a look at the list; pairs with `has_room`.
   load.workers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void OrderedScheduler::estimate(Load& load) noexcept {
   // Over the current window and the preceding one.
-  const std::int64_t rows = load.rows.load(kRelaxed) - load.old_rows.load(kRelaxed);
+  const std::int64_t rows = load.rows.load(kRelaxed) - load.preceding_rows.load(kRelaxed);
   if (rows <= 0) return;
   const auto count = static_cast<double>(rows);
-  const auto busy_ns = static_cast<double>(load.busy_ns.load(kRelaxed) - load.old_busy_ns.load(kRelaxed));
-  const auto outputs = static_cast<double>(load.outputs.load(kRelaxed) - load.old_outputs.load(kRelaxed));
-  load.cost_ns.store(std::max(kLeastCostNs, busy_ns / count), kRelaxed);
+  const auto busy_ns = static_cast<double>(load.busy_ns.load(kRelaxed) - load.preceding_busy_ns.load(kRelaxed));
+  const auto outputs = static_cast<double>(load.outputs.load(kRelaxed) - load.preceding_outputs.load(kRelaxed));
+  load.cost_ns.store(std::max(kMinCostNs, busy_ns / count), kRelaxed);
   load.selectivity.store(std::max(0.0, outputs / count), kRelaxed);
 }
 
@@ -109,9 +109,9 @@ void OrderedScheduler::change_window(std::int64_t now_ns) noexcept {
   // relaxed: it decides only which thread changes the window; all written values are statistics.
   if (now_ns < end_ns || !window_end_ns_.compare_exchange_strong(end_ns, now_ns + window_ns_, kRelaxed)) return;
   for (Load& load : loads_) {
-    load.old_busy_ns.store(load.window_busy_ns.load(kRelaxed), kRelaxed);
-    load.old_rows.store(load.window_rows.load(kRelaxed), kRelaxed);
-    load.old_outputs.store(load.window_outputs.load(kRelaxed), kRelaxed);
+    load.preceding_busy_ns.store(load.window_busy_ns.load(kRelaxed), kRelaxed);
+    load.preceding_rows.store(load.window_rows.load(kRelaxed), kRelaxed);
+    load.preceding_outputs.store(load.window_outputs.load(kRelaxed), kRelaxed);
     load.window_busy_ns.store(load.busy_ns.load(kRelaxed), kRelaxed);
     load.window_rows.store(load.rows.load(kRelaxed), kRelaxed);
     load.window_outputs.store(load.outputs.load(kRelaxed), kRelaxed);
@@ -125,7 +125,8 @@ OrderedScheduler::Busy OrderedScheduler::busy(std::size_t stage) const noexcept 
   const auto window_ns = static_cast<double>(std::max<std::int64_t>(1, last_window_ns_.load(kRelaxed)));
   for (std::size_t i = 0; i < loads_.size(); ++i) {
     const Load& load = loads_[i];
-    const auto spent_ns = static_cast<double>(load.window_busy_ns.load(kRelaxed) - load.old_busy_ns.load(kRelaxed));
+    const auto spent_ns =
+        static_cast<double>(load.window_busy_ns.load(kRelaxed) - load.preceding_busy_ns.load(kRelaxed));
     result.all += spent_ns / window_ns;
     if (i == stage) result.own = spent_ns / window_ns;
   }

@@ -1,7 +1,7 @@
 // OrderedScheduler: assigns workers an operator and a number of records, and measures the cost of operators.
 //
-// Decisions use values that are slightly out of date. One exchange decides the only fact that must hold: an operator
-// never has more workers than it allows.
+// Decisions use values that are slightly out of date. Only one fact must hold, and one exchange ensures it: an operator
+// never has more workers than its limit.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 2.2 and 6.
 #pragma once
 #include <atomic>
@@ -20,9 +20,9 @@ namespace lab {
 inline constexpr std::size_t kMostStages = 64;
 
 struct Assignment {
-  std::int32_t stage = -1;   // -1: none
-  std::int64_t records = 0;  // number of records, roughly, before the next decision
-  bool more = false;         // there is work for another worker
+  std::int32_t stage = -1;   // index of the operator; -1 for none
+  std::int64_t records = 0;  // approximate number of records to process before the next decision
+  bool has_more = false;     // whether there is work for another worker
 };
 
 // Totals of one operator, after the run.
@@ -34,7 +34,8 @@ struct StageTotals {
 
 class OrderedScheduler {
  public:
-  // `window_ns`: length of the windows in which operator time is counted.
+  // `capacity`: C of QST, in records. `slice_ns`: time that a worker stays at an operator. `window_ns`: length of the
+  // windows in which operator time is counted.
   OrderedScheduler(Heuristic heuristic, std::int64_t capacity, std::int64_t slice_ns, std::int64_t window_ns)
       : heuristic_(heuristic),
         heuristic_options_{static_cast<double>(slice_ns), static_cast<double>(capacity)},
@@ -51,7 +52,7 @@ class OrderedScheduler {
   // Records that the worker has left the operator after `busy_ns`, with these counts of rows and outputs.
   void leave(std::int32_t stage, std::int64_t busy_ns, std::int64_t rows, std::int64_t outputs);
 
-  // Returns whether one more worker may turn to the operator, which has just received items.
+  // Returns whether one more worker may join the operator, which has just received items.
   bool has_room(std::size_t stage) const noexcept {
     const Load& load = loads_[stage];
     // seq_cst: follows a push; pairs with `leave`, after which a worker that finds no work looks at the list again.
@@ -60,20 +61,20 @@ class OrderedScheduler {
 
   // Raises the limit of workers at the operator; it never falls. Called at the preceding exit.
   void allow(std::size_t stage, std::int32_t limit) noexcept {
-    // relaxed: a worker that sees it late just comes later; the thread that raises it looks for work itself before it
-    // sleeps.
+    // relaxed: a worker may see the limit late; the thread that raises it looks for work itself before it sleeps.
     loads_[stage].limit.store(limit, std::memory_order_relaxed);
   }
 
-  // The number of completed windows; and, for the last one, the workers' time at one operator and at all of them.
+  // The number of completed windows.
   std::int64_t windows() const noexcept { return windows_.load(std::memory_order_relaxed); }  // relaxed: statistics
+  // Time that workers spent at one operator and at all of them in the last window, as multiples of the window.
   struct Busy {
     double own = 0;
     double all = 0;
   };
   Busy busy(std::size_t stage) const noexcept;
 
-  // Output records per record of the operator, as last measured.
+  // Output records per input record of the operator, as last measured.
   double selectivity(std::size_t stage) const noexcept {
     return loads_[stage].selectivity.load(std::memory_order_relaxed);  // relaxed: statistics
   }
@@ -87,17 +88,17 @@ class OrderedScheduler {
     std::atomic<std::int32_t> limit{1};
     // Read at each decision and written when a worker comes or leaves; the following fields share its line.
     alignas(kCacheLine) std::atomic<std::int32_t> workers{0};
-    // Since the start; a leaving worker adds to them.
+    // Totals since the start; a leaving worker adds to them.
     std::atomic<std::int64_t> busy_ns{0}, rows{0}, outputs{0};
-    // Last known values; a cost below 0: none yet.
+    // Last measured values; the cost is below 0 before the first measurement.
     std::atomic<double> cost_ns{-1}, selectivity{1};
-    // Written where windows change: the same values at the start of the current and of the preceding window.
+    // The totals at the start of the current window and of the preceding one. Written when the window changes.
     alignas(kCacheLine) std::atomic<std::int64_t> window_busy_ns{0};
     std::atomic<std::int64_t> window_rows{0}, window_outputs{0};
-    std::atomic<std::int64_t> old_busy_ns{0}, old_rows{0}, old_outputs{0};
+    std::atomic<std::int64_t> preceding_busy_ns{0}, preceding_rows{0}, preceding_outputs{0};
   };
 
-  void look(std::uint64_t skip, std::vector<OperatorLoad>& table) const;
+  void read_loads(std::uint64_t skip, std::vector<OperatorLoad>& table) const;
   void estimate(Load& load) noexcept;
   void change_window(std::int64_t now_ns) noexcept;
 

@@ -17,25 +17,27 @@
 
 namespace lab {
 
-class OrderedStage final : public Operate {
+class OrderedStage final : public UnitProcessor {
  public:
   // The receiver of units whose records this operator has processed; such a unit holds its outputs.
   class Next {
    public:
     virtual ~Next() = default;
     // Takes a finished unit; `hand_over` delivers it later.
-    virtual void completed(std::size_t stage, Unit& unit, OrderedWorker& worker) = 0;
+    virtual void take_finished(std::size_t stage, Unit& unit, OrderedWorker& worker) = 0;
     virtual void hand_over(std::size_t stage, OrderedWorker& worker) = 0;
   };
 
-  // Throws std::invalid_argument on a specification out of range. `track`: store the origins of records.
-  OrderedStage(StageSpec spec, std::size_t index, bool track, Next& next, const OrderedScheduler& scheduler,
+  // Throws std::invalid_argument on a specification out of range. `tracks_origins`: whether to store the input
+  // record of each output.
+  OrderedStage(StageSpec spec, std::size_t index, bool tracks_origins, Next& next, const OrderedScheduler& scheduler,
                const std::atomic<bool>& stop);
 
   const StageSpec& spec() const noexcept { return spec_; }
-  // The states, of each partition if there are any, for another run of this operator to go on from.
+  // Returns the states, one for each partition if there are partitions, from which another run of this operator can
+  // resume.
   std::vector<std::span<const std::byte>> states() const;
-  // Throws std::invalid_argument if these are not of this operator.
+  // Throws std::invalid_argument if their sizes are not those of this operator's states.
   void restore(std::span<const std::span<const std::byte>> states);
   bool partitioned() const noexcept { return spec_.kind == StageSpec::Kind::kPartitioned; }
 
@@ -45,12 +47,14 @@ class OrderedStage final : public Operate {
   void operate(Unit& unit, OrderedWorker& worker) override;
   void operate_group(Group& group, OrderedWorker& worker) override;
   void hand_over(OrderedWorker& worker) override { next_.hand_over(index_, worker); }
-  bool stopped() const noexcept override { return stop_.load(std::memory_order_relaxed); }  // relaxed: seen soon enough
+  bool stopped() const noexcept override {
+    return stop_.load(std::memory_order_relaxed);
+  }  // relaxed: the run ends soon enough
 
  private:
-  // Runs work that may exhaust memory; the error then names the operator.
+  // Calls `work`; an error for lack of memory names the operator.
   template <typename Work>
-  auto named(Work work) const {
+  auto call_named(Work work) const {
     try {
       return work();
     } catch (const NoMemory&) {
@@ -62,16 +66,16 @@ class OrderedStage final : public Operate {
   std::int64_t fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer, OrderedWorker& worker);
   std::int64_t room_for(std::int64_t records) const noexcept;
   std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out, OrderedWorker& worker) const;
-  void whole(Unit& unit, StageCall& call, OrderedWorker& worker);
-  void part(Group& group, StageCall& call, OrderedWorker& worker);
-  void complete(Unit& unit, std::int64_t made, OrderedWorker& worker);
+  void process_unit(Unit& unit, StageCall& call, OrderedWorker& worker);
+  void process_part(Group& group, StageCall& call, OrderedWorker& worker);
+  void complete(Unit& unit, std::int64_t outputs, OrderedWorker& worker);
   const StageSpec spec_;
   const std::size_t index_;
-  const bool track_;
+  const bool tracks_origins_;
   Next& next_;
   const OrderedScheduler& scheduler_;
   const std::atomic<bool>& stop_;
-  std::vector<std::uint64_t> state_;  // stateful operators; belongs to the only worker
+  std::vector<std::uint64_t> state_;  // of a stateful operator; belongs to its only worker
   std::vector<KeyStates> keys_;       // by partition; each belongs to the worker that the worklist admits to it
 };
 

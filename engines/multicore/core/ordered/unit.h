@@ -1,9 +1,9 @@
 // Unit: up to a batch of consecutive input records, and later their outputs, that crosses an ordered pipeline under one
 // serial number.
 //
-// The number of units is the window; the unit of serial number s is number s mod their count. A unit belongs to one
-// thread at a time. Exception: the workers of a partitioned operator's groups read the records together, and each
-// writes its own group and its own part of `buffers[parts]`.
+// The number of units is the window; serial number s uses unit s mod window. A unit belongs to one thread at a time,
+// except that the workers of a partitioned operator's groups read the records together. Each of them writes its own
+// group and its own part of `buffers[parts]`.
 #pragma once
 #include <array>
 #include <atomic>
@@ -20,34 +20,34 @@ namespace lab {
 
 struct Unit;
 
-// Slots of a ring with room for a window of units.
+// Returns the number of slots of a ring with room for a window of units.
 inline std::uint64_t slots_for(std::int64_t window) { return std::bit_ceil(static_cast<std::uint64_t>(window)); }
 
 // Units that move together, in the order of their serial numbers unless stated otherwise.
 using Units = std::span<Unit* const>;
 
 // The records of a unit that belong to one partition, or one bundle of partitions, of the next operator. Aligned to
-// cache lines: neighbouring groups are at different workers.
+// cache lines, since neighbouring groups are at different workers.
 struct alignas(kCacheLine) Group {
   Unit* unit = nullptr;
   std::int32_t partition = 0;
   std::int32_t begin = 0;  // entries [begin, end) of Unit::order
   std::int32_t end = 0;
-  std::int64_t ticket = 0;                 // its turn within the partition; the shared worklist only
-  std::int64_t made = 0;                   // number of outputs,
-  std::unique_ptr<RecordBuffer> overflow;  // here if they exceed its part of `parts`
+  std::int64_t ticket = 0;                 // its turn within the partition; used by SharedGroups
+  std::int64_t outputs = 0;                // number of outputs
+  std::unique_ptr<RecordBuffer> overflow;  // the outputs if they exceed its part of `parts`, else null
 };
 
 struct alignas(kCacheLine) Unit {
   std::int64_t serial = 0;
 
-  // The records are rows [base, base + records) of the columns: of a stream, or of `buffers[in]`.
+  // The records are rows [base, base + records) of the columns of a stream or of `buffers[in]`.
   const void* const* columns = nullptr;
   std::int64_t base = 0;
   std::int64_t records = 0;
-  const std::int32_t* origins = nullptr;  // the input record of each record; null: record k comes from input record k
+  const std::int32_t* origins = nullptr;  // the input record of each record; null if record k is input record k
 
-  std::int64_t input_records = 0;
+  std::int64_t input_records = 0;     // number of input records that this unit counts when it is out
   const std::int64_t* due = nullptr;  // due time of each input record, with a load
   std::vector<std::int64_t> own_due;  // the due times of a unit merged from several runs
   bool timed = false;                 // whether the first operator records its start in `taken_ns`
@@ -56,19 +56,19 @@ struct alignas(kCacheLine) Unit {
   std::atomic<std::int64_t> taken_ns{0};
 
   std::array<RecordBuffer, 3> buffers;
-  std::size_t in = 0;
-  std::size_t out = 1;                     // the next operator's output buffer
-  static constexpr std::size_t parts = 2;  // output buffer of its groups, which are joined into `out`
+  std::size_t in = 0;                      // index of the buffer with the records
+  std::size_t out = 1;                     // index of the next operator's output buffer
+  static constexpr std::size_t parts = 2;  // index of the groups' output buffer; they are joined into `out`
 
   // For a partitioned operator: the partition of each record, the records ordered by group, the groups.
   std::vector<std::int32_t> partition_of;
   std::vector<std::int32_t> order;
   std::vector<Group> groups;
   std::int32_t group_count = 0;
-  std::int32_t bundles = 0;    // number of bundles when it was grouped
+  std::int32_t bundles = 0;    // number of bundles when the unit was grouped
   std::int64_t part_room = 0;  // records of `parts` for each entry of `order`
-  // Groups not yet done. acq_rel: the worker that takes the last one sees all writes of the others. On its own cache
-  // line: workers count it down while others read the fields above.
+  // Number of groups not done. acq_rel: the worker of the last group sees all writes of the others. On its own cache
+  // line, since workers count it down while others read the fields above.
   alignas(kCacheLine) std::atomic<std::int32_t> groups_left{0};
 };
 

@@ -8,18 +8,19 @@
 namespace lab {
 namespace {
 
-// Most units, and most records in them, that a worker admits before it looks for other work.
+// Maximum numbers of units and of their records that a worker admits before it looks for other work.
 constexpr std::int64_t kAdmitUnits = 64;
 constexpr std::int64_t kAdmitRecords = 1 << 14;
 
+// Units delivered at once, so that downstream work may begin.
 constexpr std::size_t kDeliverAtOnce = 32;
 
-// A bundle's worker is behind when the bundle takes this share of one worker's time, and this multiple of a worker's
-// share of all time. Splitting a unit costs a quarter of its work (docs/performance.md), so a bundle slightly above a
-// worker's share is better kept whole.
-constexpr double kBehind = 0.7;
+// A bundle overloads its worker when it takes more than kOverload of one worker's time and more than kOwnShare times a
+// worker's share of all time. Splitting a unit costs a quarter of its work (docs/performance.md), so a bundle slightly
+// above a worker's share is better left whole.
+constexpr double kOverload = 0.7;
 constexpr double kOwnShare = 1.2;
-constexpr std::int32_t kWindowsBehind = 2;  // one may be an interruption
+constexpr std::int32_t kOverloadedWindows = 2;  // a single one may be an interruption
 
 }  // namespace
 
@@ -27,20 +28,21 @@ bool OrderedRun::finished() const noexcept {
   // seq_cst, both: the thread that makes the later of the two true sees the other here.
   const std::int64_t end = entry_->end();
   if (end < 0) return false;
-  return by_operator_ != nullptr ? by_operator_->finished(end) : egress_->done().load(std::memory_order_seq_cst) == end;
+  return operator_serials_ != nullptr ? operator_serials_->finished(end)
+                                      : egress_->done().load(std::memory_order_seq_cst) == end;
 }
 
 void OrderedRun::work(std::int32_t index) {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   bool announced = false;
-  const auto turn_of = [&](bool last) {
+  const auto take_one_turn = [&](bool before_sleep) {
     if (announced) idle_.withdraw(index);  // it has slept, or found work at the last look
-    announced = last;
-    if (last) idle_.announce(index);
-    return take_turn(slot, last);
+    announced = before_sleep;
+    if (before_sleep) idle_.announce(index);
+    return take_turn(slot, before_sleep);
   };
   take_turns(
-      threads().backoff(), threads().meter(index).counters, turn_of,
+      threads().backoff(), threads().meter(index).counters, take_one_turn,
       [&] { return threads().failed() || threads().finished(); }, [] { return false; },
       [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
   if (announced) idle_.withdraw(index);
@@ -58,52 +60,54 @@ bool OrderedRun::take_turn(Slot& slot, bool any) {
   if (progress) return true;
   ++worker.counts.empty_polls;
   if (worker.deferred.empty()) return false;
-  std::this_thread::yield();  // no thread would wake this one for it; and the owner of the next unit may want this core
+  // No thread would wake this worker for its deferred units, and the owner of the next unit may wait for this core.
+  std::this_thread::yield();
   return true;
 }
 
 bool OrderedRun::resume(OrderedWorker& worker) {
-  if (by_operator_ != nullptr) return by_operator_->resume(worker);
+  if (operator_serials_ != nullptr) return operator_serials_->resume(worker);
   bool progress = front_.order != nullptr && front_.order->resume(worker);
   for (Line& line : lines_) progress |= line.order->resume(worker);
   return progress;
 }
 
 bool OrderedRun::admit(OrderedWorker& worker) {
-  const std::int64_t most = std::clamp<std::int64_t>(kAdmitRecords / options_.batch, 1, kAdmitUnits);
-  if (by_operator_ != nullptr) return entry_->admit(by_operator_->sent(), most, &by_operator_->entrance(), worker);
-  if (front_.order == nullptr) return entry_->admit(egress_->done(), most, &entrance_, worker);
+  const std::int64_t max_units = std::clamp<std::int64_t>(kAdmitRecords / options_.batch, 1, kAdmitUnits);
+  if (operator_serials_ != nullptr)
+    return entry_->admit(operator_serials_->sent(), max_units, &operator_serials_->entrance(), worker);
+  if (front_.order == nullptr) return entry_->admit(egress_->done(), max_units, &entrance_, worker);
   // Units that must be grouped first pass through a reordering buffer, like the outputs of an operator.
-  const bool some = entry_->admit(egress_->done(), most, nullptr, worker);
+  const bool must_return = entry_->admit(egress_->done(), max_units, nullptr, worker);
   for (Units left = worker.admitted; !left.empty();) {
-    const Units together = left.first(std::min(left.size(), OrderedEntry::kTogether));
+    const Units together = left.first(std::min(left.size(), OrderedEntry::kUnitsPerSend));
     for (Unit* unit : together) stages_.front()->group(*unit, lines_.front().list->bundles(), worker);
     front_.order->add(together, worker);
     left = left.subspan(together.size());
   }
   worker.admitted.clear();
-  return some;
+  return must_return;
 }
 
 bool OrderedRun::schedule(Slot& slot, bool any) {
   OrderedWorker& worker = *slot.worker;
   std::uint64_t skip = 0;
-  std::int64_t asked_ns = worker.clock.now();
+  std::int64_t decision_begin_ns = worker.clock.now();
   for (;;) {
-    const Assignment given = scheduler_.choose(asked_ns, skip, any, slot.table);
-    if (given.stage < 0) return false;
-    if (given.more) wake_one(worker);
+    const Assignment assignment = scheduler_.choose(decision_begin_ns, skip, any, slot.table);
+    if (assignment.stage < 0) return false;
+    if (assignment.has_more) wake_one(worker);
     const std::int64_t begin_ns = worker.clock.now();
     worker.recorder.observe(begin_ns);
-    const auto index = static_cast<std::size_t>(given.stage);
-    const std::int64_t done = lines_[index].list->work(given.records, *stages_[index], worker);
+    const auto index = static_cast<std::size_t>(assignment.stage);
+    const std::int64_t done_records = lines_[index].list->work(assignment.records, *stages_[index], worker);
     const std::int64_t end_ns = worker.clock.now();
-    scheduler_.leave(given.stage, end_ns - begin_ns, worker.rows[index], worker.outputs[index]);
+    scheduler_.leave(assignment.stage, end_ns - begin_ns, worker.rows[index], worker.outputs[index]);
     worker.rows[index] = 0;
     worker.outputs[index] = 0;
-    if (done != 0) {
+    if (done_records != 0) {
       ++worker.counts.decisions;
-      worker.counts.decision_ns += begin_ns - asked_ns;
+      worker.counts.decision_ns += begin_ns - decision_begin_ns;
       return true;
     }
     if (any && !lines_[index].list->empty()) {
@@ -114,12 +118,12 @@ bool OrderedRun::schedule(Slot& slot, bool any) {
       return true;
     }
     skip |= std::uint64_t{1} << index;
-    asked_ns = end_ns;
+    decision_begin_ns = end_ns;
   }
 }
 
-void OrderedRun::completed(std::size_t stage, Unit& unit, OrderedWorker& worker) {
-  if (by_operator_ != nullptr) return by_operator_->completed(stage, unit, worker);
+void OrderedRun::take_finished(std::size_t stage, Unit& unit, OrderedWorker& worker) {
+  if (operator_serials_ != nullptr) return operator_serials_->take_finished(stage, unit, worker);
   if (stage + 1 < stages_.size() && unit.records != 0 && stages_[stage + 1]->partitioned()) {
     stages_[stage + 1]->group(unit, lines_[stage + 1].list->bundles(), worker);
   }
@@ -132,53 +136,52 @@ void OrderedRun::hand_over(std::size_t stage, OrderedWorker& worker) {
   worker.finished.clear();
 }
 
-// Returns whether, for some windows, the operator's heaviest bundle has kept a worker busy while others waited for it.
-// The bundle then took more than its share of all workers' time, and most of one worker's time.
-bool OrderedRun::behind(std::size_t to) {
-  Line& line = lines_[to];
+// Returns whether the operator's heaviest bundle has overloaded its worker for kOverloadedWindows windows.
+bool OrderedRun::is_overloaded(std::size_t stage) {
+  Line& line = lines_[stage];
   const std::int64_t windows = scheduler_.windows();
-  if (windows == line.windows) return false;
-  line.windows = windows;
-  const OrderedScheduler::Busy busy = scheduler_.busy(to);
-  const double own = busy.own * line.list->heaviest();
-  const bool too_much = own > kBehind && own * options_.workers > kOwnShare * busy.all;
-  line.behind = too_much ? line.behind + 1 : 0;
-  return line.behind >= kWindowsBehind;
+  if (windows == line.examined_windows) return false;
+  line.examined_windows = windows;
+  const OrderedScheduler::Busy busy = scheduler_.busy(stage);
+  const double bundle_share = busy.own * line.list->heaviest_share();
+  const bool overloads = bundle_share > kOverload && bundle_share * options_.workers > kOwnShare * busy.all;
+  line.overloaded_windows = overloads ? line.overloaded_windows + 1 : 0;
+  return line.overloaded_windows >= kOverloadedWindows;
 }
 
-// Splits the bundles of an operator that is behind, and regroups units that were grouped before a split.
-void OrderedRun::rebundle(std::size_t to, Units units, OrderedWorker& worker) {
-  Line& line = lines_[to];
-  if (behind(to) && line.list->split()) {
+// Splits the bundles of an overloaded operator, and regroups units that were grouped before a split.
+void OrderedRun::rebundle(std::size_t stage, Units units, OrderedWorker& worker) {
+  Line& line = lines_[stage];
+  if (is_overloaded(stage) && line.list->split()) {
     ++worker.counts.splits;
-    line.behind = 0;
-    scheduler_.allow(to, std::min(options_.workers, line.list->bundles()));
+    line.overloaded_windows = 0;
+    scheduler_.allow(stage, std::min(options_.workers, line.list->bundles()));
   }
   const std::int32_t bundles = line.list->bundles();
   for (Unit* unit : units) {
-    if (unit->bundles != bundles) stages_[to]->group(*unit, bundles, worker);
+    if (unit->bundles != bundles) stages_[stage]->group(*unit, bundles, worker);
   }
 }
 
-void OrderedRun::deliver(std::size_t to, Units units, OrderedWorker& worker) {
-  if (to == stages_.size()) {
+void OrderedRun::deliver(std::size_t stage, Units units, OrderedWorker& worker) {
+  if (stage == stages_.size()) {
     egress_->take(units, worker);
     return;
   }
   while (!units.empty()) {
-    const Units some = units.first(std::min(units.size(), kDeliverAtOnce));
-    units = units.subspan(some.size());
+    const Units portion = units.first(std::min(units.size(), kDeliverAtOnce));
+    units = units.subspan(portion.size());
     std::array<Unit*, kDeliverAtOnce> full, empty;
-    std::size_t fulls = 0, empties = 0;
-    for (Unit* unit : some) (unit->records == 0 ? empty[empties++] : full[fulls++]) = unit;
-    if (fulls != 0) {
-      if (stages_[to]->partitioned()) rebundle(to, {full.data(), fulls}, worker);
-      lines_[to].list->push({full.data(), fulls});
+    std::size_t full_count = 0, empty_count = 0;
+    for (Unit* unit : portion) (unit->records == 0 ? empty[empty_count++] : full[full_count++]) = unit;
+    if (full_count != 0) {
+      if (stages_[stage]->partitioned()) rebundle(stage, {full.data(), full_count}, worker);
+      lines_[stage].list->push({full.data(), full_count});
       // Do not wake a sleeper that could not join the operator.
-      if (idle_.any(worker.index) && scheduler_.has_room(to)) wake_one(worker);
+      if (idle_.has_others(worker.index) && scheduler_.has_room(stage)) wake_one(worker);
     }
-    // Empty units are no work for the operator, but they keep their places in the order.
-    if (empties != 0) lines_[to].order->add({empty.data(), empties}, worker);
+    // The operator has nothing to do for empty units, but they keep their places in the order.
+    if (empty_count != 0) lines_[stage].order->add({empty.data(), empty_count}, worker);
   }
 }
 

@@ -18,19 +18,19 @@ struct Unit;
 // One writer, the worker; read when the worker has ended.
 struct OrderedCounts {
   std::int64_t kernel_calls = 0;
-  std::int64_t adds = 0;         // units added to a reordering buffer,
-  std::int64_t sends = 0;        // and sent on from one,
+  std::int64_t adds = 0;         // units added to a reordering buffer
+  std::int64_t sends = 0;        // units sent on from a reordering buffer
   std::int64_t found_taken = 0;  // times that a thread left its units to a thread that was already sending
   std::int64_t handed_over = 0;  // turns at an exit that ended with units left to send
   std::int64_t delegated = 0;    // groups left to the worker at their partition
   std::int64_t decisions = 0;    // scheduler decisions that gave this worker an operator
   std::int64_t decision_ns = 0;
   std::int64_t empty_polls = 0;  // turns that found no work
-  std::int64_t waits = 0;        // waits for a group's turn within its partition; the shared worklist only
-  std::int64_t refused = 0;      // times that a reordering buffer had no slot yet for a unit,
-  std::int64_t deferrals = 0;    // and that its worker turned to other work; serials of operators only
+  std::int64_t waits = 0;        // waits for a group's turn within its partition; SharedGroups only
+  std::int64_t refused = 0;      // times that a reordering buffer had no slot for a unit; serials of operators only
+  std::int64_t deferrals = 0;    // times that a worker put a refused unit aside; serials of operators only
   std::int64_t events = 0;       // input records that are no longer in flight
-  std::int64_t splits = 0;       // times that an operator got more bundles of partitions; the homed worklist only
+  std::int64_t splits = 0;       // times that an operator got more bundles of partitions; homed HybridGroups only
 };
 
 struct alignas(kCacheLine) OrderedWorker {
@@ -41,32 +41,32 @@ struct alignas(kCacheLine) OrderedWorker {
   Recorder& recorder;
   FastClock clock;
   OrderedCounts counts;
-  Histogram processing;               // of timed units: from the first operator's start until out
-  std::vector<std::int64_t> rows;     // by operator, records read since the last report
-  std::vector<std::int64_t> outputs;  // and records made
-  std::vector<std::int64_t> cursor;   // by operator, the partition where the worker resumes; -1: not yet
+  Histogram processing;               // times of timed units from the first operator's start until out, in ns
+  std::vector<std::int64_t> rows;     // by operator: records read since the last report
+  std::vector<std::int64_t> outputs;  // by operator: records made since the last report
+  std::vector<std::int64_t> cursor;   // by operator: the partition where the worker resumes; -1 before its first work
   std::vector<Unit*> admitted;        // units just admitted by the entry
-  std::vector<Unit*> finished;        // units finished at the current operator; next stop: the reordering buffer
-  std::vector<std::pair<std::size_t, Unit*>> deferred;  // by operator; refused by its reordering buffer
+  std::vector<Unit*> finished;        // units finished at the current operator, not yet in the reordering buffer
+  std::vector<std::pair<std::size_t, Unit*>> deferred;  // operators and the units that their buffers refused
 
-  // `spare` lends a buffer for a group's separate outputs; `keep` takes it back. A worker keeps a few for reuse.
-  std::unique_ptr<RecordBuffer> spare() {
+  // `borrow_buffer` lends a buffer for a group's separate outputs; `return_buffer` takes it back, for reuse.
+  std::unique_ptr<RecordBuffer> borrow_buffer() {
     if (spares.empty()) return std::make_unique<RecordBuffer>();
-    std::unique_ptr<RecordBuffer> one = std::move(spares.back());
+    std::unique_ptr<RecordBuffer> buffer = std::move(spares.back());
     spares.pop_back();
-    return one;
+    return buffer;
   }
-  void keep(std::unique_ptr<RecordBuffer>& used) {
+  void return_buffer(std::unique_ptr<RecordBuffer>& used) {
     if (used != nullptr && spares.size() < kMostSpares) spares.push_back(std::move(used));
     used.reset();
   }
 
   // Scratch.
-  RecordBuffer made;  // of one group
+  RecordBuffer group_outputs;
   static constexpr std::size_t kMostSpares = 8;
   std::vector<std::unique_ptr<RecordBuffer>> spares;
   std::vector<void*> columns;          // output columns of a group
-  std::vector<std::int32_t> group_of;  // by partition: valid where `mark` is `epoch`
+  std::vector<std::int32_t> group_of;  // by partition; valid where `mark` is `epoch`
   std::vector<std::uint64_t> mark;
   std::uint64_t epoch = 0;
   std::vector<std::int64_t> positions;  // by record

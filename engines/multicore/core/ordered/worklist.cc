@@ -12,13 +12,14 @@
 namespace lab {
 namespace {
 
-// Most light units, or tokens, that a worker takes at once: all workers share the queue's head.
-constexpr std::int64_t kAtOnce = 16;
+// Maximum number of light units, or tokens, that a worker takes at once. Several at once, since all workers share the
+// queue's head.
+constexpr std::int64_t kMaxItems = 16;
 
-// Items handed over together are at most an eighth of a slice of work.
-constexpr std::int64_t kShare = 8;
+// Items handed over together are at most this fraction of a slice of work.
+constexpr std::int64_t kHandOversPerSlice = 8;
 
-// The bits of a word. Further workers share the queues.
+// The bits of a word; with more workers, several share a queue.
 constexpr std::int32_t kMostQueues = 64;
 
 // Spins of a worker that waits for its turn before it yields the core.
@@ -28,15 +29,15 @@ std::uint64_t all_groups(std::int64_t window, std::int32_t partitions) {
   return slots_for(window) * static_cast<std::uint64_t>(partitions);
 }
 
-// Number of items of `size` records each to take for `left` records.
-std::int64_t at_once(std::int64_t left, std::int64_t size) {
-  return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size), 1, kAtOnce);
+// Returns the number of items of `size` records each to take for `left` records.
+std::int64_t items_to_take(std::int64_t left, std::int64_t size) {
+  return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size), 1, kMaxItems);
 }
 
-// Number of items of `size` records each to finish, for the `left` records of a slice, before a hand-over: some
-// microseconds.
-std::int64_t together(std::int64_t left, std::int64_t size) {
-  return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size) / kShare, 1, kAtOnce);
+// Returns the number of items of `size` records each to finish, for the `left` records of a slice, before a hand-over.
+// They take some microseconds.
+std::int64_t items_per_hand_over(std::int64_t left, std::int64_t size) {
+  return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size) / kHandOversPerSlice, 1, kMaxItems);
 }
 
 // Publishes the queues whose bits are set.
@@ -62,9 +63,9 @@ void UnitList::put(Units units) {
   publish(queues_, touched);
 }
 
-std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool own, Operate& operate,
+std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool is_home, UnitProcessor& processor,
                             OrderedWorker& worker) {
-  std::array<Unit*, kAtOnce> units{};
+  std::array<Unit*, kMaxItems> units{};
   std::int64_t done = 0;
   std::int64_t most_items = 1;
   for (bool first = true; done < records; first = false) {
@@ -72,26 +73,26 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool o
     if (count == 0) break;
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < count; ++i) sum += units[static_cast<std::size_t>(i)]->records;
-    worked(sum);
-    const std::int64_t most = together(records, sum / count);
+    add_worked(sum);
+    const std::int64_t items = items_per_hand_over(records, sum / count);
     done += sum;
     for (std::int64_t i = 0; i < count; ++i) {
-      operate.operate(*units[static_cast<std::size_t>(i)], worker);
-      if (i % most == most - 1) operate.hand_over(worker);
+      processor.operate(*units[static_cast<std::size_t>(i)], worker);
+      if (i % items == items - 1) processor.hand_over(worker);
     }
-    operate.hand_over(worker);
-    // Another worker's queue: take one unit to learn the weight, then up to half of the rest, as each time costs a
-    // decision. This worker's own queue may have units by then.
-    if (!own && !first) break;
-    most_items = at_once(records - done, sum / count);
+    processor.hand_over(worker);
+    // From another worker's queue, take one unit to learn the weight, then up to half of the rest, as each time costs a
+    // decision. Then stop, because this worker's own queue may have units.
+    if (!is_home && !first) break;
+    most_items = items_to_take(records - done, sum / count);
   }
   return done;
 }
 
-std::int64_t UnitList::work(std::int64_t records, Operate& operate, OrderedWorker& worker) {
+std::int64_t UnitList::work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) {
   const std::size_t own = static_cast<std::size_t>(worker.index) % queues_.size();
   for (std::size_t q = 0; q < queues_.size(); ++q) {
-    const std::int64_t done = take(queues_[(own + q) % queues_.size()], records, q == 0, operate, worker);
+    const std::int64_t done = take(queues_[(own + q) % queues_.size()], records, q == 0, processor, worker);
     if (done != 0) return done;
   }
   return 0;
@@ -99,7 +100,7 @@ std::int64_t UnitList::work(std::int64_t records, Operate& operate, OrderedWorke
 
 SharedGroups::SharedGroups(std::int64_t window, std::int32_t partitions)
     : groups_(all_groups(window, partitions)), turns_(static_cast<std::size_t>(partitions)) {
-  bundle(partitions);
+  set_bundles(partitions);
 }
 
 void SharedGroups::put(Units units) {
@@ -113,7 +114,7 @@ void SharedGroups::put(Units units) {
   groups_.publish();
 }
 
-std::int64_t SharedGroups::work(std::int64_t records, Operate& operate, OrderedWorker& worker) {
+std::int64_t SharedGroups::work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) {
   std::int64_t done = 0;
   while (done < records) {
     Group* group = nullptr;
@@ -121,22 +122,22 @@ std::int64_t SharedGroups::work(std::int64_t records, Operate& operate, OrderedW
     Turn& turn = turns_[static_cast<std::size_t>(group->partition)];
     const std::int64_t ticket = group->ticket;
     const std::int64_t size = group->end - group->begin;
-    worked(size);
+    add_worked(size);
     done += size;
-    // The holder of an earlier ticket has taken its group before, and waits only for still earlier tickets; the first
-    // never waits. acquire: the partition's state; pairs with the store below.
+    // The holder of an earlier ticket has already taken its group, and waits only for still earlier tickets. The holder
+    // of the first never waits. acquire: the partition's state; pairs with the store below.
     for (int spins = 0; turn.serving.load(std::memory_order_acquire) != ticket; ++spins) {
       if (spins == 0) ++worker.counts.waits;
-      if (operate.stopped()) return done;
+      if (processor.stopped()) return done;
       if (spins < kTurnSpins) {
         spin_pause();
       } else {
         std::this_thread::yield();
       }
     }
-    operate.operate_group(*group, worker);
+    processor.operate_group(*group, worker);
     turn.serving.store(ticket + 1, std::memory_order_release);  // release: the state; pairs with the load above
-    operate.hand_over(worker);
+    processor.hand_over(worker);
   }
   return done;
 }
@@ -148,7 +149,7 @@ PartitionedGroups::PartitionedGroups(std::int64_t window, std::int32_t partition
       stage_(stage),
       queues_(static_cast<std::size_t>(partitions)),
       slots_(all_groups(window, partitions), nullptr) {
-  bundle(partitions);
+  set_bundles(partitions);
 }
 
 void PartitionedGroups::put(Units units) {
@@ -170,7 +171,7 @@ void PartitionedGroups::put(Units units) {
   pushed_groups_.store(pushed, std::memory_order_seq_cst);
 }
 
-std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, OrderedWorker& worker) {
+std::int64_t PartitionedGroups::work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) {
   const std::size_t count = queues_.size();
   std::int64_t& cursor = worker.cursor[stage_];
   if (cursor < 0) cursor = static_cast<std::int64_t>(count) * worker.index / workers_;
@@ -179,16 +180,16 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Ord
     const auto partition = static_cast<std::size_t>(cursor);
     Queue& queue = queues_[partition];
     // relaxed: only tests whether a lock is worth trying.
-    const bool some = queue.tail.load(std::memory_order_relaxed) != queue.head.load(std::memory_order_relaxed);
+    const bool has_groups = queue.tail.load(std::memory_order_relaxed) != queue.head.load(std::memory_order_relaxed);
     // acquire: the state and the head; pairs with the release below.
-    if (some && !queue.locked.exchange(true, std::memory_order_acquire)) {
+    if (has_groups && !queue.locked.exchange(true, std::memory_order_acquire)) {
       std::uint64_t head = queue.head.load(std::memory_order_relaxed);  // relaxed: written under the lock
       std::uint64_t first = head;
       std::int64_t before = done;
       std::int64_t unpublished_groups = 0;
       const auto hand_over = [&] {
-        operate.hand_over(worker);
-        worked(done - before);  // not for each group: all workers share these counts
+        processor.hand_over(worker);
+        add_worked(done - before);  // not for each group: all workers share these counts
         before = done;
         // relaxed: a thread that sees it late makes one useless look.
         taken_.fetch_add(static_cast<std::int64_t>(head - first), std::memory_order_relaxed);
@@ -198,11 +199,11 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Ord
       while (done < records && head != queue.tail.load(std::memory_order_acquire)) {  // acquire: pairs with `put`
         Group& group = *slot(partition, head);
         const std::int64_t size = group.end - group.begin;
-        if (unpublished_groups >= together(records - done, size)) hand_over();
+        if (unpublished_groups >= items_per_hand_over(records - done, size)) hand_over();
         ++unpublished_groups;
         queue.head.store(++head, std::memory_order_relaxed);  // relaxed: read by others as a guess
         done += size;
-        operate.operate_group(group, worker);
+        processor.operate_group(group, worker);
       }
       hand_over();
       queue.locked.store(false, std::memory_order_release);  // release: pairs with the exchange above
@@ -221,7 +222,7 @@ HybridGroups::HybridGroups(std::int64_t window, Shape shape)
       tails_(static_cast<std::size_t>(most_bundles_), 0),
       records_(static_cast<std::size_t>(most_bundles_), 0),
       marks_(static_cast<std::size_t>(most_bundles_)) {
-  bundle(shape.bundles);
+  set_bundles(shape.bundles);
   const std::int32_t masters = std::clamp<std::int32_t>(shape.masters, 1, std::min(most_bundles_, kMostQueues));
   for (std::int32_t m = 0; m < masters; ++m) {
     const std::int32_t share = (most_bundles_ - m + masters - 1) / masters;
@@ -253,38 +254,38 @@ bool HybridGroups::split() {
   if (before == most_bundles_ || marks_left_.load(std::memory_order_acquire) != 0) return false;
   const std::int32_t after = std::min(2 * before, most_bundles_);
   marks_left_.store(after - before, std::memory_order_relaxed);  // relaxed: published with the marks
-  for (std::int32_t fresh = before; fresh < after; ++fresh) {
+  for (std::int32_t new_bundle = before; new_bundle < after; ++new_bundle) {
     // relaxed: a worker that takes one of its tokens has seen the token, published after this.
-    queues_[static_cast<std::size_t>(fresh)].count.fetch_add(1, std::memory_order_relaxed);
-    Group& mark = marks_[static_cast<std::size_t>(fresh)];
-    mark.partition = fresh;
-    push(fresh - before, mark);
+    queues_[static_cast<std::size_t>(new_bundle)].count.fetch_add(1, std::memory_order_relaxed);
+    Group& mark = marks_[static_cast<std::size_t>(new_bundle)];
+    mark.partition = new_bundle;
+    push(new_bundle - before, mark);
   }
   publish(masters_, std::exchange(touched_, 0));
-  bundle(after);
+  set_bundles(after);
   std::fill(records_.begin(), records_.end(), 0);
   return true;
 }
 
-double HybridGroups::heaviest() const {
-  std::int64_t sum = 0, most = 0;
+double HybridGroups::heaviest_share() const {
+  std::int64_t sum = 0, heaviest = 0;
   for (const std::int64_t records : records_) {
     sum += records;
-    most = std::max(most, records);
+    heaviest = std::max(heaviest, records);
   }
-  return sum == 0 ? 0 : static_cast<double>(most) / static_cast<double>(sum);
+  return sum == 0 ? 0 : static_cast<double>(heaviest) / static_cast<double>(sum);
 }
 
 // The state of one call of `work`.
 struct HybridGroups::Turn {
   const std::int64_t target_records;
-  Operate& operate;
+  UnitProcessor& processor;
   OrderedWorker& worker;
   std::int64_t records = 0;
   std::int64_t groups = 0;
   std::int64_t counted = 0;             // records already added to the list's count
-  std::int64_t unpublished_groups = 0;  // groups
-  bool other = false;                   // groups left to others, or a mark reached
+  std::int64_t unpublished_groups = 0;  // groups since the last hand-over
+  bool has_other_work = false;          // whether groups were left to other workers, or a mark was reached
 };
 
 // Works on a bundle whose count the caller has raised from zero by `tokens`, until the count is zero again.
@@ -294,20 +295,20 @@ void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
     for (std::int64_t t = 0; t < tokens; ++t) {
       Group& group = *slot(bundle, queue.head++);
       if (group.unit == nullptr) {
-        turn.other = true;
+        turn.has_other_work = true;
         marks_left_.fetch_sub(1, std::memory_order_release);  // release: pairs with the load in `split`
-        // acq_rel: as below; the work done here before the mark comes before the work done there.
+        // acq_rel: as below. Work on this bundle before the mark precedes work on the new bundle.
         const std::int64_t left =
             queues_[static_cast<std::size_t>(group.partition)].count.fetch_sub(1, std::memory_order_acq_rel) - 1;
         run(group.partition, left, turn);
         continue;
       }
       const std::int64_t size = group.end - group.begin;
-      if (turn.unpublished_groups >= together(turn.target_records, size)) hand_over(turn);
+      if (turn.unpublished_groups >= items_per_hand_over(turn.target_records, size)) hand_over(turn);
       ++turn.unpublished_groups;
       ++turn.groups;
       turn.records += size;
-      turn.operate.operate_group(group, turn.worker);
+      turn.processor.operate_group(group, turn.worker);
     }
     // acq_rel: releases the state to the bundle's next worker; acquires the groups of tokens left to this one.
     tokens = queue.count.fetch_sub(tokens, std::memory_order_acq_rel) - tokens;
@@ -315,46 +316,46 @@ void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
 }
 
 void HybridGroups::hand_over(Turn& turn) {
-  turn.operate.hand_over(turn.worker);
-  worked(turn.records - turn.counted);  // not for each group: all workers share the count
+  turn.processor.hand_over(turn.worker);
+  add_worked(turn.records - turn.counted);  // not for each group: all workers share the count
   turn.counted = turn.records;
   turn.unpublished_groups = 0;
 }
 
-void HybridGroups::take(ItemRing<std::int32_t>& master, bool own, Turn& turn) {
-  std::array<std::int32_t, kAtOnce> tokens{};
-  // Heavy records: take few tokens.
-  std::int64_t most_items = own ? 1 : std::clamp<std::int64_t>(turn.target_records, 1, kAtOnce);
+void HybridGroups::take(ItemRing<std::int32_t>& master, bool is_home, Turn& turn) {
+  std::array<std::int32_t, kMaxItems> tokens{};
+  // Take few tokens of heavy records.
+  std::int64_t most_items = is_home ? 1 : std::clamp<std::int64_t>(turn.target_records, 1, kMaxItems);
   while (turn.records < turn.target_records) {
     const std::int64_t count = master.pop(tokens.data(), most_items, bundles() == 1);
     if (count == 0) break;
     const auto end = tokens.begin() + count;
-    for (auto at = tokens.begin(); at != end;) {
-      const auto next = std::find_if(at, end, [&](std::int32_t bundle) { return bundle != *at; });
+    for (auto first = tokens.begin(); first != end;) {
+      const auto next = std::find_if(first, end, [&](std::int32_t bundle) { return bundle != *first; });
       // acq_rel: acquires the bundle's state and head from the worker that brought the count to zero. Releases the
-      // groups in the tokens' slots to the worker that may be at the bundle. Pairs with the other in `run`.
-      if (queues_[static_cast<std::size_t>(*at)].count.fetch_add(next - at, std::memory_order_acq_rel) == 0) {
-        run(*at, next - at, turn);
+      // groups in the tokens' slots to the worker that may be at the bundle. Pairs with the `fetch_sub` in `run`.
+      if (queues_[static_cast<std::size_t>(*first)].count.fetch_add(next - first, std::memory_order_acq_rel) == 0) {
+        run(*first, next - first, turn);
       } else {
-        turn.worker.counts.delegated += next - at;
-        turn.other = true;
+        turn.worker.counts.delegated += next - first;
+        turn.has_other_work = true;
       }
-      at = next;
+      first = next;
     }
     hand_over(turn);
-    if (!own) break;  // this worker's own master may have tokens by now
-    if (turn.groups != 0) most_items = at_once(turn.target_records - turn.records, turn.records / turn.groups);
+    if (!is_home) break;  // this worker's home master may have tokens by now
+    if (turn.groups != 0) most_items = items_to_take(turn.target_records - turn.records, turn.records / turn.groups);
   }
 }
 
-std::int64_t HybridGroups::work(std::int64_t records, Operate& operate, OrderedWorker& worker) {
-  Turn turn{records, operate, worker};
+std::int64_t HybridGroups::work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) {
+  Turn turn{records, processor, worker};
   const std::size_t own = static_cast<std::size_t>(worker.index) % masters_.size();
   for (std::size_t m = 0; m < masters_.size(); ++m) {
     take(masters_[(own + m) % masters_.size()], m == 0 || bundles() == 1, turn);
     if (turn.records != 0) return turn.records;
     // Leaving all tokens to other workers also counts as work: those workers have the groups.
-    if (turn.other) return 1;
+    if (turn.has_other_work) return 1;
   }
   return 0;
 }
@@ -368,9 +369,9 @@ std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t wi
   }
   switch (index_of("worklist", kWorklists, name)) {
     case 0: {
-      const auto enough = static_cast<std::int32_t>(std::bit_ceil(2 * static_cast<std::uint32_t>(workers)));
-      const std::int32_t most = workers == 1 ? 1 : std::min(partitions, enough);
-      return std::make_unique<HybridGroups>(window, HybridGroups::Shape{1, most, workers});
+      const auto enough_bundles = static_cast<std::int32_t>(std::bit_ceil(2 * static_cast<std::uint32_t>(workers)));
+      const std::int32_t max_bundles = workers == 1 ? 1 : std::min(partitions, enough_bundles);
+      return std::make_unique<HybridGroups>(window, HybridGroups::Shape{1, max_bundles, workers});
     }
     case 1:
       return std::make_unique<HybridGroups>(window, HybridGroups::Shape{partitions, partitions, 1});

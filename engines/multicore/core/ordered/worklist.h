@@ -1,9 +1,9 @@
-// Worklist: the items that wait for one operator of an OrderedRun, and the ways in which workers take them.
+// Worklist: the items that wait for one operator of an OrderedRun.
 //
 // Units are pushed in the order of their serial numbers by one thread at a time, the one at the preceding operator's
-// exit. A unit for a partitioned operator comes in groups (ordered/groups.h). The lists below promise: the groups of
-// one partition are worked on one at a time and in the order in which they were pushed.
-// A worklist may schedule partitions in bundles: then a group has the records of a bundle, and `Group::partition` is
+// exit. A unit for a partitioned operator comes in groups (ordered/groups.h).
+// Law: the groups of one partition are processed one at a time, in the order in which they were pushed.
+// A worklist may schedule partitions in bundles. Then a group has the records of a bundle, and `Group::partition` is
 // the bundle's number.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 4.
 #pragma once
@@ -26,14 +26,15 @@ namespace lab {
 struct OrderedWorker;
 
 // Processes the items that a worker takes.
-class Operate {
+class UnitProcessor {
  public:
-  virtual ~Operate() = default;
-  virtual void operate(Unit& unit, OrderedWorker& worker) = 0;          // a whole unit; it then belongs to the callee
-  virtual void operate_group(Group& group, OrderedWorker& worker) = 0;  // likewise
+  virtual ~UnitProcessor() = default;
+  // Process a whole unit, or a group. The item then belongs to the callee.
+  virtual void operate(Unit& unit, OrderedWorker& worker) = 0;
+  virtual void operate_group(Group& group, OrderedWorker& worker) = 0;
   // Hands over the items finished since the last call. The caller of the functions above calls it soon after.
   virtual void hand_over(OrderedWorker& worker) = 0;
-  virtual bool stopped() const noexcept = 0;  // the run has failed: do not wait
+  virtual bool stopped() const noexcept = 0;  // whether the run has failed; do not wait then
 };
 
 class Worklist {
@@ -44,29 +45,29 @@ class Worklist {
   void push(Units units) {
     std::int64_t records = 0;
     for (const Unit* unit : units) records += unit->records;
-    // relaxed: statistics, one writer at a time. Before the units are put: they then belong to other threads.
+    // relaxed: statistics, one writer at a time. `put` comes last, since the units then belong to other threads.
     pushed_.store(pushed_.load(std::memory_order_relaxed) + records, std::memory_order_relaxed);
     put(units);
   }
 
-  // Takes and processes items of about `records` records in all, at least one item. Returns the number of records; 0:
-  // it could take nothing. Any thread.
-  virtual std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) = 0;
+  // Takes and processes items of about `records` records in all, at least one item. Returns the number of records, or
+  // 0 if no item could be taken. Any thread.
+  virtual std::int64_t work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) = 0;
 
-  // Returns whether no item is there to take. seq_cst (its loads): a sleeper's last look; pairs with the pushes.
+  // Returns whether no item can be taken. Its loads are seq_cst, for the last look before sleep; pairs with the pushes.
   virtual bool empty() const noexcept = 0;
 
   // The number of bundles of partitions; a unit splits into one group for each. Only `split`, at the preceding exit,
-  // changes it. relaxed: units grouped by another number are grouped again there.
+  // changes it. relaxed: units grouped by an earlier number are grouped again there.
   std::int32_t bundles() const noexcept { return bundles_.load(std::memory_order_relaxed); }
 
-  // Doubles the number of bundles if it can now. Returns whether it did. Only the thread at the preceding exit.
+  // Doubles the number of bundles if possible. Returns whether it did. Only the thread at the preceding exit.
   virtual bool split() { return false; }
 
   // The largest bundle's share of all records since the last split. Only the thread at the preceding exit.
-  virtual double heaviest() const { return 0; }
+  virtual double heaviest_share() const { return 0; }
 
-  // Waiting records; an estimate.
+  // Estimated number of waiting records.
   std::int64_t queued() const noexcept {
     // relaxed: statistics.
     return std::max<std::int64_t>(0, pushed_.load(std::memory_order_relaxed) - worked_.load(std::memory_order_relaxed));
@@ -74,8 +75,10 @@ class Worklist {
 
  protected:
   virtual void put(Units units) = 0;
-  void bundle(std::int32_t count) noexcept { bundles_.store(count, std::memory_order_relaxed); }  // see `bundles`
-  void worked(std::int64_t records) noexcept { worked_.fetch_add(records, std::memory_order_relaxed); }  // statistics
+  void set_bundles(std::int32_t count) noexcept { bundles_.store(count, std::memory_order_relaxed); }  // see `bundles`
+  void add_worked(std::int64_t records) noexcept {
+    worked_.fetch_add(records, std::memory_order_relaxed);
+  }  // statistics
 
  private:
   alignas(kCacheLine) std::atomic<std::int64_t> pushed_{0};  // records; written at the preceding exit
@@ -86,36 +89,37 @@ class Worklist {
 // Whole units, for operators that are not partitioned.
 //
 // With several queues, units are distributed over them by serial number, in runs. Each worker has a home queue where it
-// looks first; when that is empty it takes from the others. If the window is a multiple of all runs (for example two
-// workers at a window of 128), a worker meets the same units every time. Their memory is reused after a window, so its
-// lines stay in a core's cache.
+// looks first; when it is empty, the worker takes from the other queues. If the window is a multiple of all runs (for
+// example two workers at a window of 128), a worker meets the same units every time. Their memory is reused after a
+// window, so its lines stay in a core's cache.
 class UnitList final : public Worklist {
  public:
-  // `queues`: 1 if units must be taken in order. `alone`: one worker at a time.
+  // `queues`: 1 if units must be taken in order. `alone`: whether the operator has one worker at a time.
   UnitList(std::int64_t window, std::int32_t queues, bool alone = false);
 
-  std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) override;
+  std::int64_t work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) override;
   bool empty() const noexcept override {
     return std::all_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue.empty(); });
   }
 
  private:
   void put(Units units) override;
-  std::int64_t take(ItemRing<Unit*>& queue, std::int64_t records, bool own, Operate& operate, OrderedWorker& worker);
+  std::int64_t take(ItemRing<Unit*>& queue, std::int64_t records, bool is_home, UnitProcessor& processor,
+                    OrderedWorker& worker);
 
-  static constexpr std::int64_t kRun = 8;
+  static constexpr std::int64_t kRun = 8;  // consecutive units of one queue
 
-  alignas(kCacheLine) const bool alone_;  // apart from the counts of the base
+  alignas(kCacheLine) const bool alone_;  // not in a cache line with the counts of the base
   std::deque<ItemRing<Unit*>> queues_;
 };
 
-// One queue of groups. Each group gets a ticket as it is pushed: its turn within its partition. Taking a group and
-// getting its place in the partition's order are thus one step, and no lock spans both. Its worker waits for that turn.
+// One queue of groups. Each group gets a ticket as it is pushed: its turn within its partition. A worker that takes a
+// group thus knows its place in the partition's order without a lock, and waits for its turn.
 class SharedGroups final : public Worklist {
  public:
   SharedGroups(std::int64_t window, std::int32_t partitions);
 
-  std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) override;
+  std::int64_t work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) override;
   bool empty() const noexcept override { return groups_.empty(); }
 
  private:
@@ -133,10 +137,10 @@ class SharedGroups final : public Worklist {
 // One queue for each partition; a worker locks one that has items. No worker waits for a lock.
 class PartitionedGroups final : public Worklist {
  public:
-  // `workers`: their number; they start at partitions far apart.
+  // `workers`: number of workers, which start at partitions far apart.
   PartitionedGroups(std::int64_t window, std::int32_t partitions, std::int32_t workers, std::size_t stage);
 
-  std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) override;
+  std::int64_t work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) override;
   bool empty() const noexcept override {
     // relaxed, then seq_cst: as in ItemRing.
     const std::int64_t taken = taken_.load(std::memory_order_relaxed);
@@ -155,7 +159,7 @@ class PartitionedGroups final : public Worklist {
     return slots_[partition * (mask_ + 1) + (index & mask_)];
   }
 
-  alignas(kCacheLine) const std::uint64_t mask_;  // apart from the counts of the base
+  alignas(kCacheLine) const std::uint64_t mask_;  // not in a cache line with the counts of the base
   const std::int32_t workers_;
   const std::size_t stage_;
   std::vector<Queue> queues_;
@@ -164,8 +168,8 @@ class PartitionedGroups final : public Worklist {
   alignas(kCacheLine) std::atomic<std::int64_t> taken_{0};          // groups; written by workers
 };
 
-// Figure 7: one queue for each partition, and a master queue that holds a token, the partition's number, for each of
-// their groups.
+// Figure 7: one queue for each partition, and a master queue. The master queue holds a token, the partition's number,
+// for each group.
 //
 // Law: `count` of a partition is the number of its tokens that were taken from the master queue and whose groups are
 // not done. The worker that raises it from zero is the partition's worker until it is zero again. Each token came after
@@ -173,28 +177,28 @@ class PartitionedGroups final : public Worklist {
 //
 // Homed: partitions are scheduled in bundles, and the law of a partition holds for a bundle. At first one bundle has
 // all partitions, and a unit passes through whole. `split` moves half of the partitions of each bundle into a new one:
-// bundle b of n keeps those p with p mod 2n = b, and b + n gets the others. Law: the new bundle's count is raised for
-// b's worker, as if that worker were at it, before it has a token. A mark goes into b's queue. The worker that reaches
-// the mark has done all items from before the split. It lowers the count and does the items that others have left there
-// meanwhile.
+// bundle b of n keeps the partitions p with p mod 2n = b, and bundle b + n gets the rest. Law: before the new bundle
+// has a token, its count is raised as if b's worker were at it, and a mark goes into b's queue. The worker that reaches
+// the mark has done all items from before the split. It lowers the count and does the items that other workers have
+// left there meanwhile.
 //
 // With several masters, bundles are distributed over them, and each worker has a home master where it looks first. The
-// state of its keys stays in its core's cache. When its home is empty it takes from the others, so that no worker idles
-// while there is work. The law does not depend on which worker takes a token.
+// state of its keys stays in its core's cache. When its home is empty it takes from the other masters, so that no
+// worker idles while there is work. The law does not depend on which worker takes a token.
 class HybridGroups final : public Worklist {
  public:
   struct Shape {
-    std::int32_t bundles = 1;       // at first: one, or all partitions
-    std::int32_t most_bundles = 1;  // the number of partitions, or a power of two below
+    std::int32_t bundles = 1;       // initial number of bundles: 1, or the number of partitions
+    std::int32_t most_bundles = 1;  // the number of partitions, or a power of two below it
     std::int32_t masters = 1;
   };
 
   HybridGroups(std::int64_t window, Shape shape);
 
   bool split() override;
-  double heaviest() const override;
+  double heaviest_share() const override;
 
-  std::int64_t work(std::int64_t records, Operate& operate, OrderedWorker& worker) override;
+  std::int64_t work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) override;
   bool empty() const noexcept override {
     return std::all_of(masters_.begin(), masters_.end(), [](const auto& master) { return master.empty(); });
   }
@@ -209,7 +213,7 @@ class HybridGroups final : public Worklist {
   void put(Units units) override;
   void push(std::int32_t bundle, Group& group);
   void hand_over(Turn& turn);
-  void take(ItemRing<std::int32_t>& master, bool own, Turn& turn);
+  void take(ItemRing<std::int32_t>& master, bool is_home, Turn& turn);
   void run(std::int32_t bundle, std::int64_t tokens, Turn& turn);
   Group*& slot(std::int32_t bundle, std::uint64_t index) noexcept {
     return slots_[static_cast<std::size_t>(bundle) * (mask_ + 1) + (index & mask_)];
@@ -218,28 +222,28 @@ class HybridGroups final : public Worklist {
     return static_cast<std::size_t>(bundle) % masters_.size();
   }
 
-  alignas(kCacheLine) const std::uint64_t mask_;  // apart from the counts of the base
+  alignas(kCacheLine) const std::uint64_t mask_;  // not in a cache line with the counts of the base
   const std::int32_t most_bundles_;
   std::deque<ItemRing<std::int32_t>> masters_;
   std::vector<Queue> queues_;
   // One window of groups for each bundle, and another for the mark of a split. A group is read after its token: the
   // master queue and `count` order the accesses.
   std::vector<Group*> slots_;
-  // Written at the preceding exit, all; close together because they move from thread to thread with the exit.
+  // All written at the preceding exit; adjacent because they move from thread to thread with the exit.
   std::vector<std::uint64_t> tails_;
   std::vector<std::int64_t> records_;  // of each bundle, since the last split
-  std::vector<Group> marks_;           // by new bundle; without a unit
+  std::vector<Group> marks_;           // by new bundle; a mark has no unit
   std::uint64_t touched_ = 0;          // bit mask of the masters with unpublished tokens
-  // Marks not yet reached; while any remain there is no other split. Written at the exit, then by the worker that
-  // reaches one.
+  // Number of marks not reached; `split` waits until it is 0. Written at the exit, then by the workers that reach
+  // marks.
   alignas(kCacheLine) std::atomic<std::int32_t> marks_left_{0};
 };
 
-// Most groups of all units in flight in the lists above: 128 MiB of pointers.
+// Maximum number of groups of all units in flight in the lists above: 128 MiB of pointers.
 inline constexpr std::int64_t kMostGroups = std::int64_t{1} << 24;
 
-// Homed: HybridGroups with a master for each worker and, at first, all partitions in one bundle. Hybrid: one master,
-// and always one bundle for each partition.
+// `homed` is HybridGroups with a master for each worker and, at first, all partitions in one bundle. `hybrid` has one
+// master, and always one bundle for each partition.
 inline constexpr Names<4> kWorklists = {"homed", "hybrid", "partitioned", "shared"};
 
 // Makes the list named `name` of a partitioned operator. Throws std::invalid_argument for another name, or for more

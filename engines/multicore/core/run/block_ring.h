@@ -1,5 +1,5 @@
-// A bounded ring of blocks with one producer and a fixed number of readers; each reader sees every block. A source
-// publishes through it.
+// BlockRing: a bounded ring of blocks with one producer and a fixed number of readers, each of which sees every block.
+// A source publishes through it.
 //
 // Layout: only the producer writes `slots_`. `published_` counts all blocks published so far. `Cursor::next` counts the
 // blocks that a reader has released. The slot of block i is i mod capacity.
@@ -21,8 +21,8 @@ namespace lab {
 struct Block {
   std::int64_t begin;     // first event
   std::int64_t end;       // one past the last event; begin == end is a heartbeat
-  std::int64_t bound_ts;  // every later event of the stream has ts >= bound_ts; kEndOfTime: no event follows
-  std::int64_t stamp_ns;  // time of publication, or shortly before; past for every reader
+  std::int64_t bound_ts;  // every later event of the stream has ts >= bound_ts; kEndOfTime if no event follows
+  std::int64_t stamp_ns;  // time of publication, or shortly before
 };
 static_assert(sizeof(Block) == 32);
 
@@ -36,7 +36,7 @@ class BlockRing {
     mask_ = size - 1;
   }
 
-  // Adds a reader and returns its index. Only before the first publish, or the first after `reset`.
+  // Adds a reader and returns its index. Only before the first block is published, or the first after `reset`.
   std::size_t add_reader() {
     assert(published_.load(std::memory_order_relaxed) == 0);  // relaxed: set-up is single-threaded
     cursors_.push_back(std::make_unique<Cursor>());
@@ -47,18 +47,19 @@ class BlockRing {
   void reset() noexcept {
     cursors_.clear();
     slowest_ = 0;
-    published_.store(0, std::memory_order_relaxed);  // relaxed: the thread that lets the others resume orders it
+    // relaxed: ordered by the thread that lets the other threads resume
+    published_.store(0, std::memory_order_relaxed);
   }
 
   std::size_t readers() const noexcept { return cursors_.size(); }
   std::uint64_t capacity() const noexcept { return mask_ + 1; }
 
-  // Blocks published so far. Producer only.
+  // Returns the number of blocks published so far. Producer only.
   std::uint64_t published_by_me() const noexcept {
     return published_.load(std::memory_order_relaxed);  // relaxed: the producer reads its own store
   }
 
-  // Whether `publish` may be called. Producer only.
+  // Returns whether `publish` may be called. Producer only.
   bool has_room() noexcept {
     const std::uint64_t head = published_.load(std::memory_order_relaxed);  // relaxed: own store
     if (head - slowest_ <= mask_) return true;
@@ -73,8 +74,8 @@ class BlockRing {
     return head - slowest_ <= mask_;
   }
 
-  // Publishes a block; `has_room` must have returned true. Producer only. `relaxed`: a flag guards both ends of the
-  // ring, and orders all accesses.
+  // Publishes a block; `has_room` must have returned true. Producer only. `relaxed`: whether a flag guards both ends
+  // of the ring and orders all accesses.
   void publish(const Block& block, bool relaxed = false) noexcept {
     const std::uint64_t head = published_.load(std::memory_order_relaxed);  // relaxed: own store
     assert(head - slowest_ <= mask_);
@@ -87,12 +88,12 @@ class BlockRing {
     }
   }
 
-  // Blocks published so far, as a reader sees them. Any reader.
+  // Returns the number of blocks published so far. Any reader.
   std::uint64_t published() const noexcept {
     return published_.load(std::memory_order_seq_cst);  // pairs with the store in `publish`
   }
 
-  // Block `index`. It must be below a value that `published` returned to this reader, which has not released it.
+  // Returns block `index`, which must be below a value that `published` returned to this reader, and not released.
   const Block& at(std::uint64_t index) const noexcept { return slots_[index & mask_]; }
 
   // Releases all blocks below `next`. Only the thread of the reader. `relaxed`: see `publish`.
@@ -113,7 +114,7 @@ class BlockRing {
   std::vector<Block> slots_;
   std::uint64_t mask_ = 0;
   std::vector<std::unique_ptr<Cursor>> cursors_;
-  // Cache line of the producer: a lower bound of min(next). The producer updates it only if the ring looks full.
+  // A lower bound of min(next), on the producer's cache line. The producer updates it only if the ring looks full.
   alignas(kCacheLine) std::uint64_t slowest_ = 0;
   // Written by the producer, read by all readers; never decreases, except in `reset`.
   alignas(kCacheLine) std::atomic<std::uint64_t> published_{0};

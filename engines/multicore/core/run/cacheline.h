@@ -1,4 +1,4 @@
-// The unit of false sharing, which separates fields of different writers.
+// kCacheLine: the unit of false sharing, which separates fields of different writers.
 #pragma once
 #include <cstddef>
 

@@ -1,5 +1,5 @@
-// Rings of columns with one writer, for the rows between two threads; and the copy of rows between columns. Logs and
-// links use both. The copy is fast for a few rows, which is the cost of blocks of a tuple or two.
+// ColumnRing, RowMover: rings of columns with one writer, for the rows between two threads, and the copy of rows
+// between columns. Logs and links use both. The copy is fast for few rows, since it dominates the cost of small blocks.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -26,9 +26,7 @@ class RowMover {
     }
     for (std::size_t c = 0; c < itemsizes.size(); ++c) {
       const auto width = static_cast<std::size_t>(itemsizes[c]);
-      bool usual = false;
-      for (const std::size_t one : kWidths) usual = usual || one == width;
-      if (!usual) others_.push_back({c, width});
+      if (std::find(kWidths.begin(), kWidths.end(), width) == kWidths.end()) others_.push_back({c, width});
     }
   }
 
@@ -36,8 +34,8 @@ class RowMover {
   void copy(void* const* target, std::int64_t to, const void* const* source, std::int64_t from,
             std::int64_t rows) const noexcept {
     each([=]<std::size_t kWidth>(std::size_t c, std::size_t width) {
-      std::byte* out = at(target[c], to, width);
-      const std::byte* in = at(source[c], from, width);
+      std::byte* out = item(target[c], to, width);
+      const std::byte* in = item(source[c], from, width);
       if (kWidth == 0 || rows >= kFewRows) {
         std::memcpy(out, in, static_cast<std::size_t>(rows) * width);
         return;
@@ -50,8 +48,8 @@ class RowMover {
   void copy(void* const* target, std::int64_t to, const void* const* source, std::int64_t from,
             const std::int32_t* list, std::int64_t rows) const noexcept {
     each([=]<std::size_t kWidth>(std::size_t c, std::size_t width) {
-      std::byte* out = at(target[c], to, width);
-      const std::byte* in = at(source[c], from, width);
+      std::byte* out = item(target[c], to, width);
+      const std::byte* in = item(source[c], from, width);
       for (std::int64_t i = 0; i < rows; ++i) {
         const std::size_t size = kWidth == 0 ? width : kWidth;
         std::memcpy(out + static_cast<std::size_t>(i) * size, in + static_cast<std::size_t>(list[i]) * size, size);
@@ -61,17 +59,17 @@ class RowMover {
 
  private:
   static constexpr std::array<std::size_t, 5> kWidths{1, 2, 4, 8, 16};
-  static constexpr std::int64_t kFewRows = 16;
+  static constexpr std::int64_t kFewRows = 16;  // with more rows, one memcpy of a column is faster
 
   struct Other {
     std::size_t column;
     std::size_t width;
   };
 
-  static std::byte* at(void* column, std::int64_t row, std::size_t width) noexcept {
+  static std::byte* item(void* column, std::int64_t row, std::size_t width) noexcept {
     return static_cast<std::byte*>(column) + static_cast<std::size_t>(row) * width;
   }
-  static const std::byte* at(const void* column, std::int64_t row, std::size_t width) noexcept {
+  static const std::byte* item(const void* column, std::int64_t row, std::size_t width) noexcept {
     return static_cast<const std::byte*>(column) + static_cast<std::size_t>(row) * width;
   }
 
@@ -86,22 +84,22 @@ class RowMover {
     for (const Other& other : others_) f.template operator()<0>(other.column, other.width);
   }
 
-  std::array<std::vector<std::size_t>, kWidths.size()> columns_;  // of each width
-  std::vector<Other> others_;
+  std::array<std::vector<std::size_t>, kWidths.size()> columns_;  // the columns of each width
+  std::vector<Other> others_;                                     // the columns of other widths
 };
 
 // The memory of a ring of rows: row r is item r modulo the size of every column. The first column is the int64
 // timestamp. The user of the ring stores the positions and decides which thread may write or read which rows.
 class ColumnRing {
  public:
-  // Throws std::invalid_argument unless `rows` is a power of two, at least 2. `called`: the user's name of this number.
-  ColumnRing(std::span<const std::int32_t> itemsizes, std::int64_t rows, const char* called)
+  // Throws std::invalid_argument unless `rows` is a power of two, at least 2. `option`: the option that sets `rows`.
+  ColumnRing(std::span<const std::int32_t> itemsizes, std::int64_t rows, const char* option)
       : mask_(static_cast<std::uint64_t>(rows) - 1), mover_(itemsizes) {
     if (rows < 2 || !std::has_single_bit(static_cast<std::uint64_t>(rows))) {
-      throw std::invalid_argument(called + (" is " + std::to_string(rows)) + ", wanted a power of two, at least 2");
+      throw std::invalid_argument(option + (" is " + std::to_string(rows)) + "; expected a power of two, at least 2");
     }
     for (const std::int32_t size : itemsizes) {
-      // Zeroes the memory, so its pages exist before the clock starts.
+      // Zeroes the memory, so that its pages exist before the clock starts.
       memory_.emplace_back(static_cast<std::size_t>(rows) * static_cast<std::size_t>(size));
       columns_.push_back(memory_.back().data());
     }
@@ -114,7 +112,7 @@ class ColumnRing {
   std::int64_t item_of(std::int64_t row) const noexcept {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(row) & mask_);
   }
-  // The number of contiguous rows from `row` on.
+  // Returns the number of contiguous rows from `row` on.
   std::int64_t in_one_piece(std::int64_t row) const noexcept { return size() - item_of(row); }
   void* const* columns() const noexcept { return columns_.data(); }
   const std::int64_t* ts() const noexcept { return static_cast<const std::int64_t*>(columns_.front()); }
@@ -130,7 +128,7 @@ class ColumnRing {
       rows -= count;
     }
   }
-  // Writes them from the records `from + list[i]`.
+  // Writes rows [row, row + rows) from the records `from + list[i]`.
   void write(std::int64_t row, const void* const* columns, std::int64_t from, const std::int32_t* list,
              std::int64_t rows) noexcept {
     while (rows > 0) {

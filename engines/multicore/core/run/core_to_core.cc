@@ -16,11 +16,11 @@ namespace lab {
 namespace {
 
 constexpr int kTries = 5;
-constexpr std::int64_t kRounds = 400;
+constexpr std::int64_t kRounds = 400;  // round trips of a try
 
-constexpr std::int64_t kMostLimit = 3'600'000'000'000;
+constexpr std::int64_t kMostLimit = 3'600'000'000'000;  // one hour
 
-// Looks at the line between two readings of the clock.
+// Number of loads of the line between two readings of the clock.
 constexpr int kLooks = 256;
 
 bool pin(std::int32_t core) noexcept {
@@ -37,8 +37,8 @@ bool pin(std::int32_t core) noexcept {
 }
 
 struct alignas(kCacheLine) Line {
-  // The next turn; the first thread has the even ones. Release at the end of a turn pairs with acquire in `wait`. No
-  // data depends on this order; it adds the cost that shared data has.
+  // Number of the next turn; the first thread takes the even turns. Release at the end of a turn pairs with acquire in
+  // `wait`. No data depends on this order; it adds the cost that shared data has.
   std::atomic<std::int64_t> turn{0};
 };
 
@@ -51,6 +51,7 @@ bool wait(const Line& line, std::int64_t turn, std::int64_t deadline_ns) noexcep
   return true;
 }
 
+// Plays one side of kRounds round trips from turn `from` on. Returns whether they ended before the deadline.
 bool play(Line& line, std::int64_t from, std::int64_t deadline_ns) noexcept {
   if (now_ns() > deadline_ns) return false;
   const std::int64_t end = from + 2 * kRounds;
@@ -64,14 +65,16 @@ bool play(Line& line, std::int64_t from, std::int64_t deadline_ns) noexcept {
 }  // namespace
 
 double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t limit_ns) {
-  if (first == second) throw std::invalid_argument("a core has no distance to itself");
-  if (std::min(first, second) < 0) throw std::invalid_argument("cores are numbered from 0");
-  if (limit_ns > kMostLimit) throw std::invalid_argument("limit_ns is above an hour");
+  if (first == second)
+    throw std::invalid_argument("first and second are both core " + std::to_string(first) + "; give two cores");
+  if (std::min(first, second) < 0) throw std::invalid_argument("cores must not be negative");
+  if (limit_ns > kMostLimit)
+    throw std::invalid_argument("limit_ns must be at most an hour, " + std::to_string(kMostLimit));
   const std::int64_t deadline_ns = now_ns() + limit_ns;
   Line line;
   std::atomic<bool> pinned{true};  // relaxed: read after the end of both threads
   double lowest = -1;
-  // Each thread may be late, or wait for the core of the other. Both stop at the deadline.
+  // Each thread may start late, or wait for the core of the other. Both stop at the deadline.
   const auto body = [&](std::int32_t core, int side) {
     if (!pin(core)) {
       pinned.store(false, std::memory_order_relaxed);
@@ -82,14 +85,14 @@ double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t lim
       const std::int64_t begin_ns = now_ns();
       if (!play(line, 2 * kRounds * t + side, deadline_ns)) return;
       if (side != 0) continue;
-      const auto each = static_cast<double>(now_ns() - begin_ns) / static_cast<double>(2 * kRounds);
-      lowest = lowest < 0 ? each : std::min(lowest, each);
+      const auto one_way_ns = static_cast<double>(now_ns() - begin_ns) / static_cast<double>(2 * kRounds);
+      lowest = lowest < 0 ? one_way_ns : std::min(lowest, one_way_ns);
     }
   };
-  std::jthread other(body, second, 1);  // ends at the deadline if the second thread fails to start
-  std::jthread one(body, first, 0);
-  one.join();
-  other.join();
+  std::jthread second_thread(body, second, 1);  // ends at the deadline if the second thread fails to start
+  std::jthread first_thread(body, first, 0);
+  first_thread.join();
+  second_thread.join();
   if (!pinned.load(std::memory_order_relaxed)) {
     throw std::runtime_error("cannot pin a thread to core " + std::to_string(first) + " or " + std::to_string(second));
   }

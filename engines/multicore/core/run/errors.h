@@ -7,10 +7,10 @@
 
 namespace lab {
 
-// A thread throws it to end early. It is no error: the run knows the reason.
+// Thrown by a thread to end early. It is not an error; the run stores the reason.
 struct Stopped {};
 
-// `stop`: InstanceThreads::failure. Throws Stopped when it is set.
+// Throws Stopped if `stop` (InstanceThreads::failure) is set.
 inline void go_on_unless(const std::atomic<bool>& stop) {
   // relaxed: the leaving thread reads no data of the thread that set the flag.
   if (stop.load(std::memory_order_relaxed)) throw Stopped();
@@ -19,7 +19,7 @@ inline void go_on_unless(const std::atomic<bool>& stop) {
 // Memory has run out. The message lives in the object, so reporting allocates nothing.
 class NoMemory final : public std::bad_alloc {
  public:
-  // Formats as printf does; cuts off a message that is too long.
+  // Formats like printf; truncates a message that is too long.
   [[gnu::format(printf, 2, 3)]] explicit NoMemory(const char* format, ...) noexcept {
     std::va_list values;
     va_start(values, format);

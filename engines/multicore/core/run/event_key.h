@@ -1,6 +1,6 @@
-// The total order of all events of an input: (timestamp, stream, position in the stream).
+// EventKey: the total order of all events of an input: (timestamp, stream, position in the stream).
 //
-// An EventKey leaves out the position: events of one stream keep their order by construction. Between streams,
+// An EventKey omits the position, since events of one stream keep their order by construction. Between streams,
 // (timestamp, stream) decides. Mailboxes and links compare these keys.
 #pragma once
 #include <compare>

@@ -1,4 +1,4 @@
-// The clock for loops that stream through memory: `now_ns()` without its fence. Recorders, sources and Backoff use it.
+// FastClock: `now_ns()` without its fence, for loops that stream through memory. Recorders, sources and Backoff use it.
 //
 // On x86 the library's clock waits for every earlier load (`lfence; rdtsc`), so its reading cannot move ahead of them.
 // One such reading a block stops the prefetch of the next block and costs a cache miss: 5 % of event_window, where the
@@ -29,7 +29,7 @@ class FastClock {
     // A lower counter (of another core) wraps to a large number of ticks and causes a new anchor.
     const std::uint64_t ticks = __rdtsc() - anchor_ticks_;
     if (ticks < limit_ticks_) {
-      // Below 2^23 ticks of less than 2^32 each: no overflow.
+      // No overflow: below 2^23 ticks, each less than 2^32.
       last_ns_ = std::max(last_ns_, anchor_ns_ + static_cast<std::int64_t>((ticks * ns_per_tick_) >> 32));
       return last_ns_;
     }
@@ -43,11 +43,12 @@ class FastClock {
 #if defined(__x86_64__)
   static constexpr std::int64_t kShortestNs = 100'000;  // 20 ns of the clock itself change the rate by 0.02 %
   static constexpr std::int64_t kLongestNs = 1'000'000;
-  static constexpr std::uint64_t kTightTicks = 1'000;  // some 300 ns; a tenth without interruption
-  static constexpr std::uint64_t kMostTicks = std::uint64_t{1} << 23;
+  static constexpr std::uint64_t kTightTicks = 1'000;  // some 300 ns; ten times the duration without interruption
+  static constexpr std::uint64_t kMostTicks = std::uint64_t{1} << 23;  // keeps the product in `now` within 64 bits
 
-  // Whether the counter ticks evenly in all frequencies and sleep states of the core (CPUID 80000007H, EDX bit 8).
-  static bool even() noexcept {
+  // Returns whether the counter ticks evenly in all frequencies and sleep states of the core (CPUID 80000007H, EDX bit
+  // 8).
+  static bool is_even() noexcept {
     static const bool result = [] {
       unsigned a = 0, b = 0, c = 0, d = 0;
       return __get_cpuid(0x80000007U, &a, &b, &c, &d) != 0 && (d & (1U << 8)) != 0;
@@ -59,15 +60,15 @@ class FastClock {
     const std::uint64_t before = __rdtsc();
     const std::int64_t ns = now_ns();
     const std::uint64_t ticks = __rdtsc();
-    if (!even()) return ns;
+    if (!is_even()) return ns;
     const std::int64_t passed_ns = ns - anchor_ns_;
     const std::uint64_t passed = ticks - anchor_ticks_;
     // An interruption between the two readings would falsify the rate.
     if (passed_ns >= kShortestNs && ticks - before < kTightTicks) {
-      // After a long sleep the product could overflow. The first anchor has no predecessor. Both keep the old rate.
-      const bool fresh =
+      // After a long sleep the product could overflow. The first anchor has no predecessor. Both keep the current rate.
+      const bool updates_rate =
           anchor_ns_ != 0 && passed_ns < 1'000'000'000 && passed > static_cast<std::uint64_t>(passed_ns) / 16;
-      if (fresh) {
+      if (updates_rate) {
         ns_per_tick_ = (static_cast<std::uint64_t>(passed_ns) << 32) / passed;
         limit_ticks_ = std::min(
             kMostTicks, (static_cast<std::uint64_t>(kLongestNs) << 32) / std::max<std::uint64_t>(1, ns_per_tick_));
@@ -80,9 +81,9 @@ class FastClock {
   }
 
   std::uint64_t anchor_ticks_ = 0;
-  std::int64_t anchor_ns_ = 0;     // 0: no anchor yet
+  std::int64_t anchor_ns_ = 0;     // 0 before the first anchor
   std::uint64_t ns_per_tick_ = 0;  // in 2^-32 ns
-  std::uint64_t limit_ticks_ = 0;  // 0: the rate is unknown, so every reading is an anchor
+  std::uint64_t limit_ticks_ = 0;  // 0 while the rate is unknown, so that every reading is an anchor
   std::int64_t last_ns_ = 0;
 #endif
 };

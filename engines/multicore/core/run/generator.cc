@@ -16,16 +16,17 @@
 namespace lab {
 namespace {
 
-// A sleep ends 50 to 100 us late on an idle machine (timer and scheduler). With a free core the generator spins then.
+// A sleep ends 50 to 100 us late on an idle machine (timer and scheduler). With a free core the generator sleeps less
+// by this time and then spins.
 constexpr std::int64_t kSpinNs = 100'000;
 
 // Without a free core, the generator publishes all events due within this time together. At a million events/s it wakes
 // 20,000 times a second instead of a million times.
 constexpr std::int64_t kShortestSleepNs = 50'000;
 
-// The number of sleeps in the running mean of the delay, which shortens the next sleeps. The delay is 30 us and more on
-// a virtual machine; without the correction, events due within 110 us instead of 50 went together. A sleep lasts at
-// least kLeastSleepNs: a generator that does not sleep occupies the core of a worker.
+// Number of sleeps in the running mean of their delay, by which the next sleeps are shortened. The delay is 30 us and
+// more on a virtual machine; without the correction, events due within 110 us instead of 50 went together. A sleep
+// lasts at least kLeastSleepNs, since a generator that does not sleep occupies the core of a worker.
 constexpr std::int64_t kSleepsToLearn = 16;
 constexpr std::int64_t kLeastSleepNs = 5'000;
 
@@ -35,14 +36,14 @@ constexpr std::int64_t kLongestSleepNs = 20'000'000;
 // The wait after a full ring before the next try. Waiting events keep their due times.
 constexpr std::int64_t kFullRingNs = 50'000;
 
-// An event up to this late still counts as sent by the end of the load. A trial with a larger send lag is invalid
-// anyway (METHOD: p99 at most 1 ms).
+// An event that is late by at most this still counts as sent by the end of the load. A trial with a larger send lag is
+// invalid (METHOD: p99 at most 1 ms).
 constexpr std::int64_t kGraceNs = 1'000'000;
 
-// Most blocks of one source in a turn, before the other sources and the next reading of the clock.
+// Maximum number of blocks of a source in a turn, before the other sources and the next reading of the clock.
 constexpr int kBlocksPerTurn = 16;
 
-// Blocks of the null engine's ring, as in the adapter's ring of an engine under a load.
+// Number of blocks of the null engine's ring, as in the ring of an engine under a load.
 constexpr std::uint64_t kNullRing = 1 << 14;
 
 // Requests real-time scheduling of the calling thread. It needs permission (root, CAP_SYS_NICE, RLIMIT_RTPRIO).
@@ -80,34 +81,36 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
 #if defined(__linux__)
   prctl(PR_SET_TIMERSLACK, 1UL);  // the default would add 50 us to every sleep
 #endif
-  // It shares a core with a worker. With ordinary priority it would sometimes wait milliseconds for the end of the
-  // worker's time slice. It sleeps most of the time, so the priority costs the workers nothing.
+  // Without a free core, the thread shares a core with a worker. With ordinary priority it would sometimes wait
+  // milliseconds for the end of the worker's time slice. It sleeps most of the time, so the priority costs workers
+  // little.
   if (!spin_) real_time_ = take_priority();
   recorder.begin(start_ns, options_.warm_up_ns);
   // seq_cst, as for every reader of this flag (dgs/dgs_run.h); it is rare and cheap.
   while (!stop.load(std::memory_order_seq_cst)) {
-    // A sleep, since a thread with real-time priority does not yield to others.
+    // Sleep, since a thread with real-time priority does not yield to other threads.
     while (holdable_ && hold_requested_.load(std::memory_order_relaxed)) {  // relaxed: a hint
       std::this_thread::sleep_for(std::chrono::nanoseconds(kShortestSleepNs));
     }
-    auto held = holdable_ ? std::unique_lock(sources_) : std::unique_lock<std::mutex>();
+    auto lock = holdable_ ? std::unique_lock(sources_mutex_) : std::unique_lock<std::mutex>();
     const std::uint64_t seen = receipts_ == nullptr ? 0 : receipts_->count();
     const std::int64_t now = now_ns();
     recorder.observe(now);
     const bool progress = take_turn(start_ns, now, parkers);
     // Without a free core the thread sleeps once all due events are published. At a high rate the next event is always
     // due already. Without the sleep the thread would occupy the core of a worker and send events by twos.
-    if (progress && (spin_ || behind())) continue;
+    if (progress && (spin_ || has_waiting_events())) continue;
     std::int64_t next = kEndOfTime;
-    bool done = true;
-    for (const Fed& fed : fed_) {
-      if (fed.source->exhausted()) continue;
-      done = false;
-      next = std::min(next, fed.source->waits() ? now - start_ns + kFullRingNs : fed.source->next_due());
+    bool all_exhausted = true;
+    for (const Scheduled& entry : scheduled_) {
+      if (entry.source->exhausted()) continue;
+      all_exhausted = false;
+      next = std::min(next, entry.source->waits() ? now - start_ns + kFullRingNs : entry.source->next_due());
     }
-    if (done) return;
-    const bool waits_for_rows = receipts_ != nullptr && !behind();  // reads the sources, so before unlocking them
-    if (held) held.unlock();
+    if (all_exhausted) return;
+    // Reads the sources, so before unlocking them.
+    const bool waits_for_rows = receipts_ != nullptr && !has_waiting_events();
+    if (lock) lock.unlock();
     if (waits_for_rows) {
       receipts_->wait(seen, kLongestSleepNs);
     } else if (next != kEndOfTime) {
@@ -118,47 +121,50 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
 
 bool Generator::take_turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept {
   bool progress = false;
-  for (Fed& fed : fed_) {
+  for (Scheduled& entry : scheduled_) {
     bool published = false;
-    if (!fed.source->exhausted()) {
-      fed.source->notice(now - start_ns);
-      for (int i = 0; i < kBlocksPerTurn && fed.source->publish(now); ++i) published = true;
+    if (!entry.source->exhausted()) {
+      entry.source->notice(now - start_ns);
+      for (int i = 0; i < kBlocksPerTurn && entry.source->publish(now); ++i) published = true;
     }
     if (published) {
       progress = true;
-      for (const std::int32_t reader : fed.readers) parkers[static_cast<std::size_t>(reader)].notify();
+      for (const std::int32_t reader : entry.readers) parkers[static_cast<std::size_t>(reader)].notify();
       now = now_ns();
       recorder.observe(now);
     }
-    const Source::DueEvents count_handed_over =
-        fed.source->count_handed_over();  // includes events published again while another thread held the sources
-    if (count_handed_over.events == 0) continue;
-    lag_.record(now - start_ns - count_handed_over.first_due_ns, count_handed_over.events);
-    if (now - start_ns <= options_.end_ns + kGraceNs) emitted_ += count_handed_over.events;
-    recorder.emitted(count_handed_over.events);
+    // Includes events published again while another thread held the sources.
+    const Source::DueEvents handed_over = entry.source->count_handed_over();
+    if (handed_over.events == 0) continue;
+    lag_.record(now - start_ns - handed_over.first_due_ns, handed_over.events);
+    if (now - start_ns <= options_.end_ns + kGraceNs) emitted_ += handed_over.events;
+    recorder.emitted(handed_over.events);
   }
   return progress;
 }
 
-bool Generator::behind() const noexcept {
-  return std::any_of(fed_.begin(), fed_.end(), [](const Fed& fed) { return fed.source->waits(); });
+bool Generator::has_waiting_events() const noexcept {
+  return std::any_of(scheduled_.begin(), scheduled_.end(),
+                     [](const Scheduled& entry) { return entry.source->waits(); });
 }
 
 void Generator::wait(std::int64_t until_ns) noexcept {
   std::int64_t now = now_ns();
-  const std::int64_t early = spin_ ? kSpinNs : 0;
-  const std::int64_t shortest = std::max(kShortestSleepNs - late_ns_, kLeastSleepNs);
-  const std::int64_t wake_ns = spin_ ? until_ns - early : std::max(until_ns, now + shortest);
+  const std::int64_t spin_ns = spin_ ? kSpinNs : 0;
+  const std::int64_t shortest = std::max(kShortestSleepNs - mean_delay_ns_, kLeastSleepNs);
+  const std::int64_t wake_ns = spin_ ? until_ns - spin_ns : std::max(until_ns, now + shortest);
   const std::int64_t target = std::min(wake_ns, now + kLongestSleepNs);
   if (target > now) {
 #if defined(__linux__)
-    const timespec at{static_cast<time_t>(target / 1'000'000'000), static_cast<long>(target % 1'000'000'000)};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);  // after an early wake-up the caller checks again
+    const timespec wake_time{static_cast<time_t>(target / 1'000'000'000), static_cast<long>(target % 1'000'000'000)};
+    // After an early wake-up the caller checks again.
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake_time, nullptr);
 #else
     std::this_thread::sleep_for(std::chrono::nanoseconds(target - now));
 #endif
-    // A sleep that a signal ends early is not late. The clamp limits the effect of a sleep on a busy core.
-    late_ns_ += (std::clamp<std::int64_t>(now_ns() - target, 0, kShortestSleepNs) - late_ns_) / kSleepsToLearn;
+    // The clamp ignores a sleep that a signal ends early, and limits the effect of a sleep on a busy core.
+    mean_delay_ns_ +=
+        (std::clamp<std::int64_t>(now_ns() - target, 0, kShortestSleepNs) - mean_delay_ns_) / kSleepsToLearn;
   }
   if (!spin_ || target < wake_ns) return;
   while ((now = now_ns()) < until_ns) spin_pause();

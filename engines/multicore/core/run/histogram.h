@@ -1,4 +1,5 @@
-// A log-linear latency histogram. Recorders, the generator, mailboxes and ordered workers count latencies in it.
+// Histogram: a log-linear latency histogram. Recorders, the generator, mailboxes and ordered workers count latencies in
+// it.
 //
 // It is exact below 2,048 ns. Above, each power of two has 1,024 buckets, so a value is exact to within 0.1 %. The
 // layout is that of HdrHistogram with 3 significant digits and a lowest value of 1 ns.
@@ -35,17 +36,18 @@ class Histogram {
 
   std::span<const std::int64_t> counts() const noexcept { return {counts_.get(), buckets()}; }
 
-  // All used buckets lie in [lowest(), highest()]. The interval is empty if no bucket is used.
+  // All used buckets are in [lowest(), highest()]. The interval is empty if no bucket is used.
   std::int64_t lowest() const noexcept { return lowest_; }
   std::int64_t highest() const noexcept { return highest_; }
 
+  // Returns the bucket of a value.
   static constexpr std::int64_t index_of(std::int64_t value) noexcept {
     const int width = 64 - std::countl_zero(static_cast<std::uint64_t>(value) | (kSubBuckets - 1));
     const int shift = width - kSubBucketBits;
     return (static_cast<std::int64_t>(shift) + 1) * kHalf + ((value >> shift) - kHalf);
   }
 
-  // The highest value in bucket `index`.
+  // Returns the highest value in bucket `index`.
   static constexpr std::int64_t highest_in(std::int64_t index) noexcept {
     std::int64_t shift = index / kHalf - 1;
     std::int64_t sub = index % kHalf + kHalf;
@@ -62,7 +64,7 @@ class Histogram {
   };
   static constexpr std::size_t buckets() noexcept { return static_cast<std::size_t>(index_of(kHighest)) + 1; }
 
-  // calloc: pages without values cost nothing. A graph of 30 threads has 25 MB of histograms.
+  // calloc, since pages without values then cost nothing. A graph of 30 threads has 25 MB of histograms.
   std::unique_ptr<std::int64_t[], Free> counts_{
       static_cast<std::int64_t*>(std::calloc(buckets(), sizeof(std::int64_t)))};
   std::int64_t lowest_ = index_of(kHighest) + 1;

@@ -1,4 +1,4 @@
-// The shared state of the threads of a run: parkers, stop flags, and the measurements of each thread.
+// InstanceThreads: the shared state of the threads of a run: parkers, stop flags, and the measurements of each thread.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -23,12 +23,13 @@ struct LoadStep {
   std::int64_t compared;
 };
 
-// The measurements of one thread, which writes them. Other threads read `busy_ns` at any time, the rest after the run.
+// The measurements of one thread, which writes them. Other threads read `busy_ns` at any time, and the rest after the
+// run.
 class alignas(kCacheLine) WorkMeter {
  public:
-  WorkMeter(bool on, std::int64_t grid_steps) : recorder(on, grid_steps), most_(grid_steps) {
+  WorkMeter(bool on, std::int64_t grid_steps) : recorder(on, grid_steps), grid_steps_(grid_steps) {
     if (!on) return;
-    // calloc: untouched pages cost nothing.
+    // calloc, since untouched pages then cost nothing.
     steps_.reset(static_cast<LoadStep*>(std::calloc(static_cast<std::size_t>(grid_steps), sizeof(LoadStep))));
     if (!steps_) throw std::bad_alloc();
   }
@@ -37,7 +38,8 @@ class alignas(kCacheLine) WorkMeter {
 
   // Records the work between two readings of the clock. Only if `on()`.
   void worked(std::int64_t from_ns, std::int64_t to_ns, std::int64_t compared) noexcept {
-    const std::int64_t step = std::clamp<std::int64_t>((to_ns - recorder.start()) / Recorder::kStepNs, 0, most_ - 1);
+    const std::int64_t step =
+        std::clamp<std::int64_t>((to_ns - recorder.start()) / Recorder::kStepNs, 0, grid_steps_ - 1);
     LoadStep& load = steps_.get()[step];
     load.busy_ns += to_ns - from_ns;
     load.compared += compared;
@@ -57,7 +59,7 @@ class alignas(kCacheLine) WorkMeter {
     void operator()(LoadStep* steps) const noexcept { std::free(steps); }
   };
 
-  std::int64_t most_;
+  std::int64_t grid_steps_;
   std::unique_ptr<LoadStep, Free> steps_;
   std::int64_t used_ = 0;
   std::atomic<std::int64_t> busy_ns_{0};
@@ -75,13 +77,15 @@ class InstanceThreads {
   std::span<const std::unique_ptr<WorkMeter>> meters() const noexcept { return meters_; }
   std::span<Parker> parkers() noexcept { return parkers_; }
 
-  // The place where a thread sleeps. An inactive thread sleeps in the pool: only changes, the end and failures wake it.
+  // Returns the parker of a thread. An inactive thread sleeps in the pool, where only changes, the end and failures
+  // wake it.
   Parker& place(std::int32_t thread, bool active) noexcept {
     return (active ? parkers_ : pool_)[static_cast<std::size_t>(thread)];
   }
   Backoff backoff() const noexcept { return backoff_; }
 
-  // seq_cst, then a notify: a thread about to sleep sees the flag, or the notify sees it asleep (run/parker.h).
+  // Both store with seq_cst, then notify. A thread about to sleep sees the flag, or `notify` sees it asleep
+  // (run/parker.h).
   void fail() noexcept { set(failed_); }
   void finish() noexcept { set(finished_); }
   bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }      // pairs with `fail`
@@ -107,7 +111,7 @@ class InstanceThreads {
     for (std::int32_t i = first; i < end; ++i) parkers_[static_cast<std::size_t>(i)].notify();
   }
 
-  // Before the release of the threads.
+  // Sets the start of the run. Before the release of the threads.
   void begin(std::int64_t start_ns, std::int64_t warm_up_ns) noexcept {
     start_ns_.store(start_ns, std::memory_order_relaxed);  // relaxed: the release of the waiting threads follows
     for (const auto& meter : meters_) meter->recorder.begin(start_ns, warm_up_ns);
@@ -125,11 +129,11 @@ class InstanceThreads {
     notify_all();
   }
 
-  const Backoff backoff_;  // initial state
+  const Backoff backoff_;  // waiting policy of each thread, in its initial state
   std::vector<std::unique_ptr<WorkMeter>> meters_;
-  std::vector<Parker> parkers_;            // of active threads, for hand-over
-  std::vector<Parker> pool_;               // of the others
-  std::atomic<std::int64_t> start_ns_{0};  // 0: not started. Written by `run`; a controller may read it before
+  std::vector<Parker> parkers_;            // parkers of active threads
+  std::vector<Parker> pool_;               // parkers of inactive threads
+  std::atomic<std::int64_t> start_ns_{0};  // 0 before the start. Written by `run`; a controller may read it earlier
   // Written by the thread that fails, or by the last thread to end; read by all.
   alignas(kCacheLine) std::atomic<bool> failed_{false};
   std::atomic<bool> finished_{false};

@@ -1,17 +1,17 @@
-// The C interface of compiled user functions. kernels/ on the Python side compiles them; workers call them.
+// Emit: the C interface of compiled user functions. kernels/ on the Python side compiles them; workers call them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace lab {
 
-// The place where a kernel appends output records: one array an output field.
-// The compiled code (kernels/emitter.py) reads the offsets, so they are law.
+// Where a kernel appends output records: one array for each output field. Law: the offsets, on which compiled code
+// (kernels/emitter.py) relies.
 struct Emit {
   void* const* columns;
   std::int64_t count;
   std::int64_t capacity;
-  std::int64_t refused;  // records emitted beyond the program's declared maximum: an error
+  std::int64_t refused;  // number of records emitted beyond the program's declared maximum, an error
 };
 static_assert(offsetof(Emit, columns) == 0 && offsetof(Emit, count) == 8);
 static_assert(offsetof(Emit, capacity) == 16 && offsetof(Emit, refused) == 24);
@@ -19,26 +19,27 @@ static_assert(offsetof(Emit, capacity) == 16 && offsetof(Emit, refused) == 24);
 // Updates states with the events [begin, end) of one stream, in order. `columns` are the columns of the stream: ts,
 // tag (null if all events have one tag), payload. With `slots`, event i belongs to the state at
 // `states + 8 * slots[tag[i]]`; a negative slot means that no state here owns the event. Without `slots`, all events
-// belong to `states`. Returns the first event that it did not process. That is below `end` only if the output chunk
-// may lack room for more, and always above `begin`. Compiled code that raises returns 0: an error.
+// belong to `states`. Returns the first event not processed, which is always above `begin`, and below `end` only if the
+// output chunk may lack room for more. Compiled code that raises returns 0.
 using RunKernel = std::int64_t (*)(void* states, const std::int32_t* slots, const void* const* columns,
                                    std::int64_t begin, std::int64_t end, Emit* out);
 
 // The result of a fork or join that ran to its end. Compiled code that raises returns 0.
 inline constexpr std::int64_t kDone = 1;
 
-// Fills both parts from the state. `pred1[kind]`: whether the first part may receive events of that kind.
+// Fills both parts from the state. `pred1[kind]` and `pred2[kind]` state whether the part may receive events of the
+// kind.
 using ForkKernel = std::int64_t (*)(const void* state, const std::uint8_t* pred1, const std::uint8_t* pred2,
                                     void* first, void* second);
 
 // Fills the state from both parts.
 using JoinKernel = std::int64_t (*)(const void* first, const void* second, void* state);
 
-// Processes one event on many states: `states[i]` is the state of key `keys[i]`, `own` the state of their group.
+// Processes one event on many states. `states[i]` is the state of key `keys[i]`; `own` is the state of their group.
 using AcrossKernel = std::int64_t (*)(void* own, void* const* states, const std::int32_t* keys, std::int64_t count,
                                       const void* const* columns, std::int64_t event, Emit* out);
 
-// States occupy units of 8 bytes, so a slot index reaches 16 GiB.
+// States occupy units of this many bytes, so a 31-bit slot index reaches 16 GiB.
 inline constexpr std::int64_t kStateUnit = 8;
 
 // A row of the join's first input and a row of its second input.

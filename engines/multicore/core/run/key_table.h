@@ -1,4 +1,4 @@
-// The table of window instances of one bucket of keys. Instances of windowed operators use it.
+// WindowTable: the table of window instances of one bucket of keys. Instances of windowed operators use it.
 //
 // It maps a key to the instances of all windows that contain the key. They are adjacent, so one look-up finds them all.
 //
@@ -7,10 +7,10 @@
 // to another instance and orders the accesses. Neighbouring buckets belong to different instances, so the entries of
 // two tables never share a cache line.
 //
-// Compiled code (oplus/window_tables.py) reads the layouts of an entry and of `WindowTable`, so they are law. An entry
+// Law: the layouts of an entry and of `WindowTable`, which compiled code (oplus/window_tables.py) reads. An entry
 // starts with an int64 stamp. A place for each window that may be alive follows (WindowShape::place). A place holds,
-// for each input: int64 key, int64 left, and the state, padded to 8 bytes. A place whose `left` belongs to another
-// window is empty: the first access for the new window sets `left` and zeroes the states. Its keys are equal.
+// for each input: int64 key, int64 left, and the state, padded to 8 bytes. The keys of a place are equal. A place whose
+// `left` belongs to another window is empty. The first access for the new window sets `left` and zeroes the states.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -36,15 +36,15 @@ inline std::uint64_t mix_key(std::int64_t key) noexcept {
   return x ^ (x >> 31);
 }
 
-// The index from a key to its entry. `slots[at]` holds n for entry n - 1, and 0 if it is empty. A search begins at
-// `mix_key(key) >> shift` and continues at `(at + 1) & mask`. At least one slot is always empty.
+// The index from a key to its entry. `slots[s]` is n for entry n - 1, or 0 if slot s is empty. A search begins
+// at `mix_key(key) >> shift` and continues at `(s + 1) & mask`. At least one slot is always empty.
 struct WindowIndex {
   const std::uint32_t* slots;  // writable only if the table has memory for entries
   std::byte* entries;
   std::int64_t mask;
   std::int64_t shift;  // the index uses the high bits of the hash; buckets use the low ones
-  std::size_t count;   // entries
-  std::size_t limit;   // entries that fit; the code that creates an entry fills its slot and counts it
+  std::size_t count;   // number of entries
+  std::size_t limit;   // number of entries that fit; the code that creates an entry fills its slot and counts it
 };
 static_assert(offsetof(WindowIndex, entries) == 8 && offsetof(WindowIndex, mask) == 16);
 static_assert(offsetof(WindowIndex, shift) == 24 && offsetof(WindowIndex, count) == 32);
@@ -54,12 +54,12 @@ class alignas(64) WindowTable {
  public:
   static constexpr std::int64_t kNoStamp = -1;
   static constexpr std::size_t kKeyOffset = 8;
-  // No window begins at this time: it marks a place that no window uses yet.
+  // Marks a place that no window uses yet. No window begins at this time.
   static constexpr std::int64_t kNoWindow = std::numeric_limits<std::int64_t>::min();
 
   struct Found {
     std::byte* entry;
-    bool created;  // new: zero except for the key and the stamp `kNoStamp`
+    bool created;  // whether the entry is new: zero except for the key and the stamp `kNoStamp`
   };
 
   WindowTable() = default;
@@ -73,27 +73,28 @@ class alignas(64) WindowTable {
   // Throws std::bad_alloc and leaves the table unchanged.
   Found find(std::int64_t key, std::size_t stride) {
     if (index_.count == index_.limit) grow(stride);
-    std::size_t at = first_slot(key);
-    for (; index_.slots[at] != 0; at = next_slot(at)) {
-      std::byte* entry = index_.entries + (index_.slots[at] - 1) * stride;
+    std::size_t slot = first_slot(key);
+    for (; index_.slots[slot] != 0; slot = next_slot(slot)) {
+      std::byte* entry = index_.entries + (index_.slots[slot] - 1) * stride;
       if (key_of(entry) == key) return {entry, false};
     }
     std::byte* entry = index_.entries + index_.count * stride;
     std::memset(entry, 0, stride);
     std::memcpy(entry, &kNoStamp, sizeof kNoStamp);
     std::memcpy(entry + kKeyOffset, &key, sizeof key);
-    slots()[at] = static_cast<std::uint32_t>(++index_.count);
+    slots()[slot] = static_cast<std::uint32_t>(++index_.count);
     return {entry, true};
   }
 
   std::size_t count() const noexcept { return index_.count; }
   std::size_t allocated(std::size_t stride) const noexcept { return bytes_of(2 * index_.limit, stride); }
-  std::size_t growth_bytes(std::size_t stride) const noexcept { return bytes_of(grown(), stride); }  // after growth
+  // Returns the bytes that the table would allocate to grow.
+  std::size_t growth_bytes(std::size_t stride) const noexcept { return bytes_of(grown_slots(), stride); }
   std::byte* entries() noexcept { return index_.entries; }
   std::span<std::byte> entries(std::size_t stride) noexcept { return {index_.entries, index_.count * stride}; }
 
-  // Hides the entries: compiled code finds the table empty, so it calls the core for the next key. Before `show`, only
-  // `hidden`, `count` (0), and `allocated` may be called.
+  // Hides the entries, so that compiled code finds the table empty and calls the core for the next key. Before `show`,
+  // only `hidden`, `count` (which returns 0), and `allocated` may be called.
   void hide() noexcept {
     if (index_.count == 0) return;
     hidden_ = std::exchange(index_.count, 0);
@@ -127,22 +128,23 @@ class alignas(64) WindowTable {
     remove(stride, [=](const std::byte* entry) { return all_zero(entry, width, inputs); });
   }
 
-  // Removes the entries for which `gone` holds; the others keep their order. Frees memory under the rule of `clear`.
-  template <typename Gone>
-  void remove(std::size_t stride, Gone gone) {
-    std::size_t kept = 0;
+  // Removes the entries for which `is_removed` is true; the rest keep their order. Frees memory under the rule of
+  // `clear`.
+  template <typename IsRemoved>
+  void remove(std::size_t stride, IsRemoved is_removed) {
+    std::size_t remaining = 0;
     for (std::size_t i = 0; i < index_.count; ++i) {
       std::byte* entry = index_.entries + i * stride;
-      if (gone(entry)) continue;
-      if (kept != i) std::memcpy(index_.entries + kept * stride, entry, stride);
-      ++kept;
+      if (is_removed(entry)) continue;
+      if (remaining != i) std::memcpy(index_.entries + remaining * stride, entry, stride);
+      ++remaining;
     }
-    if (kept == 0) return clear();
-    if (kept == index_.count) return;
-    const bool sparse = index_.count * kSparse < size() && size() > kLeastSlots;
-    index_.count = kept;
+    if (remaining == 0) return clear();
+    if (remaining == index_.count) return;
+    const bool is_sparse = index_.count * kSparse < size() && size() > kLeastSlots;
+    index_.count = remaining;
     try {
-      if (sparse) return resize(size() / 2, stride);
+      if (is_sparse) return resize(size() / 2, stride);
     } catch (const std::bad_alloc&) {  // then the table keeps its size
     }
     reindex(stride);
@@ -171,7 +173,7 @@ class alignas(64) WindowTable {
 
  private:
   static constexpr std::size_t kLeastSlots = 8;
-  static constexpr std::size_t kSparse = 16;                  // less than a sixteenth full at `clear`: frees the memory
+  static constexpr std::size_t kSparse = 16;                  // a table less than 1 / kSparse full frees memory
   static constexpr std::uint32_t kNoSlots[kLeastSlots] = {};  // the slots of a table without memory
 
   void swap(WindowTable& other) noexcept {
@@ -184,7 +186,7 @@ class alignas(64) WindowTable {
     const std::size_t bytes = slots * sizeof(std::uint32_t) + slots / 2 * stride;
     return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
   }
-  std::size_t grown() const noexcept { return index_.limit == 0 ? kLeastSlots : 2 * size(); }  // slots
+  std::size_t grown_slots() const noexcept { return index_.limit == 0 ? kLeastSlots : 2 * size(); }
 
   static constexpr std::int64_t shift_of(std::size_t slots) noexcept { return 64 - std::countr_zero(slots); }
 
@@ -205,11 +207,11 @@ class alignas(64) WindowTable {
   std::uint32_t* slots() noexcept { return static_cast<std::uint32_t*>(memory_.get()); }
   std::size_t size() const noexcept { return static_cast<std::size_t>(index_.mask) + 1; }
   std::size_t first_slot(std::int64_t key) const noexcept { return mix_key(key) >> index_.shift; }
-  std::size_t next_slot(std::size_t at) const noexcept { return (at + 1) & static_cast<std::size_t>(index_.mask); }
+  std::size_t next_slot(std::size_t slot) const noexcept { return (slot + 1) & static_cast<std::size_t>(index_.mask); }
 
-  void grow(std::size_t stride) { resize(grown(), stride); }
+  void grow(std::size_t stride) { resize(grown_slots(), stride); }
 
-  // `slots`: at least twice the entries. Throws std::bad_alloc and leaves the table unchanged.
+  // `slots`: at least twice the number of entries. Throws std::bad_alloc and leaves the table unchanged.
   void resize(std::size_t slots, std::size_t stride) {
     std::unique_ptr<void, Free> memory(std::aligned_alloc(kCacheLine, bytes_of(slots, stride)));
     if (memory == nullptr) throw std::bad_alloc();
@@ -225,18 +227,18 @@ class alignas(64) WindowTable {
     if (index_.limit == 0) return;
     std::memset(memory_.get(), 0, size() * sizeof(std::uint32_t));
     for (std::size_t i = 0; i < index_.count; ++i) {
-      std::size_t at = first_slot(key_of(index_.entries + i * stride));
-      while (slots()[at] != 0) at = next_slot(at);
-      slots()[at] = static_cast<std::uint32_t>(i + 1);
+      std::size_t slot = first_slot(key_of(index_.entries + i * stride));
+      while (slots()[slot] != 0) slot = next_slot(slot);
+      slots()[slot] = static_cast<std::uint32_t>(i + 1);
     }
   }
 
   static constexpr WindowIndex kNoIndex = {kNoSlots, nullptr, kLeastSlots - 1, 61, 0, 0};  // 64 - log2
 
   WindowIndex index_ = kNoIndex;        // first member: compiled code reads it
-  std::size_t hidden_ = 0;              // entries, while they are hidden
+  std::size_t hidden_ = 0;              // number of hidden entries
   std::unique_ptr<void, Free> memory_;  // the slots, then the entries
 };
-static_assert(sizeof(WindowTable) == 64);  // also law
+static_assert(sizeof(WindowTable) == 64);  // law
 
 }  // namespace lab

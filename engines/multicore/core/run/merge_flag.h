@@ -1,12 +1,12 @@
-// The right to merge: the first thread takes it, and movers of feeds and merges never wait for it.
+// MergeFlag: the right to merge. The first thread takes it; movers of feeds and merges never wait for it.
 //
-// Law: a late thread leaves a note (`again`) before it checks the flag again. The holder checks for a note after it
-// releases the flag. That is a store/load pair on both sides, hence sequentially consistent: either the late thread
-// sees the flag free and takes it, or the holder sees the note and makes one more pass. The holder removes a note
-// before a pass looks at the sources. So the next pass sees the data that the author of the note published before. This
-// requires that the author stores that data, and a pass loads it, with sequential consistency as well. A late thread
-// that finds a note only reads it, and a read makes nothing visible (tests/model/merge_flag_model_test.cc shows the
-// item that is lost otherwise).
+// Law: a thread that finds the flag taken leaves a note (`again`), then checks the flag again. The holder releases the
+// flag, then checks for a note. On both sides a store precedes a load, hence all are sequentially consistent: either
+// the thread sees the flag free and takes it, or the holder sees the note and makes one more pass. The holder removes a
+// note before a pass looks at the sources, so the next pass sees the data that the author of the note had published.
+// The author must store that data, and a pass must load it, with sequential consistency as well, since a thread that
+// finds a note only reads it, and a read publishes nothing (tests/model/merge_flag_model_test.cc shows an item that is
+// lost otherwise).
 #pragma once
 #include <atomic>
 #include <thread>
@@ -17,7 +17,7 @@ namespace lab {
 
 class alignas(kCacheLine) MergeFlag {
  public:
-  // Returns whether the caller holds the flag now. False: the holder will make another pass.
+  // Returns whether the caller holds the flag now. If not, the holder will make another pass.
   bool enter() noexcept {
     // relaxed: only saves the exchange. seq_cst exchange: acquires the writes of the last holder; pairs with `leave`.
     if (!busy_.load(std::memory_order_relaxed) && !busy_.exchange(true, std::memory_order_seq_cst)) return true;
@@ -26,7 +26,7 @@ class alignas(kCacheLine) MergeFlag {
     return !busy_.load(std::memory_order_seq_cst) && !busy_.exchange(true, std::memory_order_seq_cst);
   }
 
-  // Waits for the flag and yields meanwhile. For changes of membership, which are rare.
+  // Waits for the flag, yielding. For changes of membership, which are rare.
   void enter_waiting() noexcept {
     while (!enter()) std::this_thread::yield();
   }
@@ -37,15 +37,15 @@ class alignas(kCacheLine) MergeFlag {
     if (again_.load(std::memory_order_relaxed)) again_.store(false, std::memory_order_seq_cst);
   }
 
-  // Releases the flag. Returns whether a note is set: then the caller must ensure one more pass.
+  // Releases the flag. Returns whether a note is set; the caller must then ensure one more pass.
   bool leave() noexcept {
     busy_.store(false, std::memory_order_seq_cst);  // releases the merge's state, pairs with the exchange in `enter`
     return again_.load(std::memory_order_seq_cst);  // pairs with the store in `enter`
   }
 
  private:
-  std::atomic<bool> busy_{false};   // true: some thread merges, and owns the state that the flag guards
-  std::atomic<bool> again_{false};  // set by late-comers, cleared by the holder
+  std::atomic<bool> busy_{false};   // whether some thread merges and owns the state that the flag guards
+  std::atomic<bool> again_{false};  // set by threads that find the flag taken, cleared by the holder
 };
 
 }  // namespace lab

@@ -1,4 +1,4 @@
-// Options with named values: the list of names, which Python reads, and one check of a user's choice.
+// Names, index_of: options with named values. Python reads the lists of names.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -17,9 +17,9 @@ template <std::size_t N>
 std::size_t index_of(std::string_view option, const Names<N>& names, std::string_view name) {
   const auto match = std::find(names.begin(), names.end(), name);
   if (match != names.end()) return static_cast<std::size_t>(match - names.begin());
-  std::string all;
-  for (const std::string_view each : names) all += (all.empty() ? "" : ", ") + std::string(each);
-  throw std::invalid_argument(std::string(option) + " is one of " + all + ", not " + std::string(name));
+  std::string list;
+  for (const std::string_view known_name : names) list += (list.empty() ? "" : ", ") + std::string(known_name);
+  throw std::invalid_argument(std::string(option) + " must be one of " + list + ", not " + std::string(name));
 }
 
 }  // namespace lab

@@ -1,10 +1,10 @@
-// Puts an idle worker to sleep and wakes it: an event count over a futex. Every thread that waits has one.
+// Parker: puts an idle worker to sleep and wakes it, by an event count over a futex. Every thread that waits has one.
 //
 // Law: a sleeper first announces itself (prepare), then checks once more everything that it waits for, then sleeps
 // (commit). A waker first makes the condition true with a sequentially consistent store, then calls notify.
-// Announce-then-look against store-then-check is a store/load pair on both sides, so all four operations are
-// sequentially consistent: either the sleeper sees the condition or the waker sees the sleeper. With acquire/release
-// alone both can miss (measured elsewhere: 6 % of adversarial rounds).
+// On both sides a store precedes a load, so all four operations are sequentially consistent: either the sleeper sees
+// the condition or the waker sees the sleeper. With acquire/release alone both can miss (measured elsewhere: 6 % of
+// adversarial rounds).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,7 +23,7 @@ class alignas(kCacheLine) Parker {
     return ticket;
   }
 
-  // Withdraws the announcement: the owner found work. Owner only.
+  // Withdraws the announcement because the owner has found work. Owner only.
   void cancel() noexcept { sleeping_.store(0, std::memory_order_relaxed); }  // a spurious notify is harmless
 
   // Sleeps until notified after `prepare` returned `ticket`; may return early. Owner only.
@@ -35,7 +35,7 @@ class alignas(kCacheLine) Parker {
     if (asleep()) wake();
   }
 
-  // Whether `notify` would wake the owner. As for `notify`, the caller must have stored its condition before.
+  // Returns whether `notify` would wake the owner. As for `notify`, the caller must have stored its condition before.
   bool asleep() const noexcept {
     return sleeping_.load(std::memory_order_seq_cst) != 0;  // pairs with the store in prepare
   }
@@ -45,7 +45,7 @@ class alignas(kCacheLine) Parker {
 
   // Written by wakers, read by the owner, which looks again after a change.
   std::atomic<std::uint32_t> epoch_{0};
-  // The owner sets it (1: asleep or about to be); the owner and wakers clear it.
+  // 1 while the owner sleeps or is about to. The owner sets it; the owner and wakers clear it.
   std::atomic<std::uint32_t> sleeping_{0};
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4,
@@ -60,8 +60,9 @@ class Backoff {
   Backoff(std::int32_t spins, std::int32_t yields, std::int64_t patience_ns = 0) noexcept
       : spins_(spins), yields_(yields), patience_ns_(patience_ns) {}
 
-  // The policy of the threads of a run. With more threads than cores they do not spin: spins delay the awaited thread.
-  // `waits_for_work`: under a load a thread is often idle for a long time and should not occupy a core.
+  // Returns the policy of the threads of a run. With more threads than cores they do not spin, since spins delay the
+  // awaited thread. `waits_for_work`: whether threads are often idle for long, as under a load, and should not occupy a
+  // core.
   static Backoff of_threads(bool oversubscribed, bool waits_for_work) noexcept {
     if (oversubscribed || waits_for_work) return Backoff(oversubscribed ? 0 : kSpins, kYields);
     return Backoff(kSpins, 1, kPatienceNs);
@@ -88,12 +89,12 @@ class Backoff {
   // time and 20 x the wall time of this setting (docs/performance.md).
   static constexpr std::int32_t kSpins = 50;
 #ifdef __SANITIZE_THREAD__
-  static constexpr std::int32_t kYields = 1;  // each may cost a time slice, and the tests target the sleeps
+  static constexpr std::int32_t kYields = 1;  // each may cost a time slice, and the tests aim at sleeps
   static constexpr std::int64_t kPatienceNs = 0;
 #else
   static constexpr std::int32_t kYields = 20;
   // Longer than the wait of two running workers for each other. A sleep and a wake-up cost 50 us and more, and a pair
-  // that sleeps once a synchronization is slower than one worker. If the partner does not run, the first yield takes
+  // that sleeps at each synchronization is slower than one worker. If the partner does not run, the first yield takes
   // longer than this, and the thread sleeps.
   static constexpr std::int64_t kPatienceNs = 100'000;
 #endif

@@ -9,19 +9,19 @@ namespace lab {
 
 std::vector<std::int64_t> sum_counts(std::span<const Histogram* const> histograms) {
   std::int64_t highest = -1;
-  for (const Histogram* one : histograms) highest = std::max(highest, one->highest());
+  for (const Histogram* histogram : histograms) highest = std::max(highest, histogram->highest());
   std::vector<std::int64_t> total(static_cast<std::size_t>(highest) + 1, 0);
-  for (const Histogram* one : histograms) {
-    for (std::int64_t i = one->lowest(); i <= one->highest(); ++i) {
-      total[static_cast<std::size_t>(i)] += one->counts()[static_cast<std::size_t>(i)];
+  for (const Histogram* histogram : histograms) {
+    for (std::int64_t i = histogram->lowest(); i <= histogram->highest(); ++i) {
+      total[static_cast<std::size_t>(i)] += histogram->counts()[static_cast<std::size_t>(i)];
     }
   }
   return total;
 }
 
-std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
+std::vector<Progress> sum_progress(std::span<const Recorder* const> recorders) {
   std::int64_t steps = 0;
-  for (const Recorder* recorder : all) steps = std::max(steps, recorder->used());
+  for (const Recorder* recorder : recorders) steps = std::max(steps, recorder->used());
   std::vector<Progress> result(static_cast<std::size_t>(steps));
   double consumed = 0;  // shares of events sum to whole events over the run, not in each step
   std::int64_t reported = 0;
@@ -29,7 +29,7 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
     Progress& total = result[static_cast<std::size_t>(i)];
     std::array<std::int64_t, CoarseLatency::kBuckets> latency{};
     std::int64_t largest = 0;
-    for (const Recorder* recorder : all) {
+    for (const Recorder* recorder : recorders) {
       if (i >= recorder->used()) continue;
       const Step& step = recorder->at(i);
       consumed += step.consumed;
@@ -52,13 +52,13 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
   }
   // A worker may finish an event just before the generator records its publication. It counts once both are recorded.
   std::int64_t waiting = 0;
-  std::int64_t behind = 0;
+  std::int64_t uncounted = 0;
   for (Progress& step : result) {
     waiting += step.emitted;
-    behind += step.consumed;
-    step.consumed = &step == &result.back() ? behind : std::min(behind, waiting);
+    uncounted += step.consumed;
+    step.consumed = &step == &result.back() ? uncounted : std::min(uncounted, waiting);
     waiting -= step.consumed;
-    behind -= step.consumed;
+    uncounted -= step.consumed;
   }
   return result;
 }

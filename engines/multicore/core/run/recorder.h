@@ -1,7 +1,7 @@
-// The measurements of one thread, a worker or the generator: latency histograms, and counts on a 100 ms grid.
+// Recorder: the measurements of one thread, a worker or the generator: latency histograms, and counts on a 100 ms grid.
 //
 // Only the owning thread writes a recorder, and readers come after its end. So it needs no locks, no atomics and no
-// allocation after construction. The owner reads the clock at each hand-over of work and each output. In between,
+// allocation after construction. The owner reads the clock at each hand-over of work and at each output. In between,
 // `now()` is the last reading, at most one block old.
 #pragma once
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace lab {
 
-// Latency buckets of a grid step: eight a power of two, so a value is exact to within 12.5 %.
+// Latency buckets of a grid step: eight for each power of two, so a value is exact to within 12.5 %.
 class CoarseLatency {
  public:
   static constexpr int kBuckets = 336;  // up to one hour
@@ -34,7 +34,7 @@ class CoarseLatency {
     return (shift + 1) * 8 + static_cast<int>((value >> shift) - 8);
   }
 
-  // The highest value in bucket `index`.
+  // Returns the highest value in bucket `index`.
   static constexpr std::int64_t highest_in(int index) noexcept {
     if (index < 8) return index;
     const int shift = index / 8 - 1;
@@ -47,7 +47,7 @@ static_assert(CoarseLatency::index_of(Histogram::kHighest) < CoarseLatency::kBuc
 
 // The counts of one step of the grid.
 struct Step {
-  double consumed;       // events; a stream with k readers counts 1/k for each of them
+  double consumed;       // events read; each of k readers of a stream counts 1/k of an event
   std::int64_t emitted;  // events published by the generator
   std::int64_t outputs;
   std::int64_t max_ns;  // largest latency
@@ -62,11 +62,12 @@ class alignas(kCacheLine) Recorder {
   static constexpr std::int64_t kStepNs = 100'000'000;
   static constexpr std::int64_t kSteps = 36'000;  // one hour
 
-  // `on` false: records nothing and never reads the clock. Anything after the last of `steps` counts in the last one.
+  // Without `on`, records nothing and never reads the clock. Records after the last of `steps` steps count in that
+  // step.
   explicit Recorder(bool on = true, std::int64_t steps = kSteps)
       : on_(on),
-        most_(steps),
-        // calloc: untouched pages cost nothing.
+        step_limit_(steps),
+        // calloc, since untouched pages then cost nothing.
         steps_(on ? static_cast<Step*>(std::calloc(static_cast<std::size_t>(steps), sizeof(Step))) : nullptr,
                std::free) {
     if (on && !steps_) throw std::bad_alloc();
@@ -88,7 +89,7 @@ class alignas(kCacheLine) Recorder {
     return now_;
   }
 
-  // Takes over a past reading of the clock by another thread.
+  // Takes over an earlier reading of the clock by another thread.
   void observe(std::int64_t time_ns) noexcept { now_ = std::max(now_, time_ns); }
 
   std::int64_t now() const noexcept { return now_; }
@@ -117,15 +118,15 @@ class alignas(kCacheLine) Recorder {
     if (on_) step().outputs += n;
   }
 
-  // Records the service time of the same outputs: the time since the engine took the input.
+  // Records the service time of `n` outputs: the time since the engine took their input at `taken_ns`.
   void served(std::int64_t due_ns, std::int64_t taken_ns, std::int64_t n) noexcept {
     if (on_ && due_ns >= steady_from_) service.record(now_ - taken_ns, n);
   }
 
-  // Step `index` of the grid, below the number of steps.
+  // Returns step `index` of the grid, below the number of steps.
   const Step& at(std::int64_t index) const noexcept { return steps_.get()[index]; }
 
-  // The number of steps up to the last one with a record.
+  // Returns the number of steps up to the last step with a record.
   std::int64_t used() const noexcept { return used_; }
 
   Histogram steady;   // latency of outputs due after the warm-up
@@ -135,7 +136,7 @@ class alignas(kCacheLine) Recorder {
  private:
   Step& step() noexcept {
     if (now_ >= step_end_) {
-      current_ = std::min((now_ - start_) / kStepNs, most_ - 1);
+      current_ = std::min((now_ - start_) / kStepNs, step_limit_ - 1);
       step_end_ = start_ + (current_ + 1) * kStepNs;
     }
     used_ = std::max(used_, current_ + 1);
@@ -143,25 +144,24 @@ class alignas(kCacheLine) Recorder {
   }
 
   bool on_;
-  std::int64_t most_;
+  std::int64_t step_limit_;
   std::int64_t start_ = 0;
   std::int64_t now_ = 0;
   FastClock clock_;
-  std::int64_t steady_from_ = 0;
-  std::int64_t step_end_ = 0;
-  std::int64_t current_ = 0;
+  std::int64_t steady_from_ = 0;  // end of the warm-up
+  std::int64_t step_end_ = 0;     // end of the current step
+  std::int64_t current_ = 0;      // index of the current step
   std::int64_t used_ = 0;
   std::unique_ptr<Step[], void (*)(void*)> steps_;
 };
 
-// The counters of a thread's work: each worker thread of a run increments its own.
-// One thread at a time writes them. The run reads them at its end.
+// The counters of the work of a thread, which increments them. The run reads them at its end.
 struct Counters {
-  std::int64_t synchronizations = 0;  // won, so each counts once
+  std::int64_t synchronizations = 0;  // won synchronizations, so that each counts once
   std::int64_t parked = 0;            // arrivals before the last
-  std::int64_t moved_bytes = 0;       // of states that moved to another worker and back
+  std::int64_t moved_bytes = 0;       // bytes of states that moved to another worker and back
   std::int64_t kernel_calls = 0;
-  std::int64_t events = 0;  // of streams; each reader counts them again
+  std::int64_t events = 0;  // events of streams; each reader counts them
   std::int64_t sleeps = 0;
   std::int64_t yields = 0;
   std::int64_t room_waits = 0;  // waits for room in a link
@@ -172,7 +172,7 @@ struct Progress {
   std::int64_t emitted = 0;
   std::int64_t consumed = 0;
   std::int64_t outputs = 0;
-  std::int64_t p50_ns = -1;  // -1: no outputs; otherwise the end of a bucket of `CoarseLatency`
+  std::int64_t p50_ns = -1;  // the end of a bucket of `CoarseLatency`; -1 without outputs
   std::int64_t p99_ns = -1;
   std::int64_t max_ns = -1;
 };

@@ -1,5 +1,5 @@
-// Supplies the blocks of a stream to the only thread that reads it. At full speed it cuts them from the columns; with a
-// load it takes them from a generator.
+// Replay: supplies the blocks of a stream to the only thread that reads it. At full speed it cuts them from the
+// columns; with a load it takes them from a generator.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace lab {
 
 class Replay {
  public:
-  // `feed`: the feed of a generator; null: full speed, in blocks of `batch`. `view` and `feed` outlive this object.
+  // `feed`: the feed of a generator; null for full speed, in blocks of `batch` rows. `view` and `feed` outlive this
+  // object.
   Replay(const StreamView& view, std::int64_t batch, Feed* feed)
       : view_(&view),
         batch_(std::min(batch, std::max<std::int64_t>(1, view.size()))),  // so that a sum with it fits
@@ -50,8 +51,8 @@ class Replay {
   const StreamView* view_;
   std::int64_t batch_;
   Feed* feed_;
-  std::int64_t next_ = 0;      // at full speed: first row not yet returned
-  std::size_t heartbeat_ = 0;  // at full speed: first heartbeat not yet used
+  std::int64_t next_ = 0;      // first row not yet returned, at full speed
+  std::size_t heartbeat_ = 0;  // first heartbeat not yet used, at full speed
 };
 
 }  // namespace lab

@@ -22,36 +22,40 @@ void check_stream(const StreamView& stream, std::size_t index, bool has_load) {
   }
   const bool reaches_end = (!stream.ts.empty() && stream.ts.back() == kEndOfTime) ||
                            (!stream.heartbeats.empty() && stream.heartbeats.back() == kEndOfTime);
-  if (reaches_end) throw std::invalid_argument("a timestamp is the largest int64, which marks the end of time");
+  if (reaches_end)
+    throw std::invalid_argument(
+        name + " has the largest int64 as a timestamp or heartbeat; it is reserved for the end of time");
   if (stream.due.size() != (has_load ? stream.ts.size() : 0) ||
       stream.heartbeat_due.size() != (has_load ? stream.heartbeats.size() : 0)) {
-    throw std::invalid_argument("due times go with a load, one for each event and heartbeat");
+    throw std::invalid_argument(name + (has_load ? " needs a due time for each event and heartbeat"
+                                                 : " has due times, but the run has no load"));
   }
   if (!is_schedule(stream.due) || !is_schedule(stream.heartbeat_due)) {
-    throw std::invalid_argument("due times of " + name + " decrease, or lie before the start or past 146 years");
+    throw std::invalid_argument("due times of " + name + " must not decrease, and be between 0 and 146 years in ns");
   }
 }
 
 }  // namespace
 
 void check(const RunSettings& settings) {
-  const auto between = [](const char* name, std::uint64_t most) {
-    throw std::invalid_argument(name + (" must be between 1 and " + std::to_string(most)));
+  const auto refuse = [](const char* name, std::uint64_t limit) {
+    throw std::invalid_argument(name + (" must be between 1 and " + std::to_string(limit)));
   };
   if (settings.workers < 1 || settings.workers > RunSettings::kMostWorkers) {
-    between("workers", RunSettings::kMostWorkers);
+    refuse("workers", RunSettings::kMostWorkers);
   }
   if (settings.ring_blocks < 1 || settings.ring_blocks > RunSettings::kMostRingBlocks) {
-    between("ring_blocks", RunSettings::kMostRingBlocks);
+    refuse("ring_blocks", RunSettings::kMostRingBlocks);
   }
   if (settings.batch < 1) throw std::invalid_argument("batch must be at least 1");
   if (settings.core_count < 0) throw std::invalid_argument("core_count must not be negative");
   if (settings.grid_steps < 1) throw std::invalid_argument("grid_steps must be at least 1");
   if (!settings.load) return;
   for (const std::int64_t time_ns : {settings.load->warm_up_ns, settings.load->end_ns}) {
-    if (time_ns < 0 || time_ns > kLatestDueNs) throw std::invalid_argument("a load's times lie in the next 146 years");
+    if (time_ns < 0 || time_ns > kLatestDueNs)
+      throw std::invalid_argument("warm_up_ns and end_ns must be between 0 and 146 years");
   }
-  if (settings.load->tick_ns < 0) throw std::invalid_argument("the unit of arrival times must not be negative");
+  if (settings.load->tick_ns < 0) throw std::invalid_argument("tick_ns must not be negative");
 }
 
 StreamView& Run::add_view(StreamView stream) {
@@ -88,14 +92,14 @@ Feed& Run::add_feed(const StreamView& view) {
   return feed;
 }
 
-void Run::make_threads(std::int32_t count, const char* called) {
+void Run::make_threads(std::int32_t count, const char* thread_name) {
   const RunSettings& run_settings = settings();
   const std::int32_t cores = run_settings.core_count == 0 ? count : run_settings.core_count;
   threads_.emplace(count, Backoff::of_threads(count > cores, run_settings.load.has_value()), run_settings.measure,
                    run_settings.grid_steps);
-  called_ = called;
+  thread_name_ = thread_name;
   if (!run_settings.load) return;
-  // While it waits for rows from outside, the free core is for the thread that receives them.
+  // If rows arrive from outside, the free core is for the thread that receives them.
   const bool received = run_settings.load->received;
   const bool spin = count < cores && !received;
   generator_ = std::make_unique<Generator>(*run_settings.load, spin, run_settings.measure, run_settings.grid_steps,
@@ -103,9 +107,9 @@ void Run::make_threads(std::int32_t count, const char* called) {
 }
 
 std::vector<std::int32_t> Run::readers_of(std::size_t) const {
-  std::vector<std::int32_t> all(meters().size());
-  std::iota(all.begin(), all.end(), 0);
-  return all;
+  std::vector<std::int32_t> threads(meters().size());
+  std::iota(threads.begin(), threads.end(), 0);
+  return threads;
 }
 
 void Run::start() {
@@ -119,7 +123,7 @@ void Run::start() {
     plan.cores.push_back(cores[static_cast<std::size_t>((turn_of(i) % size + size) % size)]);
   }
   plan.pinned = settings().pinned;
-  plan.called = called_;
+  plan.thread_name = thread_name_;
   plan.body = [this](std::int32_t index) { work(index); };
   plan.fail = [this] {
     threads_->fail();
@@ -162,10 +166,10 @@ std::int64_t Run::outputs_grown() const {
 
 void Run::collect(std::span<void* const> columns) const { merge_outputs(outputs(), columns); }
 
-std::vector<std::int64_t> Run::sum(Histogram Recorder::* of) const {
-  std::vector<const Histogram*> all;
-  for (const auto& meter : meters()) all.push_back(&(meter->recorder.*of));
-  return sum_counts(all);
+std::vector<std::int64_t> Run::sum(Histogram Recorder::* histogram) const {
+  std::vector<const Histogram*> histograms;
+  for (const auto& meter : meters()) histograms.push_back(&(meter->recorder.*histogram));
+  return sum_counts(histograms);
 }
 
 std::vector<std::int64_t> Run::lag_counts() const {
@@ -175,10 +179,10 @@ std::vector<std::int64_t> Run::lag_counts() const {
 }
 
 std::vector<Progress> Run::progress() const {
-  std::vector<const Recorder*> all;
-  for (const auto& meter : meters()) all.push_back(&meter->recorder);
-  if (generator_) all.push_back(&generator_->recorder);
-  return sum_progress(all);
+  std::vector<const Recorder*> recorders;
+  for (const auto& meter : meters()) recorders.push_back(&meter->recorder);
+  if (generator_) recorders.push_back(&generator_->recorder);
+  return sum_progress(recorders);
 }
 
 Counters Run::sum_counters() const noexcept {

@@ -1,4 +1,4 @@
-// The base class of the runs of all families: streams, sources, generator, threads, measurements and results.
+// Run: the base class of the runs of all families: streams, sources, generator, threads, measurements and results.
 // A family adds the work of a thread (`work`) and the data that it needs.
 //
 // Law of ends: threads call a family only within `run`, which joins them. If a run starts but never calls `run`, its
@@ -31,23 +31,23 @@ namespace lab {
 // The settings of every run. The options of a family derive from them.
 struct RunSettings {
   static constexpr std::int32_t kMostWorkers = 256;  // a source of a log is a byte, and each worker may be one
-  static constexpr std::uint64_t kMostRingBlocks = std::uint64_t{1} << 20;  // they take 32 MiB
+  static constexpr std::uint64_t kMostRingBlocks = std::uint64_t{1} << 20;  // 32 MiB of blocks
 
   std::int32_t workers = 1;         // threads, or instances of operators, at the start
-  std::int64_t batch = 1;           // most events published together
-  std::uint64_t ring_blocks = 64;   // most blocks of a source ahead of its slowest reader
-  std::vector<std::int32_t> cores;  // starting cores of the threads, in turn; empty: any
+  std::int64_t batch = 1;           // maximum number of events published together
+  std::uint64_t ring_blocks = 64;   // maximum number of blocks by which a source is ahead of its slowest reader
+  std::vector<std::int32_t> cores;  // starting cores of the threads, in turn; empty for any
   bool pinned = false;              // whether threads stay on these cores
-  // Cores that the process may use; 0: one a thread. With fewer cores than threads, no thread spins. With more, the
-  // generator spins on a free one.
+  // Number of cores that the process may use; 0 for one per thread. With fewer cores than threads, no thread spins.
+  // With more, the generator spins on a free core.
   std::int32_t core_count = 0;
-  std::optional<LoadOptions> load;  // publish events at their due times; without: at full speed
-  std::int64_t reserved_rows = 0;   // output rows of all threads; the run touches their memory before it starts
-  std::int64_t grid_steps = Recorder::kSteps;  // steps of 100 ms; later records count in the last one
-  bool measure = true;                         // false: no latency and no counts over time, to measure their cost
+  std::optional<LoadOptions> load;  // the load, which publishes events at their due times; nullopt for full speed
+  std::int64_t reserved_rows = 0;   // output rows of all threads whose memory is touched before the run
+  std::int64_t grid_steps = Recorder::kSteps;  // number of steps of 100 ms; later records count in the last step
+  bool measure = true;                         // whether to record latency and counts over time
 };
 
-// Throws std::invalid_argument.
+// Throws std::invalid_argument if a setting is out of range.
 void check(const RunSettings& settings);
 
 class Run {
@@ -58,11 +58,11 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // Keeps an object that streams, kernels or states borrow until all other members of the run are destroyed.
+  // Keeps an object that streams, kernels or states borrow alive until all other members of the run are destroyed.
   void keep(std::shared_ptr<const void> borrowed) { borrowed_.push_back(std::move(borrowed)); }
 
   // Prepares the family and creates the threads, which wait for `run`. Once. Throws std::system_error if the system
-  // cannot create a thread; the other threads have ended then, and `run` is impossible.
+  // cannot create a thread. Then all threads have ended, and `run` is impossible.
   void start();
 
   // Runs to the end of all streams and joins the threads. Returns the duration in ns, from the release of the threads
@@ -70,22 +70,22 @@ class Run {
   // `look`, unless it is empty, every `RunThreads::kLookEvery`. If `look` throws, the threads end, and `run` rethrows.
   std::int64_t run(const std::function<void()>& look = {});
 
-  std::int64_t start_ns() const noexcept { return threads_ ? threads_->start_ns() : 0; }  // 0: not started. Any thread
+  std::int64_t start_ns() const noexcept { return threads_ ? threads_->start_ns() : 0; }  // 0 before; any thread
 
-  // With `LoadOptions::received`: states that the first `rows` rows and the first `heartbeats` heartbeats of a stream
-  // have arrived; their columns are written. One thread, which is not one of the run.
+  // With `LoadOptions::received`, states that the first `rows` rows and the first `heartbeats` heartbeats of a stream
+  // have arrived and their columns are written. One thread that is not a thread of the run.
   void receive(std::size_t stream, std::int64_t rows, std::int64_t heartbeats) noexcept;
 
-  std::int64_t rows() const;                           // output records
+  std::int64_t rows() const;                           // number of output records
   std::int64_t outputs_grown() const;                  // see OutputPool
-  void collect(std::span<void* const> columns) const;  // merges them; see run/sink.h
-  virtual std::int64_t events() const noexcept = 0;    // processed events
+  void collect(std::span<void* const> columns) const;  // merges the outputs; see run/sink.h
+  virtual std::int64_t events() const noexcept = 0;    // number of processed events
 
   // Histograms by bucket, summed over all threads. They end with the last used bucket.
-  std::vector<std::int64_t> latency_counts() const { return sum(&Recorder::steady); }  // with a load: after the warm-up
+  std::vector<std::int64_t> latency_counts() const { return sum(&Recorder::steady); }  // with a load, after the warm-up
   std::vector<std::int64_t> warm_up_counts() const { return sum(&Recorder::warm_up); }
   std::vector<std::int64_t> service_counts() const { return sum(&Recorder::service); }
-  std::vector<std::int64_t> lag_counts() const;  // the generator's; empty without one
+  std::vector<std::int64_t> lag_counts() const;  // send lag of the generator; empty without a load
   std::vector<Progress> progress() const;        // by step of `Recorder::kStepNs`
   std::int64_t emitted() const noexcept { return generator_ ? generator_->emitted() : 0; }
   bool real_time_generator() const noexcept { return generator_ && generator_->real_time(); }
@@ -109,14 +109,16 @@ class Run {
   virtual void check_end() const {}
   virtual std::vector<const OutputBuffer*> outputs() const = 0;  // all of one pool
   virtual void count(Counts&) const {}
-  // Threads that wait for the generator to publish events of a stream: all, unless a family overrides it.
+  // Returns the threads that wait for the generator to publish events of a stream: all, unless a family overrides it.
   virtual std::vector<std::int32_t> readers_of(std::size_t stream) const;
 
-  // Threads start on the cores in order of their turns. Negative turns count back from the last core.
+  // Returns the turn of a thread. Threads start on the cores in order of their turns; negative turns count back from
+  // the last core.
   virtual std::int32_t turn_of(std::int32_t thread) const noexcept { return thread; }
 
-  // Once, before the first use of `threads()` and at the latest in `prepare`. `called`: the name of a thread in errors.
-  void make_threads(std::int32_t count, const char* called);
+  // Once, before the first use of `threads()` and at the latest in `prepare`. `thread_name`: name of a thread in
+  // errors.
+  void make_threads(std::int32_t count, const char* thread_name);
   InstanceThreads& threads() noexcept { return *threads_; }
   const InstanceThreads& threads() const noexcept { return *threads_; }
   std::span<const std::unique_ptr<WorkMeter>> meters() const noexcept {
@@ -126,15 +128,15 @@ class Run {
 
   // Adds a stream. Its index, which breaks ties in time, is the number of earlier streams. Throws std::logic_error
   // after `start`, and std::invalid_argument if timestamps or heartbeats decrease or reach the end of time. A load
-  // needs a due time for each of them, ascending from 0 to `kLatestDueNs`; other due times are invalid, too. With
-  // arrival times (`LoadOptions::tick_ns`), the view's first column, `ts` and heartbeats are memory of the run.
+  // needs due times, ascending from 0 to `kLatestDueNs`, for all events and heartbeats; without a load there are none.
+  // With arrival times (`LoadOptions::tick_ns`), the view's first column, `ts` and heartbeats are memory of the run.
   StreamView& add_view(StreamView stream);
   // Creates the source that replays a stream, or a feed that reads its blocks without their stamps. `stamped`: see
   // Source.
   Source& add_source(const StreamView& view, bool stamped);
   Feed& add_feed(const StreamView& view);
 
-  // With a load, after `make_threads`: see Generator. Without a load, both functions do nothing.
+  // See Generator; with a load, after `make_threads`. Without a load, both functions do nothing.
   void make_generator_holdable() noexcept {
     if (generator_) generator_->make_holdable();
   }
@@ -148,18 +150,18 @@ class Run {
   std::deque<Feed>& feeds() noexcept { return feeds_; }
 
  private:
-  std::vector<std::int64_t> sum(Histogram Recorder::* of) const;
+  std::vector<std::int64_t> sum(Histogram Recorder::* histogram) const;
 
   std::vector<std::shared_ptr<const void>> borrowed_;  // first member: destroyed last
-  std::deque<std::vector<std::int64_t>> arrivals_;     // of arrival times: rows and heartbeats of each stream
-  std::deque<Received> received_;                      // of streams that arrive during the run
-  Receipts receipts_;                                  // calls of `receive`
-  std::deque<StreamView> views_;                       // deques: sources and feeds hold references
+  std::deque<std::vector<std::int64_t>> arrivals_;     // arrival times of the rows and heartbeats of each stream
+  std::deque<Received> received_;                      // for streams that arrive during the run
+  Receipts receipts_;                                  // counts calls of `receive`
+  std::deque<StreamView> views_;                       // a deque, since sources and feeds hold references
   std::vector<std::unique_ptr<Source>> sources_;
   std::deque<Feed> feeds_;
   std::optional<InstanceThreads> threads_;
-  const char* called_ = "";
-  std::unique_ptr<Generator> generator_;  // with a load
+  const char* thread_name_ = "";
+  std::unique_ptr<Generator> generator_;  // null without a load
   RunThreads run_threads_;
 };
 

@@ -10,7 +10,7 @@
 namespace lab {
 namespace {
 
-// Entries reserved at the start. If a worker made room for them later, the allocator would supply fresh memory.
+// Number of chunks for which vectors have room at the start. Later growth would need fresh memory during the run.
 constexpr std::size_t kChunks = 64;
 
 }  // namespace
@@ -32,10 +32,10 @@ void OutputBuffer::grow() {
   if (!chunks_.empty()) chunks_.back().rows = emit_.count;
   Chunk chunk;
   chunk.memory = pool_->take();
-  std::byte* at = chunk.memory.get();
+  std::byte* column = chunk.memory.get();
   for (const std::int32_t size : itemsizes()) {
-    chunk.columns.push_back(at);
-    at += static_cast<std::size_t>(size) * static_cast<std::size_t>(chunk_rows());
+    chunk.columns.push_back(column);
+    column += static_cast<std::size_t>(size) * static_cast<std::size_t>(chunk_rows());
   }
   chunks_.push_back(std::move(chunk));
   emit_.columns = chunks_.back().columns.data();
@@ -56,8 +56,8 @@ void OutputBuffer::take(std::int64_t rows) {
   chunks_.erase(chunks_.begin());
 }
 
-void OutputBuffer::note(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added,
-                        bool fresh) {
+void OutputBuffer::add_rows(std::int32_t mailbox, std::int32_t stream, std::int64_t first_event, std::int64_t added,
+                            bool fresh) {
   if (fresh || segment_ == nullptr || segment_->stream != stream || segment_->mailbox != mailbox) {
     segment_ = segment_ == nullptr ? first_segments_.data() : segment_ + 1;
     if (segment_ == segments_end_) grow_segments();
@@ -83,17 +83,17 @@ const OutputBuffer::Segment& OutputBuffer::segment(std::size_t number) const noe
 void OutputBuffer::since(Mark& mark, std::vector<OutputPiece>& into) const {
   while (true) {
     const Chunk& chunk = chunks_[mark.chunk];
-    const bool last = &chunk == &chunks_.back();
-    const std::int64_t rows = last ? emit_.count : chunk.rows;
+    const bool is_last = &chunk == &chunks_.back();
+    const std::int64_t rows = is_last ? emit_.count : chunk.rows;
     while (mark.row < rows) {
-      const auto starts = [&](std::size_t number) { return segment(number).row - mark.before; };
-      while (mark.segment + 1 < segment_count_ && starts(mark.segment + 1) <= mark.row) ++mark.segment;
-      const std::int64_t end = mark.segment + 1 < segment_count_ ? std::min(rows, starts(mark.segment + 1)) : rows;
-      const Segment& its = segment(mark.segment);
-      into.push_back({chunk.columns.data(), mark.row, end, its.first_event, its.stream, its.mailbox});
+      const auto start_of = [&](std::size_t number) { return segment(number).row - mark.before; };
+      while (mark.segment + 1 < segment_count_ && start_of(mark.segment + 1) <= mark.row) ++mark.segment;
+      const std::int64_t end = mark.segment + 1 < segment_count_ ? std::min(rows, start_of(mark.segment + 1)) : rows;
+      const Segment& current = segment(mark.segment);
+      into.push_back({chunk.columns.data(), mark.row, end, current.first_event, current.stream, current.mailbox});
       mark.row = end;
     }
-    if (last) return;
+    if (is_last) return;
     ++mark.chunk;
     mark.before += rows;
     mark.row = 0;
@@ -110,16 +110,16 @@ class OutputMerge {
     std::vector<const OutputPiece*> pieces;
     std::size_t piece = 0;
     std::int64_t row = 0;
-    std::int64_t latest = 0;  // running maximum of ts: the key of a late row
+    std::int64_t latest = 0;  // running maximum of ts, the key of a late row
 
-    const OutputPiece& now() const { return *pieces[piece]; }
-    void look() {
-      const std::int64_t ts = static_cast<const std::int64_t*>(now().columns[0])[row];
+    const OutputPiece& current_piece() const { return *pieces[piece]; }
+    void update_latest() {
+      const std::int64_t ts = static_cast<const std::int64_t*>(current_piece().columns[0])[row];
       latest = std::max(latest, ts);
     }
   };
 
-  // The pieces must outlive this.
+  // The pieces must outlive the merge.
   explicit OutputMerge(std::span<const std::vector<OutputPiece>> buffers) {
     for (const std::vector<OutputPiece>& pieces : buffers) add(pieces);
   }
@@ -128,13 +128,13 @@ class OutputMerge {
     const auto later = [](const Sequence* a, const Sequence* b) {
       if (a->latest != b->latest) return a->latest > b->latest;
       if (a->stream != b->stream) return a->stream > b->stream;
-      return a->now().first_event > b->now().first_event;
+      return a->current_piece().first_event > b->current_piece().first_event;
     };
     std::priority_queue<Sequence*, std::vector<Sequence*>, decltype(later)> heads(later);
     for (Sequence& sequence : sequences_) {
-      sequence.row = sequence.now().begin;
+      sequence.row = sequence.current_piece().begin;
       sequence.latest = std::numeric_limits<std::int64_t>::min();
-      sequence.look();
+      sequence.update_latest();
       heads.push(&sequence);
     }
     std::int64_t target = 0;
@@ -142,27 +142,27 @@ class OutputMerge {
       Sequence* head = heads.top();
       heads.pop();
       const Sequence* next = heads.empty() ? nullptr : heads.top();
-      bool more = true;
+      bool has_more = true;
       do {  // consecutive rows that precede all other sequences
-        const OutputPiece& piece = head->now();
+        const OutputPiece& piece = head->current_piece();
         const std::int64_t first = head->row;
         do {
           ++head->row;
           if (head->row == piece.end) break;
-          head->look();
+          head->update_latest();
         } while (next == nullptr || !later(head, next));
         copy(piece, first, head->row, columns, itemsizes, target);
         target += head->row - first;
         if (head->row == piece.end) {
           ++head->piece;
-          more = head->piece < head->pieces.size();
-          if (more) {
-            head->row = head->now().begin;
-            head->look();
+          has_more = head->piece < head->pieces.size();
+          if (has_more) {
+            head->row = head->current_piece().begin;
+            head->update_latest();
           }
         }
-      } while (more && (next == nullptr || !later(head, next)));
-      if (more) heads.push(head);
+      } while (has_more && (next == nullptr || !later(head, next)));
+      if (has_more) heads.push(head);
     }
   }
 

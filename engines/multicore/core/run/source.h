@@ -1,5 +1,5 @@
-// The source of a stream, which cuts it into blocks and publishes them to the readers of a run. It is ahead of the
-// slowest reader by at most the capacity of the ring. Blocks are views: the columns stay in place.
+// Source: cuts a stream into blocks and publishes them to the readers of a run. It is ahead of the slowest reader by at
+// most the capacity of the ring. Blocks are views of the columns, which stay in place.
 //
 // The owner of a source uses one of two modes. At full speed (`pump`) the owner publishes whenever the ring has room.
 // On a schedule (`notice`, `publish`) the source accepts an event at its due time, even if the ring is full. Accepted
@@ -18,29 +18,29 @@
 
 namespace lab {
 
-// How much of a stream has arrived from outside. The thread that receives writes the columns of rows below `rows`, then
-// `rows`, then `heartbeats`: a heartbeat concerns the rows that come after those it arrived with.
+// The part of a stream that has arrived from outside. The receiving thread writes the columns of rows below `rows`,
+// then `rows`, then `heartbeats`, since a heartbeat concerns later rows than those with which it arrived.
 struct alignas(kCacheLine) Received {
   std::atomic<std::int64_t> rows{0};        // written by one thread, read by the generator; never decreases
-  std::atomic<std::int64_t> heartbeats{0};  // likewise
+  std::atomic<std::int64_t> heartbeats{0};  // as `rows`
 };
 
-// Columns of one stream; borrowed, must outlive the run. Timestamps never decrease.
+// Borrowed columns of one stream, which must outlive the run. Timestamps never decrease.
 struct StreamView {
   std::int32_t index = 0;  // breaks ties in time
   std::span<const std::int64_t> ts;
-  const std::int32_t* tag = nullptr;            // null: all events have one tag
-  std::vector<const void*> columns;             // ts, tag, payload: the arguments of kernels
-  std::span<const std::int64_t> heartbeats;     // ascending; h promises that later events have ts > h
-  std::span<const std::int64_t> due;            // per event, ns after the start, never decreasing; empty: no schedule
-  std::span<const std::int64_t> heartbeat_due;  // per heartbeat, likewise
-  // Of arrival times: the memory of `ts`, which the source writes before it publishes a row; readers read published
-  // rows only, the others have the end of time. The heartbeats are due times in the unit of arrival times, less 1.
-  // Null: `ts` has event times.
+  const std::int32_t* tag = nullptr;         // null if all events have one tag
+  std::vector<const void*> columns;          // ts, tag, payload: the arguments of kernels
+  std::span<const std::int64_t> heartbeats;  // ascending; heartbeat h promises that later events have ts > h
+  // Due time of each event, in ns after the start, never decreasing; empty without a schedule.
+  std::span<const std::int64_t> due;
+  std::span<const std::int64_t> heartbeat_due;  // of each heartbeat, as `due`
+  // With arrival times, the memory of `ts`; null if `ts` has event times. The source writes a row's time before it
+  // publishes the row; unpublished rows have the end of time. Heartbeats are due times in ticks, less 1.
   std::int64_t* arrivals = nullptr;
   std::int64_t tick_ns = 0;  // unit of arrival times
-  // Of a stream that arrives from outside during the run: rows and heartbeats are due once they have arrived, and `due`
-  // only stamps outputs. Null: the columns are complete.
+  // For a stream that arrives from outside during the run; null if the columns are complete. Rows and heartbeats are
+  // then due once they have arrived, and `due` only stamps outputs.
   const Received* received = nullptr;
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(ts.size()); }
@@ -48,13 +48,13 @@ struct StreamView {
 
 class Source {
  public:
-  // `whole_blocks`: on a schedule, publish only blocks of `batch` events, and a last block with the rest.
-  // `stamped`: each block carries its time of publication; this costs one reading of the clock a block.
+  // `whole_blocks`: whether, on a schedule, to publish only blocks of `batch` events and a last block with the rest.
+  // `stamped`: whether each block carries its time of publication, at the cost of a reading of the clock.
   Source(const StreamView& stream, std::int64_t batch, std::uint64_t ring_blocks, bool whole_blocks = false,
          bool stamped = true)
       : ring(ring_blocks),
         stream_(stream),
-        batch_(std::min(batch, std::max<std::int64_t>(1, stream.size()))),  // so that a sum with it fits
+        batch_(std::min(batch, std::max<std::int64_t>(1, stream.size()))),  // so that sums with it fit in int64
         whole_blocks_(whole_blocks),
         stamped_(stamped) {}
 
@@ -76,8 +76,8 @@ class Source {
         if (stream_.heartbeats[heartbeat_] >= block.bound_ts) block.bound_ts = stream_.heartbeats[heartbeat_] + 1;
         ++heartbeat_;
       }
-      const std::int64_t ahead = n - block.end < batch_ ? n : block.end + batch_;
-      __builtin_prefetch(stream_.ts.data() + ahead - 1);  // the next pump reads it
+      const std::int64_t next_end = n - block.end < batch_ ? n : block.end + batch_;
+      __builtin_prefetch(stream_.ts.data() + next_end - 1);  // the next pump reads it
     }
     next_ = block.end;
     block.stamp_ns = stamped_ ? clock_.now() : 0;
@@ -86,8 +86,8 @@ class Source {
   }
 
   struct DueEvents {
-    std::int64_t events;        // since the last call
-    std::int64_t first_due_ns;  // due time of the first of them
+    std::int64_t events;        // number of events since the last call
+    std::int64_t first_due_ns;  // due time of the first of these events
   };
 
   // Accepts all events due `elapsed_ns` after the start. Returns the newly due ones. Owner only.
@@ -98,7 +98,7 @@ class Source {
     const std::int64_t before = due_end_;
     elapsed_ns_ = elapsed_ns;
     while (heartbeat_ < stream_.heartbeats.size() && stream_.heartbeat_due[heartbeat_] <= elapsed_ns) {
-      // Never the end of time: only the last block may promise it.
+      // Below the end of time, which only the last block may promise.
       promised_ts_ = std::min(stream_.heartbeats[heartbeat_] + 1, kEndOfTime - 1);
       ++heartbeat_;
     }
@@ -109,7 +109,7 @@ class Source {
       return {due_end_ - before, unit_due};
     }
     if (before == n || due(before) > elapsed_ns) return {0, 0};
-    // Galloping search: few events become due between two calls.
+    // Gallop, since few events become due between two calls.
     std::int64_t low = before;  // due
     std::int64_t width = 1;
     while (low + width < n && due(low + width) <= elapsed_ns) {
@@ -125,9 +125,9 @@ class Source {
     return {due_end_ - before, due(before)};
   }
 
-  // If the ring has room, publishes one block of noticed events, or a higher bound on later timestamps. Returns whether
-  // it did. It declares the end of the stream only after the last event and the last heartbeat. `stamp_ns`: the time of
-  // the clock. Owner only.
+  // If the ring has room, publishes a block of noticed events, or a higher bound on later timestamps. Returns whether
+  // it did. Declares the end of the stream only after the last event and the last heartbeat. `stamp_ns`: the current
+  // time. Owner only.
   bool publish(std::int64_t stamp_ns) noexcept {
     if (!waits()) return false;
     full_ = !ring.has_room();
@@ -151,8 +151,8 @@ class Source {
     return true;
   }
 
-  // Returns the events that no longer wait for the owner: published ones, those that found the ring full, and those
-  // that became due after these before the ring drained. The other due events wait for the owner. Owner only, after a
+  // Returns the events that no longer wait for the owner: published events, events that found the ring full, and events
+  // that became due after these before the ring drained. All other due events wait for the owner. Owner only, after a
   // call of `publish`.
   DueEvents count_handed_over() noexcept {
     if (full_) owed_ = due_end_;
@@ -162,7 +162,7 @@ class Source {
     return {handed_over_end_ - before, due((whole_blocks_ ? unit_end(before) : before + 1) - 1)};
   }
 
-  // The time of the next event or heartbeat to notice, in ns after the start; `kEndOfTime`: never.
+  // Returns the time of the next event or heartbeat to notice, in ns after the start, or `kEndOfTime`.
   std::int64_t next_due() const noexcept {
     std::int64_t result = kEndOfTime;
     if (stream_.received != nullptr) [[unlikely]]
@@ -172,7 +172,7 @@ class Source {
     return result;
   }
 
-  // Whether due events or a new promise wait for publication.
+  // Returns whether due events or a new promise wait for publication.
   bool waits() const noexcept {
     return next_ < due_end_ || (!exhausted_ && (ends_at(next_) || promise(next_) > bound_ts_));
   }
@@ -189,7 +189,7 @@ class Source {
     if (stream_.due.empty() && stream_.heartbeat_due.empty()) heartbeat_ = 0;
   }
 
-  std::int64_t published() const noexcept { return next_; }  // events
+  std::int64_t published() const noexcept { return next_; }  // number of events
   bool exhausted() const noexcept { return exhausted_; }
   const StreamView& stream() const noexcept { return stream_; }
 
@@ -208,16 +208,17 @@ class Source {
     due_end_ = stream_.received->rows.load(std::memory_order_acquire);  // the columns; pairs with `Run::receive`
     return {due_end_ - before, due_end_ == before ? 0 : due(before)};
   }
-  // Apart, so that `publish` keeps its registers.
+  // Not inlined, so that `publish` keeps its registers.
   [[gnu::noinline]] void write_arrivals(std::int64_t begin, std::int64_t end) const noexcept {
     std::fill(stream_.arrivals + begin, stream_.arrivals + end, elapsed_ns_ / stream_.tick_ns);
   }
-  // The promise of the latest heartbeat for the events from `next` on. It never exceeds the time of a waiting event.
+  // Returns the promise of the latest heartbeat for the events from `next` on. It never exceeds the time of a waiting
+  // event.
   std::int64_t promise(std::int64_t next) const noexcept {
     if (next == stream_.size() || (stream_.received != nullptr && next == due_end_)) return promised_ts_;
     return std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
   }
-  // On a schedule: whether the stream ends once the events before `next` are published.
+  // On a schedule, returns whether the stream ends once the events before `next` are published.
   bool ends_at(std::int64_t next) const noexcept {
     return next == stream_.size() && heartbeat_ == stream_.heartbeats.size();
   }
@@ -232,13 +233,13 @@ class Source {
   // Written and read only by the owner, at every block, so not on the cache line above.
   alignas(kCacheLine) std::int64_t next_ = 0;  // first event not yet published
   FastClock clock_;
-  std::int64_t due_end_ = 0;          // on a schedule: first event not known to be due
+  std::int64_t due_end_ = 0;          // first event not known to be due, on a schedule
   std::int64_t handed_over_end_ = 0;  // first event that `count_handed_over` has not returned; next_ <= it afterwards
   std::int64_t owed_ = 0;             // value of `due_end_` when `publish` last found the ring full
   std::size_t heartbeat_ = 0;         // first heartbeat not yet promised
-  std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // by the latest heartbeat that was due
-  std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // by the latest block
-  std::int64_t elapsed_ns_ = 0;                                          // of the latest `notice`
+  std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // promise of the latest heartbeat that was due
+  std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // promise of the latest block
+  std::int64_t elapsed_ns_ = 0;                                          // time of the latest `notice`
   bool full_ = false;  // whether the latest `publish` found the ring full
   bool exhausted_ = false;
 };

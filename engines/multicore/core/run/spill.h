@@ -1,4 +1,4 @@
-// Counts and limits the rows that a producer stores in growing memory while its full channel has no room.
+// Spill: counts and limits the rows that a producer stores in growing memory while its channel has no room.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,15 +8,16 @@
 
 namespace lab {
 
-// One producer on one channel. One thread writes it; readers of the counts come after that thread.
+// Used by one producer for one channel. Its thread writes the counts; other threads read them after its end.
 class Spill {
  public:
-  // 1.6 GB of rows of 24 bytes. A user mistake, such as one time for all events, ends with an error before the machine
-  // runs out of memory.
+  // 1.6 GB of rows of 24 bytes. A user's mistake, such as one time for all events, ends with an error before memory is
+  // exhausted.
   static constexpr std::int64_t kMostRows = std::int64_t{1} << 26;
 
-  // `most`: rows that may wait; `called`: the first words of the error.
-  explicit Spill(std::int64_t most = kMostRows, std::string called = "") : most_(most), called_(std::move(called)) {}
+  // `max_rows`: maximum number of rows that wait. `error_prefix`: text before the error.
+  explicit Spill(std::int64_t max_rows = kMostRows, std::string error_prefix = "")
+      : max_rows_(max_rows), error_prefix_(std::move(error_prefix)) {}
 
   // Adds `rows` rows; `waiting` is the total that waits now. Throws std::runtime_error if it exceeds the limit.
   void add(std::int64_t rows, std::int64_t waiting) {
@@ -26,18 +27,19 @@ class Spill {
   }
 
   void check(std::int64_t waiting) const {
-    if (waiting <= most_) return;
-    throw std::runtime_error(called_ + std::to_string(waiting) + " records wait for room in the channel behind, and " +
-                             std::to_string(most_) + " may: they have one time, or end one window; give events times " +
-                             "of their own, or windows fewer outputs");
+    if (waiting <= max_rows_) return;
+    throw std::runtime_error(error_prefix_ + std::to_string(waiting) +
+                             " records wait for room in the next channel; the limit is " + std::to_string(max_rows_) +
+                             ". They have one time or end one window: give events distinct times, or windows fewer " +
+                             "outputs");
   }
 
-  std::int64_t rows() const noexcept { return rows_; }  // in total
-  std::int64_t peak() const noexcept { return peak_; }  // most at a time
+  std::int64_t rows() const noexcept { return rows_; }  // total number of rows
+  std::int64_t peak() const noexcept { return peak_; }  // maximum number of rows that waited
 
  private:
-  std::int64_t most_;
-  std::string called_;
+  std::int64_t max_rows_;
+  std::string error_prefix_;
   std::int64_t rows_ = 0;
   std::int64_t peak_ = 0;
 };

@@ -16,19 +16,21 @@
 namespace lab {
 namespace {
 
-// Moves the calling thread to cores[index], and keeps it there if it is pinned. Without cores it does nothing. A
-// failure only costs speed. Linux starts new threads on the cores with the least load at that moment, several on one
-// core. With more threads than cores, a waking thread was seen to return to the core of its sleep while another core
-// was idle. So threads that sleep at each synchronization would share a core for the whole run.
+// Moves the calling thread to cores[index], and pins it there if `pinned`. Without cores it does nothing. A failure
+// only costs speed.
+//
+// Linux may start several new threads on one core. With more threads than cores, a waking thread was seen to return to
+// the core of its sleep while another core was idle. So threads that sleep at each synchronization would share a core
+// for the whole run.
 void place_thread(std::span<const std::int32_t> cores, std::int32_t index, bool pinned) noexcept {
 #if defined(__linux__)
   if (cores.empty()) return;
-  cpu_set_t all, one;
-  const bool known = pthread_getaffinity_np(pthread_self(), sizeof all, &all) == 0;
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(index)]), &one);
-  pthread_setaffinity_np(pthread_self(), sizeof one, &one);  // returns on that core
-  if (!pinned && known) pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+  cpu_set_t allowed, target;
+  const bool has_allowed = pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) == 0;
+  CPU_ZERO(&target);
+  CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(index)]), &target);
+  pthread_setaffinity_np(pthread_self(), sizeof target, &target);  // returns on that core
+  if (!pinned && has_allowed) pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
 #else
   static_cast<void>(cores);
   static_cast<void>(index);
@@ -36,10 +38,10 @@ void place_thread(std::span<const std::int32_t> cores, std::int32_t index, bool 
 #endif
 }
 
-// Allocates the memory that this thread needs to throw, while some is left. Python loads the C++ library late. The C
-// library allocates the thread-local variables of such a library at their first use, and ends the process if it cannot.
-// So a thread without memory could not report that.
-void be_able_to_throw() noexcept {
+// Allocates the memory that this thread needs to throw, while memory is left. Python loads the C++ library late, and
+// the C library allocates the thread-local variables of such a library at their first use. If it cannot, it ends the
+// process, so a thread without memory could not report that.
+void prepare_to_throw() noexcept {
   try {
     throw Stopped();
   } catch (const Stopped&) {
@@ -49,7 +51,7 @@ void be_able_to_throw() noexcept {
 }  // namespace
 
 void RunThreads::claim() {
-  if (started_) throw std::logic_error("a runtime starts once");
+  if (started_) throw std::logic_error("a run can start only once");
   started_ = true;
 }
 
@@ -57,8 +59,8 @@ void RunThreads::start(Plan plan) {
   plan_ = std::move(plan);
   errors_.resize(static_cast<std::size_t>(plan_.count));
   threads_.reserve(errors_.size());
-  left_ = plan_.count + (plan_.helper ? 1 : 0);
-  ready_.emplace(left_);
+  unended_ = plan_.count + (plan_.helper ? 1 : 0);
+  ready_.emplace(unended_);
   try {
     for (std::int32_t i = 0; i < plan_.count; ++i) threads_.emplace_back([this, i] { work(i); });
     if (plan_.helper) helper_ = std::thread([this] { work_helper(); });
@@ -67,12 +69,12 @@ void RunThreads::start(Plan plan) {
     abandon();
     throw;
   }
-  // Waits for all threads: a late one would find only the memory that busy threads left.
+  // Wait for all threads, since a late thread would find only the memory that busy threads left.
   ready_->wait();  // acquire; pairs with the count_down of `get_ready`, but no data depends on it
 }
 
 void RunThreads::get_ready() {
-  be_able_to_throw();
+  prepare_to_throw();
   ready_->count_down();
   go_.wait();
 }
@@ -80,7 +82,7 @@ void RunThreads::get_ready() {
 void RunThreads::work_helper() {
   get_ready();
   if (!abandoned_) plan_.helper();
-  ended();
+  note_end();
 }
 
 void RunThreads::work(std::int32_t index) {
@@ -94,29 +96,29 @@ void RunThreads::work(std::int32_t index) {
     errors_[static_cast<std::size_t>(index)] = std::current_exception();
     plan_.fail();
   }
-  ended();
+  note_end();
 }
 
 void RunThreads::rethrow(std::int32_t index) const {
   try {
     std::rethrow_exception(errors_[static_cast<std::size_t>(index)]);
   } catch (const NoMemory& error) {
-    throw NoMemory("%s %d: %s", plan_.called, index, error.what());
+    throw NoMemory("%s %d: %s", plan_.thread_name, index, error.what());
   } catch (const std::bad_alloc&) {
-    throw NoMemory("%s %d: out of memory", plan_.called, index);
+    throw NoMemory("%s %d: out of memory", plan_.thread_name, index);
   } catch (const std::exception& error) {
-    throw std::runtime_error(plan_.called + (" " + std::to_string(index)) + ": " + error.what());
+    throw std::runtime_error(plan_.thread_name + (" " + std::to_string(index)) + ": " + error.what());
   }
 }
 
-void RunThreads::ended() {
-  const std::lock_guard lock(left_mutex_);
-  if (--left_ == 0) none_left_.notify_one();
+void RunThreads::note_end() {
+  const std::lock_guard lock(unended_mutex_);
+  if (--unended_ == 0) all_ended_.notify_one();
 }
 
 void RunThreads::wait(const std::function<void()>& look) {
-  std::unique_lock lock(left_mutex_);
-  while (!none_left_.wait_for(lock, kLookEvery, [this] { return left_ == 0; })) {
+  std::unique_lock lock(unended_mutex_);
+  while (!all_ended_.wait_for(lock, kLookEvery, [this] { return unended_ == 0; })) {
     lock.unlock();
     look();
     lock.lock();
@@ -136,7 +138,7 @@ void RunThreads::join() {
 }
 
 std::int64_t RunThreads::run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& look) {
-  if (!waiting()) throw std::logic_error("a runtime runs once, and not when its threads could not be created");
+  if (!waiting()) throw std::logic_error("a run can run only once, and not if its threads could not be created");
   const std::int64_t start_ns = now_ns();
   begin(start_ns);
   go_.count_down();  // release: publishes the above; pairs with the waits

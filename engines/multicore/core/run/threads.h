@@ -1,4 +1,5 @@
-// The threads of a run, created before it, released together and joined at its end; and the idle loop of a thread.
+// RunThreads: the threads of a run, created before it, released together and joined at its end. take_turns: the loop of
+// a thread.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -15,7 +16,7 @@
 
 namespace lab {
 
-// `Run` owns one. One thread calls set-up, `run` and the destructor.
+// A `Run` owns one. One thread calls set-up, `run` and the destructor.
 //
 // Law: only `start` and `run` call the functions of a plan, and all threads have ended when `run` returns. If `run` is
 // never called, the threads end with this object and call no function of the plan.
@@ -23,13 +24,12 @@ class RunThreads {
  public:
   struct Plan {
     std::int32_t count = 0;
-    std::vector<std::int32_t> cores;         // thread i starts on cores[i]; empty: anywhere
-    bool pinned = false;                     // and stays there
-    const char* called = "thread";           // in errors: "thread 3: ..."
-    std::function<void(std::int32_t)> body;  // of thread i
-    std::function<void()> fail;              // makes all bodies and `helper` return; any thread. If no thread
-                                             // exists, no run follows
-    std::function<void()> helper;            // of one more thread, such as the generator; may be empty
+    std::vector<std::int32_t> cores;         // thread i starts on cores[i]; empty for any core
+    bool pinned = false;                     // whether it stays there
+    const char* thread_name = "thread";      // name in errors, as in "thread 3: ..."
+    std::function<void(std::int32_t)> body;  // the work of thread i
+    std::function<void()> fail;              // makes all bodies and `helper` return; any thread
+    std::function<void()> helper;            // the work of one more thread, such as the generator; may be empty
   };
 
   RunThreads() = default;
@@ -42,7 +42,7 @@ class RunThreads {
   bool started() const noexcept { return started_; }
 
   // Creates the threads, once, after `claim`; they wait for `run`. Throws std::system_error if the system cannot create
-  // one; the other threads have ended then, and `run` is impossible.
+  // one. Then all threads have ended, and `run` is impossible.
   void start(Plan plan);
 
   static constexpr std::chrono::milliseconds kLookEvery{50};
@@ -57,7 +57,7 @@ class RunThreads {
   void work(std::int32_t index);
   void work_helper();
   void get_ready();  // prepares the thread to throw, then waits for `run`
-  void ended();
+  void note_end();
   void wait(const std::function<void()>& look);
   [[noreturn]] void rethrow(std::int32_t index) const;
   void abandon();
@@ -69,14 +69,14 @@ class RunThreads {
   bool abandoned_ = false;  // written before `go_` opens, read after it
   std::latch go_{1};
   std::optional<std::latch> ready_;  // counts threads that can throw even without memory
-  // One entry a thread, which writes it. The joining thread formats the message, since a thread may lack memory for it.
+  // One entry for each thread, which writes it. The joining thread formats the message, since a thread may lack memory.
   std::vector<std::exception_ptr> errors_;
   std::vector<std::thread> threads_;
   std::thread helper_;
 
-  std::mutex left_mutex_;  // guards `left_`
-  std::condition_variable none_left_;
-  std::int32_t left_ = 0;  // threads that have not ended
+  std::mutex unended_mutex_;  // guards `unended_`
+  std::condition_variable all_ended_;
+  std::int32_t unended_ = 0;  // number of threads that have not ended
 };
 
 // Repeats turns of a thread. It checks `stopped()` before each turn, and `done()` after a turn without work. `turn`
@@ -103,9 +103,9 @@ void take_turns(Backoff backoff, Counts& counts, Turn turn, Stopped stopped, Don
         Parker& parker = place();
         const std::uint32_t ticket = parker.prepare();
         // A thread that was moved to another place after `place()` must not sleep here: wakers look at the new place.
-        const bool found = turn(true);
-        if (found) backoff.reset();
-        if (found || done() || stopped() || &place() != &parker) {
+        const bool has_work = turn(true);
+        if (has_work) backoff.reset();
+        if (has_work || done() || stopped() || &place() != &parker) {
           parker.cancel();
         } else {
           ++counts.sleeps;

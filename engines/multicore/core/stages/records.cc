@@ -7,7 +7,7 @@
 namespace lab {
 namespace {
 
-constexpr std::size_t kAlign = 64;
+constexpr std::size_t kAlign = 64;  // alignment of columns, a cache line
 
 std::size_t column_bytes(std::int64_t rows, std::size_t itemsize) {
   return (static_cast<std::size_t>(rows) * itemsize + kAlign - 1) / kAlign * kAlign;
@@ -31,12 +31,12 @@ void RecordBuffer::allocate(std::size_t bytes) {
 
 void RecordBuffer::place(std::int64_t rows) {
   columns_.resize(itemsizes_.size());
-  std::byte* at = begin_;
+  std::byte* column = begin_;
   for (std::size_t c = 0; c < itemsizes_.size(); ++c) {
-    columns_[c] = at;
-    at += column_bytes(rows, static_cast<std::size_t>(itemsizes_[c]));
+    columns_[c] = column;
+    column += column_bytes(rows, static_cast<std::size_t>(itemsizes_[c]));
   }
-  sources_ = reinterpret_cast<std::int32_t*>(at);
+  sources_ = reinterpret_cast<std::int32_t*>(column);
   capacity_ = rows;
 }
 
@@ -48,7 +48,7 @@ void RecordBuffer::shape(std::span<const std::int32_t> itemsizes, std::int64_t r
 }
 
 void RecordBuffer::grow(std::int64_t used, std::int64_t rows) {
-  const std::unique_ptr<std::byte[]> old = std::move(memory_);
+  const std::unique_ptr<std::byte[]> old_memory = std::move(memory_);  // until its rows are copied
   const std::vector<void*> columns = columns_;
   const std::int32_t* sources = sources_;
   allocate(bytes_for(rows));
@@ -68,7 +68,7 @@ void copy_records(std::span<const std::int32_t> itemsizes, const void* const* so
     const auto size = static_cast<std::size_t>(itemsizes[c]);
     const auto* first = static_cast<const std::byte*>(source[c]) + static_cast<std::size_t>(from) * size;
     auto* into = static_cast<std::byte*>(target[c]) + static_cast<std::size_t>(to) * size;
-    if (rows == 1 && size == 8) {  // one tuple at a time: a call would cost more
+    if (rows == 1 && size == 8) {  // one tuple, for which a call would cost more
       std::memcpy(into, first, 8);
     } else {
       std::memcpy(into, first, static_cast<std::size_t>(rows) * size);

@@ -1,4 +1,4 @@
-// A buffer of records in columns. Ordered pipelines reuse its memory, which grows on demand.
+// RecordBuffer: a buffer of records in columns. Ordered pipelines reuse its memory, which grows on demand.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,17 +10,18 @@ namespace lab {
 
 class RecordBuffer {
  public:
-  // Makes room for `rows` records and discards the old ones. `itemsizes` is borrowed and must outlive its use here.
+  // Makes room for `rows` records and discards the present ones. `itemsizes` is borrowed and must outlive the buffer's
+  // use.
   void shape(std::span<const std::int32_t> itemsizes, std::int64_t rows);
 
   // Makes room for `rows` records and keeps the first `used`.
   void grow(std::int64_t used, std::int64_t rows);
 
-  // Writes to all its memory, so its pages exist.
+  // Writes to all its memory, so that its pages exist.
   void touch() noexcept;
 
   void* const* columns() const noexcept { return columns_.data(); }
-  std::int32_t* sources() const noexcept { return sources_; }  // one number a record
+  std::int32_t* sources() const noexcept { return sources_; }  // one number for each record
   std::int64_t capacity() const noexcept { return capacity_; }
 
  private:

@@ -10,8 +10,8 @@ namespace lab {
 namespace {
 
 // The parts of StageSpec::called, without allocation.
-const char* before_name(const StageSpec& spec) noexcept { return spec.name.empty() ? "" : "operator "; }
-const char* behind_name(const StageSpec& spec) noexcept { return spec.name.empty() ? "" : ": "; }
+const char* name_prefix(const StageSpec& spec) noexcept { return spec.name.empty() ? "" : "operator "; }
+const char* name_suffix(const StageSpec& spec) noexcept { return spec.name.empty() ? "" : ": "; }
 
 }  // namespace
 
@@ -19,13 +19,13 @@ StageSpec checked(StageSpec spec) {
   using Kind = StageSpec::Kind;
   const std::string where = "operator " + spec.name + ": ";
   check_output(spec.itemsizes);
-  if (spec.process == nullptr) throw std::invalid_argument(where + "it has no function");
+  if (spec.process == nullptr) throw std::invalid_argument(where + "the operator has no function");
   if (spec.max_outputs < 1) throw std::invalid_argument(where + "max_outputs must be at least 1");
   if ((spec.kind == Kind::kStateless) != (spec.state_bytes == 0) || spec.state_bytes < 0) {
-    throw std::invalid_argument(where + "an operator has a state unless it is stateless");
+    throw std::invalid_argument(where + "state_bytes must be above 0, or 0 for a stateless operator");
   }
   if (spec.kind == Kind::kPartitioned && (spec.partitions < 1 || spec.partition == nullptr)) {
-    throw std::invalid_argument(where + "a partitioned operator has partitions, at least 1");
+    throw std::invalid_argument(where + "a partitioned operator needs a key function and at least 1 partition");
   }
   return spec;
 }
@@ -45,14 +45,14 @@ std::int64_t StageSpec::run(const StageCall& call, std::int64_t begin, std::int6
 }
 
 void KeyStates::check_memory(const StageCall& call, const StageSpec& spec) {
-  const auto* const all = static_cast<const KeyStates*>(call.state);
+  const auto* const tables = static_cast<const KeyStates*>(call.state);
   for (std::int64_t p = 0; p < call.partitions; ++p) {
-    const KeyStates& one = all[p];
-    if (!one.lacking_) continue;
+    const KeyStates& states = tables[p];
+    if (!states.lacks_memory_) continue;
     throw NoMemory("%s%s%sout of memory: the table of keys of partition %" PRId64
-                   ", with %zu keys, cannot grow to %zu bytes; give fewer keys, a smaller state, or more memory",
-                   before_name(spec), spec.name.c_str(), behind_name(spec), p, one.table_.count(),
-                   one.table_.growth_bytes(one.stride_));
+                   ", with %zu keys, cannot grow to %zu bytes; use fewer keys, a smaller state, or more memory",
+                   name_prefix(spec), spec.name.c_str(), name_suffix(spec), p, states.table_.count(),
+                   states.table_.growth_bytes(states.stride_));
   }
 }
 
@@ -61,7 +61,7 @@ void StageSpec::divide(const void* const* columns, std::int64_t base, std::int64
 }
 
 void StageSpec::fail_for_memory() const {
-  throw NoMemory("%s%s%sout of memory", before_name(*this), name.c_str(), behind_name(*this));
+  throw NoMemory("%s%s%sout of memory", name_prefix(*this), name.c_str(), name_suffix(*this));
 }
 
 void StageSpec::fail_by_key() const { throw std::runtime_error(called() + "its key function raised an exception"); }

@@ -1,4 +1,4 @@
-// The specification of an operator of a pipeline: its functions, states and errors. The runtimes receive it.
+// StageSpec: the specification of an operator of a pipeline: its functions, states and errors.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,26 +19,26 @@ struct StageSpec {
   enum class Kind { kStateless, kPartitioned, kStateful };
   static constexpr Names<3> kKinds = {"stateless", "partitioned", "stateful"};  // in this order
 
-  std::string name;  // its name in errors
+  std::string name;  // the operator's name in errors
   Kind kind = Kind::kStateless;
   StageKernel process = nullptr;
-  PartitionKernel partition = nullptr;  // partitioned operators
+  PartitionKernel partition = nullptr;  // null unless the operator is partitioned
   std::int32_t partitions = 1;
   std::int64_t state_bytes = 0;         // size of the state, or of the state of a key
-  std::int64_t max_outputs = 1;         // most outputs of one record
-  std::vector<std::int32_t> itemsizes;  // of each output field; the first is the int64 timestamp
+  std::int64_t max_outputs = 1;         // maximum number of outputs of one record
+  std::vector<std::int32_t> itemsizes;  // item sizes of output fields; the first is the int64 timestamp
 
-  // The first words of the operator's errors.
+  // Returns the beginning of the operator's errors.
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 
-  // Words of a state.
+  // Returns the number of 8-byte words of a state.
   std::size_t words() const noexcept { return (static_cast<std::size_t>(state_bytes) + 7) / 8; }
 
-  // Processes entries [begin, end) of a call; see StageKernel. Throws std::runtime_error if the user's function failed
-  // or emitted too many records.
+  // Processes entries [begin, end) of a call; see StageKernel. Throws std::runtime_error if the user's function fails
+  // or emits too many records.
   std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out) const;
 
-  // Writes the partition of each of `records` from `base` on. Throws std::runtime_error if the key function failed.
+  // Writes the partition of each of `records` from `base` on. Throws std::runtime_error if the key function fails.
   void divide(const void* const* columns, std::int64_t base, std::int64_t records, std::int32_t* to) const;
 
   [[noreturn]] void fail_for_memory() const;  // throws NoMemory
@@ -49,7 +49,8 @@ struct StageSpec {
 // Returns the specification. Throws std::invalid_argument if a value is out of range.
 StageSpec checked(StageSpec spec);
 
-// The states of the keys of a partition, in whole cache lines: neighbouring partitions belong to different workers.
+// The states of the keys of a partition, in whole cache lines, since neighbouring partitions belong to different
+// workers.
 class alignas(kCacheLine) KeyStates {
  public:
   // An entry of the table is a stamp, the key, and the state (run/key_table.h).
@@ -61,7 +62,7 @@ class alignas(kCacheLine) KeyStates {
   // Throws NoMemory if memory ran out for one of the tables of a call of this operator.
   static void check_memory(const StageCall& call, const StageSpec& spec);
 
-  // Makes a call find its states in the adjacent tables of `partitions` partitions, of which this is the first.
+  // Makes a call find its states in the adjacent tables of `partitions` partitions, beginning with this table.
   void serve(StageCall& call, std::int64_t partitions = 1) noexcept {
     call.state = this;
     call.find = &KeyStates::find;
@@ -69,28 +70,30 @@ class alignas(kCacheLine) KeyStates {
   }
 
   std::span<const std::byte> entries() const noexcept { return table_.bytes(stride_); }
-  // Throws std::bad_alloc, and std::invalid_argument if these are no entries.
+  // Throws std::bad_alloc, and std::invalid_argument if the size is not that of entries.
   void assign(std::span<const std::byte> entries) {
-    if (entries.size() % stride_ != 0) throw std::invalid_argument("a partition has entries of another size");
+    if (entries.size() % stride_ != 0)
+      throw std::invalid_argument("stored entries of " + std::to_string(entries.size()) +
+                                  " bytes are not a multiple of the entry size, " + std::to_string(stride_));
     table_.assign(entries, stride_);
   }
 
  private:
   static void* find(void* states, std::int64_t key) {
-    auto* of = static_cast<KeyStates*>(states);
+    auto* self = static_cast<KeyStates*>(states);
     try {
-      return of->table_.find(key, of->stride_).entry + kHeadBytes;
+      return self->table_.find(key, self->stride_).entry + kHeadBytes;
     } catch (const std::bad_alloc&) {
-      of->lacking_ = true;
+      self->lacks_memory_ = true;
       return nullptr;  // the kernel stops there; `StageSpec::run` throws afterwards
     }
   }
 
   WindowTable table_;  // first member: kernels read its head and look up keys themselves
   std::size_t stride_ = 0;
-  bool lacking_ = false;  // memory ran out in `find`: an exception cannot pass through compiled code
+  bool lacks_memory_ = false;  // whether memory ran out in `find`; an exception cannot pass through compiled code
 };
-// Also law: stages/kernels.py relies on it.
+// Law: stages/kernels.py relies on this.
 static_assert(sizeof(KeyStates) == 128 && std::is_standard_layout_v<KeyStates>);
 
 }  // namespace lab

@@ -1,4 +1,4 @@
-// CHECK: the checks of the core's tests; they hold in release builds, and print the values seen.
+// CHECK: the checks of the core's tests. They are also active in release builds, and print the actual values.
 #pragma once
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A run that fails to allocate reports it, at any point: the process lives on, and no thread waits forever.
+// A run that fails to allocate, at any point, reports it: the process continues, and no thread waits forever.
 #include <memory>
 #include <random>
 #include <utility>
@@ -15,11 +15,11 @@
 namespace {
 
 template <typename Case>
-struct Holder {  // of a case that stores its run
+struct Holder {  // holds a case that stores its run
   template <typename... Arguments>
-  explicit Holder(Arguments&&... arguments) : its(std::forward<Arguments>(arguments)...) {}
-  void run() { its.runtime().run(); }
-  Case its;
+  explicit Holder(Arguments&&... arguments) : test_case(std::forward<Arguments>(arguments)...) {}
+  void run() { test_case.runtime().run(); }
+  Case test_case;
 };
 
 void operators() {
@@ -28,9 +28,10 @@ void operators() {
   std::mt19937 random(7);
   const auto streams = lab::test::random_tuples(random, 2, 2, 40, 3);
   auto options = lab::test::short_run<lab::OplusOptions>(2, 2);
-  const auto make = [&](bool join, int more) {
-    return
-        [&, join, more] { return std::make_unique<Holder<lab::test::OperatorRunCase>>(streams, options, join, more); };
+  const auto make = [&](bool join, int links) {
+    return [&, join, links] {
+      return std::make_unique<Holder<lab::test::OperatorRunCase>>(streams, options, join, links);
+    };
   };
   behaviour = {};
   behaviour.window = {10, 20, false};
@@ -47,25 +48,25 @@ void operators() {
 void plans() {
   const std::vector<lab::test::Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}, {{2}, {0}, {5}}};
   auto options = lab::test::short_run<lab::DgsOptions>(2, 2);
-  // A plan allocates only outputs and notes on them, when their first chunk is full.
-  const auto said = lab::test::starve([&] {
+  // A plan allocates only outputs and the notes on them, once their first chunk is full.
+  const auto errors = lab::test::starve([&] {
     auto run = std::make_unique<Holder<lab::test::KeyedSumRun>>(streams, 2, options);
-    run->its.runtime().start();
+    run->test_case.runtime().start();
     return run;
   });
-  CHECK(said.empty());
+  CHECK(errors.empty());
 }
 
 void actors() {
   const std::vector<lab::test::Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}, {{2}, {0}, {5}}};
   const auto options = lab::test::short_run<lab::MessageOptions>(2, 2);
-  const auto said = lab::test::starve([&] {
+  const auto errors = lab::test::starve([&] {
     using Shape = lab::test::MessageSumRun::Shape;
     auto run = std::make_unique<Holder<lab::test::MessageSumRun>>(streams, 2, options, Shape{2, false});
-    run->its.runtime().start();
+    run->test_case.runtime().start();
     return run;
   });
-  CHECK(lab::test::any_has(said, "out of memory"));
+  CHECK(lab::test::any_has(errors, "out of memory"));
 }
 
 void joins() {
@@ -76,7 +77,7 @@ void joins() {
   const std::vector<double> c(ts.size(), 1);
   const std::vector<std::int8_t> d(ts.size(), 1);
   for (const lab::JoinKind kind : {lab::JoinKind::kAdHoc, lab::JoinKind::kSingle, lab::JoinKind::kIndexed}) {
-    const auto said = lab::test::starve([&] {
+    const auto errors = lab::test::starve([&] {
       auto options = lab::test::short_run<lab::JoinsOptions>(kind == lab::JoinKind::kAdHoc ? 2 : 1, 0);
       options.kind = kind;
       options.window = 20;
@@ -90,7 +91,7 @@ void joins() {
       run->start();
       return run;
     });
-    CHECK(lab::test::any_has(said, "thread 0: out of memory"));
+    CHECK(lab::test::any_has(errors, "thread 0: out of memory"));
   }
 }
 

@@ -1,9 +1,10 @@
 // Makes threads lose their core at random: rarely, between any two branches of the core's code, the current thread
-// yields or sleeps for up to two milliseconds. An idle machine delays a thread between two loads, while the others do
-// ten steps, once in a million rounds. Here that happens in every few rounds.
+// yields or sleeps for up to two milliseconds. On an idle machine, a thread is delayed between two loads while the
+// others do ten steps once in a million rounds. Here that happens every few rounds.
 //
 // The compiler calls `__sanitizer_cov_trace_pc` at every edge of code compiled with -fsanitize-coverage=trace-pc
-// (LAB_PERTURB in CMakeLists.txt). LAB_PERTURB_RATE: share of all edges; LAB_PERTURB_SEED: selects the places.
+// (LAB_PERTURB in CMakeLists.txt). LAB_PERTURB_RATE is the share of edges that stop a thread. LAB_PERTURB_SEED selects
+// these edges.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -12,14 +13,15 @@
 
 namespace {
 
-std::uint64_t given(const char* name, double usual, double times) {
+std::uint64_t from_environment(const char* name, double fallback, double factor) {
   const char* value = std::getenv(name);
-  return static_cast<std::uint64_t>((value != nullptr ? std::atof(value) : usual) * times);
+  return static_cast<std::uint64_t>((value != nullptr ? std::atof(value) : fallback) * factor);
 }
 
 // Probability that the thread stops at an edge, of 2^32.
-const std::uint64_t rate = given("LAB_PERTURB_RATE", 1e-4, 4294967296.0);
-std::atomic<std::uint64_t> seeds{given("LAB_PERTURB_SEED", 1, 1) << 32};  // relaxed: any other number will do
+const std::uint64_t rate = from_environment("LAB_PERTURB_RATE", 1e-4, 4294967296.0);
+std::atomic<std::uint64_t> seeds{from_environment("LAB_PERTURB_SEED", 1, 1)
+                                 << 32};  // relaxed: any distinct number serves
 
 std::uint64_t next_random() noexcept {
   static thread_local std::uint64_t state = 0;
@@ -38,11 +40,11 @@ constexpr std::uint64_t kLongNs = 2'000'000;
 extern "C" void __sanitizer_cov_trace_pc() {
   const std::uint64_t random = next_random();
   if ((random & 0xffffffffU) >= rate) return;
-  const std::uint64_t how = random >> 32;
-  if ((how & 1U) != 0) {
+  const std::uint64_t choice = random >> 32;
+  if ((choice & 1U) != 0) {
     sched_yield();
     return;
   }
-  const timespec pause{0, static_cast<long>((how >> 3) % ((how & 6U) != 0 ? kShortNs : kLongNs))};
+  const timespec pause{0, static_cast<long>((choice >> 3) % ((choice & 6U) != 0 ? kShortNs : kLongNs))};
   nanosleep(&pause, nullptr);
 }

@@ -22,7 +22,7 @@ void graphs() {
   vertices[1] = {.kind = FlowKind::kPartial, .inputs = {0}};
   vertices[2] = {.kind = FlowKind::kKeyed, .route = Route::kHash, .inputs = {1}, .degree = 2, .items = false};
   vertices[3] = {.kind = FlowKind::kSort, .route = Route::kHash, .inputs = {2, 0}, .degree = 2};
-  vertices[4] = {.kind = FlowKind::kKeyed, .inputs = {3}, .degree = 2, .gives = true, .ordered = true};
+  vertices[4] = {.kind = FlowKind::kKeyed, .inputs = {3}, .degree = 2, .is_answer = true, .ordered = true};
   lab::test::FlowInput input;
   input.sources = {0};
   input.streams.emplace_back();

@@ -1,5 +1,5 @@
 // The threads of a run, and the laws by which no waiting thread stays asleep. One thread performs the steps of another
-// in between, to force the cases that would hang without these laws.
+// between its own, to force the cases that would hang without these laws.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -33,7 +33,7 @@ RunThreads::Plan plan_of(std::int32_t count, std::function<void(std::int32_t)> b
   return plan;
 }
 
-void threads_and_the_one_beside_them_run_once_after_begin() {
+void threads_and_their_helper_run_once_after_begin() {
   std::atomic<std::int64_t> begun{0};
   std::atomic<int> seen{0};
   RunThreads threads;
@@ -47,7 +47,7 @@ void threads_and_the_one_beside_them_run_once_after_begin() {
   CHECK_THROWS(threads.claim(), std::logic_error);
 }
 
-void the_first_threads_error_is_the_runs_and_the_others_are_told() {
+void the_error_of_the_first_failed_thread_is_thrown_and_the_others_stop() {
   std::atomic<bool> failed{false};
   RunThreads threads;
   threads.claim();
@@ -55,17 +55,17 @@ void the_first_threads_error_is_the_runs_and_the_others_are_told() {
     if (index != 0) throw std::runtime_error("no " + std::to_string(index));
     while (!failed.load()) std::this_thread::yield();  // hangs without a notification
   });
-  plan.called = "worker";
+  plan.thread_name = "worker";
   plan.fail = [&] { failed = true; };
   threads.start(std::move(plan));
   const std::string message = lab::test::failure_of([&] { threads.run([](std::int64_t) {}); });
   CHECK_EQ(message, std::string("worker 1: no 1"));
 }
 
-struct CalledOff {};
+struct Interrupted {};
 
 // Like Ctrl-C: the thread that waits for the others checks now and then, and gives up.
-void what_a_look_throws_calls_the_run_off_and_leaves_no_thread() {
+void an_exception_from_the_look_stops_the_run_and_leaves_no_thread() {
   std::atomic<bool> failed{false};
   std::atomic<int> ended{0};
   int looks = 0;
@@ -84,15 +84,15 @@ void what_a_look_throws_calls_the_run_off_and_leaves_no_thread() {
   plan.fail = [&] { failed = true; };
   threads.start(std::move(plan));
   const auto look = [&] {
-    if (++looks == 3) throw CalledOff();
+    if (++looks == 3) throw Interrupted();
   };
-  CHECK_THROWS(threads.run([](std::int64_t) {}, look), CalledOff);
+  CHECK_THROWS(threads.run([](std::int64_t) {}, look), Interrupted);
   CHECK_EQ(looks, 3);
   CHECK_EQ(ended.load(), 4);
   CHECK_THROWS(threads.run([](std::int64_t) {}), std::logic_error);
 }
 
-void threads_that_were_never_let_go_end_with_their_owner_and_have_called_nothing() {
+void threads_that_never_ran_end_with_their_owner_and_have_called_nothing() {
   std::atomic<int> calls{0};
   {
     RunThreads threads;
@@ -112,24 +112,24 @@ struct Counts {
 
 // A thread gets a place to sleep, and then another one before it announces itself at the first. A producer of work
 // looks for it only at the second.
-void who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place() {
+void a_thread_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place() {
   lab::Parker pool, active;
-  int asked = 0;
+  int calls = 0;
   int turns = 0;
   Counts counts;
   lab::take_turns(
       lab::Backoff(0, 0), counts, [&](bool) { return ++turns < 0; }, [&] { return turns >= 4; }, [] { return false; },
       [&]() -> lab::Parker& {
-        ++asked;
-        if (asked == 1) return pool;
+        ++calls;
+        if (calls == 1) return pool;
         active.notify();  // work arrives whenever the thread is there, so that it never stays asleep
         return active;
       });
-  CHECK(asked >= 2);
+  CHECK(calls >= 2);
   CHECK_EQ(turns >= 4, true);
 }
 
-// A thread makes room while another moves blocks, finds the flag taken, and would go to sleep.
+// While another thread moves blocks, a thread makes room, finds the flag taken, and would go to sleep.
 void blocks_are_examined_again_for_late_arrivals() {
   lab::Feed feed;
   int passes = 0;
@@ -180,8 +180,8 @@ class AtExit final : public lab::OrderedExit {
   std::function<void(lab::Units, lab::OrderedWorker&)> on_send_;
 };
 
-// While one thread admits, another brings a unit out, finds the flag taken, and would go to sleep.
-void the_entry_looks_again_for_who_made_room_meanwhile() {
+// While one thread admits, another sends a unit out, finds the flag taken, and would go to sleep.
+void the_entry_checks_again_for_room_made_meanwhile() {
   OneStream input(2);
   std::vector<lab::Unit> units(1);
   lab::OrderedEntry entry({.batch = 1, .itemsizes = {8}, .timed_every = 1}, units, input.feeds);
@@ -189,10 +189,10 @@ void the_entry_looks_again_for_who_made_room_meanwhile() {
   lab::Recorder silent(false);
   lab::OrderedWorker worker(0, silent, 1);
   std::vector<std::int64_t> admitted;
-  AtExit exit([&](lab::Units sent, lab::OrderedWorker& by) {
+  AtExit exit([&](lab::Units sent, lab::OrderedWorker& sender) {
     for (const lab::Unit* unit : sent) admitted.push_back(unit->serial);
-    egress.take(sent, by);                               // as another worker would,
-    CHECK(!entry.admit(egress.done(), 8, nullptr, by));  // which then finds the flag taken
+    egress.take(sent, sender);                               // as another worker would,
+    CHECK(!entry.admit(egress.done(), 8, nullptr, sender));  // which then finds the flag taken
   });
   CHECK(entry.admit(egress.done(), 8, &exit, worker));  // takes another turn,
   CHECK(entry.admit(egress.done(), 8, &exit, worker));  // which finds the room
@@ -201,7 +201,7 @@ void the_entry_looks_again_for_who_made_room_meanwhile() {
   CHECK_EQ(entry.end(), 2);
 }
 
-// A log that first reports other threads meanwhile, and has merged nothing.
+// A log whose first call reports that other threads were there meanwhile, and merges nothing.
 class BusyLog final : public lab::OrderLog {
  public:
   using OrderLog::OrderLog;
@@ -209,7 +209,7 @@ class BusyLog final : public lab::OrderLog {
   int calls = 0;
 };
 
-void a_reader_asks_its_log_until_that_has_nothing_more_to_say() {
+void a_reader_advances_its_log_until_the_log_reports_no_more() {
   lab::LogOptions options;
   BusyLog log(options);
   lab::Parker producers[2], consumer;
@@ -234,13 +234,13 @@ void a_reader_asks_its_log_until_that_has_nothing_more_to_say() {
 }  // namespace
 
 int main() {
-  threads_and_the_one_beside_them_run_once_after_begin();
-  the_first_threads_error_is_the_runs_and_the_others_are_told();
-  what_a_look_throws_calls_the_run_off_and_leaves_no_thread();
-  threads_that_were_never_let_go_end_with_their_owner_and_have_called_nothing();
-  who_is_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place();
+  threads_and_their_helper_run_once_after_begin();
+  the_error_of_the_first_failed_thread_is_thrown_and_the_others_stop();
+  an_exception_from_the_look_stops_the_run_and_leaves_no_thread();
+  threads_that_never_ran_end_with_their_owner_and_have_called_nothing();
+  a_thread_moved_while_it_goes_to_sleep_does_not_sleep_at_its_old_place();
   blocks_are_examined_again_for_late_arrivals();
-  the_entry_looks_again_for_who_made_room_meanwhile();
-  a_reader_asks_its_log_until_that_has_nothing_more_to_say();
+  the_entry_checks_again_for_room_made_meanwhile();
+  a_reader_advances_its_log_until_the_log_reports_no_more();
   return 0;
 }

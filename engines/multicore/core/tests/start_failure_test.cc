@@ -1,7 +1,7 @@
 // When a thread cannot be created, `start` fails, the existing threads end, and the runtime stays unused.
 //
-// The kernel causes the failure (RLIMIT_NPROC). It counts the tasks of a user, so the test takes an unused user id,
-// which needs root; elsewhere it is skipped.
+// The operating system causes the failure (RLIMIT_NPROC). It counts the tasks of a user, so the test takes an unused
+// user id. That needs root; without it, the test is skipped.
 #include <filesystem>
 #include <sys/resource.h>
 #include <system_error>
@@ -33,7 +33,7 @@ void allow(rlim_t more) {
   CHECK_EQ(setrlimit(RLIMIT_NPROC, &limit), 0);
 }
 
-// A joined thread still exists for a moment.
+// A joined thread still exists for a short time.
 void wait_until_there_are(rlim_t expected) {
   while (tasks() != expected) std::this_thread::yield();
 }
@@ -46,10 +46,10 @@ void a_start_that_fails_half_way_leaves_nothing_behind(bool load) {
   auto options = lab::test::short_run<lab::DgsOptions>(kWorkers);
   if (load) options.load = lab::LoadOptions{};
   const rlim_t before = tasks();
-  for (rlim_t had = 0; had < needed; ++had) {
+  for (rlim_t allowed = 0; allowed < needed; ++allowed) {
     {
       KeyedSumRun run(streams, 1, options);
-      allow(had);
+      allow(allowed);
       CHECK_THROWS(run.runtime().start(), std::system_error);
       wait_until_there_are(before);
       allow(needed);

@@ -61,7 +61,7 @@ namespace lab::test {
 // (under a sanitizer, after the first 64, more each time), until one needs no more. Returns the errors' texts.
 template <typename Make>
 std::vector<std::string> starve(Make make) {
-  std::vector<std::string> said;
+  std::vector<std::string> errors;
   for (std::int64_t memory = 0;; memory += kSanitized ? 1 + memory / 64 : 1) {
     auto run = make();
     bool done = false;
@@ -71,17 +71,17 @@ std::vector<std::string> starve(Make make) {
       done = true;
     } catch (const std::bad_alloc& error) {
       calls_left.store(kPlenty, std::memory_order_relaxed);
-      said.emplace_back(error.what());
+      errors.emplace_back(error.what());
     }
     calls_left.store(kPlenty, std::memory_order_relaxed);
     if (done) break;
-    CHECK(said.back().find("out of memory") != std::string::npos);
+    CHECK(contains(errors.back(), "out of memory"));
   }
-  return said;
+  return errors;
 }
 
-inline bool any_has(const std::vector<std::string>& said, const std::string& part) {
-  return std::any_of(said.begin(), said.end(), [&](const auto& one) { return one.find(part) != std::string::npos; });
+inline bool any_has(const std::vector<std::string>& errors, const std::string& part) {
+  return std::any_of(errors.begin(), errors.end(), [&](const auto& error) { return contains(error, part); });
 }
 
 // Returns when one of the errors contains `part`. The scheduler decides which thread runs out of memory, so the whole

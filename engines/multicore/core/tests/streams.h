@@ -1,4 +1,4 @@
-// Streams and runs in the tests of all families: total order, schedules, sums of counts, counters.
+// Streams and runs for the tests of all families: total order, schedules, sums of counts, counters.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace lab::test {
 struct Times {
   std::vector<std::int64_t> ts{}, due{}, heartbeats{}, heartbeat_due{};
 
-  // The times must stay.
+  // The times must outlive the view.
   void show_in(StreamView& view) const {
     view.ts = ts;
     view.heartbeats = heartbeats;
@@ -48,19 +48,19 @@ std::vector<Order> total_order(const std::vector<Stream>& streams) {
 template <typename Stream>
 std::int64_t events_in(const std::vector<Stream>& streams) {
   std::int64_t total = 0;
-  for (const Stream& one : streams) total += std::ssize(one.ts);
+  for (const Stream& stream : streams) total += std::ssize(stream.ts);
   return total;
 }
 
-// Event k of the total order is due at k * gap_ns. All streams have a heartbeat about every `every` events. With
-// `beyond`, another one at the end promises silence until so long after the last event.
+// Event k of the total order is due at k * gap_ns. All streams have a heartbeat about every `every` events. If
+// `beyond` is not 0, one more at the end promises that no event follows up to `beyond` after the last one.
 template <typename Stream>
 void schedule(std::vector<Stream>& streams, std::int64_t gap_ns, std::size_t every = 20, std::int64_t beyond = 0) {
   const std::vector<Order> order = total_order(streams);
-  for (Stream& one : streams) {
-    one.heartbeats.clear();
-    one.heartbeat_due.clear();
-    one.due.assign(one.ts.size(), 0);
+  for (Stream& stream : streams) {
+    stream.heartbeats.clear();
+    stream.heartbeat_due.clear();
+    stream.due.assign(stream.ts.size(), 0);
   }
   for (std::size_t k = 0; k < order.size(); ++k) {
     const std::int64_t due = static_cast<std::int64_t>(k) * gap_ns;
@@ -68,9 +68,9 @@ void schedule(std::vector<Stream>& streams, std::int64_t gap_ns, std::size_t eve
     const bool last = k + 1 == order.size();
     // Events not due yet are at or after the next event's timestamp.
     if (k % every != 0 || (last ? beyond == 0 : order[k + 1].ts <= order[k].ts)) continue;
-    for (Stream& one : streams) {
-      one.heartbeats.push_back(last ? order[k].ts + beyond : order[k + 1].ts - 1);
-      one.heartbeat_due.push_back(due);
+    for (Stream& stream : streams) {
+      stream.heartbeats.push_back(last ? order[k].ts + beyond : order[k + 1].ts - 1);
+      stream.heartbeat_due.push_back(due);
     }
   }
 }
@@ -88,10 +88,10 @@ Options short_run(std::int32_t workers, std::int32_t core_count = 1) {
 // Draws the settings of a short run with, mostly, more threads than cores. One in four has a load: `streams` then get a
 // schedule, with heartbeats `beyond` the last event.
 template <typename Stream>
-void draw_settings(std::mt19937& random, RunSettings& settings, std::vector<Stream>& streams, int most_workers = 8,
+void draw_settings(std::mt19937& random, RunSettings& settings, std::vector<Stream>& streams, int max_workers = 8,
                    std::int64_t beyond = 0) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
-  settings.workers = pick(1, most_workers);
+  settings.workers = pick(1, max_workers);
   settings.batch = pick(0, 1) == 1 ? 1 : pick(1, 64);
   settings.ring_blocks = static_cast<std::uint64_t>(pick(1, 8));
   settings.core_count = pick(0, 2) != 0 ? 1 : 64;
@@ -126,8 +126,8 @@ inline ProgressTotals progress_of(const Run& run) {
 
 // Returns the counter of a run with that name.
 inline std::int64_t counter(const Run& run, std::string_view name) {
-  for (const auto& [each, value] : run.counters()) {
-    if (each == name) return value;
+  for (const auto& [its_name, value] : run.counters()) {
+    if (its_name == name) return value;
   }
   CHECK(!"such a counter");
   return 0;

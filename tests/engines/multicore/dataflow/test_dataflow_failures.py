@@ -192,7 +192,7 @@ def test_an_ordered_operator_that_changes_keys_is_reported(operator):
     assert "operator kept: it is at key " in message
     assert "an OpKeyedOrdered keeps keys, only an OpStateless changes them" in message
     if operator.on_marker is other_key_at_marker:
-        assert "it is at key 3 and gives a pair of key 4" in message
+        assert "a function at key 3 emitted a pair of key 4" in message
 
 
 def test_sort_has_a_place_for_nan():

@@ -1,5 +1,5 @@
-// SORT against a comparison sort: few rows and many, values that fit into a word and others, ties, every kind of field,
-// NaNs.
+// SORT, compared with a comparison sort: few rows and many, values that fit into a word and others, ties, every kind of
+// field, NaNs.
 #include "dataflow/block_sorter.h"
 
 #include <bit>
@@ -55,11 +55,11 @@ FlowSpec spec_of(bool floats) {
   }
   for (std::size_t c = 0; c < spec.itemsizes.size(); ++c) spec.order.push_back(static_cast<std::int32_t>(c));
   std::swap(spec.order[0], spec.order[1]);
-  spec.falling.assign(spec.itemsizes.size(), 0);
+  spec.descending.assign(spec.itemsizes.size(), 0);
   return spec;
 }
 
-// The sort key of a row: of a NaN only that it is one.
+// The sort key of a row. All NaNs have the same key.
 using Value = std::tuple<std::int64_t, std::int64_t, std::int16_t, std::uint64_t, std::uint8_t, bool, double>;
 
 Value value_at(const Rows& rows, std::size_t i) {
@@ -73,26 +73,25 @@ void check_sorted(Rows rows, bool floats, bool packs) {
   const lab::Markers markers{0, 10, 100};
   BlockSorter sorter(spec);
   if (packs && !floats) sorter.pack_by(std::make_shared<lab::WordLayouts>(spec, markers), true);
-  // The memory of the first block is reused. Where rows are packed, the counter shows it; the last block has a row that
-  // does not fit.
+  // The memory of the first block is reused. The last block has a row that does not fit into a packed word.
   for (std::int64_t block = 0; block < 4; ++block) {
     if (block == 3 && rows.size() > 0) rows.small.back() = 1000;
     const auto columns = rows.columns(floats);
     const auto half = static_cast<std::int64_t>(rows.size() / 2);
-    sorter.keep({columns.data(), 0, half, nullptr}, block);
-    sorter.keep({columns.data(), half, static_cast<std::int64_t>(rows.size()) - half, nullptr}, block);
-    std::vector<Value> wanted, got;
-    for (std::size_t i = 0; i < rows.size(); ++i) wanted.push_back(value_at(rows, i));
-    std::sort(wanted.begin(), wanted.end());
+    sorter.store({columns.data(), 0, half, nullptr}, block);
+    sorter.store({columns.data(), half, static_cast<std::int64_t>(rows.size()) - half, nullptr}, block);
+    std::vector<Value> expected, actual;
+    for (std::size_t i = 0; i < rows.size(); ++i) expected.push_back(value_at(rows, i));
+    std::sort(expected.begin(), expected.end());
     sorter.sort(block);
     CHECK_EQ(sorter.rows(), static_cast<std::int64_t>(rows.size()));
-    for (std::int64_t at = 0; at < sorter.rows(); at += 100) {  // in pieces
-      const std::int64_t count = std::min<std::int64_t>(100, sorter.rows() - at);
+    for (std::int64_t row = 0; row < sorter.rows(); row += 100) {  // in pieces
+      const std::int64_t count = std::min<std::int64_t>(100, sorter.rows() - row);
       Rows piece(static_cast<std::size_t>(count));
-      sorter.give(at, count, piece.places(floats).data());
-      for (std::size_t i = 0; i < piece.size(); ++i) got.push_back(value_at(piece, i));
+      sorter.copy_sorted(row, count, piece.places(floats).data());
+      for (std::size_t i = 0; i < piece.size(); ++i) actual.push_back(value_at(piece, i));
     }
-    CHECK(got == wanted);
+    CHECK(actual == expected);
     sorter.clear();
     sorter.sort(block);
     CHECK_EQ(sorter.rows(), 0);
@@ -101,17 +100,17 @@ void check_sorted(Rows rows, bool floats, bool packs) {
 
 Rows drawn(std::mt19937_64& random, std::size_t count, std::int64_t span, bool wide) {
   Rows rows;
-  const auto any = [&](std::int64_t low, std::int64_t high) {
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
   };
   for (std::size_t i = 0; i < count; ++i) {
-    rows.ts.push_back(any(-span, span));
-    rows.key.push_back(wide && any(0, 3) == 0 ? any(std::numeric_limits<std::int64_t>::min(), 0) : any(-2, 2));
-    rows.small.push_back(static_cast<std::int16_t>(any(-3, 3)));
-    rows.wide.push_back(wide ? random() : static_cast<std::uint64_t>(any(0, 3)));
-    const std::int64_t real = any(-2, 3);
+    rows.ts.push_back(pick(-span, span));
+    rows.key.push_back(wide && pick(0, 3) == 0 ? pick(std::numeric_limits<std::int64_t>::min(), 0) : pick(-2, 2));
+    rows.small.push_back(static_cast<std::int16_t>(pick(-3, 3)));
+    rows.wide.push_back(wide ? random() : static_cast<std::uint64_t>(pick(0, 3)));
+    const std::int64_t real = pick(-2, 3);
     rows.real.push_back(real == 3 ? std::nan("") : 0.5 * static_cast<double>(real));
-    rows.flag.push_back(static_cast<std::uint8_t>(any(0, 1)));
+    rows.flag.push_back(static_cast<std::uint8_t>(pick(0, 1)));
   }
   return rows;
 }
@@ -128,33 +127,33 @@ void rows_of_any_number_and_width_come_in_order() {
   }
 }
 
-// By the key, then `small` or `ts`, from the least or the greatest, then the others.
+// Sorts by the key, then by `small` or `ts` in either direction, then by the other fields.
 void rows_come_in_any_order_of_the_fields() {
   std::mt19937_64 random(5);
   for (const std::size_t count : {2U, 63U, 2000U}) {
     for (const bool small : {false, true}) {
-      for (const bool falls : {false, true}) {
+      for (const bool descending : {false, true}) {
         Rows rows = drawn(random, count, 100, false);
         FlowSpec spec = spec_of(true);
         const std::size_t first = small ? 2 : 0;
-        spec.falling[first] = falls;
+        spec.descending[first] = descending;
         if (small) spec.order = {1, 2, 0, 3, 4, 5};
-        const auto value = [&](const Rows& of, std::size_t i) {
-          const std::int64_t at = small ? of.small[i] : of.ts[i];
-          return std::pair{std::tuple{of.key[i], falls ? -at : at}, value_at(of, i)};
+        const auto value = [&](const Rows& source, std::size_t i) {
+          const std::int64_t field = small ? source.small[i] : source.ts[i];
+          return std::pair{std::tuple{source.key[i], descending ? -field : field}, value_at(source, i)};
         };
         BlockSorter sorter(spec);
-        sorter.keep({rows.columns(true).data(), 0, static_cast<std::int64_t>(count), nullptr}, 0);
+        sorter.store({rows.columns(true).data(), 0, static_cast<std::int64_t>(count), nullptr}, 0);
         sorter.sort(0);
         Rows sorted(count);
-        sorter.give(0, static_cast<std::int64_t>(count), sorted.places(true).data());
-        std::vector<decltype(value(rows, 0))> wanted, got;
+        sorter.copy_sorted(0, static_cast<std::int64_t>(count), sorted.places(true).data());
+        std::vector<decltype(value(rows, 0))> expected, actual;
         for (std::size_t i = 0; i < count; ++i) {
-          wanted.push_back(value(rows, i));
-          got.push_back(value(sorted, i));
+          expected.push_back(value(rows, i));
+          actual.push_back(value(sorted, i));
         }
-        std::sort(wanted.begin(), wanted.end());
-        CHECK(got == wanted);
+        std::sort(expected.begin(), expected.end());
+        CHECK(actual == expected);
       }
     }
   }
@@ -175,8 +174,8 @@ void the_ends_of_a_type_are_in_order() {
   for (const bool packs : {false, true}) check_sorted(rows, false, packs);
 }
 
-// Key, time and the number of the row fill a word except for zero, one or two bits: none, a part, or one bit of the
-// next field fits.
+// Key, time and the number of the row leave -1 to 2 bits of a word. So no bit, a part, or one bit of the next field
+// fits.
 void words_that_are_full_are_in_order() {
   std::mt19937_64 random(11);
   for (const std::size_t count : {65U, 127U, 2001U}) {

@@ -24,38 +24,38 @@ class Drawn {
   bool one_in(int n) { return pick(1, n) == 1; }
 
   // Returns the number of vertices.
-  std::size_t graph(std::int32_t workers, std::int64_t most_copies) {
+  std::size_t graph(std::int32_t workers, std::int64_t max_copies) {
     vertices = {};
     count_ = 0;
     read_ = {};
     workers_ = workers;
-    most_copies_ = most_copies;
+    max_copies_ = max_copies;
     sources_ = pick(1, 3);
     for (int s = 0; s < sources_; ++s) add({.degree = pick(1, workers)});
-    for (int more = pick(1, 3); more > 0 && count_ + 3 <= lab::test::kMostVertices; --more) operate();
-    for (std::size_t v = 0; v < count_; ++v) vertices[v].gives = !read_[v];
+    for (int left = pick(1, 3); left > 0 && count_ + 3 <= lab::test::kMostVertices; --left) operate();
+    for (std::size_t v = 0; v < count_; ++v) vertices[v].is_answer = !read_[v];
     return count_;
   }
 
-  FlowInput input(int most, int gap) {
-    FlowInput made;
+  FlowInput input(int max_rows, int gap) {
+    FlowInput input;
     for (std::int32_t source = 0; source < sources_; ++source) {
       // Some sources are sparse: they reach a time with few rows.
       const bool sparse = one_in(3);
-      for (auto& rows : lab::test::random_streams(random_, pick(0, 3), sparse ? most / 10 : most, pick(1, 40),
+      for (auto& rows : lab::test::random_streams(random_, pick(0, 3), sparse ? max_rows / 10 : max_rows, pick(1, 40),
                                                   sparse ? 10 * gap : gap)) {
-        made.streams.push_back(std::move(rows));
-        made.sources.push_back(source);
+        input.streams.push_back(std::move(rows));
+        input.sources.push_back(source);
       }
     }
-    if (!made.streams.empty() && one_in(4)) made.streams[some(made.streams.size())] = {};
-    return made;
+    if (!input.streams.empty() && one_in(4)) input.streams[index_below(input.streams.size())] = {};
+    return input;
   }
 
   std::mt19937& random() { return random_; }
 
  private:
-  std::size_t some(std::size_t size) { return static_cast<std::size_t>(pick(0, static_cast<int>(size) - 1)); }
+  std::size_t index_below(std::size_t size) { return static_cast<std::size_t>(pick(0, static_cast<int>(size) - 1)); }
 
   std::int32_t add(FlowVertex vertex) {
     for (const std::int32_t input : vertex.inputs) read_[static_cast<std::size_t>(input)] = true;
@@ -66,7 +66,7 @@ class Drawn {
   // Mostly a vertex without a reader; otherwise there is fan-out. Outputs of kPartial have a single reader.
   std::int32_t any_vertex() {
     for (int tries = 0;; ++tries) {
-      const std::size_t v = some(count_);
+      const std::size_t v = index_below(count_);
       if (vertices[v].kind != Kind::kPartial && (!read_[v] || tries > 3)) return static_cast<std::int32_t>(v);
     }
   }
@@ -74,8 +74,8 @@ class Drawn {
   std::vector<std::int32_t> merged() {
     std::vector<std::int32_t> inputs;
     for (int n = pick(1, 3); n > 0; --n) {
-      const std::int32_t one = any_vertex();
-      if (std::find(inputs.begin(), inputs.end(), one) == inputs.end()) inputs.push_back(one);
+      const std::int32_t vertex = any_vertex();
+      if (std::find(inputs.begin(), inputs.end(), vertex) == inputs.end()) inputs.push_back(vertex);
     }
     return inputs;
   }
@@ -94,8 +94,8 @@ class Drawn {
           next.degree = pick(1, workers_);
         }
         next.keys = pick(1, 30);
-        next.tenths = std::array{0, 3, 10, 10}[some(4)];
-        next.copies = one_in(3) ? pick(1, static_cast<int>(most_copies_)) : 1;
+        next.tenths = std::array{0, 3, 10, 10}[index_below(4)];
+        next.copies = one_in(3) ? pick(1, static_cast<int>(max_copies_)) : 1;
         next.max_outputs = next.copies + (one_in(3) ? pick(0, 700) : 0);
         add(next);
         break;
@@ -138,7 +138,7 @@ class Drawn {
   std::array<bool, lab::test::kMostVertices> read_{};
   int sources_ = 1;
   std::int32_t workers_ = 1;
-  std::int64_t most_copies_ = 1;
+  std::int64_t max_copies_ = 1;
 };
 
 void check_run(lab::DataflowRun& run, const FlowInput& input, const lab::DataflowOptions& options, std::size_t count,
@@ -147,14 +147,14 @@ void check_run(lab::DataflowRun& run, const FlowInput& input, const lab::Dataflo
   const auto answer = lab::test::in_order(lab::test::collected(run));
   const auto expected = lab::test::in_order(lab::test::flow_oracle(input, options.markers, count));
   if (answer != expected) {
-    std::fprintf(stderr, "seed %u: %zu rows, wanted %zu\n", seed, answer.size(), expected.size());
+    std::fprintf(stderr, "seed %u: %zu rows, expected %zu\n", seed, answer.size(), expected.size());
     for (std::size_t v = 0; v < count; ++v) {
-      const FlowVertex& how = vertices[v];
+      const FlowVertex& vertex = vertices[v];
       std::fprintf(stderr, "%zu: %s by %s x %d%s%s, reads", v,
-                   lab::FlowSpec::kKinds[static_cast<std::size_t>(how.kind)].data(),
-                   lab::FlowSpec::kRoutes[static_cast<std::size_t>(how.route)].data(), how.degree,
-                   how.ordered ? ", ordered" : "", how.gives ? ", gives" : "");
-      for (const std::int32_t from : how.inputs) std::fprintf(stderr, " %d", from);
+                   lab::FlowSpec::kKinds[static_cast<std::size_t>(vertex.kind)].data(),
+                   lab::FlowSpec::kRoutes[static_cast<std::size_t>(vertex.route)].data(), vertex.degree,
+                   vertex.ordered ? ", ordered" : "", vertex.is_answer ? ", answer" : "");
+      for (const std::int32_t from : vertex.inputs) std::fprintf(stderr, " %d", from);
       std::fprintf(stderr, "\n");
     }
   }
@@ -229,7 +229,7 @@ void a_source_that_is_ahead_does_not_keep_another_from_catching_up(unsigned seed
                  .route = Route::kHash,
                  .inputs = {3},
                  .degree = drawn.pick(1, options.workers),
-                 .gives = true};
+                 .is_answer = true};
   FlowInput input;
   for (std::int32_t source = 0; source < 2; ++source) {
     lab::test::Rows rows;

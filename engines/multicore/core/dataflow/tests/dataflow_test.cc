@@ -56,13 +56,13 @@ void check_answer(DataflowOptions options, const FlowInput& input, std::size_t c
   CHECK(answer_of(std::move(options), input, count) == expected);
 }
 
-// A source, then SORT and an ordered vertex, and an unordered vertex that gives the answer.
+// A source, then SORT and an ordered vertex, and an unordered vertex that belongs to the answer.
 void set_chain(std::int32_t streams, std::int32_t degree) {
   vertices = {};
   vertices[0].degree = streams;
   vertices[1] = {.kind = Kind::kSort, .route = Route::kHash, .inputs = {0}, .degree = degree};
   vertices[2] = {.kind = Kind::kKeyed, .inputs = {1}, .degree = degree, .ordered = true};
-  vertices[3] = {.kind = Kind::kKeyed, .route = Route::kHash, .inputs = {2}, .degree = degree, .gives = true};
+  vertices[3] = {.kind = Kind::kKeyed, .route = Route::kHash, .inputs = {2}, .degree = degree, .is_answer = true};
 }
 
 void streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end() {
@@ -96,7 +96,7 @@ void streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end() {
   }
 }
 
-void a_table_grows_and_a_block_is_longer_than_what_is_made_at_once() {
+void a_table_grows_and_a_block_is_longer_than_one_piece() {
   set_chain(1, 2);
   vertices[2].max_outputs = 2 * lab::FlowInstance::kRows;  // more than instances make at once, all for one instance
   Rows rows;
@@ -120,18 +120,18 @@ void a_function_that_gives_too_much_or_to_another_key_is_an_error() {
   options.grid_steps = 50;
   const auto message = [&] { return failure_of([&] { lab::test::flow_of(options, input, 4)->run(); }); };
   set_chain(1, 1);
-  vertices[0].gives = false;
+  vertices[0].is_answer = false;
   vertices[2].max_outputs = 1;
   CHECK_EQ(message(), "");
   vertices[2].wrong_keys = 1;
-  CHECK(
-      contains(message(), "operator number 2: it is at key 0 and gives a pair of key 1; an OpKeyedOrdered keeps keys"));
+  CHECK(contains(message(),
+                 "operator number 2: a function at key 0 emitted a pair of key 1; an OpKeyedOrdered keeps keys"));
   vertices[2].wrong_keys = 2;
   vertices[2].items = false;
-  CHECK(
-      contains(message(), "operator number 2: it is at key 0 and gives a pair of key 1; an OpKeyedOrdered keeps keys"));
+  CHECK(contains(message(),
+                 "operator number 2: a function at key 0 emitted a pair of key 1; an OpKeyedOrdered keeps keys"));
   vertices[2] = {.kind = Kind::kStateless, .inputs = {0}, .copies = 3, .max_outputs = 2};
-  vertices[3] = {.kind = Kind::kStateless, .inputs = {2}, .gives = true};
+  vertices[3] = {.kind = Kind::kStateless, .inputs = {2}, .is_answer = true};
   vertices[1] = {.kind = Kind::kStateless, .inputs = {0}, .marks = false};
   CHECK(contains(message(),
                  "operator number 2: a function emitted 1 pairs beyond max_outputs; raise it in the operator"));
@@ -157,8 +157,8 @@ void sorts(FlowSpec::Field field, std::vector<T> values, const std::vector<std::
   sort.inputs = {0};
   sort.fields = {FlowSpec::Field::kSigned, field, FlowSpec::Field::kSigned};
   sort.order = {0, 1, 2};
-  sort.falling.assign(3, 0);
-  sort.gives = true;
+  sort.descending.assign(3, 0);
+  sort.is_answer = true;
   run.add_vertex(sort);
   const std::vector<std::int64_t> ts(values.size(), 3);
   std::vector<std::int32_t> number;
@@ -187,8 +187,8 @@ void sort_orders_all_kinds_of_fields_and_ties_by_the_next() {
   sorts<std::uint16_t>(Field::kUnsigned, {3, 65'535, 40'000}, {0, 2, 1});
   sorts<std::uint32_t>(Field::kUnsigned, {3, 4'000'000'000, 1}, {2, 0, 1});
   sorts<std::uint64_t>(Field::kUnsigned, {3, std::numeric_limits<std::uint64_t>::max(), 1}, {2, 0, 1});
-  const float no = std::numeric_limits<float>::quiet_NaN();
-  sorts<float>(Field::kFloat, {no, 2.5F, -no, -1, 0, no, 1}, {3, 4, 6, 1, 0, 2, 5});
+  const float not_a_number = std::numeric_limits<float>::quiet_NaN();
+  sorts<float>(Field::kFloat, {not_a_number, 2.5F, -not_a_number, -1, 0, not_a_number, 1}, {3, 4, 6, 1, 0, 2, 5});
   const double none = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> many;
   for (int i = 0; i < 400; ++i) many.push_back(i % 3 == 0 ? none : 400 - i);
@@ -212,7 +212,7 @@ FlowSpec plain(Kind kind) {
   if (kind == Kind::kSort) {
     spec.fields = {FlowSpec::Field::kSigned};
     spec.order = {0};
-    spec.falling = {0};
+    spec.descending = {0};
   }
   return spec;
 }
@@ -231,30 +231,30 @@ void a_graph_out_of_range_is_refused_with_the_vertex() {
   FlowSpec spec = plain(Kind::kStateless);
   CHECK_EQ(refusal(spec), "");
   spec.degree = 3;
-  CHECK(contains(refusal(spec), "operator one: its degree must be between 1 and the number of workers"));
+  CHECK(contains(refusal(spec), "operator one: degree 3 must be between 1 and the number of workers, 2"));
   spec.degree = 2;
-  CHECK(contains(refusal(spec), "operator one: rows are forwarded from one vertex, of the same degree"));
+  CHECK(contains(refusal(spec), "operator one: route forward needs one input, of the same degree"));
   spec.route = Route::kHash;
   CHECK_EQ(refusal(spec), "");
   for (const std::int32_t input : {-1, 1, 7}) {
     spec.inputs = {input};
-    CHECK(contains(refusal(spec), "operator one: it reads a vertex that is not there"));
+    CHECK(contains(refusal(spec), "operator one: input " + std::to_string(input) + " does not exist"));
   }
   spec = plain(Kind::kStateless);
   spec.items = nullptr;
-  CHECK(contains(refusal(spec), "operator one: it has no function for items"));
+  CHECK(contains(refusal(spec), "operator one: every vertex but sources and SORT has a function for items"));
   spec = plain(Kind::kStateless);
   spec.max_outputs = 0;
   CHECK(contains(refusal(spec), "operator one: max_outputs must be at least 1"));
   spec = plain(Kind::kStateless);
   spec.keyed = true;
-  CHECK(contains(refusal(spec), "operator one: its second column is its key"));
+  CHECK(contains(refusal(spec), "operator one: a keyed vertex needs a second column, its key"));
   spec = plain(Kind::kSort);
   spec.fields.clear();
-  CHECK(contains(refusal(spec), "operator one: SORT wants to know how each field is compared"));
+  CHECK(contains(refusal(spec), "operator one: SORT needs `fields`, `order` and `descending` for each of its columns"));
   spec = plain(Kind::kSort);
   spec.inputs.clear();
-  CHECK(contains(refusal(spec), "operator one: a source reads streams, all others read vertices"));
+  CHECK(contains(refusal(spec), "operator one: a source has no inputs, and every other vertex has at least one"));
 }
 
 void a_run_out_of_range_is_refused() {
@@ -266,61 +266,60 @@ void a_run_out_of_range_is_refused() {
   CHECK(contains(options_failure([](auto& o) { o.link_rows = 0; }), "link_rows must be between 1 and"));
   CHECK(contains(options_failure([](auto& o) { o.link_rows = DataflowOptions::kMostLinkRows + 1; }),
                  "link_rows must be"));
-  CHECK(contains(options_failure([](auto& o) { o.markers.period = 0; }), "markers have a period of at least 1"));
-  CHECK(contains(options_failure([](auto& o) { o.markers.count = -1; }), "markers have a period of at least 1"));
+  CHECK(contains(options_failure([](auto& o) { o.markers.period = 0; }), "markers need a period of at least 1"));
+  CHECK(contains(options_failure([](auto& o) { o.markers.count = -1; }), "markers need a period of at least 1"));
   DataflowRun run{DataflowOptions{}};
   CHECK_THROWS(run.start(), std::logic_error);  // no vertices
-  DataflowRun more{DataflowOptions{}};
+  DataflowRun graph{DataflowOptions{}};
   FlowSpec source = plain(Kind::kSource);
-  more.add_vertex(source);
+  graph.add_vertex(source);
   lab::StreamView view;
-  CHECK(contains(failure_of([&] { more.add_stream(view, 1); }), "a stream belongs to a source"));
-  CHECK(
-      contains(failure_of([&] { more.add_stream(view, 0); }), "a stream has one column for each field of its source"));
+  CHECK(contains(failure_of([&] { graph.add_stream(view, 1); }), "vertex 1 is not a source"));
+  CHECK(contains(failure_of([&] { graph.add_stream(view, 0); }),
+                 "a stream needs one column for each field of its source"));
   FlowSpec answer = plain(Kind::kStateless);
-  answer.gives = true;
-  more.add_vertex(answer);
-  FlowSpec behind = plain(Kind::kStateless);
-  behind.inputs = {1};
-  CHECK(contains(failure_of([&] { more.add_vertex(behind); }),
-                 "operator one: it reads a vertex whose rows leave the graph"));
+  answer.is_answer = true;
+  graph.add_vertex(answer);
+  FlowSpec downstream = plain(Kind::kStateless);
+  downstream.inputs = {1};
+  CHECK(contains(failure_of([&] { graph.add_vertex(downstream); }), "operator one: input 1 belongs to the answer"));
   FlowSpec other = plain(Kind::kStateless);
   other.itemsizes = {8, 8};
-  other.gives = true;
-  more.add_vertex(other);
-  CHECK(contains(failure_of([&] { more.start(); }), "all that give the answer have its columns"));
+  other.is_answer = true;
+  graph.add_vertex(other);
+  CHECK(contains(failure_of([&] { graph.start(); }), "all vertices of the answer must have the same columns"));
 }
 
 // --- under a load ----------------------------------------------------------------------------------------------------
 
-std::vector<std::int64_t> times_known(const std::vector<Times>& streams, std::int64_t count) {
+std::vector<std::int64_t> known_times(const std::vector<Times>& streams, std::int64_t count) {
   std::vector<lab::StreamView> views(streams.size());
   std::vector<const lab::StreamView*> pointers;
   for (std::size_t s = 0; s < streams.size(); ++s) {
     streams[s].show_in(views[s]);
     pointers.push_back(&views[s]);
   }
-  return lab::Markers{10, 10, count}.times_known(pointers);
+  return lab::Markers{10, 10, count}.known_times_ns(pointers);
 }
 
 void a_marker_is_known_when_the_last_stream_is_past_it() {
   using Known = std::vector<std::int64_t>;
   const Times left{{1, 10, 25}, {0, 5, 6}, {}, {}};
   // At 10 the first is at the event at 10 itself, the second at its next; at 30 the first is over.
-  CHECK((times_known({left, {{2, 30}, {1, 9}, {}, {}}}, 3) == Known{9, 9, 9}));
-  CHECK((times_known({left}, 3) == Known{5, 6, 6}));  // a reader without the second does not wait for it
+  CHECK((known_times({left, {{2, 30}, {1, 9}, {}, {}}}, 3) == Known{9, 9, 9}));
+  CHECK((known_times({left}, 3) == Known{5, 6, 6}));  // a reader without the second does not wait for it
   // A heartbeat 9 promises that later events are at 10 or later; 18 promises nothing about 19.
-  CHECK((times_known({left, {{2, 30}, {1, 9}, {8, 9, 18, 24}, {2, 3, 4, 7}}}, 3) == Known{5, 7, 9}));
+  CHECK((known_times({left, {{2, 30}, {1, 9}, {8, 9, 18, 24}, {2, 3, 4, 7}}}, 3) == Known{5, 7, 9}));
   // Markers that no stream passes are known when the streams end.
-  CHECK((times_known({{{1}, {3}, {4}, {8}}, {{4}, {7}, {}, {}}}, 3) == Known{8, 8, 8}));
-  CHECK((times_known({}, 2) == Known{0, 0}));
-  CHECK(times_known({left}, 0).empty());
+  CHECK((known_times({{{1}, {3}, {4}, {8}}, {{4}, {7}, {}, {}}}, 3) == Known{8, 8, 8}));
+  CHECK((known_times({}, 2) == Known{0, 0}));
+  CHECK(known_times({left}, 0).empty());
 }
 
 // --- ends before the end ---------------------------------------------------------------------------------------------
 
-void a_run_that_is_called_off_ends_also_within_a_long_turn() {
-  struct CalledOff {};
+void a_stopped_run_ends_also_within_a_long_turn() {
+  struct Interrupted {};
   set_chain(1, 2);
   vertices[2].spins = vertices[3].spins = 1000;
   std::vector<std::int64_t> times(2'000, 1);
@@ -329,7 +328,7 @@ void a_run_that_is_called_off_ends_also_within_a_long_turn() {
   auto options = lab::test::short_run<DataflowOptions>(2);
   options.markers = {1 << 20, 1 << 20, 1 << 20};
   const auto run = lab::test::flow_of(options, input, 4);
-  CHECK_THROWS(run->run([] { throw CalledOff(); }), CalledOff);
+  CHECK_THROWS(run->run([] { throw Interrupted(); }), Interrupted);
   CHECK(run->rows() < std::int64_t{2'000} << 20);
 }
 
@@ -355,13 +354,13 @@ void the_generator_keeps_to_due_times_and_outputs_are_timed() {
 int main() {
   markers_end_blocks_but_the_last();
   streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end();
-  a_table_grows_and_a_block_is_longer_than_what_is_made_at_once();
+  a_table_grows_and_a_block_is_longer_than_one_piece();
   a_function_that_gives_too_much_or_to_another_key_is_an_error();
   sort_orders_all_kinds_of_fields_and_ties_by_the_next();
   a_graph_out_of_range_is_refused_with_the_vertex();
   a_run_out_of_range_is_refused();
   a_marker_is_known_when_the_last_stream_is_past_it();
-  a_run_that_is_called_off_ends_also_within_a_long_turn();
+  a_stopped_run_ends_also_within_a_long_turn();
   the_generator_keeps_to_due_times_and_outputs_are_timed();
   return 0;
 }

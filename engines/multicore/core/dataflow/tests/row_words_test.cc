@@ -1,5 +1,5 @@
-// Words: unpacked rows equal the packed ones, words compare as rows do, unfitting rows are refused, and each block has
-// one layout for all.
+// Words: unpacked rows equal the packed ones, words compare as rows do, rows that do not fit are refused, and each
+// block has one layout for all.
 #include "dataflow/row_words.h"
 
 #include <array>
@@ -27,7 +27,7 @@ FlowSpec sort_spec() {
   spec.itemsizes = {8, 8, 8};
   spec.fields = {Field::kSigned, Field::kSigned, Field::kSigned};
   spec.order = {1, 0, 2};
-  spec.falling.assign(3, 0);
+  spec.descending.assign(3, 0);
   return spec;
 }
 const FlowSpec kSpec = sort_spec();
@@ -46,7 +46,7 @@ struct Piece {
   std::vector<const void*> columns;
 };
 
-// Packs rows, and checks the words; false: they do not fit.
+// Packs rows and checks the words. Returns false if the rows do not fit.
 bool packed(RowPacker& packer, std::vector<Row> rows, std::int64_t block) {
   std::sort(rows.begin(), rows.end());
   const auto words = packer.pack(Piece(rows), block);
@@ -62,39 +62,39 @@ bool packed(RowPacker& packer, std::vector<Row> rows, std::int64_t block) {
   return true;
 }
 
-void later_blocks_have_room_for_what_did_not_fit() {
+void later_blocks_have_room_for_rows_that_did_not_fit() {
   const Markers markers{1000, 10, 1 << 20};
   const auto layouts = std::make_shared<WordLayouts>(kSpec, markers);
-  RowPacker one(kSpec, layouts), other(kSpec, layouts);
-  CHECK(!packed(one, {{3, 991, -5}, {4, 999, 100}}, 0));
-  CHECK(packed(one, {{3, 1001, -5}, {4, 1009, 100}}, 1));  // times are relative to the block's end
-  CHECK(packed(other, {{4, 5004, 0}}, 401));
-  CHECK(!packed(other, {{500, 5004, 0}}, 401));
-  CHECK(!packed(one, {{500, 5004, 0}}, 401));  // a block has one layout, for all
-  CHECK(!packed(one, {{3, 5001, -6}}, 401));
-  CHECK(!packed(one, {{500, 5001, 0}}, 447));  // the same for blocks requested with it
-  CHECK(packed(one, {{500, 5471, -6}, {3, 5479, 100}}, 448));
-  CHECK(packed(other, {{500, 5471, -6}}, 448));
+  RowPacker first(kSpec, layouts), second(kSpec, layouts);
+  CHECK(!packed(first, {{3, 991, -5}, {4, 999, 100}}, 0));
+  CHECK(packed(first, {{3, 1001, -5}, {4, 1009, 100}}, 1));  // times are relative to the block's end
+  CHECK(packed(second, {{4, 5004, 0}}, 401));
+  CHECK(!packed(second, {{500, 5004, 0}}, 401));
+  CHECK(!packed(first, {{500, 5004, 0}}, 401));  // a block has one layout, for all
+  CHECK(!packed(first, {{3, 5001, -6}}, 401));
+  CHECK(!packed(first, {{500, 5001, 0}}, 447));  // the same for blocks requested with it
+  CHECK(packed(first, {{500, 5471, -6}, {3, 5479, 100}}, 448));
+  CHECK(packed(second, {{500, 5471, -6}}, 448));
 }
 
-// A first request for a span's last block gets the layout of one for its first block, and spans omit no block.
+// A request for the last block of a span gets the same layout as one for its first block, and spans omit no block.
 void blocks_of_a_span_have_one_layout() {
   const Markers markers{1000, 10, 1 << 20};
   WordLayouts layouts(kSpec, markers);
   std::int64_t first = 0, longest = 0;
   while (first < 1000) {
-    const WordLayouts::Span span = layouts.of(first);
+    const WordLayouts::Span span = layouts.span_of(first);
     CHECK_EQ(span.first, first);
-    CHECK(span.beyond > first && span.beyond - first >= longest);
-    longest = span.beyond - first;
+    CHECK(span.end > first && span.end - first >= longest);
+    longest = span.end - first;
     const std::int64_t ts = markers.end_of(first);
     const std::int64_t key[] = {first}, other[] = {0};
     const void* const columns[] = {&ts, key, other};
-    layouts.widen({columns, 0, 1, nullptr}, first);  // wider with each: later spans get it, this one does not
-    const WordLayouts::Span last = layouts.of(span.beyond - 1);
-    CHECK(last.first == span.first && last.beyond == span.beyond && last.parts.size() == span.parts.size());
+    layouts.widen({columns, 0, 1, nullptr}, first);  // later spans become wider, this one does not
+    const WordLayouts::Span last = layouts.span_of(span.end - 1);
+    CHECK(last.first == span.first && last.end == span.end && last.parts.size() == span.parts.size());
     for (std::size_t p = 0; p < span.parts.size(); ++p) CHECK_EQ(last.parts[p].bits, span.parts[p].bits);
-    first = span.beyond;
+    first = span.end;
   }
   CHECK(longest > 1);
 }
@@ -109,13 +109,13 @@ void rows_with_too_many_bits_go_as_rows_from_then_on() {
   CHECK(!packed(packer, {{1, 20, 0}}, 2));
   FlowSpec floats = kSpec;
   floats.fields[2] = Field::kFloat;
-  FlowSpec falling = kSpec;
-  falling.falling[2] = 1;
-  CHECK(WordLayouts::possible(kSpec) && !WordLayouts::possible(floats) && !WordLayouts::possible(falling));
+  FlowSpec descending = kSpec;
+  descending.descending[2] = 1;
+  CHECK(WordLayouts::can_pack(kSpec) && !WordLayouts::can_pack(floats) && !WordLayouts::can_pack(descending));
 }
 
 // Near the ends of a type, a difference that wraps around would seem to fit.
-void what_wraps_around_does_not_fit() {
+void values_that_wrap_around_do_not_fit() {
   const Markers markers{0, 10, 100};
   for (const std::int64_t end : {Limits::max(), Limits::min()}) {
     const std::int64_t step = end < 0 ? 1 : -1;
@@ -126,8 +126,8 @@ void what_wraps_around_does_not_fit() {
     for (std::int64_t far = 0; far < 10; ++far) CHECK(!packed(packer, {{~(end + far * step), 10, 0}}, 1));
   }
   // Times: the layout moves with the blocks beyond the range of the type.
-  const Markers late{Limits::max() - 100, 60, 1};
-  const auto layouts = std::make_shared<WordLayouts>(kSpec, late);
+  const Markers late_markers{Limits::max() - 100, 60, 1};
+  const auto layouts = std::make_shared<WordLayouts>(kSpec, late_markers);
   RowPacker packer(kSpec, layouts);
   CHECK(!packed(packer, {{0, Limits::max() - 110, 0}, {0, Limits::max() - 101, 0}}, 0));
   CHECK(packed(packer, {{0, Limits::max() - 45, 0}}, 1));
@@ -138,19 +138,19 @@ void random_rows_come_out_as_they_were() {
   std::mt19937_64 random(11);
   int fitted = 0;
   for (int round = 0; round < 300; ++round) {
-    const auto any = [&](std::int64_t low, std::int64_t high) {
+    const auto pick = [&](std::int64_t low, std::int64_t high) {
       return std::uniform_int_distribution<std::int64_t>(low, high)(random);
     };
-    const Markers markers{any(-1000, 1000), any(1, 1000), 1000};
+    const Markers markers{pick(-1000, 1000), pick(1, 1000), 1000};
     const auto layouts = std::make_shared<WordLayouts>(kSpec, markers);
     std::array<RowPacker, 2> packers{RowPacker(kSpec, layouts), RowPacker(kSpec, layouts)};
-    const std::int64_t keys = std::int64_t{1} << any(0, 40), values = std::int64_t{1} << any(0, 30);
+    const std::int64_t keys = std::int64_t{1} << pick(0, 40), values = std::int64_t{1} << pick(0, 30);
     for (std::int64_t block = 0; block < 20; ++block) {
       std::vector<Row> rows;
-      for (std::int64_t n = any(1, 50); n > 0; --n) {
-        rows.push_back({any(-keys, keys), markers.end_of(block) - any(0, 2 * markers.period), any(-values, values)});
+      for (std::int64_t n = pick(1, 50); n > 0; --n) {
+        rows.push_back({pick(-keys, keys), markers.end_of(block) - pick(0, 2 * markers.period), pick(-values, values)});
       }
-      fitted += packed(packers[static_cast<std::size_t>(any(0, 1))], rows, block) ? 1 : 0;
+      fitted += packed(packers[static_cast<std::size_t>(pick(0, 1))], rows, block) ? 1 : 0;
     }
   }
   CHECK(fitted > 1000);
@@ -159,10 +159,10 @@ void random_rows_come_out_as_they_were() {
 }  // namespace
 
 int main() {
-  later_blocks_have_room_for_what_did_not_fit();
+  later_blocks_have_room_for_rows_that_did_not_fit();
   blocks_of_a_span_have_one_layout();
   rows_with_too_many_bits_go_as_rows_from_then_on();
-  what_wraps_around_does_not_fit();
+  values_that_wrap_around_do_not_fit();
   random_rows_come_out_as_they_were();
   return 0;
 }

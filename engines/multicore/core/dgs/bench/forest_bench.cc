@@ -1,4 +1,4 @@
-// Two leaves of a tree synchronize; the last to arrive alternates. One thread plays both.
+// Two leaves of a tree synchronize; the last to arrive alternates. One thread performs the work of both.
 #include <vector>
 
 #include "registry.h"

@@ -139,13 +139,14 @@ TreeTemplate shape(std::int32_t leaves) {
   return result;
 }
 
-// `leaves` 1: readings are the leaf's own; 2: the two leaves synchronize at each. `direct`: without rings, one leaf.
+// With one leaf, readings belong to it. With two, they synchronize at each reading. `direct` reads without rings, and
+// needs one leaf.
 std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves, bool direct = false) {
   std::vector<Events> events;
   for (std::int32_t s = 0; s < leaves; ++s) events.push_back(values(n, s, leaves));
   events.push_back(readings(n));
   std::vector<StreamView> streams;
-  for (const Events& e : events) streams.push_back(view(e, static_cast<std::int32_t>(streams.size())));
+  for (const Events& stream : events) streams.push_back(view(stream, static_cast<std::int32_t>(streams.size())));
   std::vector<std::unique_ptr<Source>> sources;
   for (const StreamView& stream : streams) sources.push_back(std::make_unique<Source>(stream, batch, 8));
 
@@ -163,14 +164,14 @@ std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves, bool d
   forest.initialise(0, std::as_bytes(std::span(&zero, 1)));
 
   measured([&] {
-    for (bool more = true; more;) {
-      more = false;
+    for (bool has_more = true; has_more;) {
+      has_more = false;
       if (!direct) {
         for (const auto& source : sources) source->pump();
       }
       for (const auto& worker : workers) {
         worker->mailbox.step(parkers);
-        more |= !worker->mailbox.finished();
+        has_more |= !worker->mailbox.finished();
       }
     }
     return std::int64_t{0};

@@ -22,7 +22,7 @@ struct Snapshot {
   std::vector<Output> outputs;  // since the previous snapshot
 };
 
-Snapshot snapshot(lab::DgsRun& run, int keys) {
+Snapshot snapshot_of(lab::DgsRun& run, int keys) {
   lab::Checkpoints& checkpoints = run.checkpoints();
   Snapshot result{checkpoints.cut(), std::vector<std::int64_t>(static_cast<std::size_t>(keys)),
                   lab::test::collected(run, checkpoints)};
@@ -32,21 +32,22 @@ Snapshot snapshot(lab::DgsRun& run, int keys) {
 }
 
 // Returns the number of events of a stream before a cut.
-std::size_t position(const std::vector<Events>& streams, std::size_t s, const Cut& cut) {
+std::size_t events_before(const std::vector<Events>& streams, std::size_t s, const Cut& cut) {
   const auto own = static_cast<std::size_t>(cut.key.stream);
   if (s == own) return static_cast<std::size_t>(cut.position);
   const auto& ts = streams[s].ts;
-  const auto at =
+  const auto first_after =
       s < own ? std::upper_bound(ts.begin(), ts.end(), cut.key.ts) : std::lower_bound(ts.begin(), ts.end(), cut.key.ts);
-  return static_cast<std::size_t>(at - ts.begin());
+  return static_cast<std::size_t>(first_after - ts.begin());
 }
 
-std::vector<Events> part(const std::vector<Events>& streams, const Cut& cut, bool before) {
+std::vector<Events> part_of(const std::vector<Events>& streams, const Cut& cut, bool before) {
   std::vector<Events> result(streams.size());
   for (std::size_t s = 0; s < streams.size(); ++s) {
-    const auto at = static_cast<std::ptrdiff_t>(position(streams, s, cut));
+    const auto middle = static_cast<std::ptrdiff_t>(events_before(streams, s, cut));
     const auto take = [&](const auto& column) {
-      return before ? std::vector(column.begin(), column.begin() + at) : std::vector(column.begin() + at, column.end());
+      return before ? std::vector(column.begin(), column.begin() + middle)
+                    : std::vector(column.begin() + middle, column.end());
     };
     result[s] = {take(streams[s].ts), take(streams[s].tag), take(streams[s].value)};
   }
@@ -63,7 +64,7 @@ std::int64_t a_run_resumes_from_every_snapshot(unsigned round) {
   lab::test::KeyedSumRun run(streams, keys, drawn.options, groups);
   std::vector<Snapshot> snapshots;
   std::thread writer([&] {
-    while (run.runtime().checkpoints().wait()) snapshots.push_back(snapshot(run.runtime(), drawn.keys));
+    while (run.runtime().checkpoints().wait()) snapshots.push_back(snapshot_of(run.runtime(), drawn.keys));
   });
   const std::vector<Output> all = run.run();
   run.runtime().checkpoints().close(false);
@@ -74,17 +75,17 @@ std::int64_t a_run_resumes_from_every_snapshot(unsigned round) {
            static_cast<std::int64_t>(cuts.size() - snapshots.size()));
   run.runtime().checkpoints().take_rest();
   std::vector<Output> outputs;
-  for (const Snapshot& one : snapshots) {
-    const Cut& cut = cuts[static_cast<std::size_t>(one.cut)];
-    lab::test::add(outputs, one.outputs);
-    CHECK(outputs == lab::test::oracle(part(streams, cut, true), keys, groups));
+  for (const Snapshot& snapshot : snapshots) {
+    const Cut& cut = cuts[static_cast<std::size_t>(snapshot.cut)];
+    lab::test::add(outputs, snapshot.outputs);
+    CHECK(outputs == lab::test::oracle(part_of(streams, cut, true), keys, groups));
     // Later outputs show whether the states are right, so a new run resumes from them.
     if (drawn.random() % 8 != 0) continue;
-    const auto rest = part(streams, cut, false);
+    const auto rest = part_of(streams, cut, false);
     lab::test::KeyedSumRun next(rest, keys, plain, groups);
     for (std::int32_t key = 0; key < keys; ++key) {
-      next.runtime().forest.initialise(key,
-                                       std::as_bytes(std::span(one.sums).subspan(static_cast<std::size_t>(key), 1)));
+      next.runtime().forest.initialise(
+          key, std::as_bytes(std::span(snapshot.sums).subspan(static_cast<std::size_t>(key), 1)));
     }
     std::vector<Output> chain = outputs;
     lab::test::add(chain, next.run());
@@ -96,8 +97,8 @@ std::int64_t a_run_resumes_from_every_snapshot(unsigned round) {
 }
 
 void cuts_out_of_order_are_refused() {
-  const Cut one{{5, 0}, 3}, two{{5, 0}, 3};
-  CHECK_THROWS(lab::Checkpoints({one, two}), std::invalid_argument);
+  const Cut cut{{5, 0}, 3}, same{{5, 0}, 3};
+  CHECK_THROWS(lab::Checkpoints({cut, same}), std::invalid_argument);
 }
 
 // Adds `parts` parts without states and returns the first cut.
@@ -107,7 +108,7 @@ const Cut* with_parts(lab::Checkpoints& checkpoints, const lab::OutputBuffer& ou
   return checkpoints.begin();
 }
 
-// Cuts {0, 0}, {1, 0}, ... at positions 0, 1, ...
+// Returns cuts {0, 0}, {1, 0}, ... at positions 0, 1, ...
 std::vector<Cut> many_cuts(std::int64_t count) {
   std::vector<Cut> all;
   for (std::int64_t i = 0; i < count; ++i) all.push_back({{i, 0}, i});
@@ -119,16 +120,16 @@ void mailboxes_skip_cuts_while_a_snapshot_is_written() {
   lab::Checkpoints checkpoints({{{1, 0}, 0}, {{2, 0}, 1}, {{3, 0}, 2}});
   const lab::OutputBuffer out({8});
   const Cut* const cuts = with_parts(checkpoints, out, 2);
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(0);
-  CHECK(!checkpoints.taken(cuts[1]));  // the other mailbox has not reached the first cut
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(1);
-  CHECK(!checkpoints.taken(cuts[1]));
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(0);
+  CHECK(!checkpoints.is_taken(cuts[1]));  // the other mailbox has not reached the first cut
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(1);
+  CHECK(!checkpoints.is_taken(cuts[1]));
   CHECK(checkpoints.wait());
   CHECK_EQ(checkpoints.cut(), 0);
   checkpoints.free();
-  CHECK(checkpoints.taken(cuts[2]));
+  CHECK(checkpoints.is_taken(cuts[2]));
   checkpoints.close(true);
   CHECK(!checkpoints.wait());
 }
@@ -139,53 +140,53 @@ void many_cuts_are_skipped_at_once_while_a_snapshot_is_written() {
   lab::Checkpoints checkpoints(many_cuts(kCuts), true, false);
   const lab::OutputBuffer out({8});
   const Cut* const cuts = with_parts(checkpoints, out, 2);
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(0);
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(0);
   // The first mailbox continues alone.
   int visited = 0;
-  const Cut* at = checkpoints.behind(cuts[0]);
-  CHECK(at == &cuts[1]);
-  while (at < &cuts[900]) {
-    CHECK(!checkpoints.taken(*at));
-    const Cut* const next = checkpoints.behind(*at);
-    CHECK(next > at);
-    CHECK(next - at <= 33);
-    CHECK(next - at <= 1 + (at - cuts) / 4);  // soon after the snapshot the next may be taken
-    at = next;
+  const Cut* cut = checkpoints.next_cut_after(cuts[0]);
+  CHECK(cut == &cuts[1]);
+  while (cut < &cuts[900]) {
+    CHECK(!checkpoints.is_taken(*cut));
+    const Cut* const next = checkpoints.next_cut_after(*cut);
+    CHECK(next > cut);
+    CHECK(next - cut <= 33);
+    CHECK(next - cut <= 1 + (cut - cuts) / 4);  // the next snapshot is taken soon after this one
+    cut = next;
     ++visited;
   }
   CHECK(visited < 60);
   // The other mailbox learns of all skipped cuts at once.
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(1);
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(1);
   CHECK(checkpoints.wait());
-  CHECK(checkpoints.behind(cuts[0]) == at);
+  CHECK(checkpoints.next_cut_after(cuts[0]) == cut);
   checkpoints.free();
-  CHECK(checkpoints.behind(cuts[0]) == at);
-  CHECK(checkpoints.taken(*at));
-  CHECK(checkpoints.behind(*at) == at + 1);
+  CHECK(checkpoints.next_cut_after(cuts[0]) == cut);
+  CHECK(checkpoints.is_taken(*cut));
+  CHECK(checkpoints.next_cut_after(*cut) == cut + 1);
   // A mailbox far behind goes to the taken cut.
-  CHECK(checkpoints.behind(cuts[7]) == at);
-  // At the end only existing cuts are decided.
-  for (; at != checkpoints.end(); at = checkpoints.behind(*at)) checkpoints.taken(*at);
+  CHECK(checkpoints.next_cut_after(cuts[7]) == cut);
+  // At the end, only existing cuts are decided.
+  for (; cut != checkpoints.end(); cut = checkpoints.next_cut_after(*cut)) checkpoints.is_taken(*cut);
   CHECK_EQ(checkpoints.decided(), kCuts);
 }
 
-// If snapshots may stop, the stop is at the next cut that no mailbox has reached.
+// If the run may stop at a snapshot, it stops at the next cut that no mailbox has reached.
 void no_cut_is_decided_ahead_if_the_plan_may_change() {
   lab::Checkpoints checkpoints(many_cuts(1'000));
   const lab::OutputBuffer out({8});
   const Cut* const cuts = with_parts(checkpoints, out, 1);
-  CHECK(checkpoints.taken(cuts[0]));
-  checkpoints.give(0);
+  CHECK(checkpoints.is_taken(cuts[0]));
+  checkpoints.give_part(0);
   CHECK(checkpoints.wait());
   for (int i = 1; i < 500; ++i) {
-    CHECK(!checkpoints.taken(cuts[i]));
-    CHECK(checkpoints.behind(cuts[i]) == &cuts[i + 1]);
+    CHECK(!checkpoints.is_taken(cuts[i]));
+    CHECK(checkpoints.next_cut_after(cuts[i]) == &cuts[i + 1]);
   }
   checkpoints.stop_from(0);
   checkpoints.free();
-  CHECK(checkpoints.taken(cuts[500]));
+  CHECK(checkpoints.is_taken(cuts[500]));
   CHECK(checkpoints.stops());
 }
 

@@ -12,9 +12,9 @@ int main() {
     lab::test::RandomKeyedSum drawn(round, 400);
     drawn.draw_load(3);
     lab::test::KeyedSumRun run(drawn.streams, drawn.keys, drawn.options, drawn.groups);
-    const bool right = run.run() == drawn.expected();
-    if (!right) std::fprintf(stderr, "round %u\n", round);
-    CHECK(right);
+    const bool is_right = run.run() == drawn.expected();
+    if (!is_right) std::fprintf(stderr, "round %u\n", round);
+    CHECK(is_right);
     CHECK_EQ(run.runtime().events(), lab::test::events_in(drawn.streams));
     totals.add(run.runtime(), {"sleeps", "synchronizations", "gatherings"});
   };

@@ -47,10 +47,10 @@ void ties_within_mixed_streams_keep_their_order() {
   std::mt19937 random(11);
   for (int round = 0; round < 20; ++round) {
     std::vector<Events> streams(2);
-    for (Events& e : streams) {
+    for (Events& stream : streams) {
       for (int i = 0; i < 300; ++i) {
         const int read = random() % 3 == 0 ? 1 : 0;
-        e.add(i / 40, read + 2 * static_cast<int>(random() % 2), 1);
+        stream.add(i / 40, read + 2 * static_cast<int>(random() % 2), 1);
       }
     }
     KeyedSumRun run(streams, 2, options(2, 1 + round * 3, 4));
@@ -62,17 +62,17 @@ void ties_within_mixed_streams_keep_their_order() {
 // between the outputs of two independent streams.
 void direct_lanes_take_turns_in_bursts() {
   constexpr std::int64_t kEvents = 2000;
-  constexpr std::int64_t kMost = 256;
+  constexpr std::int64_t kMaxDistance = 256;
   std::vector<Events> streams(2);
-  for (Events& e : streams) {
-    for (std::int64_t i = 0; i < kEvents; ++i) e.add(i, 0, 1);
+  for (Events& stream : streams) {
+    for (std::int64_t i = 0; i < kEvents; ++i) stream.add(i, 0, 1);
   }
   static std::int64_t longest = 0;
-  static std::int64_t apart = 0;
+  static std::int64_t distance = 0;
   static std::array<std::int64_t, 2> taken{};
   static std::array<const void*, 2> column{};
   for (const std::int64_t batch : {1, 7}) {
-    longest = apart = 0;
+    longest = distance = 0;
     taken = {};
     column = {streams[0].ts.data(), streams[1].ts.data()};
     KeyedSumRun run(streams, 1, options(1, batch, 2));
@@ -81,25 +81,25 @@ void direct_lanes_take_turns_in_bursts() {
                     lab::Emit*) -> std::int64_t {
         longest = std::max(longest, end - begin);
         taken[columns[0] == column[0] ? 0 : 1] += end - begin;
-        apart = std::max(apart, std::abs(taken[0] - taken[1]));
+        distance = std::max(distance, std::abs(taken[0] - taken[1]));
         return end;
       };
     }
     CHECK(run.run().empty());
     CHECK_EQ(taken[0] + taken[1], 2 * kEvents);
     CHECK_EQ(longest, batch);
-    CHECK(apart <= kMost);
+    CHECK(distance <= kMaxDistance);
   }
 }
 
 // "Any int64 but the largest": differences of timestamps may exceed int64.
 void timestamps_may_be_far_apart() {
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t kMost = lab::kEndOfTime - 1;
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHighest = lab::kEndOfTime - 1;
   std::vector<Events> streams(2);
   for (std::int64_t i = 0; i < 40; ++i) {
     const bool first = i < 20;
-    streams[0].add(first ? kLeast + i : kMost - 40 + i, 0, 1);
+    streams[0].add(first ? kLowest + i : kHighest - 40 + i, 0, 1);
     if (i % 5 == 0) streams[1].add(streams[0].ts.back(), 1, 0);
   }
   for (const std::int32_t workers : {1, 2}) {

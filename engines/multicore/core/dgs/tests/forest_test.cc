@@ -44,31 +44,31 @@ struct Fixture {
 };
 
 void initial_state_is_forked_to_the_leaves() {
-  Fixture f(100);
-  CHECK_EQ(f.leaf[2], 25);
-  CHECK_EQ(f.leaf[3], 25);
-  CHECK_EQ(f.leaf[4], 50);
+  Fixture fixture(100);
+  CHECK_EQ(fixture.leaf[2], 25);
+  CHECK_EQ(fixture.leaf[3], 25);
+  CHECK_EQ(fixture.leaf[4], 50);
 }
 
 void last_arrival_wins_and_releases_all(std::vector<std::int32_t> order) {
-  Fixture f(100);
-  const lab::Tree& tree = f.forest.tree(0);
-  f.leaf[2] += 1;
-  f.leaf[3] += 10;
-  f.leaf[4] += 100;
+  Fixture fixture(100);
+  const lab::Tree& tree = fixture.forest.tree(0);
+  fixture.leaf[2] += 1;
+  fixture.leaf[3] += 10;
+  fixture.leaf[4] += 100;
   std::vector<std::pair<std::int32_t, lab::Arrival>> parked;
   for (const std::int32_t leaf : order) {
-    const lab::Arrival arrival = f.forest.arrive(tree, leaf, 0, leaf - 2, 1000 + leaf);
+    const lab::Arrival arrival = fixture.forest.arrive(tree, leaf, 0, leaf - 2, 1000 + leaf);
     if (!arrival.won) {
       CHECK(!lab::Forest::released(tree, arrival));
       parked.emplace_back(leaf, arrival);
       continue;
     }
     CHECK_EQ(leaf, order.back());
-    CHECK_EQ(f.root(), 211);
+    CHECK_EQ(fixture.root(), 211);
     CHECK_EQ(arrival.latest_stamp, 1004);
-    f.root() = 1000;
-    f.forest.descend(tree, 0, leaf, f.parkers);
+    fixture.root() = 1000;
+    fixture.forest.descend(tree, 0, leaf, fixture.parkers);
   }
   CHECK_EQ(parked.size(), 2U);
   // The leaf parked highest releases those below it.
@@ -76,36 +76,36 @@ void last_arrival_wins_and_releases_all(std::vector<std::int32_t> order) {
     for (auto& [leaf, arrival] : parked) {
       if (leaf < 0 || !lab::Forest::released(tree, arrival)) continue;
       const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival.node)];
-      f.forest.descend(tree, arrival.side == 0 ? node.first : node.second, leaf, f.parkers);
+      fixture.forest.descend(tree, arrival.side == 0 ? node.first : node.second, leaf, fixture.parkers);
       leaf = -1;
     }
   }
   for (const auto& [leaf, arrival] : parked) CHECK_EQ(leaf, -1);
-  CHECK_EQ(f.leaf[2] + f.leaf[3] + f.leaf[4], 1000);
-  CHECK_EQ(f.leaf[4], 500);
+  CHECK_EQ(fixture.leaf[2] + fixture.leaf[3] + fixture.leaf[4], 1000);
+  CHECK_EQ(fixture.leaf[4], 500);
 }
 
 void inner_owner_leaves_the_other_branch_alone() {
-  Fixture f(100);
-  const lab::Tree& tree = f.forest.tree(0);
-  CHECK(!f.forest.arrive(tree, 3, 1, 1, 0).won);
-  const lab::Arrival arrival = f.forest.arrive(tree, 2, 1, 0, 0);
+  Fixture fixture(100);
+  const lab::Tree& tree = fixture.forest.tree(0);
+  CHECK(!fixture.forest.arrive(tree, 3, 1, 1, 0).won);
+  const lab::Arrival arrival = fixture.forest.arrive(tree, 2, 1, 0, 0);
   CHECK(arrival.won && arrival.node == 1);
   CHECK_EQ(*static_cast<std::int64_t*>(tree.states[1]), 50);
-  f.forest.descend(tree, 1, 2, f.parkers);
-  CHECK_EQ(f.leaf[4], 50);
+  fixture.forest.descend(tree, 1, 2, fixture.parkers);
+  CHECK_EQ(fixture.leaf[4], 50);
 }
 
 // Only the states of children on other workers count as moved, up and down.
 void states_of_other_workers_move_both_ways() {
-  Fixture f(100);
-  const lab::Tree& tree = f.forest.tree(0);
-  CHECK_EQ(f.forest.arrive(tree, 2, 0, 0, 0).moved_bytes, 0);
-  CHECK_EQ(f.forest.arrive(tree, 4, 0, 1, 0).moved_bytes, 0);
-  CHECK_EQ(f.forest.arrive(tree, 3, 0, 1, 0).moved_bytes, 2 * 8);
-  Fixture one(100);
-  const lab::Tree& alone = one.forest.tree(0);
-  for (const int leaf : {2, 3, 4}) CHECK_EQ(one.forest.arrive(alone, leaf, 0, 7, 0).moved_bytes, 0);
+  Fixture fixture(100);
+  const lab::Tree& tree = fixture.forest.tree(0);
+  CHECK_EQ(fixture.forest.arrive(tree, 2, 0, 0, 0).moved_bytes, 0);
+  CHECK_EQ(fixture.forest.arrive(tree, 4, 0, 1, 0).moved_bytes, 0);
+  CHECK_EQ(fixture.forest.arrive(tree, 3, 0, 1, 0).moved_bytes, 2 * 8);
+  Fixture single(100);
+  const lab::Tree& single_tree = single.forest.tree(0);
+  for (const int leaf : {2, 3, 4}) CHECK_EQ(single.forest.arrive(single_tree, leaf, 0, 7, 0).moved_bytes, 0);
 }
 
 void malformed_templates_are_refused() {
@@ -127,31 +127,31 @@ void malformed_templates_are_refused() {
 }
 
 void a_kernel_that_raises_is_an_error() {
-  Fixture f(100);
+  Fixture fixture(100);
   lab::TreeTemplate shape = three_leaves();
   for (auto& node : shape.nodes) node.join = [](const void*, const void*, void*) -> std::int64_t { return 0; };
-  f.forest.add_trees(f.forest.add_template(shape), 1);
+  fixture.forest.add_trees(fixture.forest.add_template(shape), 1);
   std::int64_t leaf[5] = {};
-  for (const int node : {2, 3, 4}) f.forest.place(1, node, &leaf[node]);
-  const lab::Tree& tree = f.forest.tree(1);
-  CHECK(!f.forest.arrive(tree, 2, 0, 0, 0).won);
-  CHECK_THROWS(f.forest.arrive(tree, 3, 0, 1, 0), std::runtime_error);
+  for (const int node : {2, 3, 4}) fixture.forest.place(1, node, &leaf[node]);
+  const lab::Tree& tree = fixture.forest.tree(1);
+  CHECK(!fixture.forest.arrive(tree, 2, 0, 0, 0).won);
+  CHECK_THROWS(fixture.forest.arrive(tree, 3, 0, 1, 0), std::runtime_error);
 }
 
-// Threads that only synchronize: the joined sum grows by one a leaf and round.
+// Threads that only synchronize: in each round, each leaf adds one to the sum.
 void threads_meet_at_every_round(int rounds) {
-  Fixture f(0);
-  const lab::Tree& tree = f.forest.tree(0);
+  Fixture fixture(0);
+  const lab::Tree& tree = fixture.forest.tree(0);
   std::vector<std::thread> threads;
   for (const std::int32_t leaf : {2, 3, 4}) {
     threads.emplace_back([&, leaf] {
-      lab::Parker& parker = f.parkers[static_cast<std::size_t>(leaf - 2)];
+      lab::Parker& parker = fixture.parkers[static_cast<std::size_t>(leaf - 2)];
       for (int round = 1; round <= rounds; ++round) {
-        f.leaf[leaf] += 1;
-        const lab::Arrival arrival = f.forest.arrive(tree, leaf, 0, leaf - 2, round);
+        fixture.leaf[leaf] += 1;
+        const lab::Arrival arrival = fixture.forest.arrive(tree, leaf, 0, leaf - 2, round);
         std::int32_t top = 0;
         if (arrival.won) {
-          CHECK_EQ(f.root(), 3 * round);
+          CHECK_EQ(fixture.root(), 3 * round);
           CHECK_EQ(arrival.latest_stamp, round);
         } else {
           while (!lab::Forest::released(tree, arrival)) {
@@ -165,7 +165,7 @@ void threads_meet_at_every_round(int rounds) {
           const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival.node)];
           top = arrival.side == 0 ? node.first : node.second;
         }
-        f.forest.descend(tree, top, leaf, f.parkers);
+        fixture.forest.descend(tree, top, leaf, fixture.parkers);
       }
     });
   }

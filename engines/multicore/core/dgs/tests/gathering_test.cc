@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 
-// Runs from `from_ns` to `to_ns`. `rate`: events a ns by time and mode. Returns the share of the time gathered.
+// Runs from `from_ns` to `to_ns`. `rate` returns the events per ns for a time and a mode. Returns the share of
+// the time in which the run was gathered.
 double share_gathered(lab::Gathering& gathering, std::int64_t from_ns, std::int64_t to_ns,
                       const std::function<double(std::int64_t, bool)>& rate, double& events,
                       std::int64_t look_ns = 10'000, std::int64_t workers = 2) {
@@ -40,13 +41,13 @@ void the_better_mode_has_most_of_the_time() {
   CHECK(run([](std::int64_t, bool) { return 0.0; }, 1000 * kMs) < 0.03);
 }
 
-void short_runs_find_out_early() {
-  // 5 ms, the length of a demo: the decision takes half a millisecond.
+void short_runs_choose_early() {
+  // 5 ms, the length of a demo, of which the decision takes half a millisecond.
   CHECK(run([](std::int64_t, bool gathered) { return gathered ? 2.0 : 0.5; }, 5 * kMs) > 0.8);
   CHECK(run([](std::int64_t, bool gathered) { return gathered ? 0.5 : 2.0; }, 5 * kMs) < 0.2);
 }
 
-// Turns of milliseconds: rare looks mean rare tries.
+// With turns of milliseconds, the mode is checked rarely, and so tried rarely.
 void tries_take_a_bounded_share_of_the_time_however_long_turns_are() {
   for (const std::int64_t look_ns : {10'000LL, 300'000LL, 16'000'000LL}) {
     for (const std::int64_t workers : {2, 8}) {
@@ -60,16 +61,16 @@ void tries_take_a_bounded_share_of_the_time_however_long_turns_are() {
 }
 
 // A mode looks too good in its first moments: the choice is wrong, but for less than half of the time.
-void a_flattering_try_does_not_win_for_long() {
+void a_mode_that_looks_good_at_first_does_not_stay_for_long() {
   std::int64_t since = 0;
   bool last = false;
-  const auto flattered = [&](std::int64_t now, bool gathered) {
+  const auto rate = [&](std::int64_t now, bool gathered) {
     if (gathered != last) since = now;
     last = gathered;
     const bool young = now - since < 400'000;
     return gathered ? (young ? 0.5 : 0.2) : 0.4;
   };
-  CHECK(run(flattered, 2000 * kMs) < 0.1);
+  CHECK(run(rate, 2000 * kMs) < 0.1);
 }
 
 void a_change_of_the_machine_is_followed() {
@@ -81,7 +82,7 @@ void a_change_of_the_machine_is_followed() {
   CHECK(share_gathered(gathering, 800 * kMs, 1500 * kMs, rate, events) < 0.1);
 }
 
-void a_change_that_cannot_be_made_yet_is_asked_for_again() {
+void a_change_that_cannot_be_made_yet_is_requested_again() {
   lab::Gathering gathering;
   std::int64_t now = kMs;
   while (!gathering.look(now, now)) now += 10'000;
@@ -98,10 +99,10 @@ void a_change_that_cannot_be_made_yet_is_asked_for_again() {
 
 int main() {
   the_better_mode_has_most_of_the_time();
-  short_runs_find_out_early();
+  short_runs_choose_early();
   tries_take_a_bounded_share_of_the_time_however_long_turns_are();
-  a_flattering_try_does_not_win_for_long();
+  a_mode_that_looks_good_at_first_does_not_stay_for_long();
   a_change_of_the_machine_is_followed();
-  a_change_that_cannot_be_made_yet_is_asked_for_again();
+  a_change_that_cannot_be_made_yet_is_requested_again();
   return 0;
 }

@@ -68,10 +68,10 @@ struct Events : Times {
   Events(std::vector<std::int64_t> times, std::vector<std::int32_t> tags, std::vector<std::int64_t> values)
       : Times{std::move(times)}, tag(std::move(tags)), value(std::move(values)) {}
 
-  void add(std::int64_t time, int its_tag, std::int64_t its_value) {
-    ts.push_back(time);
-    tag.push_back(its_tag);
-    value.push_back(its_value);
+  void add(std::int64_t event_ts, int event_tag, std::int64_t event_value) {
+    ts.push_back(event_ts);
+    tag.push_back(event_tag);
+    value.push_back(event_value);
   }
 
   std::vector<std::int32_t> tag;
@@ -102,7 +102,7 @@ inline std::vector<Events> random_streams(std::mt19937& random, int streams, int
   return all;
 }
 
-// Cuts before some of the events, of all streams.
+// Returns cuts before some of the events of all streams.
 inline std::vector<Cut> random_cuts(std::mt19937& random, const std::vector<Events>& streams, unsigned every) {
   std::vector<Cut> cuts;
   for (std::size_t s = 0; s < streams.size(); ++s) {
@@ -116,7 +116,7 @@ inline std::vector<Cut> random_cuts(std::mt19937& random, const std::vector<Even
   return cuts;
 }
 
-// The sequential semantics.
+// Returns the outputs of sequential execution.
 inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys, int groups = 0) {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(keys), 0);
   std::vector<Output> out;
@@ -141,8 +141,9 @@ inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys, 
   return out;
 }
 
-// A run with one tree a key. Worker s mod workers reads stream s. Reads belong to the roots, and events across keys to
-// no tree. Group g has the keys g, g + groups, ... `replan` changes the number of leaves and the workers of streams.
+// A run with one tree for each key. Worker s mod workers reads stream s. Reads belong to the roots, and events across
+// keys to no tree. Group g has the keys g, g + groups, ... `replan` changes the number of leaves and the workers of
+// streams.
 class KeyedSumRun {
  public:
   // `streams` must outlive the run; they have due times if `options` have a load.
@@ -158,7 +159,7 @@ class KeyedSumRun {
     add_plan(std::vector<std::int64_t>(static_cast<std::size_t>(keys)));
   }
 
-  // Changes the plan at a snapshot that stops. `sums`: its root states.
+  // Changes the plan at a snapshot at which the run stops. `sums` are its root states.
   void replan(std::int32_t leaves, std::int32_t shift, const std::vector<std::int64_t>& sums) {
     leaves_ = leaves;
     shift_ = shift;
@@ -169,7 +170,7 @@ class KeyedSumRun {
     add_plan(sums);
   }
 
-  std::int32_t most_leaves() const noexcept { return std::min(static_cast<std::int32_t>(streams_.size()), workers_); }
+  std::int32_t max_leaves() const noexcept { return std::min(static_cast<std::int32_t>(streams_.size()), workers_); }
 
   std::vector<Output> run() {
     runtime_.run();
@@ -210,7 +211,7 @@ class KeyedSumRun {
   std::int32_t leaf_of(std::int32_t stream) const noexcept { return (stream + shift_) % leaves_; }
   std::int32_t worker_of(std::int32_t leaf) const noexcept { return (leaf + shift_) % workers_; }
 
-  // A balanced tree over the leaves; with one leaf, the leaf alone. Leaf i is node leaf_node_[i].
+  // Returns a balanced tree over the leaves; one leaf is a tree by itself. Leaf i is node leaf_node_[i].
   TreeTemplate shape() {
     TreeTemplate result;
     leaf_node_.assign(static_cast<std::size_t>(leaves_), -1);
@@ -272,16 +273,16 @@ class KeyedSumRun {
   void add_lanes(std::int32_t leaf) {
     std::int64_t* states = states_[static_cast<std::size_t>(leaf)].get();
     for (std::int32_t s = 0; s < static_cast<std::int32_t>(streams_.size()); ++s) {
-      const bool mine = leaf_of(s) == leaf;
+      const bool is_own = leaf_of(s) == leaf;
       const std::vector<std::int32_t>& tags = streams_[static_cast<std::size_t>(s)].tag;
       const bool reads =
           std::any_of(tags.begin(), tags.end(), [this](std::int32_t tag) { return tag % 2 == 1 || tag >= 2 * keys_; });
-      if (!mine && !reads) continue;  // neither for this leaf nor for a node above it
+      if (!is_own && !reads) continue;  // neither for this leaf nor for a node above it
       slots_.emplace_back();
       order_tree_.emplace_back();
       order_node_.emplace_back();
       for (std::int32_t key = 0; key < keys_; ++key) {
-        slots_.back().insert(slots_.back().end(), {mine ? key : -1, -1});
+        slots_.back().insert(slots_.back().end(), {is_own ? key : -1, -1});
         order_tree_.back().insert(order_tree_.back().end(), {-1, key});
         order_node_.back().insert(order_node_.back().end(), {-1, 0});
       }
@@ -291,7 +292,7 @@ class KeyedSumRun {
         order_node_.back().push_back(kAcross);
       }
       Lane lane;
-      lane.run = mine ? &KeyedSum::run : nullptr;
+      lane.run = is_own ? &KeyedSum::run : nullptr;
       lane.slots = slots_.back().data();
       lane.state = states;
       if (reads) {

@@ -1,4 +1,4 @@
-// Whole runs under an offered load: the sequential answer, correct latencies, and no allocation an event.
+// Whole runs under an offered load: the sequential answer, correct latencies, and no allocation for an event.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -39,7 +39,7 @@ lab::DgsOptions options(std::int32_t workers, std::int64_t batch, bool whole = f
 }
 
 // Returns the number of samples above `ns`.
-std::int64_t above(const std::vector<std::int64_t>& counts, std::int64_t ns) {
+std::int64_t count_above(const std::vector<std::int64_t>& counts, std::int64_t ns) {
   return total_of({counts.begin() + lab::Histogram::index_of(ns) + 1, counts.end()});
 }
 
@@ -77,7 +77,8 @@ void every_shape_gives_the_sequential_answer() {
   }
 }
 
-// Each output counts with the due time of its event, on every path: the split at the warm-up shows it.
+// On every path, each output counts with the due time of its event. The end of the warm-up shows this, as it separates
+// outputs by due time.
 void outputs_before_the_end_of_the_warm_up_are_kept_apart() {
   std::mt19937 random(6);
   for (const bool mixed : {false, true}) {
@@ -94,9 +95,9 @@ void outputs_before_the_end_of_the_warm_up_are_kept_apart() {
     for (const std::int32_t workers : {1, 2, 5}) {
       for (const std::int64_t batch : {1, 7, 1000}) {
         const std::size_t early = random() % due.size();
-        lab::DgsOptions how = options(workers, batch, batch == 7);
-        how.load->warm_up_ns = due[early];
-        KeyedSumRun run(streams, 3, how);
+        lab::DgsOptions run_options = options(workers, batch, batch == 7);
+        run_options.load->warm_up_ns = due[early];
+        KeyedSumRun run(streams, 3, run_options);
         run.run();
         CHECK_EQ(total_of(run.runtime().warm_up_counts()), static_cast<std::int64_t>(early));
         CHECK_EQ(total_of(run.runtime().latency_counts()), static_cast<std::int64_t>(due.size() - early));
@@ -106,7 +107,7 @@ void outputs_before_the_end_of_the_warm_up_are_kept_apart() {
   }
 }
 
-// One stream, one output an event; the engine stalls for 200 ms in the middle of a second.
+// One stream with one output for each event. The engine stalls for 200 ms in the middle of a second.
 std::atomic<bool> stalled{false};  // seq_cst by the default operations: one store, outside any hot path
 
 std::int64_t stalling(void* states, const std::int32_t* slots, const void* const* columns, std::int64_t begin,
@@ -126,12 +127,12 @@ void a_stall_shows_in_the_latency_and_hides_from_the_naive_clock() {
   lane.update = {&stalling};
   CHECK(run.run() == lab::test::oracle(streams, 1));
   CHECK(stalled.load(std::memory_order_seq_cst));
-  // 500 events were due in the first 50 ms of the stall. A clock that starts when the engine takes an event sees one
-  // block of 64. Other work on the machine delays both, and the first at least as much.
+  // 500 events were due in the first 50 ms of the stall, and count as slow. A clock that starts when the engine takes
+  // an event counts only one block of 64. Other work on the machine delays both, and the first at least as much.
   constexpr std::int64_t kSlowNs = 150'000'000;
-  const std::int64_t slow = above(run.runtime().latency_counts(), kSlowNs);
+  const std::int64_t slow = count_above(run.runtime().latency_counts(), kSlowNs);
   CHECK(slow >= 490);
-  CHECK(above(run.runtime().service_counts(), kSlowNs) <= slow - 400);
+  CHECK(count_above(run.runtime().service_counts(), kSlowNs) <= slow - 400);
   std::int64_t worst = 0;
   for (const lab::Progress& step : run.runtime().progress()) worst = std::max(worst, step.max_ns);
   CHECK(worst >= 200'000'000);
@@ -144,9 +145,9 @@ std::int64_t allocated_for(std::size_t events, bool load) {
   }
   for (std::size_t i = 0; i < 10; ++i) streams[2].add(static_cast<std::int64_t>(i * events / 10), 1, 0);
   lab::test::schedule(streams, 100, 1000);
-  lab::DgsOptions how = options(2, 8);
-  if (!load) how.load.reset();
-  KeyedSumRun run(streams, 1, how);
+  lab::DgsOptions run_options = options(2, 8);
+  if (!load) run_options.load.reset();
+  KeyedSumRun run(streams, 1, run_options);
   run.runtime().start();
   const std::int64_t before = allocations.load(std::memory_order_relaxed);
   run.runtime().run();
@@ -162,9 +163,9 @@ void no_event_costs_an_allocation() {
 }
 
 void loads_that_do_not_fit_are_refused() {
-  lab::DgsOptions how = options(1, 1);
-  how.output_itemsizes = {8};
-  lab::DgsRun runtime(how);
+  lab::DgsOptions run_options = options(1, 1);
+  run_options.output_itemsizes = {8};
+  lab::DgsRun runtime(run_options);
   const std::vector<std::int64_t> ts{1, 2};
   lab::StreamView view;
   view.ts = ts;
@@ -187,12 +188,12 @@ void loads_that_do_not_fit_are_refused() {
   CHECK_THROWS(runtime.add_stream(view, 0), std::invalid_argument);
   view.heartbeats = ts;
   runtime.add_stream(view, 0);
-  how.load->end_ns = lab::kEndOfTime;
-  CHECK_THROWS(lab::DgsRun(how), std::invalid_argument);
-  how.load = lab::LoadOptions{-1, 0, false};
-  CHECK_THROWS(lab::DgsRun(how), std::invalid_argument);
-  how.load.reset();
-  lab::DgsRun at_full_speed(how);
+  run_options.load->end_ns = lab::kEndOfTime;
+  CHECK_THROWS(lab::DgsRun(run_options), std::invalid_argument);
+  run_options.load = lab::LoadOptions{-1, 0, false};
+  CHECK_THROWS(lab::DgsRun(run_options), std::invalid_argument);
+  run_options.load.reset();
+  lab::DgsRun at_full_speed(run_options);
   CHECK_THROWS(at_full_speed.add_stream(view, 0), std::invalid_argument);
 }
 
@@ -200,10 +201,10 @@ void a_stream_without_readers_delays_no_worker() {
   const std::vector<std::int64_t> ts(1'000, 7);
   const std::vector<std::int64_t> due(ts.size(), 0);
   for (const bool load : {false, true}) {
-    lab::DgsOptions how = options(2, 3);
-    how.output_itemsizes = {8};
-    if (!load) how.load.reset();
-    lab::DgsRun runtime(how);
+    lab::DgsOptions run_options = options(2, 3);
+    run_options.output_itemsizes = {8};
+    if (!load) run_options.load.reset();
+    lab::DgsRun runtime(run_options);
     lab::StreamView view;
     view.ts = ts;
     if (load) view.due = due;

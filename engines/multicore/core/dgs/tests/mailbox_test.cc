@@ -1,4 +1,4 @@
-// A single mailbox, on a ring that the test fills.
+// One mailbox, with a ring that the test fills.
 #include "dgs/mailbox.h"
 
 #include <atomic>
@@ -18,15 +18,15 @@ std::atomic<bool> stop{false};
 std::int64_t taken = 0;
 
 // Cancels the run in the middle of a turn.
-std::int64_t call_off(void*, const std::int32_t*, const void* const*, std::int64_t begin, std::int64_t end,
+std::int64_t stop_run(void*, const std::int32_t*, const void* const*, std::int64_t begin, std::int64_t end,
                       lab::Emit*) {
   taken += end - begin;
   stop.store(true, std::memory_order_relaxed);
   return end;
 }
 
-void a_turn_with_a_full_ring_ends_when_the_run_is_called_off() {
-  for (const bool together : {false, true}) {
+void a_turn_with_a_full_ring_ends_when_the_run_is_stopped() {
+  for (const bool merges_blocks : {false, true}) {
     stop = false;
     taken = 0;
     std::vector<std::int64_t> ts(kBlocks * kBatch);
@@ -46,8 +46,8 @@ void a_turn_with_a_full_ring_ends_when_the_run_is_called_off() {
     lane.source = &source;
     lane.reader = source.ring.add_reader();
     lane.owner_worker = -1;
-    lane.together = together;
-    lane.run = &call_off;
+    lane.merges_blocks = merges_blocks;
+    lane.run = &stop_run;
     mailbox.lanes.push_back(std::move(lane));
     while (source.pump()) {
     }
@@ -59,6 +59,6 @@ void a_turn_with_a_full_ring_ends_when_the_run_is_called_off() {
 }  // namespace
 
 int main() {
-  a_turn_with_a_full_ring_ends_when_the_run_is_called_off();
+  a_turn_with_a_full_ring_ends_when_the_run_is_stopped();
   return 0;
 }

@@ -19,9 +19,9 @@ int main() {
     if (!options.load) options.ring_blocks = static_cast<std::uint64_t>(pick(1, 8));
     const lab::test::MessageSumRun::Shape shape{pick(1, 8), pick(0, 1) == 1};
     lab::test::MessageSumRun run(streams, keys, options, shape, groups);
-    const bool right = lab::test::by_key(run.run()) == lab::test::by_key(lab::test::oracle(streams, keys, groups));
-    if (!right) std::fprintf(stderr, "round %u\n", round);
-    CHECK(right);
+    const bool is_right = lab::test::by_key(run.run()) == lab::test::by_key(lab::test::oracle(streams, keys, groups));
+    if (!is_right) std::fprintf(stderr, "round %u\n", round);
+    CHECK(is_right);
     CHECK_EQ(run.runtime().events(), lab::test::events_in(streams));
     totals.add(run.runtime(), {"sleeps", "synchronizations", "messages", "messages_between_workers"});
   };

@@ -45,7 +45,7 @@ void every_plan_gives_the_sequential_answer_with_a_window_of_one_event() {
   }
 }
 
-void a_load_with_heartbeats_gives_it_too_and_counts_all() {
+void a_load_with_heartbeats_gives_the_sequential_answer_and_counts_all() {
   std::mt19937 random(4);
   for (const bool mixed : {false, true}) {
     auto streams = lab::test::random_streams(random, 4, 3, 300, mixed, 2);
@@ -53,9 +53,9 @@ void a_load_with_heartbeats_gives_it_too_and_counts_all() {
     for (const std::int64_t gap_ns : {0, 1000}) {
       lab::test::schedule(streams, gap_ns, 10);
       for (const bool whole : {false, true}) {
-        lab::MessageOptions how = options(3, 7, 4);
-        how.load = lab::LoadOptions{0, 0, whole};
-        MessageSumRun run(streams, 3, how, {4, true}, 2);
+        lab::MessageOptions run_options = options(3, 7, 4);
+        run_options.load = lab::LoadOptions{0, 0, whole};
+        MessageSumRun run(streams, 3, run_options, {4, true}, 2);
         CHECK(lab::test::by_key(run.run()) == expected);
         const lab::test::ProgressTotals progress = lab::test::progress_of(run.runtime());
         CHECK_EQ(progress.emitted, lab::test::events_in(streams));
@@ -74,14 +74,14 @@ void a_heartbeat_is_sent_even_if_an_event_of_its_block_caught_up() {
   for (int ts = 1; ts <= 10; ++ts) streams[0].add(ts, 0, 1);
   streams[0].due.assign(10, 0);
   const auto heartbeats = [&] {
-    lab::MessageOptions how = options(1, 5, 4);
-    how.load = lab::LoadOptions{0, 0, false};
-    MessageSumRun run(streams, 3, how, {1, false});
+    lab::MessageOptions run_options = options(1, 5, 4);
+    run_options.load = lab::LoadOptions{0, 0, false};
+    MessageSumRun run(streams, 3, run_options, {1, false});
     run.run();
     return lab::test::counter(run.runtime(), "heartbeat_messages");
   };
   const std::int64_t at_end = heartbeats();
-  streams[0].heartbeats = {4};  // later events have times from 5 on, which the first block's last event has
+  streams[0].heartbeats = {4};  // later events have times from 5 on, and the last event of the first block is at 5
   streams[0].heartbeat_due = {0};
   CHECK_EQ(heartbeats(), 2 * at_end);
 }
@@ -99,7 +99,7 @@ void a_run_that_never_runs_is_torn_down() {
 }
 
 void a_synchronization_is_a_message_down_up_and_down_each_edge() {
-  // Two values, a read; both values and the read are at leaves 0, 1 and the root.
+  // Two values at leaves 0 and 1, and a read at the root.
   const std::vector<Events> streams{{{1}, {0}, {5}}, {{2}, {0}, {7}}, {{3}, {1}, {0}}};
   MessageSumRun run(streams, 1, options(3), {2, false});
   CHECK(run.run() == (std::vector<Output>{{3, 0, 12}}));
@@ -110,9 +110,9 @@ void a_synchronization_is_a_message_down_up_and_down_each_edge() {
 
 void an_update_that_raises_ends_the_run_with_an_error() {
   const std::vector<Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}};
-  const auto raises = [](void*, const std::int32_t*, const void* const*, std::int64_t, std::int64_t,
-                         lab::Emit*) -> std::int64_t { return 0; };
-  MessageSumRun::update = raises;
+  const auto failing_update = [](void*, const std::int32_t*, const void* const*, std::int64_t, std::int64_t,
+                                 lab::Emit*) -> std::int64_t { return 0; };
+  MessageSumRun::update = failing_update;
   for (const std::int32_t workers : {1, 2, 4}) {
     MessageSumRun run(streams, 1, options(workers), {2, false});
     CHECK_THROWS(run.run(), std::runtime_error);
@@ -126,18 +126,18 @@ void a_run_with_a_load_can_be_stopped() {
   for (int i = 0; i < 100; ++i) streams[static_cast<std::size_t>(i % 2)].add(i, 0, 0);
   lab::test::schedule(streams, 1'000, 10);
   streams[0].due.back() = 3'600'000'000'000;
-  lab::MessageOptions how = options(4);
-  how.load = lab::LoadOptions{};
-  MessageSumRun run(streams, 1, how, {2, false});
+  lab::MessageOptions run_options = options(4);
+  run_options.load = lab::LoadOptions{};
+  MessageSumRun run(streams, 1, run_options, {2, false});
   struct Interrupt {};
   CHECK_THROWS(run.runtime().run([] { throw Interrupt(); }), Interrupt);
 }
 
 void bad_nodes_and_streams_are_refused() {
-  lab::MessageOptions how = options(1);
-  CHECK_THROWS(lab::MessageRun(how), std::invalid_argument);  // no outputs
-  how.output_itemsizes = {8};
-  lab::MessageRun run(how);
+  lab::MessageOptions run_options = options(1);
+  CHECK_THROWS(lab::MessageRun(run_options), std::invalid_argument);  // no outputs
+  run_options.output_itemsizes = {8};
+  lab::MessageRun run(run_options);
   CHECK_THROWS(run.add_stream({}, 1), std::invalid_argument);
   run.forest.add_state_type(8);
   lab::TreeTemplate shape;
@@ -187,10 +187,10 @@ struct Mailbox {
 
   void event(std::int32_t tag, std::int64_t ts, std::int64_t row) {
     const std::int32_t stream = node.tags[static_cast<std::size_t>(tag)].flow;
-    actor->receive({.kind = Message::Kind::kEvent, .to = 0, .index = tag, .place = {{ts, stream}, row}}, at);
+    actor->receive({.kind = Message::Kind::kEvent, .to = 0, .index = tag, .place = {{ts, stream}, row}}, context);
   }
   void heartbeat(std::int32_t flow, const Place& place) {
-    actor->receive({.kind = Message::Kind::kHeartbeat, .to = 0, .index = flow, .place = place}, at);
+    actor->receive({.kind = Message::Kind::kHeartbeat, .to = 0, .index = flow, .place = place}, context);
   }
 
   static inline std::vector<std::pair<std::int64_t, std::int64_t>> processed;
@@ -208,7 +208,7 @@ struct Mailbox {
   lab::Recorder recorder{false};
   lab::Counters counters;
   lab::Histogram sync;
-  lab::ActorContext at{post, credits, out, recorder, counters, sync, streams, 0, 1, 1};
+  lab::ActorContext context{post, credits, out, recorder, counters, sync, streams, 0, 1, 1};
 };
 
 void a_mailbox_orders_dependent_tags_and_no_others() {
@@ -217,7 +217,7 @@ void a_mailbox_orders_dependent_tags_and_no_others() {
   mailbox.event(0, 9, 1);
   mailbox.event(2, 7, 0);  // waits for none
   CHECK(mailbox.processed == (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 0}}));
-  mailbox.event(1, 6, 0);  // releases the event at 5, and waits for tag 0 no more
+  mailbox.event(1, 6, 0);  // releases the event at 5, and no longer waits for tag 0
   CHECK(mailbox.processed == (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 0}, {0, 0}, {1, 0}}));
   mailbox.event(1, 8, 1);  // before the event at 9, which waits
   CHECK_EQ(mailbox.processed.back().second, 1);
@@ -234,9 +234,9 @@ void a_heartbeat_moves_a_timer_and_the_last_one_ends_the_actor() {
   CHECK_EQ(mailbox.processed.size(), 1U);
   mailbox.heartbeat(1, {{6, 1}, 0});
   CHECK_EQ(mailbox.processed.size(), 2U);
-  CHECK_EQ(mailbox.at.unfinished, 1);
+  CHECK_EQ(mailbox.context.unfinished, 1);
   for (std::int32_t flow = 0; flow < 3; ++flow) mailbox.heartbeat(flow, lab::kEnd);
-  CHECK_EQ(mailbox.at.unfinished, 0);
+  CHECK_EQ(mailbox.context.unfinished, 0);
 }
 
 void an_event_moves_the_timer_of_all_tags_of_its_stream() {
@@ -253,7 +253,7 @@ int main() {
   a_heartbeat_moves_a_timer_and_the_last_one_ends_the_actor();
   an_event_moves_the_timer_of_all_tags_of_its_stream();
   every_plan_gives_the_sequential_answer_with_a_window_of_one_event();
-  a_load_with_heartbeats_gives_it_too_and_counts_all();
+  a_load_with_heartbeats_gives_the_sequential_answer_and_counts_all();
   a_heartbeat_is_sent_even_if_an_event_of_its_block_caught_up();
   empty_streams_end();
   a_run_that_never_runs_is_torn_down();

@@ -18,9 +18,9 @@ inline std::vector<Output> by_key(std::vector<Output> outputs) {
   return outputs;
 }
 
-// A run with one tree a key. Leaf i owns the values of the streams i, i + leaves, ... and belongs to worker i mod
-// workers. The inner nodes form a path or a balanced tree; their workers go round. Reads belong to the roots, and events
-// across the keys g, g + groups, ... to crossing g.
+// A run with one tree for each key. Leaf i owns the values of the streams i, i + leaves, ... and belongs to worker i
+// mod workers. The inner nodes form a path or a balanced tree; their workers take turns. Reads belong to the roots, and
+// events across the keys g, g + groups, ... to crossing g.
 class MessageSumRun {
  public:
   struct Shape {
@@ -125,8 +125,8 @@ class MessageSumRun {
     runtime_.add_stream(std::move(view), static_cast<std::int32_t>(s) % workers_);
   }
 
-  // Every node has, for each stream, the tag of the crossing's events (if there are groups), then that of the reads;
-  // a leaf also has the values of its streams. A flow for each of them.
+  // Every node has, for each stream, the tag of the crossing's events (if there are groups), then that of the reads. A
+  // leaf also has the tags of the values of its streams. Each tag has its own flow.
   NodeActor::Node actor_of(std::int32_t index) const {
     const bool root = index == 0;
     NodeActor::Node node;
@@ -137,11 +137,12 @@ class MessageSumRun {
     for (std::int32_t s = 0; s < count(); ++s) {
       if (node_of(s) == index) add_tag(node, {s, -1}, update);
     }
-    const auto above = [&](std::size_t tag) { return node.flows[tag].parent >= 0; };
+    const auto is_from_parent = [&](std::size_t tag) { return node.flows[tag].parent >= 0; };
     for (std::size_t tag = 0; tag < node.tags.size(); ++tag) {
       const bool is_value = tag >= first_value();
       for (std::size_t other = 0; other < node.tags.size(); ++other) {
-        if (tag == other || (above(tag) && above(other)) || (is_value && other >= first_value())) continue;
+        if (tag == other || (is_from_parent(tag) && is_from_parent(other)) || (is_value && other >= first_value()))
+          continue;
         node.tags[tag].waits.push_back(static_cast<std::int32_t>(other));
       }
     }

@@ -1,5 +1,5 @@
 // A random run of the keyed sum (keyed_sum.h) for tests that compare whole runs: keys, groups, streams, options, and
-// perhaps a load; and the outputs that its writer receives.
+// perhaps a load. Also the outputs that its writer receives.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -11,7 +11,8 @@
 
 namespace lab::test {
 
-// `by_turn`: records without a key are distributed in turn; else by time, which is the order of a single consumer.
+// With `by_turn`, records without a key are distributed in turn. Without it, they are distributed by time, which gives
+// the order of a single consumer.
 inline std::vector<Record> layered_oracle(const std::vector<Rows>& streams, std::size_t operators, std::int32_t workers,
                                           bool by_turn = false) {
   using Producers = std::vector<std::vector<Record>>;
@@ -32,21 +33,21 @@ inline std::vector<Record> layered_oracle(const std::vector<Rows>& streams, std:
   };
   std::size_t consumers = 1;
   const auto in_turn = [&](const Record&, std::size_t i) { return i % consumers; };
-  for (std::size_t at = 0; at < operators; ++at) {
-    const Behaviour& how = behaviours[at];
-    const bool keyed = how.kind == StageSpec::Kind::kPartitioned;
-    const bool several = keyed || (by_turn && how.kind == StageSpec::Kind::kStateless);
+  for (std::size_t index = 0; index < operators; ++index) {
+    const Behaviour& op = behaviours[index];
+    const bool keyed = op.kind == StageSpec::Kind::kPartitioned;
+    const bool several = keyed || (by_turn && op.kind == StageSpec::Kind::kStateless);
     consumers = several ? static_cast<std::size_t>(workers) : 1;
     const auto by_key = [&](const Record& record, std::size_t) {
-      return mixed(key_in(how, record)) % static_cast<std::uint64_t>(how.partitions) % consumers;
+      return mixed(key_in(op, record)) % static_cast<std::uint64_t>(op.partitions) % consumers;
     };
     Producers next;
     for (const std::vector<Record>& read : keyed ? distribute(consumers, by_key) : distribute(consumers, in_turn)) {
       std::map<std::int64_t, KeyState> states;
       next.emplace_back();
       for (const Record& record : read) {
-        KeyState* state = how.kind == StageSpec::Kind::kStateless ? nullptr : &states[keyed ? key_in(how, record) : 0];
-        apply(how, record, state, [&](const Record& one) { next.back().push_back(one); });
+        KeyState* state = op.kind == StageSpec::Kind::kStateless ? nullptr : &states[keyed ? key_in(op, record) : 0];
+        apply(op, record, state, [&](const Record& output) { next.back().push_back(output); });
       }
     }
     producers = std::move(next);

@@ -1,5 +1,5 @@
-// Random operators O+ as query graphs, with more threads than cores and channels of a few rows: the sequential answer,
-// every tuple counted once, and always an end.
+// Random operators O+ as query graphs, with more threads than cores and channels of a few rows: the answer is the
+// sequential one, every tuple is counted once, and each run ends.
 #include <cstdio>
 #include <memory>
 
@@ -21,11 +21,11 @@ std::unique_ptr<lab::LayersRun> graph_of(const lab::LayersOptions& options, cons
   op.spec = lab::test::operator_spec(join);
   op.owner = lab::test::spread(behaviour.buckets, options.workers);
   op.itemsizes = {8, 8, 8};
-  op.end = end;
+  op.final_watermark = end;
   runtime->set_operator(std::move(op));
-  for (const Tuples& one : streams) {
-    runtime->add_stream(lab::test::view_of(one, join), one.input, join ? nullptr : lab::test::process_of(one.input),
-                        join ? nullptr : &lab::test::route);
+  for (const Tuples& stream : streams) {
+    runtime->add_stream(lab::test::view_of(stream, join), stream.input,
+                        join ? nullptr : lab::test::process_of(stream.input), join ? nullptr : &lab::test::route);
   }
   return runtime;
 }
@@ -46,7 +46,7 @@ void run_round(unsigned seed) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const bool join = pick(0, 2) == 0;
   lab::test::draw_behaviour(random, join);
-  // Wide windows: output times are far beyond their tuples.
+  // With wide windows, output times are far beyond those of their tuples.
   if (!join && pick(0, 3) == 0) behaviour.window.advance = behaviour.window.size = pick(100, 2000);
   auto streams = lab::test::random_tuples(random, join ? 2 : pick(1, 6), 2, join ? 600 : 500, pick(0, 6));
   lab::LayersOptions options;
@@ -68,11 +68,11 @@ void run_round(unsigned seed) {
     const std::int64_t last = lab::test::total_order(streams).back().ts;
     end = std::max(last, end.value_or(last));
   }
-  const bool right = answer == (join ? joined.records : lab::test::keyed_oracle(streams, end));
-  if (!right)
+  const bool is_right = answer == (join ? joined.records : lab::test::keyed_oracle(streams, end));
+  if (!is_right)
     std::fprintf(stderr, "seed %u, %s\n", seed,
                  lab::kDeterminisms[static_cast<std::size_t>(options.determinism)].data());
-  CHECK(right);
+  CHECK(is_right);
   CHECK_EQ(runtime->events(), lab::test::events_in(streams));
   if (join) CHECK_EQ(lab::test::counter(*runtime, "comparisons"), joined.compared);
   if (options.measure) {

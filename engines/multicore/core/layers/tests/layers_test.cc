@@ -1,4 +1,4 @@
-// Query graphs: the parts alone, the shapes of graphs, failures, and answers that do not depend on the execution.
+// Query graphs: their parts, the shapes of graphs, failures, and answers that do not depend on the execution.
 #include <functional>
 #include <set>
 #include <thread>
@@ -16,29 +16,29 @@ using lab::test::Rows;
 using lab::test::total_of;
 using Kind = lab::StageSpec::Kind;
 
-const std::vector<std::int32_t> kTwo{8, 2};
+const std::vector<std::int32_t> kItemsizes{8, 2};
 
-struct Two {  // rows of two columns
+struct TwoColumns {  // rows of two columns
   std::vector<std::int64_t> ts;
   std::vector<std::int16_t> x;
   std::vector<const void*> columns;
-  explicit Two(std::vector<std::int64_t> times) : ts(std::move(times)) {
+  explicit TwoColumns(std::vector<std::int64_t> times) : ts(std::move(times)) {
     for (const std::int64_t time : ts) x.push_back(static_cast<std::int16_t>(10 * time));
     columns = {ts.data(), x.data()};
   }
 };
 
 // Appends rows [from, from + count), for which there is room, and publishes them.
-void put(LayerLink& link, const Two& rows, std::int64_t from, std::int64_t count) {
+void put(LayerLink& link, const TwoColumns& rows, std::int64_t from, std::int64_t count) {
   CHECK(link.room(count) >= count);
   link.append(rows.columns.data(), from, count);
   link.publish();
 }
 
-std::vector<std::int64_t> times_of(lab::LayerIn& in, std::int64_t most) {
+std::vector<std::int64_t> times_of(lab::LayerIn& in, std::int64_t max_rows) {
   std::vector<std::int64_t> result;
-  for (lab::LayerPiece piece = in.next(most); piece.rows != 0; piece = in.next(most)) {
-    CHECK(piece.rows <= most);
+  for (lab::LayerPiece piece = in.next(max_rows); piece.rows != 0; piece = in.next(max_rows)) {
+    CHECK(piece.rows <= max_rows);
     const auto* ts = static_cast<const std::int64_t*>(piece.columns[0]) + piece.base;
     result.insert(result.end(), ts, ts + piece.rows);
     in.pass();
@@ -48,9 +48,9 @@ std::vector<std::int64_t> times_of(lab::LayerIn& in, std::int64_t most) {
 
 void a_queue_keeps_rows_in_order_and_is_bounded() {
   lab::Parker producer, consumer;
-  LayerLink link(LayerLink::Kind::kQueue, kTwo, 8, nullptr, producer, consumer);
+  LayerLink link(LayerLink::Kind::kQueue, kItemsizes, 8, nullptr, producer, consumer);
   lab::QueueIn in({&link});
-  Two rows({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  TwoColumns rows({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK_EQ(link.room(1), 8);
   const std::int32_t list[] = {0, 2, 4};
   link.append(rows.columns.data(), 0, list, 3);
@@ -74,8 +74,8 @@ void a_queue_keeps_rows_in_order_and_is_bounded() {
 
 void the_least_promise_of_several_queues_counts() {
   lab::Parker producers[2], consumer;
-  LayerLink first(LayerLink::Kind::kUnordered, kTwo, 8, nullptr, producers[0], consumer);
-  LayerLink second(LayerLink::Kind::kUnordered, kTwo, 8, nullptr, producers[1], consumer);
+  LayerLink first(LayerLink::Kind::kUnordered, kItemsizes, 8, nullptr, producers[0], consumer);
+  LayerLink second(LayerLink::Kind::kUnordered, kItemsizes, 8, nullptr, producers[1], consumer);
   lab::QueueIn in({&first, &second});
   first.wake(lab::kEndOfTime, false);
   CHECK_EQ(in.next(1).rows, 0);
@@ -87,39 +87,40 @@ void the_least_promise_of_several_queues_counts() {
   CHECK(in.ended());
 }
 
-// The ways of taking the rows of two producers.
+// All methods to take the rows of two producers.
 void ready_rows_come_in_order_and_promises_count() {
-  for (const std::string how : {"order", "scalegate", "acknowledged", "run", "tuple"}) {
-    const bool logged = how != "run" && how != "tuple";
+  for (const std::string method : {"order", "scalegate", "acknowledged", "run", "tuple"}) {
+    const bool logged = method != "run" && method != "tuple";
     lab::Parker producers[2], consumer;
     lab::LogOptions log_options;
-    if (how == "acknowledged") log_options.acknowledged_rows = 2;
-    const auto log = lab::make_tuple_buffer(how == "order" ? "order" : "scalegate", log_options);
+    if (method == "acknowledged") log_options.acknowledged_rows = 2;
+    const auto log = lab::make_tuple_buffer(method == "order" ? "order" : "scalegate", log_options);
     const auto kind = logged ? LayerLink::Kind::kLogged : LayerLink::Kind::kMerged;
-    LayerLink first(kind, kTwo, 8, logged ? log.get() : nullptr, producers[0], consumer);
-    LayerLink second(kind, kTwo, 8, logged ? log.get() : nullptr, producers[1], consumer);
+    LayerLink first(kind, kItemsizes, 8, logged ? log.get() : nullptr, producers[0], consumer);
+    LayerLink second(kind, kItemsizes, 8, logged ? log.get() : nullptr, producers[1], consumer);
     std::unique_ptr<lab::LayerIn> in;
     if (logged) {
       in = std::make_unique<lab::LogIn>(std::vector<LayerLink*>{&first, &second}, *log);
-    } else if (how == "run") {
+    } else if (method == "run") {
       in = std::make_unique<lab::MergeIn>(std::vector<LayerLink*>{&first, &second});
     } else {
       in = std::make_unique<lab::TupleMergeIn>(std::vector<LayerLink*>{&first, &second});
     }
-    Two one({1, 3, 3, 6}), two({3, 5});
-    put(first, one, 0, 4);
+    TwoColumns first_rows({1, 3, 3, 6}), second_rows({3, 5});
+    put(first, first_rows, 0, 4);
     CHECK_EQ(in->next(9).rows, 0);  // the other may still send anything
-    put(second, two, 0, 1);
-    // Ties go by producer: both of the first at 3 come before the second's, which is ready, since the first is at 6.
+    put(second, second_rows, 0, 1);
+    // Ties go by producer: both rows of the first at 3 come before that of the second, which is ready, since the first
+    // is at 6.
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{1, 3, 3, 3}));
-    put(second, two, 1, 1);
+    put(second, second_rows, 1, 1);
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{5}));
     second.wake(6, false);  // later rows of the second come after 6 of the first
     CHECK(times_of(*in, 9) == (std::vector<std::int64_t>{6}));
     first.wake(20, false);
     second.wake(10, false);
     CHECK_EQ(in->next(9).rows, 0);
-    CHECK_EQ(in->frontier(), 10);  // promise of a selective operator
+    CHECK_EQ(in->frontier(), 10);  // the promise of an operator that forwards few rows
     first.wake(lab::kEndOfTime, false);
     CHECK(!in->ended());
     second.wake(lab::kEndOfTime, false);
@@ -130,8 +131,8 @@ void ready_rows_come_in_order_and_promises_count() {
 
 void rows_of_one_time_are_spilled_where_a_wait_would_never_end() {
   lab::Parker producer, consumer;
-  LayerLink merged(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer);
-  Two rows({7, 7, 7, 7, 7, 7, 8});
+  LayerLink merged(LayerLink::Kind::kMerged, kItemsizes, 4, nullptr, producer, consumer);
+  TwoColumns rows({7, 7, 7, 7, 7, 7, 8});
   put(merged, rows, 0, 4);
   CHECK_EQ(merged.room(1), 0);
   CHECK(merged.may_wait(8));   // the rows at 7 become ready without this producer
@@ -146,30 +147,30 @@ void rows_of_one_time_are_spilled_where_a_wait_would_never_end() {
   CHECK_EQ(merged.spill().rows(), 2);
   merged.wake(8, false);
   CHECK_EQ(merged.line().frontier.load(), 8);
-  LayerLink queue(LayerLink::Kind::kQueue, kTwo, 4, nullptr, producer, consumer);
+  LayerLink queue(LayerLink::Kind::kQueue, kItemsizes, 4, nullptr, producer, consumer);
   put(queue, rows, 0, 4);
   CHECK(queue.may_wait(7));  // its consumer waits for no other producer
 }
 
-// A channel of ScaleGate: its producer waits until a watermark tuple was acknowledged, and only if one can be.
+// In a channel of ScaleGate, the producer waits until a watermark tuple has been acknowledged, and only if one can be.
 void a_producer_waits_for_acknowledgements_and_no_longer_than_they_take() {
   lab::Parker producers[2], consumer;
   lab::LogOptions options;
   options.rows_in_flight = 8;
   options.acknowledged_rows = 4;
   const auto gate = lab::make_tuple_buffer("scalegate", options);
-  LayerLink first(LayerLink::Kind::kLogged, kTwo, 8, gate.get(), producers[0], consumer, lab::Spill(), 4);
-  LayerLink second(LayerLink::Kind::kLogged, kTwo, 8, gate.get(), producers[1], consumer, lab::Spill(), 4);
+  LayerLink first(LayerLink::Kind::kLogged, kItemsizes, 8, gate.get(), producers[0], consumer, lab::Spill(), 4);
+  LayerLink second(LayerLink::Kind::kLogged, kItemsizes, 8, gate.get(), producers[1], consumer, lab::Spill(), 4);
   lab::LogIn in({&first, &second}, *gate);
-  Two rows({1, 1, 7, 7, 7, 7, 7, 8, 9, 9, 9, 9});
+  TwoColumns rows({1, 1, 7, 7, 7, 7, 7, 8, 9, 9, 9, 9});
   put(second, rows, 0, 7);
   CHECK_EQ(second.room(1), 1);
   put(second, rows, 7, 1);
   CHECK_EQ(second.room(1), 0);
   first.wake(7, false);  // its rows at 7 come before the other's
   CHECK(times_of(in, 9) == (std::vector<std::int64_t>{1, 1}));
-  // Two rows are released, and the acknowledgement only comes after the fourth, at 7: a sender at 7 must not wait for
-  // it.
+  // Two rows are released, and the acknowledgement only comes after the fourth, at 7: a sender at 7 must not
+  // wait for it.
   CHECK_EQ(second.room(1), 0);
   CHECK(!second.may_wait(7));
   CHECK(second.may_wait(8));
@@ -185,16 +186,16 @@ void a_producer_waits_for_acknowledgements_and_no_longer_than_they_take() {
 
 void more_rows_than_may_be_spilled_are_an_error_that_names_the_link() {
   lab::Parker producer, consumer;
-  LayerLink merged(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer, lab::Spill(3, "stream 5: "));
-  Two rows({7, 7, 7, 7, 7, 7, 7, 7});
+  LayerLink merged(LayerLink::Kind::kMerged, kItemsizes, 4, nullptr, producer, consumer, lab::Spill(3, "stream 5: "));
+  TwoColumns rows({7, 7, 7, 7, 7, 7, 7, 7});
   put(merged, rows, 0, 4);
   merged.spill(rows.columns.data(), 4, 3);
   CHECK_EQ(merged.spill().peak(), 3);
   const std::string message = lab::test::failure_of([&] { merged.spill(rows.columns.data(), 7, 1); });
-  CHECK(message.starts_with("stream 5: 4 records wait for room in the channel behind, and 3 may"));
+  CHECK(message.starts_with("stream 5: 4 records wait for room in the next channel; the limit is 3"));
 }
 
-// Its consumer may be the one that all others wait for: such a run came to a standstill.
+// The consumer of the spilled rows may be the one that all others wait for. Such a run once came to a standstill.
 void spilled_rows_move_while_another_link_is_full() {
   lab::InstanceThreads threads(1, lab::Backoff::of_threads(true, false), false, 1);
   lab::Parker& producer = threads.parkers()[0];
@@ -202,12 +203,12 @@ void spilled_rows_move_while_another_link_is_full() {
   lab::Counters counts;
   std::vector<std::unique_ptr<LayerLink>> links;
   for (lab::Parker& consumer : consumers) {
-    links.push_back(std::make_unique<LayerLink>(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer));
+    links.push_back(std::make_unique<LayerLink>(LayerLink::Kind::kMerged, kItemsizes, 4, nullptr, producer, consumer));
   }
   LayerLink& first = *links[0];
   LayerLink& second = *links[1];
   lab::LayerOut out(producer, threads, counts, std::move(links), 2, false);
-  Two ties({7, 7, 7, 7, 7, 7}), later({100, 101, 102, 103, 104, 105});
+  TwoColumns ties({7, 7, 7, 7, 7, 7}), later({100, 101, 102, 103, 104, 105});
   std::thread sender([&] {
     out.send(1, ties.columns.data(), 0, 6);   // two of them are spilled
     out.send(0, later.columns.data(), 0, 6);  // waits for room
@@ -251,8 +252,8 @@ void slices_of_time_go_to_one_consumer_each_and_to_all_in_sum() {
 std::vector<Rows> input(int streams, int rows, int tie) {
   std::vector<Rows> result(static_cast<std::size_t>(streams));
   for (int s = 0; s < streams; ++s) {
-    Rows& mine = result[static_cast<std::size_t>(s)];
-    for (int i = 0; i < rows; ++i) mine.add({i / tie, (i * 7 + s) % 23, i % 5, i * 3 - s});
+    Rows& stream = result[static_cast<std::size_t>(s)];
+    for (int i = 0; i < rows; ++i) stream.add({i / tie, (i * 7 + s) % 23, i % 5, i * 3 - s});
   }
   return result;
 }
@@ -312,7 +313,7 @@ void as_published(LayersOptions& options) {
   options.dealing = lab::Dealing::kTurn;
 }
 
-void one_answer_whatever_the_layer_the_batch_and_the_channels() {
+void the_answer_is_the_same_for_any_layer_batch_and_channels() {
   behaviours[0] = {};
   behaviours[0].kind = Kind::kPartitioned;
   behaviours[0].tenths = 4;
@@ -358,7 +359,7 @@ void more_consumers_than_a_word_has_bits_give_the_same_answer() {
 void more_ties_than_channels_hold_are_no_deadlock() {
   behaviours[0] = {};
   behaviours[0].kind = Kind::kPartitioned;
-  auto streams = input(3, 2000, 5000);  // one time
+  auto streams = input(3, 2000, 5000);  // all rows have one time
   for (const bool published : {false, true}) {
     for (const char* determinism : {"operator", "communication"}) {
       LayersOptions options = options_of(determinism, 3);
@@ -374,7 +375,7 @@ void more_ties_than_channels_hold_are_no_deadlock() {
       const auto capped = lab::test::run_of<lab::LayersRun>(options, streams, 1);
       const std::string message = lab::test::failure_of([&] { capped->run(); });
       CHECK(contains(message, ": stream ") || contains(message, ": operator "));
-      CHECK(contains(message, "and 100 may"));
+      CHECK(contains(message, "the limit is 100"));
     }
   }
 }
@@ -419,17 +420,17 @@ void failures_end_the_run_with_a_reason() {
 void options_out_of_range_are_refused() {
   behaviours[0] = {};
   const std::vector<Rows> none;
-  const auto with = [&](const std::function<void(LayersOptions&)>& change) {
+  const auto run_with = [&](const std::function<void(LayersOptions&)>& change) {
     LayersOptions options;
     change(options);
     return lab::test::run_of<lab::LayersRun>(options, none, 1);
   };
   CHECK_THROWS(lab::index_of("determinism", lab::kDeterminisms, "both"), std::invalid_argument);
-  CHECK_THROWS(with([](auto& o) { o.workers = 0; }), std::invalid_argument);
-  CHECK_THROWS(with([](auto& o) { o.workers = 257; }), std::invalid_argument);
-  CHECK_THROWS(with([](auto& o) { o.batch = 0; }), std::invalid_argument);
-  CHECK_THROWS(with([](auto& o) { o.channel_rows = 1; }), std::invalid_argument);
-  CHECK_THROWS(with([](auto& o) { o.core_count = -1; }), std::invalid_argument);
+  CHECK_THROWS(run_with([](auto& o) { o.workers = 0; }), std::invalid_argument);
+  CHECK_THROWS(run_with([](auto& o) { o.workers = 257; }), std::invalid_argument);
+  CHECK_THROWS(run_with([](auto& o) { o.batch = 0; }), std::invalid_argument);
+  CHECK_THROWS(run_with([](auto& o) { o.channel_rows = 1; }), std::invalid_argument);
+  CHECK_THROWS(run_with([](auto& o) { o.core_count = -1; }), std::invalid_argument);
 }
 
 void under_a_load_every_output_is_timed_and_every_event_counted() {
@@ -469,7 +470,7 @@ int main() {
   slices_of_time_go_to_one_consumer_each_and_to_all_in_sum();
   graphs_have_the_threads_and_channels_of_the_paper();
   a_stateful_operator_has_one_instance_and_one_sink();
-  one_answer_whatever_the_layer_the_batch_and_the_channels();
+  the_answer_is_the_same_for_any_layer_batch_and_channels();
   more_consumers_than_a_word_has_bits_give_the_same_answer();
   more_ties_than_channels_hold_are_no_deadlock();
   silent_and_empty_streams_delay_no_thread();

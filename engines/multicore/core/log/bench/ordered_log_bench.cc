@@ -2,8 +2,8 @@
 //
 // Prints tuples/s from the first publish until the last reader has every tuple. Also prints the CPU time of all threads
 // per tuple in ns, which is more reliable on a shared machine. Timestamps are columns in memory. RUN rows (default 1)
-// of one source precede RUN rows of the next. Readers merge, sum all timestamps
-// and check the order. The program fails if a reader does not get every tuple once, in order.
+// of one source precede RUN rows of the next. Readers merge, sum all timestamps and check the order. The program fails
+// if a reader does not get every tuple once, in order.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -57,7 +57,7 @@ void publish_all(Trial& trial, int source, std::int64_t batch) {
   notify_all(trial.readers);
 }
 
-// Returns the sum of all timestamps, -1 when they are out of order.
+// Returns the sum of all timestamps, or -1 if they are out of order.
 std::int64_t read_all(Trial& trial, int reader) {
   std::vector<const lab::LogColumns*> columns;  // looked up once, because the log's function is virtual
   std::vector<std::int64_t> next(trial.ts.size(), 0);
@@ -85,10 +85,10 @@ std::int64_t read_all(Trial& trial, int reader) {
         continue;
       }
       next[static_cast<std::size_t>(run.source)] = run.end;
-      const lab::LogColumns& from = *columns[static_cast<std::size_t>(run.source)];
-      ordered = ordered && from.ts[static_cast<std::uint64_t>(run.begin) & from.mask] > last;
-      for (std::int64_t i = run.begin; i < run.end; ++i) sum += from.ts[static_cast<std::uint64_t>(i) & from.mask];
-      last = from.ts[static_cast<std::uint64_t>(run.end - 1) & from.mask];
+      const lab::LogColumns& column = *columns[static_cast<std::size_t>(run.source)];
+      ordered = ordered && column.ts[static_cast<std::uint64_t>(run.begin) & column.mask] > last;
+      for (std::int64_t i = run.begin; i < run.end; ++i) sum += column.ts[static_cast<std::uint64_t>(i) & column.mask];
+      last = column.ts[static_cast<std::uint64_t>(run.end - 1) & column.mask];
     }
     trial.log->release(reader, runs.size());
     notify_all(trial.sources);

@@ -30,27 +30,27 @@ std::int64_t run(std::int64_t n) {
   }
   return measured([&] {
     std::int64_t sum = 0;
-    std::int64_t shown = 0;  // rows of each source
+    std::int64_t published = 0;  // rows of each source
     const auto read = [&] {
       for (int r = 0; r < kWays; ++r) {
         for (;;) {
           const auto runs = log->read(r);
           if (runs.empty() && !log->advance()) break;
-          for (const LogRun& one : runs) {
-            const LogColumns& from = log->columns(one.source);
-            for (std::int64_t i = one.begin; i < one.end; ++i)
-              sum += from.ts[static_cast<std::uint64_t>(i) & from.mask];
+          for (const LogRun& run_read : runs) {
+            const LogColumns& columns = log->columns(run_read.source);
+            for (std::int64_t i = run_read.begin; i < run_read.end; ++i)
+              sum += columns.ts[static_cast<std::uint64_t>(i) & columns.mask];
           }
           log->release(r, runs.size());
         }
       }
     };
-    while (shown * kWays < n) {
-      for (const std::int64_t stop = shown + kTurn / kWays; shown < stop; shown += kBatch) {
+    while (published * kWays < n) {
+      for (const std::int64_t stop = published + kTurn / kWays; published < stop; published += kBatch) {
         for (int s = 0; s < kWays; ++s) {
           const auto& column = ts[static_cast<std::size_t>(s)];
-          const auto end = std::min(static_cast<std::int64_t>(column.size()), shown + kBatch);
-          if (end > shown) log->publish(s, end, column[static_cast<std::size_t>(end) - 1]);
+          const auto end = std::min(static_cast<std::int64_t>(column.size()), published + kBatch);
+          if (end > published) log->publish(s, end, column[static_cast<std::size_t>(end) - 1]);
         }
       }
       read();

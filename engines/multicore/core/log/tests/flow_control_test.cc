@@ -11,8 +11,8 @@ namespace {
 
 using lab::LogRun;
 
-// ScaleGate's memory is bounded by the rows in flight, whatever the stream length: flow control works.
-void skip_lists_take_no_more_memory_than_what_is_in_flight() {
+// The memory of ScaleGate is bounded by the rows in flight, for any stream length, because flow control works.
+void skip_lists_take_memory_only_for_rows_in_flight() {
   lab::LogOptions options;
   options.rows_in_flight = 256;
   options.acknowledged_rows = 64;
@@ -41,7 +41,7 @@ void skip_lists_take_no_more_memory_than_what_is_in_flight() {
   for (int s = 0; s < 2; ++s) CHECK(gate.nodes(s) <= 2 * (256 + 4 + 64));
 }
 
-// A waiting source resumes when a watermark tuple is released, with all rows before it, and not sooner.
+// A waiting source resumes once a watermark tuple and all rows before it are released, and not sooner.
 void watermark_tuples_are_acknowledged_as_they_are_released() {
   lab::LogOptions options;
   options.rows_in_flight = 8;
@@ -81,6 +81,6 @@ void watermark_tuples_are_acknowledged_as_they_are_released() {
 
 int main() {
   watermark_tuples_are_acknowledged_as_they_are_released();
-  skip_lists_take_no_more_memory_than_what_is_in_flight();
+  skip_lists_take_memory_only_for_rows_in_flight();
   return 0;
 }

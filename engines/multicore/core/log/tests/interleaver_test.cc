@@ -16,8 +16,8 @@ namespace {
 using lab::Interleaver;
 using lab::SortedRows;
 
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
 // Inputs as rings of exactly their rows, so that a read past the last row reads the first. Sources ascend, with gaps.
 struct Inputs {
@@ -25,20 +25,20 @@ struct Inputs {
   std::vector<std::uint8_t> sources;
   std::vector<SortedRows> rows;
 
-  Inputs(std::mt19937& random, std::size_t count, int most_rows) : rings(count), sources(count), rows(count) {
+  Inputs(std::mt19937& random, std::size_t count, int max_rows) : rings(count), sources(count), rows(count) {
     const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
     const int pace = pick(0, 3);
     for (std::size_t i = 0; i < count; ++i) {
       sources[i] = static_cast<std::uint8_t>(i + (count <= 16 ? 3 * i : 0));
-      const int n = pick(0, 3) == 0 ? 0 : pick(1, most_rows);
+      const int n = pick(0, 3) == 0 ? 0 : pick(1, max_rows);
       std::size_t size = 2;
       while (size < static_cast<std::size_t>(n)) size *= 2;
-      rings[i].assign(size, kLeast);  // would come first
+      rings[i].assign(size, kLowest);  // would come first
       const std::int64_t from = pick(0, 1000);
-      std::int64_t now = pick(0, 9) == 0 ? kLeast : pick(0, 5);
+      std::int64_t now = pick(0, 9) == 0 ? kLowest : pick(0, 5);
       for (std::int64_t row = from; row < from + n; ++row) {
         rings[i][static_cast<std::size_t>(row) & (size - 1)] = now;
-        if (now < kMost - 10) now = pick(0, 200) == 0 ? kMost - 5 : now + pick(0, 2 * pace);
+        if (now < kHighest - 10) now = pick(0, 200) == 0 ? kHighest - 5 : now + pick(0, 2 * pace);
       }
       rows[i] = {rings[i].data(), &sources[i], size - 1, 0, from, from + n};
     }
@@ -68,20 +68,21 @@ void any_inputs_are_merged_as_if_sorted() {
     const std::span<SortedRows> rows = interleaver.inputs(count);
     std::copy(inputs.rows.begin(), inputs.rows.end(), rows.begin());
     const std::vector<std::uint8_t> expected = sorted(inputs.rows);
-    std::vector<std::uint8_t> got;
+    std::vector<std::uint8_t> actual;
     for (int parts = 0;;) {
       const std::size_t capacity = 1 + random() % (round % 5 == 0 ? 3 : 1500);
       std::vector<std::uint8_t> part(capacity + 1, 255);
       const std::size_t done = interleaver.merge(part.data(), capacity);
       CHECK(done <= capacity && part[done] == 255);
       if (done == 0) break;
-      got.insert(got.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(done));
-      // The rows not written follow: no row is lost in a buffer.
+      actual.insert(actual.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(done));
+      // The inputs still have the rows not written: no row is lost in a buffer.
       if (++parts > 2) continue;
-      const std::vector<std::uint8_t> rest(expected.begin() + static_cast<std::ptrdiff_t>(got.size()), expected.end());
+      const std::vector<std::uint8_t> rest(expected.begin() + static_cast<std::ptrdiff_t>(actual.size()),
+                                           expected.end());
       CHECK(sorted(rows) == rest);
     }
-    CHECK(got == expected);
+    CHECK(actual == expected);
     for (const SortedRows& input : rows) CHECK_EQ(input.next, input.end);
   }
 }

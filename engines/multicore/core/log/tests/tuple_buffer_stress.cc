@@ -1,6 +1,6 @@
 // Stress test of every form of the ordered log. Each reader sees every row once, in the total order, with control
-// entries at the same place, whatever the batches, ties, silences and ring sizes. Idle threads sleep, so a lost wake-up
-// hangs the test. Then the same while sources and readers come and go.
+// entries at the same place, for any batches, ties, silences and ring sizes. Idle threads sleep, so a lost wake-up
+// hangs the test. The same is then tested while sources and readers come and go.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -34,7 +34,8 @@ struct Seen {
   auto operator<=>(const Seen&) const = default;
 };
 
-// A column whose timestamps a source writes as it publishes, as a ring: overwriting too early shows.
+// A column as a ring, into which a source writes the timestamps as it publishes. So the test detects timestamps that
+// are overwritten too early.
 struct Feed {
   std::vector<std::int64_t> ts;  // all rows
   std::vector<std::int64_t> ring;
@@ -69,8 +70,8 @@ Feed make_feed(std::mt19937_64& random, std::int64_t count, std::int64_t start, 
 
 class Run {
  public:
-  explicit Run(const Case& what)
-      : log_(lab::test::make_form(what.form, what.options)), parkers_(kSlots), source_parkers_(kSlots) {}
+  explicit Run(const Case& test_case)
+      : log_(lab::test::make_form(test_case.form, test_case.options)), parkers_(kSlots), source_parkers_(kSlots) {}
 
   lab::TupleBuffer& log() { return *log_; }
 
@@ -91,7 +92,7 @@ class Run {
     while (log_->advance()) notify_readers();
   }
 
-  // Publishes rows [begin, end) of a feed in batches. `merges`: whether the source merges itself.
+  // Publishes rows [begin, end) of a feed in batches. If `merges`, the source itself merges.
   void feed(int source, Feed& feed, std::int64_t begin, std::int64_t end, std::int64_t batch, bool merges,
             std::mt19937_64& random) {
     std::int64_t next = begin;
@@ -99,10 +100,10 @@ class Run {
       const std::int64_t room = log_->room(source);
       if (room == 0) return false;
       for (const std::int64_t stop = next + std::min({room, batch, end - next}); next < stop; ++next) {
-        const std::size_t at = static_cast<std::size_t>(next) % feed.ring.size();
-        feed.ring[at] = feed.ts[static_cast<std::size_t>(next)];
-        feed.rows[at] = next;
-        if (random() % 8 == 0) log_->publish(source, next + 1, feed.ring[at], true);
+        const std::size_t slot = static_cast<std::size_t>(next) % feed.ring.size();
+        feed.ring[slot] = feed.ts[static_cast<std::size_t>(next)];
+        feed.rows[slot] = next;
+        if (random() % 8 == 0) log_->publish(source, next + 1, feed.ring[slot], true);
       }
       const std::int64_t last = feed.ts[static_cast<std::size_t>(next) - 1];
       const std::int64_t following = next < std::ssize(feed.ts) ? feed.ts[static_cast<std::size_t>(next)] : last;
@@ -126,25 +127,25 @@ class Run {
     if (merges) {
       push();
     } else {
-      // Some active reader must merge; any will do.
+      // An active reader must merge, no matter which.
       notify_readers();
     }
     if (random() % 16 == 0) std::this_thread::yield();
   }
 
-  // Reads to the end, or until `stop` returns true after an entry; records rows and control entries.
+  // Reads to the end, or until `stop` returns true after some entries. Records rows and control entries.
   void read(int reader, std::vector<Seen>& seen, const std::function<bool()>& stop, std::mt19937_64& random) {
     bool stopped = false;
     const auto take = [&](bool) {
       const std::span<const LogRun> runs = log_->read(reader);
       if (runs.empty()) {
-        const bool news = log_->advance();
-        if (news) notify_readers();
-        return news;
+        const bool merged = log_->advance();
+        if (merged) notify_readers();
+        return merged;
       }
-      const std::size_t some = random() % 3 == 0 ? 1 + random() % runs.size() : runs.size();
-      record(reader, runs.first(some), seen);
-      log_->release(reader, some);
+      const std::size_t count = random() % 3 == 0 ? 1 + random() % runs.size() : runs.size();
+      record(reader, runs.first(count), seen);
+      log_->release(reader, count);
       notify_sources();
       stopped = stop && stop();
       return true;
@@ -160,10 +161,10 @@ class Run {
   void record(int reader, std::span<const LogRun> runs, std::vector<Seen>& seen) {
     const auto add_row = [&](std::int32_t source, std::int64_t r) {
       const lab::LogColumns& from = log_->columns(source);
-      const auto at = static_cast<std::uint64_t>(r) & from.mask;
-      const std::int64_t row = static_cast<const std::int64_t*>(from.columns[0])[at];
+      const auto slot = static_cast<std::uint64_t>(r) & from.mask;
+      const std::int64_t row = static_cast<const std::int64_t*>(from.columns[0])[slot];
       CHECK_EQ(row, r);
-      seen.push_back({from.ts[at], source, row});
+      seen.push_back({from.ts[slot], source, row});
     };
     lab::test::each_row(*log_, reader, runs, add_row, [&](const LogRun& run) {
       if (run.source == lab::kControlEntry) seen.push_back({run.end, kControl, run.begin});
@@ -183,43 +184,43 @@ std::vector<Seen> without_control(const std::vector<Seen>& seen) {
   return rows;
 }
 
-void all_readers_see_all_rows_in_order(const Case& what, std::int64_t rows, std::uint64_t seed) {
-  Run run(what);
+void all_readers_see_all_rows_in_order(const Case& test_case, std::int64_t rows, std::uint64_t seed) {
+  Run run(test_case);
   std::mt19937_64 random(seed);
   std::vector<Feed> feeds;
   std::vector<Seen> expected;
-  for (int s = 0; s < what.sources; ++s) {
+  for (int s = 0; s < test_case.sources; ++s) {
     // The last source may close early.
-    const std::int64_t count = s > 0 && s + 1 == what.sources ? rows / 3 : rows;
+    const std::int64_t count = s > 0 && s + 1 == test_case.sources ? rows / 3 : rows;
     feeds.push_back(make_feed(random, count, -5, std::size_t{1} << (1 + random() % 10)));
     for (std::int64_t i = 0; i < count; ++i) expected.push_back({feeds.back().ts[static_cast<std::size_t>(i)], s, i});
   }
   std::sort(expected.begin(), expected.end());
-  for (int r = 0; r < what.readers; ++r) CHECK_EQ(run.log().add_reader(), r);
-  for (int s = 0; s < what.sources; ++s) CHECK_EQ(run.add(feeds[static_cast<std::size_t>(s)], -5), s);
-  std::vector<std::vector<Seen>> seen(static_cast<std::size_t>(what.readers));
+  for (int r = 0; r < test_case.readers; ++r) CHECK_EQ(run.log().add_reader(), r);
+  for (int s = 0; s < test_case.sources; ++s) CHECK_EQ(run.add(feeds[static_cast<std::size_t>(s)], -5), s);
+  std::vector<std::vector<Seen>> seen(static_cast<std::size_t>(test_case.readers));
   std::vector<std::thread> threads;
-  for (int r = 0; r < what.readers; ++r) {
+  for (int r = 0; r < test_case.readers; ++r) {
     threads.emplace_back([&run, &seen, r, seed] {
-      std::mt19937_64 mine(seed + 1000 + static_cast<std::uint64_t>(r));
-      run.read(r, seen[static_cast<std::size_t>(r)], {}, mine);
+      std::mt19937_64 its_random(seed + 1000 + static_cast<std::uint64_t>(r));
+      run.read(r, seen[static_cast<std::size_t>(r)], {}, its_random);
     });
   }
-  for (int s = 0; s < what.sources; ++s) {
-    threads.emplace_back([&run, &feeds, &what, s, seed] {
-      std::mt19937_64 mine(seed + 2000 + static_cast<std::uint64_t>(s));
+  for (int s = 0; s < test_case.sources; ++s) {
+    threads.emplace_back([&run, &feeds, &test_case, s, seed] {
+      std::mt19937_64 its_random(seed + 2000 + static_cast<std::uint64_t>(s));
       Feed& feed = feeds[static_cast<std::size_t>(s)];
       const auto count = static_cast<std::int64_t>(feed.ts.size());
-      const bool merges = mine() % 2 == 0;
+      const bool merges = its_random() % 2 == 0;
       const std::int64_t half = count / 2;
-      run.feed(s, feed, 0, half, what.batch, merges, mine);
-      // Silent for a while: the others must neither lose rows nor run ahead of its promises.
+      run.feed(s, feed, 0, half, test_case.batch, merges, its_random);
+      // The source is silent for a while. The others must neither lose rows nor run ahead of its promises.
       for (int i = 0; half < count && i < 5; ++i) {
         run.log().publish(s, half, feed.ts[static_cast<std::size_t>(half)]);
-        run.announce(merges, mine);
+        run.announce(merges, its_random);
         std::this_thread::yield();
       }
-      run.feed(s, feed, half, count, what.batch, merges, mine);
+      run.feed(s, feed, half, count, test_case.batch, merges, its_random);
       run.close(s);
     });
   }
@@ -230,18 +231,18 @@ void all_readers_see_all_rows_in_order(const Case& what, std::int64_t rows, std:
     std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();
-  for (const std::vector<Seen>& one : seen) {
-    CHECK(one == seen[0]);
-    const std::vector<Seen> only_rows = without_control(one);
+  for (const std::vector<Seen>& trace : seen) {
+    CHECK(trace == seen[0]);
+    const std::vector<Seen> only_rows = without_control(trace);
     CHECK_EQ(only_rows.size(), expected.size());
     CHECK(only_rows == expected);
-    CHECK_EQ(static_cast<std::int64_t>(one.size() - only_rows.size()), controls);
+    CHECK_EQ(static_cast<std::int64_t>(trace.size() - only_rows.size()), controls);
   }
 }
 
 // Sources that start others midway, and readers that start from other readers and stop again.
-void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::uint64_t seed) {
-  Run run(what);
+void sources_and_readers_come_and_go(const Case& test_case, std::int64_t rows, std::uint64_t seed) {
+  Run run(test_case);
   std::mutex mutex;  // guards the fields below
   std::deque<Feed> feeds;
   std::deque<std::vector<Seen>> traces;
@@ -251,18 +252,18 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
   int more_readers = 20;
   std::array<bool, static_cast<std::size_t>(lab::kMaxLogReaders)> taken{};
 
-  // Publishes its feed; sometimes starts another source from its current place.
-  std::function<void(int, Feed*, std::uint64_t)> source_thread = [&](int index, Feed* feed, std::uint64_t mine_seed) {
-    std::mt19937_64 random(mine_seed);
+  // Publishes its feed. Sometimes starts another source from its current place.
+  std::function<void(int, Feed*, std::uint64_t)> source_thread = [&](int index, Feed* feed, std::uint64_t its_seed) {
+    std::mt19937_64 random(its_seed);
     const auto count = static_cast<std::int64_t>(feed->ts.size());
     for (std::int64_t next = 0; next < count;) {
       const std::int64_t stop = std::min<std::int64_t>(count, next + 1 + static_cast<std::int64_t>(random() % 200));
-      run.feed(index, *feed, next, stop, what.batch, random() % 2 == 0, random);
+      run.feed(index, *feed, next, stop, test_case.batch, random() % 2 == 0, random);
       next = stop;
       const std::lock_guard lock(mutex);
       if (more_sources == 0 || random() % 4 != 0) continue;
       --more_sources;
-      // No row of the new source is below this one's frontier, which delays the log meanwhile.
+      // No row of the new source is below the frontier of this one, which holds the log back meanwhile.
       const std::int64_t from = next < count ? feed->ts[static_cast<std::size_t>(next)] : feed->ts.back();
       feeds.push_back(make_feed(random, rows / 10 + 1, from + static_cast<std::int64_t>(random() % 3), 64));
       Feed* child = &feeds.back();
@@ -274,8 +275,8 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
   };
 
   std::function<void(int, std::vector<Seen>*, std::uint64_t, bool)> reader_thread =
-      [&](int index, std::vector<Seen>* trace, std::uint64_t mine_seed, bool stays) {
-        std::mt19937_64 random(mine_seed);
+      [&](int index, std::vector<Seen>* trace, std::uint64_t its_seed, bool stays) {
+        std::mt19937_64 random(its_seed);
         bool left = false;
         run.read(
             index, *trace,
@@ -309,19 +310,19 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
   {
     const std::lock_guard lock(mutex);
     std::mt19937_64 random(seed);
-    for (int r = 0; r < what.readers; ++r) {
+    for (int r = 0; r < test_case.readers; ++r) {
       CHECK_EQ(run.log().add_reader(), r);
       taken[static_cast<std::size_t>(r)] = true;
     }
-    for (int s = 0; s < what.sources; ++s) {
+    for (int s = 0; s < test_case.sources; ++s) {
       feeds.push_back(make_feed(random, rows, 0, 64));
       published += rows;
       CHECK_EQ(run.add(feeds.back(), 0), s);
     }
-    for (int s = 0; s < what.sources; ++s) {
+    for (int s = 0; s < test_case.sources; ++s) {
       threads.emplace_back(source_thread, s, &feeds[static_cast<std::size_t>(s)], random());
     }
-    for (int r = 0; r < what.readers; ++r) {
+    for (int r = 0; r < test_case.readers; ++r) {
       traces.emplace_back();
       threads.emplace_back(reader_thread, r, &traces.back(), random(), r == 0);
     }
@@ -362,33 +363,33 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
 // Sources that leave and join again repeatedly, on behalf of one that stays and whose frontier is at that place. No row
 // is lost, the rows of each stay in order, and all readers see one sequence. Returns how often a source that had left
 // by itself joined again, which depends on the scheduler.
-std::int64_t sources_leave_and_join_again(const Case& what, std::int64_t rows, std::uint64_t seed) {
-  Run run(what);
+std::int64_t sources_leave_and_join_again(const Case& test_case, std::int64_t rows, std::uint64_t seed) {
+  Run run(test_case);
   std::mt19937_64 random(seed);
-  const auto count = static_cast<std::size_t>(what.sources);
+  const auto count = static_cast<std::size_t>(test_case.sources);
   std::vector<Feed> feeds(count);
   std::vector<std::thread> sources(count);
   std::vector<std::atomic<bool>> away(count);
-  std::vector<std::vector<Seen>> traces(static_cast<std::size_t>(what.readers));
+  std::vector<std::vector<Seen>> traces(static_cast<std::size_t>(test_case.readers));
   std::vector<std::thread> readers;
   feeds[0] = make_feed(random, rows, 0, 64);
   for (std::size_t s = 1; s < count; ++s) feeds[s] = make_feed(random, 0, 0, 64);
-  for (int r = 0; r < what.readers; ++r) CHECK_EQ(run.log().add_reader(), r);
-  for (int s = 0; s < what.sources; ++s) CHECK_EQ(run.add(feeds[static_cast<std::size_t>(s)], 0), s);
-  for (int s = 1; s < what.sources; ++s) {
+  for (int r = 0; r < test_case.readers; ++r) CHECK_EQ(run.log().add_reader(), r);
+  for (int s = 0; s < test_case.sources; ++s) CHECK_EQ(run.add(feeds[static_cast<std::size_t>(s)], 0), s);
+  for (int s = 1; s < test_case.sources; ++s) {
     run.log().close(s);
     away[static_cast<std::size_t>(s)].store(true, std::memory_order_relaxed);  // relaxed: threads start after it
   }
-  for (int r = 0; r < what.readers; ++r) {
+  for (int r = 0; r < test_case.readers; ++r) {
     readers.emplace_back([&run, &traces, r, seed] {
-      std::mt19937_64 mine(seed + static_cast<std::uint64_t>(r));
-      run.read(r, traces[static_cast<std::size_t>(r)], [] { return false; }, mine);
+      std::mt19937_64 its_random(seed + static_cast<std::uint64_t>(r));
+      run.read(r, traces[static_cast<std::size_t>(r)], [] { return false; }, its_random);
     });
   }
   std::int64_t joins = 0;
   for (std::int64_t next = 0; next < rows;) {
     const std::int64_t stop = std::min<std::int64_t>(rows, next + 1 + static_cast<std::int64_t>(random() % 100));
-    run.feed(0, feeds[0], next, stop, what.batch, random() % 2 == 0, random);
+    run.feed(0, feeds[0], next, stop, test_case.batch, random() % 2 == 0, random);
     next = stop;
     if (next == rows) break;
     const std::int64_t from = feeds[0].ts[static_cast<std::size_t>(next)];  // at or above its frontier
@@ -401,22 +402,23 @@ std::int64_t sources_leave_and_join_again(const Case& what, std::int64_t rows, s
       std::int64_t now = std::max(from, ts.empty() ? from : ts.back());
       run.log().rejoin(static_cast<int>(s), now);
       joins += begin != 0 ? 1 : 0;
-      for (auto more = random() % 60; more > 0; --more) ts.push_back(now += static_cast<std::int64_t>(random() % 3));
+      for (auto new_rows = random() % 60; new_rows > 0; --new_rows)
+        ts.push_back(now += static_cast<std::int64_t>(random() % 3));
       away[s].store(false, std::memory_order_relaxed);  // relaxed: its thread starts after it
-      sources[s] = std::thread([&run, &what, &feed = feeds[s], &gone = away[s], begin, s, its = random()] {
-        std::mt19937_64 mine(its);
+      sources[s] = std::thread([&run, &test_case, &feed = feeds[s], &gone = away[s], begin, s, its_seed = random()] {
+        std::mt19937_64 its_random(its_seed);
         const auto end = static_cast<std::int64_t>(feed.ts.size());
-        run.feed(static_cast<int>(s), feed, begin, end, what.batch, mine() % 2 == 0, mine);
+        run.feed(static_cast<int>(s), feed, begin, end, test_case.batch, its_random() % 2 == 0, its_random);
         run.close(static_cast<int>(s));
         gone.store(true, std::memory_order_release);  // pairs with the load above
       });
     }
   }
   run.close(0);
-  for (std::thread& one : sources) {
-    if (one.joinable()) one.join();
+  for (std::thread& thread : sources) {
+    if (thread.joinable()) thread.join();
   }
-  for (std::thread& one : readers) one.join();
+  for (std::thread& thread : readers) thread.join();
   std::size_t published = 0;
   for (const Feed& feed : feeds) published += feed.ts.size();
   const std::vector<Seen>& whole = traces[0];
@@ -438,22 +440,23 @@ int main() {
     for (const auto& [sources, readers] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 3}, {4, 4}, {8, 8}}) {
       for (const std::int64_t batch : {1, 64}) {
         for (int round = 0; round < rounds; ++round) {
-          Case what{form, sources, readers, batch, {}};
-          what.options.entries = round % 2 == 0 ? 16 : 4096;
-          what.options.rows_in_flight = 512;
+          Case test_case{form, sources, readers, batch, {}};
+          test_case.options.entries = round % 2 == 0 ? 16 : 4096;
+          test_case.options.rows_in_flight = 512;
           const std::int64_t rows = lab::test::share_of(batch == 1 ? 6'000 : 20'000) / sources;
           // The same rows each time: eight repeats must give one trace.
           const int repeats = sources == 2 && readers == 2 ? 8 : 2;
           for (int i = 0; i < repeats; ++i) {
-            all_readers_see_all_rows_in_order(what, rows, static_cast<std::uint64_t>(round));
+            all_readers_see_all_rows_in_order(test_case, rows, static_cast<std::uint64_t>(round));
           }
           if (sources > 1 && sources <= 4) {
-            joins += sources_leave_and_join_again(what, lab::test::share_of(3'000), static_cast<std::uint64_t>(round));
+            joins +=
+                sources_leave_and_join_again(test_case, lab::test::share_of(3'000), static_cast<std::uint64_t>(round));
             ++runs;
           }
           if (sources <= 4) {
             for (std::uint64_t i = 0; i < 3; ++i) {
-              sources_and_readers_come_and_go(what, lab::test::share_of(3'000),
+              sources_and_readers_come_and_go(test_case, lab::test::share_of(3'000),
                                               100 * static_cast<std::uint64_t>(round) + i);
             }
           }

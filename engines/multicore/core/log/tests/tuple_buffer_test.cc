@@ -1,4 +1,4 @@
-// Tests the promises of every form of the ordered log, step by step in one thread.
+// Tests the laws of every form of the ordered log, step by step in one thread.
 #include "log/tuple_buffer.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ struct Rig {
     log->publish(source_index, ends[i], last);
   }
 
-  // Reads all available rows; entries go to `entries`.
+  // Reads all available rows, and adds other entries to `entries`.
   std::vector<Row> drain(int reader) {
     std::vector<Row> result;
     for (;;) {
@@ -71,8 +71,8 @@ struct Rig {
       }
       const auto add_row = [&](std::int32_t source, std::int64_t row) {
         const lab::LogColumns& from = log->columns(source);
-        const auto at = static_cast<std::uint64_t>(row) & from.mask;
-        result.push_back({from.ts[at], source, static_cast<const std::int64_t*>(from.columns[0])[at]});
+        const auto index = static_cast<std::uint64_t>(row) & from.mask;
+        result.push_back({from.ts[index], source, static_cast<const std::int64_t*>(from.columns[0])[index]});
       };
       lab::test::each_row(*log, reader, runs, add_row, [&](const LogRun& run) { entries.push_back(run); });
       log->release(reader, runs.size());
@@ -108,8 +108,8 @@ void ties_are_broken_by_source_and_row(const std::string& form) {
   CHECK(rig.log->ended(reader));
 }
 
-// Random rows, promises and ends; after each, the reader must have exactly the rows that are ready by definition.
-void ready_is_what_the_definition_says(const std::string& form, unsigned seed) {
+// Random rows, promises and ends. After each, the reader must have exactly the rows that are ready by definition.
+void ready_rows_are_those_of_the_definition(const std::string& form, unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   lab::LogOptions options;
@@ -144,9 +144,9 @@ void ready_is_what_the_definition_says(const std::string& form, unsigned seed) {
         state.waiting.push_back({state.frontier, s, rig.ends[static_cast<std::size_t>(s)]});
         auto& column = rig.columns[static_cast<std::size_t>(s)];
         auto& rows = rig.rows[static_cast<std::size_t>(s)];
-        const auto at = static_cast<std::size_t>(rig.ends[static_cast<std::size_t>(s)]++);
-        column[at] = state.frontier;
-        rows[at] = static_cast<std::int64_t>(at);
+        const auto row = static_cast<std::size_t>(rig.ends[static_cast<std::size_t>(s)]++);
+        column[row] = state.frontier;
+        rows[row] = static_cast<std::int64_t>(row);
       }
       if (below(4) == 0) state.frontier += below(8);
       rig.log->publish(s, rig.ends[static_cast<std::size_t>(s)], state.frontier);
@@ -154,8 +154,9 @@ void ready_is_what_the_definition_says(const std::string& form, unsigned seed) {
     std::vector<Row> expected;
     for (;;) {
       const Row* lowest = nullptr;
-      for (const State& q : states) {
-        if (!q.waiting.empty() && (lowest == nullptr || q.waiting.front() < *lowest)) lowest = &q.waiting.front();
+      for (const State& each : states) {
+        if (each.waiting.empty() || (lowest != nullptr && !(each.waiting.front() < *lowest))) continue;
+        lowest = &each.waiting.front();
       }
       if (lowest == nullptr) break;
       bool ready = true;
@@ -194,7 +195,7 @@ void promises_of_silent_sources_arrive_as_watermarks(const std::string& form) {
   CHECK_EQ(rig.entries[0].end, 7);
 }
 
-void control_entries_come_whatever_sources_do(const std::string& form) {
+void control_entries_do_not_wait_for_sources(const std::string& form) {
   Rig rig(form);
   const int first = rig.log->add_reader();
   const int second = rig.log->add_reader();
@@ -278,7 +279,7 @@ void small_ring_of_entries_stops_the_merge_and_nothing_else(const std::string& f
   CHECK_EQ(fast_seen, 199U);
 }
 
-void sources_join_and_leave_at_a_place(const std::string& form) {
+void sources_join_and_leave_at_a_timestamp(const std::string& form) {
   Rig rig(form);
   const int reader = rig.log->add_reader();
   rig.source(0);
@@ -381,7 +382,7 @@ void a_source_joins_again_at_the_timestamp_of_the_log(const std::string& form) {
   CHECK_EQ(std::count_if(rig.entries.begin(), rig.entries.end(), is_control), 2);
 }
 
-void readers_continue_where_others_stand(const std::string& form) {
+void readers_start_at_the_position_of_others(const std::string& form) {
   lab::LogOptions options;
   options.entries = 64;
   options.watermarks = false;
@@ -438,7 +439,7 @@ void timestamps_may_be_anywhere_below_the_end_of_time(const std::string& form) {
   CHECK(rig.log->ended(reader));
 }
 
-// Their rows in turn, and of one time.
+// Their rows alternate, or have the same time.
 void as_many_sources_as_permitted_are_merged(const std::string& form) {
   Rig rig(form);
   const int reader = rig.log->add_reader();
@@ -516,15 +517,15 @@ int main() {
   for (const std::string& form : lab::test::kForms) {
     ties_are_broken_by_source_and_row(form);
     const auto seeds = static_cast<unsigned>(lab::test::stress_rounds(60));
-    for (unsigned seed = 0; seed < seeds; ++seed) ready_is_what_the_definition_says(form, seed);
+    for (unsigned seed = 0; seed < seeds; ++seed) ready_rows_are_those_of_the_definition(form, seed);
     promises_of_silent_sources_arrive_as_watermarks(form);
-    control_entries_come_whatever_sources_do(form);
+    control_entries_do_not_wait_for_sources(form);
     slowest_reader_bounds_what_may_be_published(form);
     if (!lab::test::is_skip_list(form)) small_ring_of_entries_stops_the_merge_and_nothing_else(form);
-    sources_join_and_leave_at_a_place(form);
+    sources_join_and_leave_at_a_timestamp(form);
     a_source_that_has_left_joins_again(form);
     a_source_joins_again_at_the_timestamp_of_the_log(form);
-    readers_continue_where_others_stand(form);
+    readers_start_at_the_position_of_others(form);
     timestamps_may_be_anywhere_below_the_end_of_time(form);
     as_many_sources_as_permitted_are_merged(form);
     wrong_use_is_refused(form);

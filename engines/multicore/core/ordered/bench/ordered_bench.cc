@@ -1,10 +1,10 @@
 // ordered_bench KINDS WORKERS BATCH RECORDS: one run of an ordered pipeline with native operators.
 //
 // KINDS has a letter for each operator: l stateless, p partitioned, f stateful. Operators do as little as possible, so
-// that the bench shows the runtime's cost: they pass records on; with states they add to one.
+// that the bench shows the cost of the runtime: they forward each record, and add to its state if they have states.
 //
-// Prints the wall time and the CPU time of all threads per input record in ns, and the scheduler's share of the latter
-// per record; fails when the outputs are not all records in order.
+// Prints the wall time and the CPU time of all threads per input record in ns, and the CPU time of the scheduler per
+// record. Fails if the outputs are not all records in order.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>

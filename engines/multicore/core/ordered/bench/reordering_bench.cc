@@ -3,9 +3,10 @@
 // WORKERS threads take units in turn, spin SPINS times over each as an operator would, and add it to a reordering
 // buffer. Its exit does almost nothing: it spins HOLD times (default 0) over each unit, as sending many outputs would.
 // SCHEME is nonblocking, lock, or none. With none, a unit goes unordered to an exit private to the thread, as a
-// baseline for the others. A unit is admitted as in a pipeline: when the one a window before it is out.
+// baseline for the others. As in a pipeline, a unit is admitted once the unit one window before it is
+// out.
 //
-// Prints the wall time and the CPU time of all threads per unit in ns; fails when the exit does not see all units in
+// Prints the wall time and the CPU time of all threads per unit in ns. Fails if the exit does not see all units in
 // order.
 #include <cstdio>
 #include <stdexcept>
@@ -96,8 +97,8 @@ class Bench {
       lab::Unit& unit = units_[static_cast<std::size_t>(serial % kWindow)];
       unit.serial = serial;
       spin(setting_.spins);
-      lab::Unit* one = &unit;
-      reordering_->add({&one, 1}, worker);
+      lab::Unit* const added[] = {&unit};
+      reordering_->add(added, worker);
     }
     while (reordering_ != nullptr && exit_.done() < setting_.units) {
       if (!reordering_->resume(worker)) std::this_thread::yield();

@@ -1,4 +1,4 @@
-// The bounded reordering buffers alone: refusals, an exit without room, and no unit left behind.
+// The bounded reordering buffers: refusals, an exit without room, and no unit left behind.
 #include "ordered/bounded_reorder.h"
 
 #include <atomic>
@@ -18,18 +18,18 @@ using lab::OrderedWorker;
 using lab::Unit;
 using lab::test::make_worker;
 
-// Checks the order, that one thread is here at a time, and that an incompletely sent unit comes again.
+// Checks the order, that one thread sends at a time, and that a unit refused for lack of room comes again.
 struct Door final : lab::BoundedExit {
   bool send(Unit& unit, OrderedWorker&) override {
     CHECK_EQ(inside.fetch_add(1, std::memory_order_relaxed), 0);
     CHECK_EQ(unit.serial, next);
-    const bool open = unit.serial < room.load(std::memory_order_seq_cst);
-    if (open) {
+    const bool has_room_now = unit.serial < room.load(std::memory_order_seq_cst);
+    if (has_room_now) {
       ++next;
       seen.store(next, std::memory_order_relaxed);
     }
     CHECK_EQ(inside.fetch_sub(1, std::memory_order_relaxed), 1);
-    return open;
+    return has_room_now;
   }
   bool has_room() const override { return room.load(std::memory_order_seq_cst) > seen.load(std::memory_order_relaxed); }
   std::int64_t next = 0;  // unsynchronised: the buffer guarantees a single thread here
@@ -44,7 +44,7 @@ std::vector<Unit> numbered(std::size_t count) {
   return units;
 }
 
-void what_is_too_far_ahead_is_refused_until_its_slot_is_empty() {
+void a_unit_too_far_ahead_is_refused_until_its_slot_is_empty() {
   for (const char* name : {"nonblocking", "lock"}) {
     Door door;
     const auto order = lab::make_bounded(name, 3, door);  // four slots
@@ -68,7 +68,7 @@ void what_is_too_far_ahead_is_refused_until_its_slot_is_empty() {
   CHECK_THROWS(lab::make_bounded("sorted", 4, door), std::invalid_argument);
 }
 
-void an_exit_without_room_is_asked_again_by_who_looks_for_work() {
+void a_worker_that_looks_for_work_retries_an_exit_without_room() {
   for (const char* name : {"nonblocking", "lock"}) {
     Door door;
     door.room.store(1);
@@ -91,7 +91,7 @@ void an_exit_without_room_is_asked_again_by_who_looks_for_work() {
 
 // Threads finish units in any order, up to twice as far ahead as there are slots, while another opens the door bit by
 // bit. A refused thread retries; a thread without units takes the offers. All units must then be out, in order.
-void all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room() {
+void all_units_are_sent_despite_refusals_and_an_exit_without_room() {
   std::int64_t refused = 0;
   const auto run_round = [&](unsigned round) {
     const std::int64_t slots = std::int64_t{1} << (round % 5);
@@ -109,10 +109,10 @@ void all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room() {
         const auto worker = make_worker(i);
         std::mt19937 random(round * 8 + static_cast<unsigned>(i));
         for (;;) {
-          const std::int64_t mine = serial.fetch_add(1, std::memory_order_relaxed);
-          if (mine >= kTotal) break;
+          const std::int64_t number = serial.fetch_add(1, std::memory_order_relaxed);
+          if (number >= kTotal) break;
           for (auto k = random() % 3; k > 0; --k) std::this_thread::yield();
-          while (!order->send(units[static_cast<std::size_t>(mine)], *worker)) {
+          while (!order->send(units[static_cast<std::size_t>(number)], *worker)) {
             order->resume(*worker);
             std::this_thread::yield();
           }
@@ -141,8 +141,8 @@ void all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room() {
 }  // namespace
 
 int main() {
-  what_is_too_far_ahead_is_refused_until_its_slot_is_empty();
-  an_exit_without_room_is_asked_again_by_who_looks_for_work();
-  all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room();
+  a_unit_too_far_ahead_is_refused_until_its_slot_is_empty();
+  a_worker_that_looks_for_work_retries_an_exit_without_room();
+  all_units_are_sent_despite_refusals_and_an_exit_without_room();
   return 0;
 }

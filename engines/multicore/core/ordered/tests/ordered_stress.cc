@@ -1,5 +1,5 @@
-// Random pipelines, run in random ways, with more workers than cores and small windows: the outputs of sequential
-// execution, and always an end.
+// Random pipelines, run in random ways, with more workers than cores and small windows: the outputs are those of
+// sequential execution, and each run ends.
 #include <cstdio>
 
 #include "streams.h"
@@ -20,13 +20,13 @@ void run_round(unsigned seed) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const auto operators = static_cast<std::size_t>(pick(1, 4));
   lab::test::draw_behaviours(random, operators);
-  const bool keyed = pick(0, 3) == 0;  // and homed, with windows so short that bundles split
+  const bool keyed = pick(0, 3) == 0;  // and the worklist is homed, with windows so short that bundles split
   for (std::size_t i = 0; keyed && i < operators; ++i) {
-    Behaviour& how = behaviours[i];
-    how.kind = Kind::kPartitioned;
-    how.keys = pick(2, 30);
-    how.partitions = pick(2, 40);
-    how.tenths = 10;
+    Behaviour& op = behaviours[i];
+    op.kind = Kind::kPartitioned;
+    op.keys = pick(2, 30);
+    op.partitions = pick(2, 40);
+    op.tenths = 10;
   }
   auto streams = lab::test::random_streams(random, pick(1, 4), 500, 40, pick(1, 6));
   lab::OrderedOptions options;
@@ -51,9 +51,9 @@ void run_round(unsigned seed) {
   const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, operators);
   runtime->run();
   const auto answer = lab::test::collected(*runtime);
-  const bool right = answer == lab::test::oracle(streams, operators);
-  if (!right) std::fprintf(stderr, "seed %u\n", seed);
-  CHECK(right);
+  const bool is_right = answer == lab::test::oracle(streams, operators);
+  if (!is_right) std::fprintf(stderr, "seed %u\n", seed);
+  CHECK(is_right);
   CHECK_EQ(runtime->events(), lab::test::events_in(streams));
   CHECK_EQ(runtime->counts().adds, runtime->counts().sends);
   CHECK_EQ(runtime->totals(0).rows, runtime->events());

@@ -1,5 +1,5 @@
-// Whole pipelines with native kernels: the outputs of sequential execution, for any workers, batch, scheduler, worklist
-// and reordering.
+// Whole pipelines with native kernels: the outputs are those of sequential execution for any number of workers, batch,
+// scheduler, worklist and reordering.
 #include <cstdio>
 
 #if defined(__linux__)
@@ -21,11 +21,11 @@ using lab::test::Rows;
 using Kind = lab::StageSpec::Kind;
 
 const char* const kSchedulers[] = {"ct", "lp", "et", "qst"};
-// Every worklist with serials of the source; the paper's also with serials of operators.
+// Every worklist with serials of the source. Those of the paper also with serials of operators.
 struct Queues {
   const char* serials;
   const char* worklist;
-  void into(OrderedOptions& options) const {
+  void apply_to(OrderedOptions& options) const {
     options.serials = serials;
     options.worklist = worklist;
   }
@@ -60,9 +60,9 @@ std::size_t check(const std::vector<Rows>& streams, std::size_t operators, const
   return expected.size();
 }
 
-std::vector<Rows> input(int seed, int streams, int most, std::int64_t keys = 20) {
+std::vector<Rows> input(int seed, int streams, int max_rows, std::int64_t keys = 20) {
   std::mt19937 random(static_cast<unsigned>(seed));
-  return lab::test::random_streams(random, streams, most, keys, 3);
+  return lab::test::random_streams(random, streams, max_rows, keys, 3);
 }
 
 void every_scheduler_worklist_and_reordering_gives_the_sequential_answer() {
@@ -80,7 +80,7 @@ void every_scheduler_worklist_and_reordering_gives_the_sequential_answer() {
             if (!turns.next()) continue;
             OrderedOptions options = options_of(workers, batch);
             options.scheduler = scheduler;
-            queues.into(options);
+            queues.apply_to(options);
             options.reordering = reordering;
             check(streams, 4, options);
           }
@@ -96,13 +96,13 @@ void as_many_workers_as_permitted_on_few_cores_give_the_sequential_answer() {
   const auto streams = input(9, 3, 700);
   for (const Queues& queues : kQueues) {
     OrderedOptions options = options_of(OrderedOptions::kMostWorkers, 4);
-    queues.into(options);
+    queues.apply_to(options);
     check(streams, 3, options);
   }
 }
 
-// An operator with keys that takes all the time is split, once for two workers of even keys; another is not. The clock
-// measures which operator delays others. On a busy machine the second worker may start after all work is done, or the
+// An operator with keys that takes all the time is split, and one that does not is not. The clock measures which
+// operator delays others. On a busy machine the second worker may start after all work is done, or the
 // worker of the light operator may lose its core. So each outcome must be seen in one run.
 void only_an_operator_that_delays_others_is_split() {
   const auto streams = input(8, 3, 4000, 40);
@@ -121,26 +121,26 @@ void only_an_operator_that_delays_others_is_split() {
 }
 
 // With all keys in one partition, the partition function is never called.
-void a_single_partition_is_not_looked_for() {
+void a_single_partition_calls_no_partition_function() {
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .partitions = 1}, Behaviour{},
                 Behaviour{.kind = Kind::kPartitioned, .partitions = 1}};
   for (const Queues& queues : kQueues) {
     for (const int workers : {1, 4}) {
       lab::test::divisions = 0;
       OrderedOptions options = options_of(workers, 64);
-      queues.into(options);
+      queues.apply_to(options);
       CHECK(check(input(5, 2, 900), 3, options) > 100);
       CHECK_EQ(lab::test::divisions.load(), 0);
     }
   }
 }
 
-void one_key_may_have_everything() {
+void one_key_may_have_all_records() {
   for (const Queues& queues : kQueues) {
     for (const int workers : {1, 2, 4, 8}) {
       behaviours = {Behaviour{.kind = Kind::kPartitioned, .keys = 1}, Behaviour{.kind = Kind::kPartitioned, .keys = 2}};
       OrderedOptions options = options_of(workers, workers % 4 == 0 ? 64 : 1);
-      queues.into(options);
+      queues.apply_to(options);
       check(input(workers, 1, 3000), 2, options);
     }
   }
@@ -156,7 +156,7 @@ void a_small_window_does_not_block() {
         for (const int workers : {1, 4}) {
           OrderedOptions options = options_of(workers, 16);
           options.window = window;
-          queues.into(options);
+          queues.apply_to(options);
           options.scheduler = scheduler;
           options.slice_ns = 1;
           check(input(3, 2, 400, 50), 2, options);
@@ -174,7 +174,7 @@ void a_refused_worker_turns_to_the_unit_that_all_wait_for() {
   for (const int workers : {1, 3}) {
     OrderedOptions options = options_of(workers, 1);
     options.window = 4;
-    Queues{"operator", "partitioned"}.into(options);
+    Queues{"operator", "partitioned"}.apply_to(options);
     const auto streams = input(4, 1, 2000, 50);
     for (bool refused = false; !refused;) {  // the first run has one worker, which runs ahead of itself
       const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, 2);
@@ -227,7 +227,7 @@ void under_a_load_each_output_has_a_latency_and_every_record_is_counted() {
       OrderedOptions options = options_of(workers, seed % 4 < 2 ? 1 : 64);
       options.load = lab::LoadOptions{0, 0, seed % 4 == 3};
       options.ring_blocks = 1024;
-      kQueues[seed % 7].into(options);
+      kQueues[seed % 7].apply_to(options);
       const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, 3);
       runtime->run();
       const auto expected = lab::test::oracle(streams, 3);
@@ -274,7 +274,7 @@ void heartbeats_of_a_silent_stream_let_others_pass() {
   }
 }
 
-// A latency counts from the due time of the record that caused the output, whatever else is in its unit.
+// A latency counts from the due time of the record that caused the output, for any other records in its unit.
 void a_latency_counts_from_the_record_that_caused_the_output() {
   constexpr std::int64_t kMs = 1'000'000;
   // The first record in the pipeline takes tens of ms and delays the others; they must count their wait.
@@ -312,7 +312,7 @@ void an_operator_that_fails_ends_the_run_and_is_named() {
         for (const int workers : {1, 2, 8}) {
           if (!turns.next()) continue;
           OrderedOptions options = options_of(workers, workers == 2 ? 64 : 1);
-          queues.into(options);
+          queues.apply_to(options);
           options.reordering = reordering;
           behaviours = {Behaviour{}, Behaviour{.kind = kind}, Behaviour{.kind = Kind::kPartitioned}};
           behaviours[1].raises_at = 5 * streams[0].value[streams[0].value.size() / 2];
@@ -335,7 +335,7 @@ void an_operator_that_fails_ends_the_run_and_is_named() {
   }
 }
 
-void all_makes_progress_on_one_core() {
+void pipelines_make_progress_on_one_core() {
 #if defined(__linux__)
   cpu_set_t before, one;
   CHECK_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -355,7 +355,7 @@ void all_makes_progress_on_one_core() {
           OrderedOptions options = options_of(workers, workers == 4 ? 1 : 16);
           options.core_count = core_count;
           options.window_ns = 50'000;  // so that homed bundles split
-          queues.into(options);
+          queues.apply_to(options);
           options.reordering = reordering;
           check(input(9, 2, 1500), 3, options);
         }
@@ -384,7 +384,7 @@ void options_out_of_range_are_refused() {
   refused([](OrderedOptions& o) { o.scheduler = "fifo"; });
   refused([](OrderedOptions& o) { o.reordering = "none"; });
   refused([](OrderedOptions& o) { o.serials = "stream"; });
-  refused([](OrderedOptions& o) { Queues{"operator", "homed"}.into(o); });
+  refused([](OrderedOptions& o) { Queues{"operator", "homed"}.apply_to(o); });
   refused([](OrderedOptions& o) { o.ring_blocks = 0; });
   behaviours[0] = Behaviour{.kind = Kind::kPartitioned};
   refused([](OrderedOptions& o) { o.worklist = "heap"; });
@@ -429,8 +429,8 @@ int main() {
   every_scheduler_worklist_and_reordering_gives_the_sequential_answer();
   as_many_workers_as_permitted_on_few_cores_give_the_sequential_answer();
   only_an_operator_that_delays_others_is_split();
-  a_single_partition_is_not_looked_for();
-  one_key_may_have_everything();
+  a_single_partition_calls_no_partition_function();
+  one_key_may_have_all_records();
   a_small_window_does_not_block();
   a_refused_worker_turns_to_the_unit_that_all_wait_for();
   inputs_may_be_empty_or_end_early();
@@ -439,7 +439,7 @@ int main() {
   heartbeats_of_a_silent_stream_let_others_pass();
   a_latency_counts_from_the_record_that_caused_the_output();
   an_operator_that_fails_ends_the_run_and_is_named();
-  all_makes_progress_on_one_core();
+  pipelines_make_progress_on_one_core();
   options_out_of_range_are_refused();
   a_processing_latency_is_measured_at_full_speed_without_the_first_and_last_fifth();
   return 0;

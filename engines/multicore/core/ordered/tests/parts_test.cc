@@ -24,24 +24,24 @@ using lab::test::make_worker;
 using lab::test::Units;
 
 void push(lab::Worklist& list, Unit& unit) {
-  Unit* one = &unit;
-  list.push({&one, 1});
+  Unit* const units[] = {&unit};
+  list.push(units);
 }
 
 void a_ring_gives_each_item_to_one_consumer_in_order() {
   constexpr std::int64_t kItems = 40'000;
-  for (const std::int64_t most : {1, 8}) {
+  for (const std::int64_t at_once : {1, 8}) {
     lab::ItemRing<std::int64_t> ring(static_cast<std::uint64_t>(kItems));  // room for all, as in a pipeline
     std::vector<std::vector<std::int64_t>> seen(3);
     std::vector<std::thread> consumers;
     std::atomic<bool> over{false};
-    for (auto& mine : seen) {
+    for (auto& taken : seen) {
       consumers.emplace_back([&] {
         std::int64_t items[8];
         for (;;) {
           const bool last = over.load(std::memory_order_acquire);
-          const std::int64_t count = ring.pop(items, most);
-          mine.insert(mine.end(), items, items + count);
+          const std::int64_t count = ring.pop(items, at_once);
+          taken.insert(taken.end(), items, items + count);
           if (count == 0 && last) return;
           if (count == 0) std::this_thread::yield();
         }
@@ -55,9 +55,9 @@ void a_ring_gives_each_item_to_one_consumer_in_order() {
     over.store(true, std::memory_order_release);
     for (std::thread& consumer : consumers) consumer.join();
     std::vector<std::int64_t> all;
-    for (const auto& mine : seen) {
-      CHECK(std::is_sorted(mine.begin(), mine.end()));
-      all.insert(all.end(), mine.begin(), mine.end());
+    for (const auto& taken : seen) {
+      CHECK(std::is_sorted(taken.begin(), taken.end()));
+      all.insert(all.end(), taken.begin(), taken.end());
     }
     std::sort(all.begin(), all.end());
     CHECK_EQ(static_cast<std::int64_t>(all.size()), kItems);
@@ -81,20 +81,20 @@ void a_ring_is_used_again_and_shows_nothing_before_it_is_published() {
     for (std::int32_t i = 0; i < 4; ++i) CHECK_EQ(items[i], 4 * round + i);
     for (std::int32_t i = 0; i < 4; ++i) ring.put(i);
     ring.publish();
-    CHECK_EQ(ring.pop(items, 8, true), 4);  // all: no other consumer
+    CHECK_EQ(ring.pop(items, 8, true), 4);  // takes all, as there is no other consumer
     CHECK_EQ(items[3], 3);
   }
 }
 
-// For lists of groups.
-struct GroupOperate : lab::Operate {
+// A processor for lists of groups, which never calls the other functions.
+struct GroupProcessor : lab::UnitProcessor {
   void operate(Unit&, OrderedWorker&) override {}
   void hand_over(OrderedWorker&) override {}
   bool stopped() const noexcept override { return false; }
 };
 
 // Records the groups taken, and checks that no two of a partition run at once.
-class Watch final : public GroupOperate {
+class Watch final : public GroupProcessor {
  public:
   explicit Watch(std::size_t partitions, int yields = 0) : inside_(partitions), seen(partitions), yields_(yields) {}
   void operate(Unit& unit, OrderedWorker&) override {
@@ -133,12 +133,12 @@ void groups_of_a_partition_come_one_at_a_time_and_in_order() {
       for (const bool hot : {false, true}) {
         std::vector<std::vector<std::int32_t>> partition_of(512);
         std::int64_t total = 0;
-        for (auto& mine : partition_of) {
+        for (auto& partitions : partition_of) {
           for (std::int32_t p = 0; p < kPartitions; ++p) {
-            if (hot ? p == 2 : random() % 2 == 0) mine.push_back(p);
+            if (hot ? p == 2 : random() % 2 == 0) partitions.push_back(p);
           }
-          std::shuffle(mine.begin(), mine.end(), random);
-          total += static_cast<std::int64_t>(mine.size());
+          std::shuffle(partitions.begin(), partitions.end(), random);
+          total += static_cast<std::int64_t>(partitions.size());
         }
         Units units(partition_of);
         const auto list = lab::make_group_list(name, 512, kPartitions, threads, 0);
@@ -176,7 +176,7 @@ void groups_of_a_partition_come_one_at_a_time_and_in_order() {
 void bundles_split_and_the_keys_of_each_stay_in_order() {
   constexpr std::int32_t kKeys = 6;
   constexpr std::int64_t kUnits = 600;
-  struct Keys final : GroupOperate {
+  struct Keys final : GroupProcessor {
     void operate_group(Group& group, OrderedWorker&) override {
       const Unit& unit = *group.unit;
       for (std::int32_t i = group.begin; i < group.end; ++i) {
@@ -197,7 +197,7 @@ void bundles_split_and_the_keys_of_each_stay_in_order() {
     for (const unsigned every : {1U, 20U, 200U}) {  // units between attempts to split
       const auto list = lab::make_group_list("homed", kUnits, kKeys, threads, 0);
       CHECK_EQ(list->bundles(), 1);
-      CHECK_EQ(list->heaviest(), 0.0);
+      CHECK_EQ(list->heaviest_share(), 0.0);
       Keys keys;
       std::vector<Unit> units(static_cast<std::size_t>(kUnits));
       std::atomic<bool> over{false};
@@ -243,12 +243,12 @@ void bundles_split_and_the_keys_of_each_stay_in_order() {
       CHECK(list->empty());
       CHECK_EQ(list->queued(), 0);
       if (every < 200) CHECK(splits > 0);
-      std::size_t first = 0;
+      std::size_t done = 0;
       for (const auto& seen : keys.seen) {
         CHECK(std::is_sorted(seen.begin(), seen.end()));
-        first += seen.size();
+        done += seen.size();
       }
-      CHECK_EQ(static_cast<std::int64_t>(first), total);
+      CHECK_EQ(static_cast<std::int64_t>(done), total);
     }
   }
 }
@@ -276,7 +276,7 @@ void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
   Units units({{0}, {0}, {1}});
   const auto list = lab::make_group_list("hybrid", 4, 2, 2, 0);
   for (Unit& unit : units.units) push(*list, unit);
-  struct Slow final : GroupOperate {
+  struct Slow final : GroupProcessor {
     void operate_group(Group& group, OrderedWorker& worker) override {
       by[group.unit->serial] = worker.index;
       if (group.unit->serial != 0) return;
@@ -288,7 +288,7 @@ void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
   } slow;
   std::thread first([&] {
     const auto worker = make_worker(0);
-    CHECK_EQ(list->work(1, slow, *worker), 2);  // its own group, and the one left to it
+    CHECK_EQ(list->work(1, slow, *worker), 2);  // its own group and the one left to it
   });
   while (!slow.inside.load(std::memory_order_acquire)) std::this_thread::yield();
   const auto worker = make_worker(1);
@@ -316,7 +316,7 @@ void a_worker_takes_groups_of_its_home_first() {
   CHECK_EQ(list->work(1000, watch, *second), 6);  // partition 1
   CHECK_EQ(static_cast<int>(watch.seen[1].size()), 6);
   CHECK(watch.seen[0].empty() && watch.seen[2].empty());
-  CHECK(list->work(1000, watch, *second) > 0);  // of the other's, at most half of the available groups
+  CHECK(list->work(1000, watch, *second) > 0);  // of the other worker's groups, at most half of the available ones
   CHECK(watch.seen[0].size() + watch.seen[2].size() <= 6);
   while (list->work(1000, watch, *first) != 0) continue;
   const std::vector<std::int64_t> in_order{0, 1, 2, 3, 4, 5};
@@ -401,50 +401,51 @@ void outputs_of_groups_are_joined_in_the_order_of_their_records() {
       }
     }
     CHECK_EQ(static_cast<std::int64_t>(seen.size()), records);
-    // Record r makes r % 4 outputs, each marked with r and its number; some groups write apart.
-    const auto marked = [](void* const* into, std::int64_t at, std::int64_t record, std::int64_t n) {
-      static_cast<std::int64_t*>(into[0])[at] = 100 * record + n;
-      static_cast<std::int8_t*>(into[1])[at] = static_cast<std::int8_t>(record);
-      static_cast<std::int16_t*>(into[2])[at] = static_cast<std::int16_t>(record * 7 + n);
-      static_cast<std::int32_t*>(into[3])[at] = static_cast<std::int32_t>(-record);
-      static_cast<std::int64_t*>(into[4])[2 * at] = record;
-      static_cast<std::int64_t*>(into[4])[2 * at + 1] = n;
+    // Record r makes r % 4 outputs, each marked with r and its number. Some groups write to a buffer of their own.
+    const auto write_output = [](void* const* columns_out, std::int64_t row, std::int64_t record, std::int64_t n) {
+      static_cast<std::int64_t*>(columns_out[0])[row] = 100 * record + n;
+      static_cast<std::int8_t*>(columns_out[1])[row] = static_cast<std::int8_t>(record);
+      static_cast<std::int16_t*>(columns_out[2])[row] = static_cast<std::int16_t>(record * 7 + n);
+      static_cast<std::int32_t*>(columns_out[3])[row] = static_cast<std::int32_t>(-record);
+      static_cast<std::int64_t*>(columns_out[4])[2 * row] = record;
+      static_cast<std::int64_t*>(columns_out[4])[2 * row + 1] = n;
     };
     unit.part_room = 3;
     unit.buffers[Unit::parts].shape(itemsizes, records * unit.part_room);
     for (std::int32_t g = 0; g < unit.group_count; ++g) {
       Group& group = unit.groups[static_cast<std::size_t>(g)];
-      lab::RecordBuffer* into = &unit.buffers[Unit::parts];
-      std::int64_t at = group.begin * unit.part_room;
+      lab::RecordBuffer* buffer = &unit.buffers[Unit::parts];
+      std::int64_t row = group.begin * unit.part_room;
       if (random() % 4 == 0) {
         group.overflow = std::make_unique<lab::RecordBuffer>();
         group.overflow->shape(itemsizes, 4 * records);
-        into = group.overflow.get();
-        at = 0;
+        buffer = group.overflow.get();
+        row = 0;
       }
       for (std::int32_t i = group.begin; i < group.end; ++i) {
         const std::int32_t record = unit.order[static_cast<std::size_t>(i)];
-        for (std::int64_t n = 0; n < record % 4; ++n, ++at, ++group.made) {
-          marked(into->columns(), at, record, n);
-          into->sources()[at] = record;
+        for (std::int64_t n = 0; n < record % 4; ++n, ++row, ++group.outputs) {
+          write_output(buffer->columns(), row, record, n);
+          buffer->sources()[row] = record;
         }
       }
     }
-    const std::int64_t made = lab::join_groups(unit, itemsizes, *worker);
+    const std::int64_t outputs = lab::join_groups(unit, itemsizes, *worker);
     const lab::RecordBuffer& out = unit.buffers[unit.out];
     lab::RecordBuffer expected;
     expected.shape(itemsizes, 4 * records);
-    std::int64_t at = 0;
+    std::int64_t row = 0;
     for (std::int64_t record = 0; record < records; ++record) {
-      for (std::int64_t n = 0; n < record % 4; ++n, ++at) {
-        marked(expected.columns(), at, record, n);
-        CHECK_EQ(out.sources()[at], record);
+      for (std::int64_t n = 0; n < record % 4; ++n, ++row) {
+        write_output(expected.columns(), row, record, n);
+        CHECK_EQ(out.sources()[row], record);
       }
     }
-    CHECK_EQ(made, at);
+    CHECK_EQ(outputs, row);
     for (std::size_t c = 0; c < itemsizes.size(); ++c) {
-      const auto* wanted = static_cast<const char*>(expected.columns()[c]);
-      CHECK(std::equal(wanted, wanted + made * itemsizes[c], static_cast<const char*>(out.columns()[c])));
+      const auto* expected_column = static_cast<const char*>(expected.columns()[c]);
+      CHECK(std::equal(expected_column, expected_column + outputs * itemsizes[c],
+                       static_cast<const char*>(out.columns()[c])));
     }
   }
   std::vector<std::int64_t> negative{0, -1};

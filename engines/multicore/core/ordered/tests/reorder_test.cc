@@ -1,4 +1,4 @@
-// The reordering buffers alone: in order, each unit once, and none left behind when all adders have returned.
+// The reordering buffers: units leave in order, each once, and none is left behind when all adders have returned.
 #include "ordered/reorder.h"
 
 #include <algorithm>
@@ -23,11 +23,11 @@ using lab::Unit;
 using lab::test::make_worker;
 
 void add(Reordering& order, Unit& unit, OrderedWorker& worker) {
-  Unit* one = &unit;
-  order.add({&one, 1}, worker);
+  Unit* const units[] = {&unit};
+  order.add(units, worker);
 }
 
-// Checks the order, and that one thread is here at a time.
+// Checks the order, and that one thread sends at a time.
 struct Line final : lab::OrderedExit {
   void send(lab::Units units, OrderedWorker&) override {
     CHECK_EQ(inside.fetch_add(1, std::memory_order_relaxed), 0);
@@ -62,9 +62,9 @@ void units_added_in_any_order_leave_in_order() {
         }
         std::shuffle(pending.begin(), pending.end(), random);
         while (!pending.empty()) {
-          const std::size_t some = 1 + random() % pending.size();
-          order->add({pending.data() + pending.size() - some, some}, *worker);
-          pending.resize(pending.size() - some);
+          const std::size_t count = 1 + random() % pending.size();
+          order->add({pending.data() + pending.size() - count, count}, *worker);
+          pending.resize(pending.size() - count);
         }
         CHECK_EQ(line.next, (round + 1) * window);
       }
@@ -170,7 +170,7 @@ void no_unit_stays_behind_when_adders_have_gone() {
         add(order, unit, *worker);
         end.wait();
         if (me == 0) {
-          // An offered turn belongs to no thread, and is known: any thread that looks for work takes it.
+          // An offered turn belongs to no thread: any thread that looks for work takes it.
           while (order.resume(*worker)) continue;
           if (line.next != 2 * std::int64_t{round} + 2) ++left;
         }
@@ -189,7 +189,7 @@ void no_unit_stays_behind_when_adders_have_gone() {
 }
 
 // Threads take serial numbers, finish in any order, and return: all units must then be out, in order.
-void all_is_sent_at_the_end_of_the_stream() {
+void all_units_are_sent_at_the_end_of_the_stream() {
   const int rounds = lab::test::stress_rounds(20) * 4;
   for (int round = 0; round < rounds; ++round) {
     const std::int64_t window = std::int64_t{1} << (round % 6);
@@ -210,22 +210,22 @@ void all_is_sent_at_the_end_of_the_stream() {
         const auto worker = make_worker(i);
         std::mt19937 random(static_cast<unsigned>(round * 8 + i));
         for (;;) {
-          // Up to three together; units held back while the window is full would keep it full.
-          const std::int64_t some = std::min<std::int64_t>(window, 1 + static_cast<std::int64_t>(random() % 3));
-          const std::int64_t first = serial.fetch_add(some, std::memory_order_relaxed);
+          // Adds up to three together. Units held back while the window is full would keep it full.
+          const std::int64_t count = std::min<std::int64_t>(window, 1 + static_cast<std::int64_t>(random() % 3));
+          const std::int64_t first = serial.fetch_add(count, std::memory_order_relaxed);
           std::vector<Unit*> together;
-          for (std::int64_t mine = first; mine < std::min(first + some, total); ++mine) {
+          for (std::int64_t number = first; number < std::min(first + count, total); ++number) {
             // The entry's rule: at most a window ahead of the sent units.
-            while (mine >= line.done.load(std::memory_order_acquire) + window) {
+            while (number >= line.done.load(std::memory_order_acquire) + window) {
               if (!together.empty()) order->add(std::exchange(together, {}), *worker);
               if (!order->resume(*worker)) std::this_thread::yield();
             }
-            together.push_back(&units[static_cast<std::size_t>(mine % window)]);
-            together.back()->serial = mine;
+            together.push_back(&units[static_cast<std::size_t>(number % window)]);
+            together.back()->serial = number;
           }
           for (auto k = random() % 3; k > 0; --k) std::this_thread::yield();
           if (!together.empty()) order->add(together, *worker);
-          if (first + some >= total) break;
+          if (first + count >= total) break;
         }
         while (order->resume(*worker)) continue;
       });
@@ -244,6 +244,6 @@ int main() {
   a_turn_ends_and_the_rest_is_offered();
   a_turn_ends_also_when_others_keep_adding();
   no_unit_stays_behind_when_adders_have_gone();
-  all_is_sent_at_the_end_of_the_stream();
+  all_units_are_sent_at_the_end_of_the_stream();
   return 0;
 }

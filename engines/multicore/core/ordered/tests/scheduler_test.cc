@@ -69,7 +69,7 @@ void heuristics_follow_the_papers_formulas() {
 
 void an_unknown_heuristic_is_an_error_that_lists_them() {
   const std::string message = lab::test::failure_of([] { lab::heuristic_of("fifo"); });
-  CHECK_EQ(message, std::string("there is no scheduler fifo; there are ct, lp, et, qst"));
+  CHECK_EQ(message, std::string("unknown scheduler fifo; expected one of ct, lp, et, qst"));
 }
 
 void the_scheduler_measures_costs_and_keeps_to_limits() {
@@ -86,7 +86,7 @@ void the_scheduler_measures_costs_and_keeps_to_limits() {
   const lab::Assignment first_choice = scheduler.choose(0, 0, false, table);
   CHECK_EQ(first_choice.stage, 1);
   CHECK_EQ(first_choice.records, 1);  // the cost is not known yet
-  CHECK(first_choice.more);           // the other operator
+  CHECK(first_choice.has_more);       // the other operator
   CHECK(!scheduler.has_room(1));
   const lab::Assignment second_choice = scheduler.choose(0, 0, false, table);
   CHECK_EQ(second_choice.stage, 0);  // the second takes one worker only
@@ -162,7 +162,7 @@ void one_sleeper_is_woken_for_one_piece_of_work(int sleepers, int rounds) {
   }
   for (int round = 0; round < rounds; ++round) {
     work.fetch_add(1, std::memory_order_seq_cst);
-    if (idle.any(producer)) idle.wake_one(parkers, producer);
+    if (idle.has_others(producer)) idle.wake_one(parkers, producer);
     while (round % 4 == 0 && work.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();  // a lost wake-up hangs here
@@ -173,21 +173,21 @@ void a_worker_finds_every_other_sleeper_once() {
   constexpr std::int32_t kWorkers = lab::IdleWorkers::kMost;
   std::vector<lab::Parker> parkers(kWorkers);
   lab::IdleWorkers idle(kWorkers);
-  CHECK(!idle.any(0));
+  CHECK(!idle.has_others(0));
   for (const std::int32_t self : {0, 63, 64, 255}) {
     idle.announce(self);
-    CHECK(!idle.any(self));
+    CHECK(!idle.has_others(self));
     idle.wake_one(parkers, self);
-    CHECK(idle.any((self + 1) % kWorkers));  // no worker wakes itself
+    CHECK(idle.has_others((self + 1) % kWorkers));  // no worker wakes itself
     idle.withdraw(self);
   }
   const std::array<std::int32_t, 5> sleepers{3, 63, 64, 200, 255};
   for (const std::int32_t sleeper : sleepers) idle.announce(sleeper);
   for (std::size_t i = 0; i < sleepers.size(); ++i) {
-    CHECK(idle.any(100));
+    CHECK(idle.has_others(100));
     idle.wake_one(parkers, 100);
   }
-  CHECK(!idle.any(100));
+  CHECK(!idle.has_others(100));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Records latencies of all sizes, and some out of range, in one histogram.
+// Records latencies of all sizes, and some out of range, in a histogram.
 #include <cstddef>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kValues = 4096;
 
-// From 0 ns to beyond an hour and below 0; the same on every machine.
+// From below 0 to more than an hour; the same on every machine.
 std::vector<std::int64_t> values() {
   std::vector<std::int64_t> result;
   std::uint64_t state = 1;
@@ -23,10 +23,10 @@ std::vector<std::int64_t> values() {
 }
 
 std::int64_t run(std::int64_t n) {
-  const std::vector<std::int64_t> given = values();
+  const std::vector<std::int64_t> inputs = values();
   Histogram histogram;
   measured([&] {
-    for (std::int64_t i = 0; i < n; ++i) histogram.record(given[static_cast<std::size_t>(i % kValues)], 1);
+    for (std::int64_t i = 0; i < n; ++i) histogram.record(inputs[static_cast<std::size_t>(i % kValues)], 1);
     return std::int64_t{0};
   });
   std::int64_t sum = 0;
@@ -37,10 +37,10 @@ std::int64_t run(std::int64_t n) {
 }
 
 std::int64_t expected(std::int64_t n) {
-  const std::vector<std::int64_t> given = values();
+  const std::vector<std::int64_t> inputs = values();
   std::int64_t sum = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    std::int64_t value = given[static_cast<std::size_t>(i % kValues)];
+    std::int64_t value = inputs[static_cast<std::size_t>(i % kValues)];
     if (value < 0) value = 0;
     if (value > Histogram::kHighest) value = Histogram::kHighest;
     std::int64_t halvings = 0;

@@ -1,4 +1,4 @@
-// Wakers find no sleeper, as in nearly all calls.
+// `notify` without a sleeper, as in nearly all calls of a run.
 #include <vector>
 
 #include "registry.h"

@@ -30,9 +30,9 @@ std::int64_t run(std::int64_t n) {
   });
   std::int64_t sum = 0;
   for (std::int64_t step = 0; step < recorder.used(); ++step) {
-    const Step& at = recorder.at(step);
-    sum += (step + 1) * (at.outputs + static_cast<std::int64_t>(at.consumed)) + at.max_ns;
-    for (const std::uint32_t count : at.latency) sum += count;
+    const Step& totals = recorder.at(step);
+    sum += (step + 1) * (totals.outputs + static_cast<std::int64_t>(totals.consumed)) + totals.max_ns;
+    for (const std::uint32_t count : totals.latency) sum += count;
   }
   for (const std::int64_t count : recorder.warm_up.counts()) sum += 5 * count;
   for (const std::int64_t count : recorder.steady.counts()) sum += 7 * count;

@@ -54,9 +54,9 @@ std::int64_t expected(std::int64_t n) {
 }
 
 // On a schedule, as the generator does it (run/generator.cc), but with a clock of equal steps.
-constexpr std::int64_t kGapNs = 1'000;    // between events
-constexpr std::int64_t kLookNs = 50'000;  // between two looks at the clock
-constexpr std::int64_t kLargest = 64;     // events of a block
+constexpr std::int64_t kGapNs = 1'000;     // between events
+constexpr std::int64_t kCheckNs = 50'000;  // between two readings of the clock
+constexpr std::int64_t kLargest = 64;      // events of a block
 
 std::int64_t run_schedule(std::int64_t n) {
   std::vector<std::int64_t> ts;
@@ -74,7 +74,7 @@ std::int64_t run_schedule(std::int64_t n) {
   return measured([&] {
     std::int64_t sum = 0;
     std::uint64_t next = 0;
-    for (std::int64_t now = 0; !source.exhausted(); now += kLookNs) {
+    for (std::int64_t now = 0; !source.exhausted(); now += kCheckNs) {
       const Source::DueEvents noticed = source.notice(now);
       sum += noticed.first_due_ns;
       while (source.publish(now)) {
@@ -92,7 +92,7 @@ std::int64_t run_schedule(std::int64_t n) {
 std::int64_t expected_schedule(std::int64_t n) {
   std::int64_t sum = 0;
   std::int64_t begin = 0;
-  for (std::int64_t now = 0; begin < n; now += kLookNs) {
+  for (std::int64_t now = 0; begin < n; now += kCheckNs) {
     const std::int64_t end = now / kGapNs + 1 < n ? now / kGapNs + 1 : n;
     sum += begin * kGapNs + begin + (end - begin) * now;
     begin = end;
@@ -103,7 +103,7 @@ std::int64_t expected_schedule(std::int64_t n) {
 }  // namespace
 
 const Bench source_pump{"source_pump", "events, 16 a block", 3'200'000, &run, &expected};
-const Bench source_schedule{"source_schedule", "events, 50 due at each look", 3'200'000, &run_schedule,
+const Bench source_schedule{"source_schedule", "events, 50 due at each reading", 3'200'000, &run_schedule,
                             &expected_schedule};
 
 }  // namespace lab::bench

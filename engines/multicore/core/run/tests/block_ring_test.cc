@@ -55,8 +55,8 @@ void all_readers_see_all_blocks(int readers, std::int64_t blocks, std::uint64_t 
         CHECK(published - next <= ring.capacity());
         for (; next < published; ++next) {
           const lab::Block seen = ring.at(next);
-          const lab::Block wanted = block(static_cast<std::int64_t>(next));
-          CHECK(seen.begin == wanted.begin && seen.end == wanted.end && seen.stamp_ns == wanted.stamp_ns);
+          const lab::Block expected = block(static_cast<std::int64_t>(next));
+          CHECK(seen.begin == expected.begin && seen.end == expected.end && seen.stamp_ns == expected.stamp_ns);
         }
         ring.advance(id, next);
       }

@@ -37,7 +37,7 @@ int main() {
     std::puts("one core: nothing to measure");
     return 0;
   }
-  // Even on a busy machine, five short tries end at some time.
+  // Even on a busy machine, five short tries end within a minute.
   const double ns = lab::core_to_core_ns(cores[0], cores[1], 60 * kSecond);
   std::printf("cores %d and %d are %.0f ns apart\n", cores[0], cores[1], ns);
   CHECK(ns > 1 && ns < 1e9);

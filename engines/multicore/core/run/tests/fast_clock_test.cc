@@ -8,13 +8,13 @@
 
 namespace {
 
-// Whether a reading is within 2 us of the library clock's readings before and after it. It is not if the
-// owner lost its core while the clock made an anchor: the anchor's rate is then wrong until the next one.
-bool agrees(std::int64_t before, std::int64_t between) {
-  return between >= before - 2'000 && between <= lab::now_ns() + 2'000;
+// Returns whether a reading is within 2 us of the library clock's readings before and after it. It is not if the thread
+// lost its core while the clock made an anchor: the rate of that anchor is then wrong until the next one.
+bool agrees(std::int64_t before, std::int64_t reading) {
+  return reading >= before - 2'000 && reading <= lab::now_ns() + 2'000;
 }
 
-void it_stays_close_to_the_clock_and_never_runs_backwards() {
+void the_clock_stays_close_to_the_librarys_and_never_runs_backwards() {
   constexpr int kReadings = 200'000;
   lab::FastClock clock;
   std::int64_t last = 0;
@@ -22,15 +22,15 @@ void it_stays_close_to_the_clock_and_never_runs_backwards() {
     apart = 0;
     for (int i = 0; i < kReadings; ++i) {
       const std::int64_t before = lab::now_ns();
-      const std::int64_t between = clock.now();
-      if (!agrees(before, between)) ++apart;
-      CHECK(between >= last);
-      last = between;
+      const std::int64_t reading = clock.now();
+      if (!agrees(before, reading)) ++apart;
+      CHECK(reading >= last);
+      last = reading;
     }
   }
 }
 
-void a_sleep_does_not_lead_it_astray() {
+void the_clock_is_right_after_a_sleep() {
   lab::FastClock clock;
   for (int good = 0; good < 5;) {
     for (int k = 0; k < 1000; ++k) clock.now();
@@ -43,7 +43,7 @@ void a_sleep_does_not_lead_it_astray() {
 }  // namespace
 
 int main() {
-  it_stays_close_to_the_clock_and_never_runs_backwards();
-  a_sleep_does_not_lead_it_astray();
+  the_clock_stays_close_to_the_librarys_and_never_runs_backwards();
+  the_clock_is_right_after_a_sleep();
   return 0;
 }

@@ -1,4 +1,4 @@
-// The generator publishes events at their due times, never earlier, for any behaviour of the readers; promises hold.
+// The generator publishes events at their due times and never earlier, for any behaviour of the readers. Promises hold.
 #include "run/generator.h"
 
 #if defined(__linux__)
@@ -49,7 +49,7 @@ Scheduled random_stream(std::mt19937& random, int events) {
   return result;
 }
 
-std::int64_t promised(const Scheduled& stream, std::int64_t elapsed) {
+std::int64_t promised_by(const Scheduled& stream, std::int64_t elapsed) {
   std::int64_t result = std::numeric_limits<std::int64_t>::min();
   for (std::size_t i = 0; i < stream.heartbeats.size(); ++i) {
     if (stream.heartbeat_due[i] <= elapsed) result = stream.heartbeats[i] + 1;
@@ -93,7 +93,7 @@ void a_scheduled_source_keeps_its_laws() {
         ended = bound == lab::kEndOfTime;
         CHECK_EQ(ended, next == view.size() && (stream.heartbeats.empty() || stream.heartbeat_due.back() <= elapsed));
       }
-      if (source.ring.has_room() && next == due && !ended && !whole) CHECK(bound >= promised(stream, elapsed));
+      if (source.ring.has_room() && next == due && !ended && !whole) CHECK(bound >= promised_by(stream, elapsed));
       CHECK(!source.waits() || !source.ring.has_room());  // all events are published, or wait for room
       CHECK(next == counted || source.waits());
       if (random() % 3 == 0) source.ring.advance(reader, seen);
@@ -133,7 +133,7 @@ void a_reader_that_never_reads_delays_nothing() {
   generator.add(&source, {0});
   std::vector<lab::Parker> parkers(1);
   std::atomic<bool> stop{false};
-  const std::int64_t began_ns = lab::now_ns() - stream.due.back();  // all events are due at the first look
+  const std::int64_t began_ns = lab::now_ns() - stream.due.back();  // all events are due at the first check
   std::thread thread([&] { generator.run(began_ns, parkers, stop); });
   while (source.ring.published() == 0) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // some steps of the grid
@@ -151,13 +151,13 @@ void a_reader_that_never_reads_delays_nothing() {
   }
   thread.join();
   // The generator emitted all events in one step, several steps before the reader began.
-  std::int64_t sent = 0, most = 0;
+  std::int64_t emitted = 0, max_emitted = 0;
   for (std::int64_t i = 0; i < generator.recorder.used(); ++i) {
-    sent += generator.recorder.at(i).emitted;
-    most = std::max(most, generator.recorder.at(i).emitted);
+    emitted += generator.recorder.at(i).emitted;
+    max_emitted = std::max(max_emitted, generator.recorder.at(i).emitted);
   }
-  CHECK_EQ(sent, 20'000);
-  CHECK_EQ(most, 20'000);
+  CHECK_EQ(emitted, 20'000);
+  CHECK_EQ(max_emitted, 20'000);
 }
 
 #if defined(__linux__)
@@ -166,9 +166,9 @@ std::int64_t cpu_ns(const rusage& used) {
          (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1'000;
 }
 
-// An event every 10 us for 200 ms, without a spare core: the workers use it between hand-overs. Returns whether the
-// thread slept often and used a core less than half of the time. A sleep takes 50 us, or some milliseconds on a busy
-// machine. The kernel counts this time in ticks.
+// An event every 10 us for 200 ms, without a spare core: the workers use the core between hand-overs. Returns whether
+// the thread slept often and used a core less than half of the time. A sleep takes 50 us, or some milliseconds on a
+// busy machine. The kernel counts this time in ticks.
 bool sleeps_without_a_core_of_its_own() {
   Scheduled stream;
   for (int i = 0; i < 20'000; ++i) stream.add(i, i * 10'000);
@@ -196,8 +196,8 @@ void a_generator_without_a_core_of_its_own_sleeps() {
 }
 #endif
 
-// More events are due than a generator can publish, and the ring has room for all: the delay is the generator's.
-void a_generator_that_is_too_slow_says_so() {
+// More events are due than a generator can publish, and the ring has room for all: the generator causes the delay.
+void a_generator_that_is_too_slow_reports_its_lag() {
   Scheduled stream;
   stream.ts.resize(2'000'000);
   stream.due.resize(stream.ts.size());
@@ -208,19 +208,19 @@ void a_generator_that_is_too_slow_says_so() {
   std::vector<lab::Parker> parkers;
   std::atomic<bool> stop{false};
   generator.run(lab::now_ns(), parkers, stop);
-  std::int64_t prompt = 0;  // within a millisecond, in which 2 M blocks cannot be published
+  std::int64_t on_time = 0;  // within a millisecond, in which 2 M blocks cannot be published
   std::int64_t all = 0;
   for (std::size_t i = 0; i < generator.lag().counts().size(); ++i) {
     all += generator.lag().counts()[i];
-    if (lab::Histogram::highest_in(static_cast<std::int64_t>(i)) < 1'000'000) prompt += generator.lag().counts()[i];
+    if (lab::Histogram::highest_in(static_cast<std::int64_t>(i)) < 1'000'000) on_time += generator.lag().counts()[i];
   }
   CHECK_EQ(all, view.size());
-  CHECK(prompt < all / 4);
+  CHECK(on_time < all / 4);
   CHECK(generator.emitted() < all);  // the load ended at once
 }
 
-// A reader leaves the ring full and returns. Events that waited meanwhile count no lag; neither do events that became
-// due while these drained.
+// A reader leaves the ring full and returns. Events that waited meanwhile count no lag. Neither do events that became
+// due while the waiting ones were published.
 void a_full_ring_is_not_the_generators_lag() {
   Scheduled stream;
   for (int i = 0; i < 20; ++i) stream.add(i, 10 * i);
@@ -234,31 +234,28 @@ void a_full_ring_is_not_the_generators_lag() {
   };
   source.notice(70);  // 8 events are due
   CHECK_EQ(publish(2), 2);
-  lab::Source::DueEvents count_handed_over = source.count_handed_over();
-  CHECK(count_handed_over.events == 2 &&
-        count_handed_over.first_due_ns == 0);  // the other events have not had their turn
-  CHECK_EQ(publish(16), 2);                    // full
-  count_handed_over = source.count_handed_over();
-  CHECK(count_handed_over.events == 6 && count_handed_over.first_due_ns == 20);
+  lab::Source::DueEvents handed_over = source.count_handed_over();
+  CHECK(handed_over.events == 2 && handed_over.first_due_ns == 0);  // the other events have not had their turn
+  CHECK_EQ(publish(16), 2);                                         // full
+  handed_over = source.count_handed_over();
+  CHECK(handed_over.events == 6 && handed_over.first_due_ns == 20);
   source.notice(90);
   source.ring.advance(reader, 4);
   CHECK_EQ(publish(2), 2);
-  count_handed_over = source.count_handed_over();
-  CHECK(count_handed_over.events == 2 &&
-        count_handed_over.first_due_ns == 80);  // due after events that wait for the reader
+  handed_over = source.count_handed_over();
+  CHECK(handed_over.events == 2 && handed_over.first_due_ns == 80);  // due after events that wait for the reader
   source.ring.advance(reader, 6);
   CHECK_EQ(publish(2), 2);
   CHECK_EQ(source.count_handed_over().events, 0);  // counted before
   source.ring.advance(reader, 8);
   source.notice(190);
   CHECK_EQ(publish(3), 3);
-  count_handed_over = source.count_handed_over();
-  CHECK(count_handed_over.events == 1 &&
-        count_handed_over.first_due_ns == 100);  // events 8 and 9 were counted before; drained
+  handed_over = source.count_handed_over();
+  CHECK(handed_over.events == 1 && handed_over.first_due_ns == 100);  // events 8 and 9 were counted before; drained
 }
 
 // A promise waits, no event waits, and the next event is far away.
-void a_promise_that_finds_the_ring_full_is_not_forgotten() {
+void a_promise_that_finds_the_ring_full_is_published_later() {
   Scheduled stream;
   stream.ts = {1, 100};
   stream.due = {0, 3'600'000'000'000};
@@ -277,7 +274,7 @@ void a_promise_that_finds_the_ring_full_is_not_forgotten() {
   CHECK_EQ(source.ring.at(1).bound_ts, 51);
 }
 
-// An earlier end of the stream would need knowledge of the future.
+// To end the stream earlier would need knowledge of the future.
 void a_stream_ends_with_its_last_heartbeat() {
   for (const bool empty : {false, true}) {
     Scheduled stream;
@@ -362,9 +359,9 @@ int main() {
 #if defined(__linux__)
   a_generator_without_a_core_of_its_own_sleeps();
 #endif
-  a_generator_that_is_too_slow_says_so();
+  a_generator_that_is_too_slow_reports_its_lag();
   a_full_ring_is_not_the_generators_lag();
-  a_promise_that_finds_the_ring_full_is_not_forgotten();
+  a_promise_that_finds_the_ring_full_is_published_later();
   a_stream_ends_with_its_last_heartbeat();
   a_batch_of_any_size_is_cut_to_the_stream();
   a_generator_stops_on_request();

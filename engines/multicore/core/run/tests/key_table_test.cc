@@ -1,3 +1,4 @@
+// The hash table of window states: its entries, their removal, and its memory. Also which windows contain a time.
 #include "run/key_table.h"
 
 #include <algorithm>
@@ -17,12 +18,12 @@ using lab::WindowTable;
 constexpr std::size_t kInputs = 2;
 constexpr std::size_t kStride = 8 + kInputs * 24;  // stamp; key, left and a sum for each input
 
-std::int64_t word(const std::byte* at) {
+std::int64_t word(const std::byte* address) {
   std::int64_t value;
-  std::memcpy(&value, at, sizeof value);
+  std::memcpy(&value, address, sizeof value);
   return value;
 }
-void set_word(std::byte* at, std::int64_t value) { std::memcpy(at, &value, sizeof value); }
+void set_word(std::byte* address, std::int64_t value) { std::memcpy(address, &value, sizeof value); }
 std::byte* sum_of(std::byte* entry, std::size_t input) { return entry + 8 + input * 24 + 16; }
 
 void an_entry_is_found_again_and_starts_zeroed_without_a_stamp() {
@@ -60,7 +61,7 @@ void a_table_holds_what_a_map_holds(unsigned seed) {
   }
 }
 
-void what_is_cleared_is_gone_and_comes_back_zeroed() {
+void cleared_entries_are_absent_and_start_again_zeroed() {
   for (const int keys : {1, 3, 4, 5, 1000, 3000}) {
     WindowTable table;
     for (int round = 0; round < 3; ++round) {
@@ -80,15 +81,15 @@ void what_is_cleared_is_gone_and_comes_back_zeroed() {
   }
 }
 
-void memory_is_given_back_when_little_of_it_was_used() {
+void memory_is_freed_when_little_of_it_was_used() {
   WindowTable table;
   for (int key = 0; key < 10'000; ++key) table.find(key, kStride);
   table.clear();
   const std::byte* kept = table.entries();
-  CHECK(kept != nullptr);  // well used: keeps its memory
+  CHECK(kept != nullptr);  // most of it was used: kept
   CHECK(table.find(1, kStride).entry == kept);
   table.clear();
-  CHECK(table.entries() == nullptr);  // one of 10,000: frees it
+  CHECK(table.entries() == nullptr);  // one entry of 10,000 was used: freed
   CHECK(table.find(1, kStride).created);
 }
 
@@ -112,21 +113,21 @@ void entries_of_zeroes_are_removed_and_the_others_keep_their_order(unsigned seed
   CHECK_EQ(table.count(), kept.size());
   for (std::size_t i = 0; i < kept.size(); ++i) CHECK_EQ(WindowTable::key_of(table.entries() + i * kStride), kept[i]);
   for (std::int64_t key = -200; key < 200; ++key) {
-    const bool there = std::binary_search(kept.begin(), kept.end(), key);
-    CHECK_EQ(table.find(key, kStride).created, !there);
+    const bool present = std::binary_search(kept.begin(), kept.end(), key);
+    CHECK_EQ(table.find(key, kStride).created, !present);
   }
 }
 
-void what_is_gone_leaves_the_others_and_in_time_its_memory() {
-  for (const int stay : {0, 1, 3, 100, 9'999}) {
+void removed_entries_leave_the_others_and_later_free_their_memory() {
+  for (const int remaining : {0, 1, 3, 100, 9'999}) {
     WindowTable table;
     for (int key = 0; key < 10'000; ++key) set_word(sum_of(table.find(key, kStride).entry, 0), key);
-    const std::size_t most = table.allocated(kStride);
+    const std::size_t max_bytes = table.allocated(kStride);
     // The test looks up the last remaining keys repeatedly, like a key with many tuples.
     for (int round = 0; round < 20; ++round) {
-      const int first = 10'000 - stay;
+      const int first = 10'000 - remaining;
       table.remove(kStride, [&](const std::byte* entry) { return WindowTable::key_of(entry) < first; });
-      CHECK_EQ(table.count(), static_cast<std::size_t>(stay));
+      CHECK_EQ(table.count(), static_cast<std::size_t>(remaining));
       for (int key = first; key < 10'000; ++key) {
         const WindowTable::Found found = table.find(key, kStride);
         CHECK(!found.created && found.entry == table.entries() + static_cast<std::size_t>(key - first) * kStride);
@@ -134,7 +135,7 @@ void what_is_gone_leaves_the_others_and_in_time_its_memory() {
       }
       CHECK(table.find(-1, kStride).created);  // an entry that is removed again
     }
-    CHECK(stay > 100 ? table.allocated(kStride) == most : table.allocated(kStride) < most / 16);
+    CHECK(remaining > 100 ? table.allocated(kStride) == max_bytes : table.allocated(kStride) < max_bytes / 16);
   }
 }
 
@@ -200,10 +201,10 @@ void windows_are_those_that_contain_a_time() {
 int main() {
   an_entry_is_found_again_and_starts_zeroed_without_a_stamp();
   for (unsigned seed = 0; seed < 5; ++seed) a_table_holds_what_a_map_holds(seed);
-  what_is_cleared_is_gone_and_comes_back_zeroed();
-  memory_is_given_back_when_little_of_it_was_used();
+  cleared_entries_are_absent_and_start_again_zeroed();
+  memory_is_freed_when_little_of_it_was_used();
   for (unsigned seed = 0; seed < 5; ++seed) entries_of_zeroes_are_removed_and_the_others_keep_their_order(seed);
-  what_is_gone_leaves_the_others_and_in_time_its_memory();
+  removed_entries_leave_the_others_and_later_free_their_memory();
   hidden_entries_come_back();
   a_table_is_moved_by_its_bytes();
   windows_are_those_that_contain_a_time();

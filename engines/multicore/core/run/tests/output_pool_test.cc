@@ -1,4 +1,4 @@
-// The memory for outputs exists before a run, for any worker; the pool counts additional chunks.
+// The memory for outputs exists before a run, for any worker. The pool counts additional chunks.
 #include "run/output_pool.h"
 
 #include <memory>
@@ -20,7 +20,7 @@ std::shared_ptr<lab::OutputPool> pool_of(std::int64_t rows, std::int64_t unused 
   return pool;
 }
 
-// Emits rows one by one and requests `room` each time; the end of a chunk may lack it.
+// Emits rows one by one and requests `room` each time. At the end of a chunk, the room may be missing.
 void emit(lab::OutputBuffer& buffer, std::int64_t rows, std::int64_t room = 1) {
   for (std::int64_t i = 0; i < rows; ++i) {
     lab::Emit* out = buffer.open(room);
@@ -31,7 +31,7 @@ void emit(lab::OutputBuffer& buffer, std::int64_t rows, std::int64_t room = 1) {
   }
 }
 
-void reserved_rows_need_no_new_chunk_whoever_emits_them() {
+void reserved_rows_need_no_new_chunk_for_any_emitter() {
   constexpr std::int64_t rows = 10'000;
   for (const std::int64_t first : {std::int64_t{0}, std::int64_t{1}, rows / 3, rows / 2, rows}) {
     const auto pool = pool_of(rows);
@@ -62,8 +62,9 @@ void rows_left_free_at_the_end_of_chunks_are_reserved_too() {
   CHECK_EQ(pool->grown(), 0);
 }
 
-// If one event may fill a chunk, the minimum rows of a chunk are no bound: each output could have its own chunk.
-void no_more_is_reserved_than_twice_what_the_rows_fill() {
+// If one event may fill a chunk, the minimum number of rows in a chunk is no bound: each output could have its own
+// chunk.
+void at_most_twice_the_bytes_of_the_rows_are_reserved() {
   for (const std::int64_t largest : {100, 300, 1'000, 1'024}) {
     for (const std::int64_t rows : {100, 10'000}) {
       const auto pool = std::make_shared<lab::OutputPool>(std::vector<std::int32_t>{8, 4}, largest, kChunkBytes);
@@ -91,7 +92,7 @@ void events_that_emit_all_they_may_need_no_new_chunk() {
   }
 }
 
-void what_is_not_reserved_is_counted() {
+void chunks_that_are_not_reserved_are_counted() {
   const auto pool = pool_of(0);
   lab::OutputBuffer a(pool);
   emit(a, pool->chunk_rows());
@@ -100,34 +101,34 @@ void what_is_not_reserved_is_counted() {
   CHECK_EQ(pool->grown(), 2);
 }
 
-void small_things_get_no_more_than_so_many_bytes() {
-  constexpr std::int64_t most = std::int64_t{256} << 20;
+void reserved_bytes_are_limited() {
+  constexpr std::int64_t limit = std::int64_t{256} << 20;
   const auto pool = std::make_shared<lab::OutputPool>(std::vector<std::int32_t>{8, 4});
-  pool->reserve_bytes(2 * most, 1);
+  pool->reserve_bytes(2 * limit, 1);
   std::vector<lab::OutputPool::Memory> taken;
   while (pool->grown() == 0) taken.push_back(pool->take());
   const auto bytes = static_cast<std::int64_t>((taken.size() - 1) * pool->chunk_bytes());
-  CHECK(bytes >= most);
-  CHECK(bytes <= most + most / 64);
+  CHECK(bytes >= limit);
+  CHECK(bytes <= limit + limit / 64);
 }
 
 void chunks_that_were_given_back_are_taken_again() {
   const auto pool = pool_of(0);
   pool->add(3);
   for (int i = 0; i < 100; ++i) {
-    auto one = pool->take();
-    auto other = pool->take();
+    auto first = pool->take();
+    auto second = pool->take();
     auto third = pool->take();
-    CHECK(one != nullptr && other != nullptr && third != nullptr);
-    pool->give(std::move(one));
-    pool->give(std::move(other));
+    CHECK(first != nullptr && second != nullptr && third != nullptr);
+    pool->give(std::move(first));
+    pool->give(std::move(second));
     pool->give(std::move(third));
   }
   CHECK_EQ(pool->grown(), 0);
 }
 
 // In any order of the threads, each row belongs to one thread.
-void threads_take_at_once() {
+void threads_take_chunks_at_the_same_time() {
   constexpr int threads = 4;
   constexpr std::int64_t rows = 20'000;
   const auto pool = pool_of(threads * rows);
@@ -154,14 +155,14 @@ void threads_take_at_once() {
 }  // namespace
 
 int main() {
-  reserved_rows_need_no_new_chunk_whoever_emits_them();
+  reserved_rows_need_no_new_chunk_for_any_emitter();
   full_chunks_need_no_new_one_either();
   rows_left_free_at_the_end_of_chunks_are_reserved_too();
-  no_more_is_reserved_than_twice_what_the_rows_fill();
+  at_most_twice_the_bytes_of_the_rows_are_reserved();
   events_that_emit_all_they_may_need_no_new_chunk();
-  what_is_not_reserved_is_counted();
-  small_things_get_no_more_than_so_many_bytes();
+  chunks_that_are_not_reserved_are_counted();
+  reserved_bytes_are_limited();
   chunks_that_were_given_back_are_taken_again();
-  threads_take_at_once();
+  threads_take_chunks_at_the_same_time();
   return 0;
 }

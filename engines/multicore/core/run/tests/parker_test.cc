@@ -9,11 +9,11 @@
 
 namespace {
 
-// Waits until `turn` is `mine`, without spins, so every wait uses the futex path.
-void wait_for(std::atomic<int>& turn, int mine, lab::Parker& parker) {
-  while (turn.load(std::memory_order_seq_cst) != mine) {
+// Waits until `turn` is `own_turn`, without spins, so that every wait uses the futex.
+void wait_for(std::atomic<int>& turn, int own_turn, lab::Parker& parker) {
+  while (turn.load(std::memory_order_seq_cst) != own_turn) {
     const std::uint32_t ticket = parker.prepare();
-    if (turn.load(std::memory_order_seq_cst) == mine) {
+    if (turn.load(std::memory_order_seq_cst) == own_turn) {
       parker.cancel();
       return;
     }
@@ -39,7 +39,7 @@ void token_is_never_lost(int threads, int rounds) {
   CHECK_EQ(turn.load(), 0);
 }
 
-// Several wakers, one sleeper: the sleeper sees every increment, even if notifications coincide.
+// Several wakers and one sleeper: the sleeper sees every increment, even if notifications coincide.
 void sleeper_sees_every_waker(int wakers, int rounds) {
   lab::Parker parker;
   std::atomic<int> sum{0};

@@ -1,4 +1,4 @@
-// The recorder counts on its grid, keeps latencies to within 12.5 % there, and can be switched off.
+// The recorder counts on its grid, stores latencies there to within 12.5 %, and can be switched off.
 #include "run/recorder.h"
 
 #include "check.h"

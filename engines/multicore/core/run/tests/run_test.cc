@@ -1,4 +1,4 @@
-// The common laws of all runs, with the smallest family: each thread pumps sources and counts their events.
+// The common laws of all runs, tested with the smallest family: one thread pumps the sources and counts their events.
 #include "run/run.h"
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// One thread emits one output a block, with the block's last timestamp; the others end at once.
+// One thread emits one output for each block, with the last timestamp of the block. The others end at once.
 class Relay final : public lab::Run {
  public:
   explicit Relay(lab::RunSettings settings, const std::atomic<bool>* borrowed = nullptr)
@@ -31,8 +31,8 @@ class Relay final : public lab::Run {
  private:
   // The destructor reads borrowed data, as a runtime might.
   struct Borrower {
-    const std::atomic<bool>* of;
-    ~Borrower() { CHECK(of == nullptr || of->load()); }
+    const std::atomic<bool>* flag;
+    ~Borrower() { CHECK(flag == nullptr || flag->load()); }
   };
 
   const lab::RunSettings& settings() const noexcept override { return settings_; }
@@ -129,16 +129,16 @@ void a_failure_is_named_and_wakes_all_threads() {
 }
 
 void borrowed_data_outlives_the_family() {
-  std::atomic<bool> there{true};
+  std::atomic<bool> alive{true};
   {
-    Relay run(settings_of(1, 1), &there);
-    run.keep(std::shared_ptr<const void>(&there, [](std::atomic<bool>* flag) { flag->store(false); }));
+    Relay run(settings_of(1, 1), &alive);
+    run.keep(std::shared_ptr<const void>(&alive, [](std::atomic<bool>* flag) { flag->store(false); }));
     run.run();
   }
-  CHECK(!there.load());
+  CHECK(!alive.load());
 }
 
-void a_run_that_was_started_only_ends_without_the_family() {
+void a_started_run_that_never_ran_ends_without_the_family() {
   for (int i = 0; i < 20; ++i) {
     Relay run(settings_of(4, 1));
     run.start();
@@ -172,7 +172,7 @@ int main() {
   a_load_is_handed_over_by_the_generator();
   a_failure_is_named_and_wakes_all_threads();
   borrowed_data_outlives_the_family();
-  a_run_that_was_started_only_ends_without_the_family();
+  a_started_run_that_never_ran_ends_without_the_family();
   settings_out_of_range_are_refused();
   return 0;
 }

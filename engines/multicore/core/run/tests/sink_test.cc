@@ -1,4 +1,4 @@
-// Outputs of several workers merge by event time; a late row stays late.
+// Outputs of several workers merge by event time. A late row stays late.
 #include "run/sink.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A source cuts a stream into blocks with bounds that hold, and heartbeats sharpen the bounds.
+// A source cuts a stream into blocks with correct bounds, and heartbeats raise the bounds.
 #include "run/source.h"
 
 #include <vector>

@@ -1,7 +1,7 @@
 // Native operators of pipelines for the tests, random inputs, and the answer of one thread.
 //
-// Records have fields key (int64), mark (int32) and value (int64). `apply` is the operator for the kernels and for the
-// oracle. Its state counts the records of a key, or all records.
+// Records have fields key (int64), mark (int32) and value (int64). `apply` is the operator, for the kernels and for the
+// oracle. Its state depends on the records of a key, or on all records, and on their order.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -42,20 +42,20 @@ struct Behaviour {
   StageSpec::Kind kind = StageSpec::Kind::kStateless;
   std::int64_t keys = 7;  // the key of a record here is its `key` modulo this
   std::int32_t partitions = 4;
-  std::int64_t tenths = 10;  // records forwarded of ten, on average
+  std::int64_t tenths = 10;  // on average, the operator forwards this many of ten records
   std::int64_t copies = 1;   // copies of each forwarded record
   std::int64_t max_outputs = 1;
-  std::int64_t spins = 0;                                             // length of its work
+  std::int64_t spins = 0;                                             // loop rounds that a record costs
   std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // kernels fail at this value
   bool key_raises = false;
 };
 constexpr std::size_t kMostOperators = 4;
 inline std::array<Behaviour, kMostOperators> behaviours;  // set before threads start
-inline std::atomic<std::int64_t> divisions{
-    0};  // calls of partition kernels; relaxed: read after the end of the threads
+// Number of calls of partition kernels. relaxed: read after the end of the threads.
+inline std::atomic<std::int64_t> divisions{0};
 
-inline std::int64_t key_in(const Behaviour& how, const Record& record) {
-  return (record.key % how.keys + how.keys) % how.keys;
+inline std::int64_t key_in(const Behaviour& op, const Record& record) {
+  return (record.key % op.keys + op.keys) % op.keys;
 }
 
 inline std::uint64_t mixed(std::int64_t a) {
@@ -72,17 +72,17 @@ inline std::int64_t wrapped(std::int64_t a, std::uint64_t factor, std::int64_t b
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * factor + static_cast<std::uint64_t>(b));
 }
 
-// Calls emit(record) for each output. `state`: null without one.
+// Calls emit(record) for each output. `state` is null for an operator without state.
 template <typename Emit>
-void apply(const Behaviour& how, const Record& record, KeyState* state, Emit emit) {
+void apply(const Behaviour& op, const Record& record, KeyState* state, Emit emit) {
   std::int64_t seen = 0;
   if (state != nullptr) {
     state->count += 1;
     state->sum = wrapped(state->sum, 3, record.value);  // not commutative: the order shows
     seen = state->sum ^ state->count;
   }
-  if (static_cast<std::int64_t>(mixed(record.value + 11) % 10) >= how.tenths) return;
-  for (std::int64_t n = 0; n < how.copies; ++n) {
+  if (static_cast<std::int64_t>(mixed(record.value + 11) % 10) >= op.tenths) return;
+  for (std::int64_t n = 0; n < op.copies; ++n) {
     const auto mark = static_cast<std::int32_t>(record.mark * 2 + n);
     emit(Record{record.ts, record.key + n, mark, wrapped(record.value, 5, wrapped(seen, 1, n))});
   }
@@ -90,31 +90,31 @@ void apply(const Behaviour& how, const Record& record, KeyState* state, Emit emi
 
 template <std::size_t kOperator>
 std::int64_t process(const StageCall* call, std::int64_t begin, std::int64_t end, Emit* out) {
-  const Behaviour& how = behaviours[kOperator];
+  const Behaviour& op = behaviours[kOperator];
   const auto* ts = static_cast<const std::int64_t*>(call->columns[0]);
   const auto* key = static_cast<const std::int64_t*>(call->columns[1]);
   const auto* mark = static_cast<const std::int32_t*>(call->columns[2]);
   const auto* value = static_cast<const std::int64_t*>(call->columns[3]);
   for (std::int64_t i = begin; i < end; ++i) {
-    if (out->capacity - out->count < how.max_outputs) return i + 1;
+    if (out->capacity - out->count < op.max_outputs) return i + 1;
     const std::int32_t k = call->order != nullptr ? call->order[i] : static_cast<std::int32_t>(i);
     const std::int64_t row = call->base + k;
     const Record record{ts[row], key[row], mark[row], value[row]};
-    if (record.value == how.raises_at) return 0;
+    if (record.value == op.raises_at) return 0;
     void* memory = call->state;
-    if (how.kind == StageSpec::Kind::kPartitioned) {
-      const std::int64_t mine = key_in(how, record);
-      const std::uint64_t table = partition_of(mine, call->partitions);
-      if (how.key_raises) return 0;
-      memory = call->find(static_cast<KeyStates*>(memory) + table, mine);
+    if (op.kind == StageSpec::Kind::kPartitioned) {
+      const std::int64_t its_key = key_in(op, record);
+      const std::uint64_t table = partition_of(its_key, call->partitions);
+      if (op.key_raises) return 0;
+      memory = call->find(static_cast<KeyStates*>(memory) + table, its_key);
       if (memory == nullptr) return i + 1;
     }
     KeyState* state = static_cast<KeyState*>(memory);
     volatile std::int64_t burnt = 0;
-    for (std::int64_t s = 0; s < how.spins; ++s) burnt = burnt + s;
+    for (std::int64_t s = 0; s < op.spins; ++s) burnt = burnt + s;
     std::int64_t emitted = 0;
-    apply(how, record, state, [&](const Record& output) {
-      if (++emitted > how.max_outputs || out->count == out->capacity) {
+    apply(op, record, state, [&](const Record& output) {
+      if (++emitted > op.max_outputs || out->count == out->capacity) {
         ++out->refused;
         return;
       }
@@ -132,13 +132,13 @@ std::int64_t process(const StageCall* call, std::int64_t begin, std::int64_t end
 template <std::size_t kOperator>
 std::int64_t partition(const void* const* columns, std::int64_t base, std::int64_t records, std::int64_t partitions,
                        std::int32_t* result) {
-  const Behaviour& how = behaviours[kOperator];
+  const Behaviour& op = behaviours[kOperator];
   divisions.fetch_add(1, std::memory_order_relaxed);
-  if (how.key_raises) return 0;
+  if (op.key_raises) return 0;
   const auto* key = static_cast<const std::int64_t*>(columns[1]);
   for (std::int64_t i = 0; i < records; ++i) {
-    const std::int64_t mine = key_in(how, Record{0, key[base + i], 0, 0});
-    result[i] = static_cast<std::int32_t>(partition_of(mine, partitions));
+    const std::int64_t its_key = key_in(op, Record{0, key[base + i], 0, 0});
+    result[i] = static_cast<std::int32_t>(partition_of(its_key, partitions));
   }
   return records + 1;
 }
@@ -148,17 +148,17 @@ inline constexpr std::array<PartitionKernel, kMostOperators> kPartition{&partiti
                                                                         &partition<3>};
 
 inline StageSpec stage_of(std::size_t index) {
-  const Behaviour& how = behaviours[index];
+  const Behaviour& op = behaviours[index];
   StageSpec spec;
   spec.name = "number " + std::to_string(index);
-  spec.kind = how.kind;
+  spec.kind = op.kind;
   spec.process = kProcess[index];
   spec.itemsizes = kItemsizes;
-  spec.max_outputs = how.max_outputs;
-  if (how.kind != StageSpec::Kind::kStateless) spec.state_bytes = sizeof(KeyState);
-  if (how.kind == StageSpec::Kind::kPartitioned) {
+  spec.max_outputs = op.max_outputs;
+  if (op.kind != StageSpec::Kind::kStateless) spec.state_bytes = sizeof(KeyState);
+  if (op.kind == StageSpec::Kind::kPartitioned) {
     spec.partition = kPartition[index];
-    spec.partitions = how.partitions;
+    spec.partitions = op.partitions;
   }
   return spec;
 }
@@ -175,7 +175,7 @@ struct Rows : Times {
     value.push_back(record.value);
   }
   Record at(std::size_t i) const { return {ts[i], key[i], mark[i], value[i]}; }
-  // The columns must stay.
+  // The columns must outlive the view.
   StreamView view() const {
     StreamView result;
     show_in(result);
@@ -185,12 +185,12 @@ struct Rows : Times {
 };
 
 // Streams with many ties, of different lengths; keys below `keys`.
-inline std::vector<Rows> random_streams(std::mt19937& random, int streams, int most, std::int64_t keys, int gap) {
+inline std::vector<Rows> random_streams(std::mt19937& random, int streams, int max_rows, std::int64_t keys, int gap) {
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   std::vector<Rows> result(static_cast<std::size_t>(streams));
   for (Rows& rows : result) {
     std::int64_t ts = pick(-20, 20);
-    for (int i = pick(0, most); i > 0; --i) {
+    for (int i = pick(0, max_rows); i > 0; --i) {
       ts += pick(0, 2) == 0 ? pick(0, gap) : 0;
       rows.add({ts, pick(0, static_cast<int>(keys) - 1), pick(0, 9), pick(-50, 50)});
     }
@@ -202,18 +202,18 @@ inline std::vector<Rows> random_streams(std::mt19937& random, int streams, int m
 inline std::vector<Record> oracle(const std::vector<Rows>& streams, std::size_t operators) {
   std::array<std::map<std::int64_t, KeyState>, kMostOperators> states;
   std::vector<Record> answer;
-  const auto push = [&](const auto& self, std::size_t at, const Record& record) -> void {
-    if (at == operators) {
+  const auto push = [&](const auto& self, std::size_t index, const Record& record) -> void {
+    if (index == operators) {
       answer.push_back(record);
       return;
     }
-    const Behaviour& how = behaviours[at];
+    const Behaviour& op = behaviours[index];
     KeyState* state = nullptr;
-    if (how.kind == StageSpec::Kind::kStateful) state = &states[at][0];
-    if (how.kind == StageSpec::Kind::kPartitioned) state = &states[at][key_in(how, record)];
-    apply(how, record, state, [&](const Record& output) { self(self, at + 1, output); });
+    if (op.kind == StageSpec::Kind::kStateful) state = &states[index][0];
+    if (op.kind == StageSpec::Kind::kPartitioned) state = &states[index][key_in(op, record)];
+    apply(op, record, state, [&](const Record& output) { self(self, index + 1, output); });
   };
-  for (const Order& at : total_order(streams)) push(push, 0, streams[at.stream].at(at.row));
+  for (const Order& event : total_order(streams)) push(push, 0, streams[event.stream].at(event.row));
   return answer;
 }
 
@@ -223,16 +223,16 @@ inline void draw_behaviours(std::mt19937& random, std::size_t operators) {
   using Kind = StageSpec::Kind;
   const auto many = static_cast<std::size_t>(pick(0, static_cast<int>(operators) - 1));
   for (std::size_t i = 0; i < operators; ++i) {
-    Behaviour& how = behaviours[i];
-    how = {};
+    Behaviour& op = behaviours[i];
+    op = {};
     const std::array kinds{Kind::kStateless, Kind::kPartitioned, Kind::kPartitioned, Kind::kStateful};
-    how.kind = kinds[static_cast<std::size_t>(pick(0, 3))];
-    how.keys = pick(0, 2) == 0 ? 1 : pick(1, 30);
-    how.partitions = pick(0, 2) == 0 ? 1 : pick(1, 40);
-    how.tenths = std::array{0, 1, 3, 6, 10, 10}[static_cast<std::size_t>(pick(0, 5))];
-    if (i == many && pick(0, 1) == 1) how.copies = pick(2, 20);
-    how.max_outputs = how.copies + (pick(0, 1) == 1 ? pick(0, 9) : 0);
-    how.spins = pick(0, 2) == 0 ? pick(0, 200) : 0;
+    op.kind = kinds[static_cast<std::size_t>(pick(0, 3))];
+    op.keys = pick(0, 2) == 0 ? 1 : pick(1, 30);
+    op.partitions = pick(0, 2) == 0 ? 1 : pick(1, 40);
+    op.tenths = std::array{0, 1, 3, 6, 10, 10}[static_cast<std::size_t>(pick(0, 5))];
+    if (i == many && pick(0, 1) == 1) op.copies = pick(2, 20);
+    op.max_outputs = op.copies + (pick(0, 1) == 1 ? pick(0, 9) : 0);
+    op.spins = pick(0, 2) == 0 ? pick(0, 200) : 0;
   }
 }
 
@@ -248,7 +248,7 @@ std::vector<Record> collected(const Run& runtime) {
   return result;
 }
 
-// A run with the first `operators` and these streams, whose columns must outlive it.
+// A run with the first `operators` behaviours and these streams. The columns of the streams must outlive it.
 template <typename Run, typename Options>
 std::unique_ptr<Run> run_of(Options options, const std::vector<Rows>& streams, std::size_t operators) {
   options.input_itemsizes = kItemsizes;

@@ -1,6 +1,6 @@
-// Replaces `std` in a product's header within a model: atomics are the machine's, the rest is the real `std`.
+// Replaces `std` in a product header within a model: atomics are those of the machine, the rest is the real `std`.
 //
-// A product's header comes after this file.
+// Include the product header after this file.
 #pragma once
 #include "model/machine.h"
 #include "model/standard.h"
@@ -20,17 +20,17 @@ class atomic {
   atomic& operator=(const atomic&) = delete;
 
   T load(std::memory_order order, std::source_location where = std::source_location::current()) const {
-    return of(lab::model::load(location_, order, where));
+    return value_from(lab::model::load(location_, order, where));
   }
   void store(T value, std::memory_order order, std::source_location where = std::source_location::current()) {
     lab::model::store(location_, bits(value), order, where);
   }
   T exchange(T value, std::memory_order order, std::source_location where = std::source_location::current()) {
-    return of(lab::model::modify(location_, [&](std::uint64_t) { return bits(value); }, order, where));
+    return value_from(lab::model::modify(location_, [&](std::uint64_t) { return bits(value); }, order, where));
   }
   T fetch_add(T value, std::memory_order order, std::source_location where = std::source_location::current()) {
-    const auto change = [&](std::uint64_t old) { return bits(static_cast<T>(of(old) + value)); };
-    return of(lab::model::modify(location_, change, order, where));
+    const auto change = [&](std::uint64_t old_bits) { return bits(static_cast<T>(value_from(old_bits) + value)); };
+    return value_from(lab::model::modify(location_, change, order, where));
   }
 
  private:
@@ -39,7 +39,7 @@ class atomic {
     std::memcpy(&all, &value, sizeof value);
     return all;
   }
-  static T of(std::uint64_t all) {
+  static T value_from(std::uint64_t all) {
     T value;
     std::memcpy(&value, &all, sizeof value);
     return value;

@@ -1,5 +1,5 @@
 // The bounded reordering buffer in every run of some threads: each unit is sent once, in order, by one thread at a
-// time, after any number of refusals. None stays behind, also where the exit had no room.
+// time, after any number of refusals. None is left, even if the exit had no room.
 #include "model/mutants.h"
 
 #include "model/atomics.h"
@@ -28,7 +28,7 @@ class Adding final : public lab::model::Program, public lab::BoundedExit {
   // `adds`: by thread, the serial numbers of its units. `room`: units sent before a further thread makes more.
   Adding(std::vector<std::vector<int>> adds, std::int64_t slots, int room)
       : adds_(std::move(adds)), makes_room_(room < static_cast<int>(kMostUnits)), buffer_(slots, *this), room_(room) {
-    for (const std::vector<int>& one : adds_) count_ += static_cast<int>(one.size());
+    for (const std::vector<int>& serials : adds_) count_ += static_cast<int>(serials.size());
     for (int i = 0; i < count_; ++i) (new (&units[i]) lab::Unit)->serial = i;
   }
   ~Adding() override {
@@ -48,7 +48,7 @@ class Adding final : public lab::model::Program, public lab::BoundedExit {
     while (buffer_.resume(worker)) {
     }
   }
-  void finally() override { lab::model::check(sent_.get() == count_, "a unit was added and stays behind"); }
+  void finally() override { lab::model::check(sent_.get() == count_, "an added unit was not sent"); }
 
   bool send(lab::Unit& unit, lab::OrderedWorker&) override {
     lab::model::check(unit.serial == sent_.get(), "a unit is sent out of order");
@@ -81,9 +81,9 @@ int main() {
                                                                                 adding({{0, 2}, {1}}, 2),
                                                                                 adding({{0}}, 2, 0),
                                                                             });
-  // A relaxed taking of an offer: as in reorder_model_test.cc. One operation later, a slot is still emptied before
-  // `next_` advances. `next_` is sequentially consistent for threads that look for room or for the end; these programs
-  // do so by other means.
+  // For a relaxed taking of an offer, see reorder_model_test.cc. One operation later, a slot is still emptied before
+  // `next_` advances. `next_` is sequentially consistent for threads that look for room or for the end. These programs
+  // look for them by other means.
   CHECK_EQ(left,
            "BoundedReordering::resume exchange 1 relaxed\n"
            "BoundedReordering::offer exchange 1 relaxed\n"

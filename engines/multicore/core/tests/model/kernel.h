@@ -1,4 +1,4 @@
-// A product's parker: its kernel calls, as the machine performs them, and the loop of a thread that waits.
+// For models with the parker: its kernel calls, which the machine performs, and the loop of a waiting thread.
 #pragma once
 #include <cstdint>
 #include <linux/futex.h>
@@ -20,11 +20,11 @@ long futex(long, const std::uint32_t* word, int operation, std::uint32_t value, 
   return 0;
 }
 
-// Sleeps until `holds()`; leaves runs in which it did not hold after `most_looks` sleeps.
+// Sleeps until `holds()`; leaves runs in which it did not hold after `max_checks` sleeps.
 template <typename Parker, typename Condition>
-void await(Parker& parker, int most_looks, Condition holds) {
-  for (int looks = 0; !holds(); ++looks) {
-    if (looks == most_looks) leave();
+void await(Parker& parker, int max_checks, Condition holds) {
+  for (int checks = 0; !holds(); ++checks) {
+    if (checks == max_checks) leave();
     const std::uint32_t ticket = parker.prepare();
     if (holds()) {
       parker.cancel();

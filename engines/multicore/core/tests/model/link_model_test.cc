@@ -10,7 +10,7 @@
 
 namespace lab {
 
-// Shows where the producer writes, to find races on a chunk's memory.
+// Gives access to the place where the producer writes, to find races on the memory of a chunk.
 struct FlowLinkProbe {
   static std::int64_t rows_left_in_chunk(const FlowLink& link) {
     return FlowLink::kChunkRows - (link.appended_ - link.chunks_.back()->first) % FlowLink::kChunkRows;
@@ -36,8 +36,8 @@ struct Step {
 using Steps = std::vector<Step>;
 
 // The producer appends and flushes, step by step, once there is room, like a worker. The consumer takes block by block
-// until it has all rows, and the end if it is promised. `sleeps`: whether the consumer sleeps when there are no rows;
-// without it, runs in which it comes too early are left.
+// until it has all rows, and the end if it is promised. If `sleeps`, the consumer sleeps when there are no rows.
+// Otherwise, runs in which it comes too early are left.
 class Linked final : public lab::model::Program {
  public:
   Linked(const Steps& steps, std::int64_t takes, bool sleeps) : steps_(steps), takes_(takes), sleeps_(sleeps) {}
@@ -54,10 +54,10 @@ class Linked final : public lab::model::Program {
   void produce() {
     static std::int64_t ts[kChunk] = {};  // of all rows
     const void* const columns[] = {ts};
-    for (std::size_t at = 0; at < steps_.size(); ++at) {
-      const Step& step = steps_[at];
-      lab::model::await(producer_, kMostLooks, [this] { return !link_.full(); });
-      if (step.rows != 0) shown_[at].set(7);
+    for (std::size_t index = 0; index < steps_.size(); ++index) {
+      const Step& step = steps_[index];
+      lab::model::await(producer_, kMaxChecks, [this] { return !link_.full(); });
+      if (step.rows != 0) written_[index].set(7);
       for (std::int64_t left = step.rows; left > 0;) {
         const std::int64_t rows = std::min(left, lab::FlowLinkProbe::rows_left_in_chunk(link_));
         link_.append({columns, 0, rows, nullptr}, step.block);
@@ -72,13 +72,13 @@ class Linked final : public lab::model::Program {
     const bool ends = steps_.back().promise == lab::kEndOfTime;
     for (std::int64_t block = 0; ends || taken_ != takes_;) {
       lab::FlowPiece piece;
-      const auto news = [&] {
+      const auto has_news = [&] {
         piece = link_.next(block, 2 * kChunk);
         return piece.rows != 0 || link_.passed(block);
       };
       if (sleeps_) {
-        lab::model::await(consumer_, kMostLooks, news);
-      } else if (!news()) {
+        lab::model::await(consumer_, kMaxChecks, has_news);
+      } else if (!has_news()) {
         lab::model::leave();
       }
       if (piece.rows != 0) {
@@ -100,19 +100,19 @@ class Linked final : public lab::model::Program {
       lab::model::check(blocks[i] == block, "a block was passed before all of its rows were seen");
     }
     std::int64_t end = 0;
-    for (std::size_t at = 0; at < steps_.size(); ++at) {
+    for (std::size_t index = 0; index < steps_.size(); ++index) {
       const std::int64_t begin = end;
-      end += steps_[at].rows;
+      end += steps_[index].rows;
       if (begin < taken_ + piece.rows && taken_ < end) {
-        lab::model::check(shown_[at].get() == 7, "rows are not there when they are taken");
+        lab::model::check(written_[index].get() == 7, "rows are not there when they are taken");
       }
     }
     taken_ += piece.rows;
   }
 
   void begin_chunk(const std::byte* memory) {
-    if (memory == written_) return;
-    written_ = memory;
+    if (memory == last_chunk_) return;
+    last_chunk_ = memory;
     if (std::ranges::find(memories_, memory) == memories_.end()) *std::ranges::find(memories_, nullptr) = memory;
     chunk_of(memory).set(7);
   }
@@ -120,7 +120,7 @@ class Linked final : public lab::model::Program {
     return chunks_[static_cast<std::size_t>(std::ranges::find(memories_, memory) - memories_.begin())];
   }
 
-  static constexpr int kMostLooks = 1;
+  static constexpr int kMaxChecks = 1;
 
   const Steps& steps_;
   const std::int64_t takes_;
@@ -128,10 +128,10 @@ class Linked final : public lab::model::Program {
   lab::Parker producer_;
   lab::Parker consumer_;
   lab::FlowLink link_{kColumns, lab::FlowLink::kLeastRows, false, producer_, consumer_};
-  lab::model::Plain<int> shown_[kMostSteps];    // of each step, written before its rows
+  lab::model::Plain<int> written_[kMostSteps];  // of each step, written before its rows
   lab::model::Plain<int> chunks_[kMostChunks];  // of each chunk's memory, written where it begins
   std::array<const std::byte*, kMostChunks> memories_{};
-  const std::byte* written_ = nullptr;
+  const std::byte* last_chunk_ = nullptr;
   std::int64_t taken_ = 0;
 };
 

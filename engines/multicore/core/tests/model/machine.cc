@@ -33,7 +33,7 @@ class Machine {
 
   // Returns whether another run remains to be explored.
   bool next() {
-    while (!trail_.empty() && trail_.back().chosen + 1 == trail_.back().of) trail_.pop_back();
+    while (!trail_.empty() && trail_.back().chosen + 1 == trail_.back().choices) trail_.pop_back();
     if (trail_.empty()) return false;
     ++trail_.back().chosen;
     return true;
@@ -43,7 +43,7 @@ class Machine {
 
   std::int64_t states() const { return static_cast<std::int64_t>(seen_.size()); }
 
-  Found found;
+  Exploration result;
 
   // Repeats the run that has just failed, and records its operations.
   void trace(const std::function<std::unique_ptr<Program>()>& make) {
@@ -55,7 +55,7 @@ class Machine {
   // Calls of the current thread: ------------------------------------------------------------------------------------
   std::size_t me() const { return current_; }
   [[noreturn]] void stop(const std::string& failure) {
-    if (found.failure.empty()) found.failure = failure;
+    if (result.failure.empty()) result.failure = failure;
     stopped_ = true;
     if (current_ == kSetUp) throw Failed();
     swap_out();
@@ -106,15 +106,15 @@ class Machine {
                        const Where& where) {
     if (current_ == kSetUp) {
       std::uint64_t& last = memory_.last(location);
-      const std::uint64_t old = last;
-      last = change(old);
-      return old;
+      const std::uint64_t old_value = last;
+      last = change(old_value);
+      return old_value;
     }
     order = weakened(order, "exchange", where);
     begin();
-    const std::uint64_t old = memory_.read_and_write(location, change, order);
-    note("reads, and writes another,", location, old, order, where);
-    return returned(old);
+    const std::uint64_t old_value = memory_.read_and_write(location, change, order);
+    note("reads, and writes another,", location, old_value, order, where);
+    return returned(old_value);
   }
 
   void futex_wait(std::uint32_t location, const void* word, std::uint64_t expected) {
@@ -137,18 +137,18 @@ class Machine {
   void futex_wake(const void* word, int count) {
     begin();
     memory_.lock(current_);
-    for (auto one = waiting_.begin(); one != waiting_.end() && count > 0;) {
-      if (threads_[*one].waits_for == word) {
-        threads_[*one].status = Status::kReady;
-        memory_.follow(*one, current_);
-        one = waiting_.erase(one);
+    for (auto thread = waiting_.begin(); thread != waiting_.end() && count > 0;) {
+      if (threads_[*thread].waits_for == word) {
+        threads_[*thread].status = Status::kReady;
+        memory_.follow(*thread, current_);
+        thread = waiting_.erase(thread);
         --count;
       } else {
-        ++one;
+        ++thread;
       }
     }
     memory_.unlock(current_);
-    note("wakes those asleep", 0, 0, Order::relaxed, Where::current());
+    note("wakes sleeping threads", 0, 0, Order::relaxed, Where::current());
     run_late();
   }
 
@@ -160,13 +160,13 @@ class Machine {
  private:
   struct Choice {
     std::size_t chosen;
-    std::size_t of;
+    std::size_t choices;
   };
 
-  std::size_t choose(std::size_t of) {
-    if (of == 1) return 0;
+  std::size_t choose(std::size_t choices) {
+    if (choices == 1) return 0;
     if (depth_ < trail_.size()) return trail_[depth_++].chosen;
-    trail_.push_back({0, of});
+    trail_.push_back({0, choices});
     ++depth_;
     return 0;
   }
@@ -189,9 +189,9 @@ class Machine {
   void note(const char* what, std::uint32_t location, std::uint64_t value, Order order, const Where& where) {
     if (!tracing_) return;
     static const char* const kOrders[] = {"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"};
-    found.trace += "  thread " + std::to_string(current_) + " " + what + " " + std::to_string(value) + " (location " +
-                   std::to_string(location) + ", " + kOrders[static_cast<int>(order)] + ", line " +
-                   std::to_string(where.line()) + ")\n";
+    result.trace += "  thread " + std::to_string(current_) + " " + what + " " + std::to_string(value) + " (location " +
+                    std::to_string(location) + ", " + kOrders[static_cast<int>(order)] + ", line " +
+                    std::to_string(where.line()) + ")\n";
   }
 
   void run_late() {
@@ -202,13 +202,13 @@ class Machine {
 
   // Mutants: ---------------------------------------------------------------------------------------------------------
   Mutant::Kind mutation(const char* operation, Order order, const Where& where) {
-    // The compiler makes the strings of a place once, so names and files of one place have one address.
+    // The compiler makes the strings of a place once, so each name and each file has one address.
     const Place place{where.file_name(), where.function_name(), where.line(), where.column()};
     for (const auto& [known, kind] : places_) {
       if (known == place) return kind;
     }
     const Site site{where.function_name(), operation, order, where.file_name(), where.line(), where.column()};
-    found.sites.push_back(site);
+    result.sites.push_back(site);
     places_.emplace_back(place, site == mutant_.site ? mutant_.kind : Mutant::Kind::kNone);
     return places_.back().second;
   }
@@ -242,7 +242,7 @@ class Machine {
   std::size_t current_ = kSetUp;
   std::unique_ptr<Program> program_;
   std::array<Thread, kThreads> threads_;
-  Memory memory_{[this](std::size_t of) { return choose(of); }};
+  Memory memory_{[this](std::size_t choices) { return choose(choices); }};
   std::vector<std::size_t> waiting_;
   ucontext_t scheduler_;
 };
@@ -276,13 +276,13 @@ void Machine::run(const std::function<std::unique_ptr<Program>()>& make) {
     thread.context.uc_stack.ss_size = thread.stack.size();
     thread.context.uc_link = nullptr;
     makecontext(&thread.context, &Machine::enter, 0);
-    // Run to its first operation, which operations of other threads may precede.
+    // The thread runs to its first operation, which operations of other threads may precede.
     current_ = t;
     swapcontext(&scheduler_, &thread.context);
   }
   schedule();
   current_ = kSetUp;
-  ++found.runs;
+  ++result.runs;
 }
 
 void Machine::schedule() {
@@ -303,10 +303,10 @@ void Machine::schedule() {
       return;
     }
     if (ready.empty()) {
-      if (found.failure.empty()) found.failure = "nobody can go on: a wake-up is lost";
+      if (result.failure.empty()) result.failure = "no thread can continue: a wake-up is lost";
       return;
     }
-    // Past the repeated choices: a state seen before has already been explored to its ends.
+    // All repeated choices have been made. A state seen before has already been explored completely.
     if (depth_ == trail_.size() && !seen_.insert(state()).second) return;
     current_ = ready[choose(ready.size())];
     swapcontext(&scheduler_, &threads_[current_].context);
@@ -329,15 +329,15 @@ std::pair<std::uint64_t, std::uint64_t> Machine::state() const {
 
 }  // namespace
 
-Found explore(const std::function<std::unique_ptr<Program>()>& make, const Mutant& mutant) {
-  Machine own(mutant);
-  machine = &own;
+Exploration explore(const std::function<std::unique_ptr<Program>()>& make, const Mutant& mutant) {
+  Machine explored(mutant);
+  machine = &explored;
   do {
-    own.run(make);
-  } while (own.found.failure.empty() && own.next());
-  own.found.states = own.states();
-  if (!own.found.failure.empty()) own.trace(make);
-  return own.found;
+    explored.run(make);
+  } while (explored.result.failure.empty() && explored.next());
+  explored.result.states = explored.states();
+  if (!explored.result.failure.empty()) explored.trace(make);
+  return explored.result;
 }
 
 void fail(const std::string& why) { machine->stop(why); }

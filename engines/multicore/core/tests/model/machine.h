@@ -86,7 +86,7 @@ class Program {
   virtual void finally() {}
 };
 
-struct Found {
+struct Exploration {
   std::string failure;  // empty: none
   std::string trace;    // operations of the failed run in their order
   std::int64_t runs = 0;
@@ -94,8 +94,8 @@ struct Found {
   std::vector<Site> sites;  // all atomic operations found
 };
 
-// Explores all runs of the programs that `make` makes, which are the same each time, until one fails.
-Found explore(const std::function<std::unique_ptr<Program>()>& make, const Mutant& mutant = {});
+// Explores all runs of the program that `make` makes, which must be the same at each call, until one fails.
+Exploration explore(const std::function<std::unique_ptr<Program>()>& make, const Mutant& mutant = {});
 
 // For programs: ------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@
 
 namespace {
 
-using lab::model::Found;
+using lab::model::Exploration;
 using lab::model::Program;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kAcquire = std::memory_order_acquire;
@@ -44,10 +44,10 @@ class Litmus final : public Program {
 
 std::string outcomes(const std::vector<Body>& bodies) {
   std::set<std::string> all;
-  const Found found = lab::model::explore([&] { return std::make_unique<Litmus>(bodies, all); });
-  CHECK_EQ(found.failure, "");
+  const Exploration result = lab::model::explore([&] { return std::make_unique<Litmus>(bodies, all); });
+  CHECK_EQ(result.failure, "");
   std::string text;
-  for (const std::string& one : all) text += one + " ";
+  for (const std::string& outcome : all) text += outcome + " ";
   return text;
 }
 
@@ -194,6 +194,6 @@ int main() {
   CHECK_EQ((hand_over<kRelaxed, kAcquire>()), "race on plain data");
   CHECK_EQ((hand_over<kRelease, kRelaxed>()), "race on plain data");
   CHECK_EQ(asleep(true), "");
-  CHECK_EQ(asleep(false), "nobody can go on: a wake-up is lost");
+  CHECK_EQ(asleep(false), "no thread can continue: a wake-up is lost");
   return 0;
 }

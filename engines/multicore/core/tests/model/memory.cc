@@ -51,7 +51,7 @@ void Memory::begin(std::size_t thread) {
 
 bool Memory::touch(std::size_t thread, std::uint32_t plain, bool writes) {
   const View& view = knowledge[thread].view;
-  Plainly& data = plain_[plain];
+  PlainState& data = plain_[plain];
   const auto knows = [&](std::size_t t, std::uint16_t time) { return t == thread || view.clock[t] >= time; };
   const bool after_write = data.writer == kSetUp || knows(data.writer, data.written);
   bool after_reads = true;
@@ -94,7 +94,7 @@ void Memory::add_to(Hash& hash, std::size_t threads) const {
     std::sort(events.begin(), events.end());
     for (const auto& [event, key] : events) hash.add(event * 4096 + static_cast<std::uint64_t>(key));
   }
-  for (const Plainly& data : plain_) {
+  for (const PlainState& data : plain_) {
     hash.add(data.writer);
     hash.add(data.written);
     for (const std::uint16_t clock : data.read) hash.add(clock);
@@ -121,31 +121,31 @@ void Memory::join(View& into, const View& other) const {
 
 // Returns whether a sequentially consistent event with this key on a location is consistent with the thread's
 // knowledge.
-bool Memory::fits(const Location& at, int key) const {
-  const Events before = earlier(at, key);
+bool Memory::fits(const Location& cell, int key) const {
+  const Events before = earlier(cell, key);
   // A cycle: an event that must follow this event must also precede it.
-  for (const auto& [event, other] : at.events) {
+  for (const auto& [event, other] : cell.events) {
     if (other > key && (before.has(event) || reach_[event].meets(before))) return false;
   }
   return true;
 }
 
-Events Memory::earlier(const Location& at, int key) const {
+Events Memory::earlier(const Location& cell, int key) const {
   Events before = known_;
-  for (const auto& [event, other] : at.events) {
+  for (const auto& [event, other] : cell.events) {
     if (other < key) before.add(event);
   }
   return before;
 }
 
 // Adds the event, and returns its number.
-std::int32_t Memory::add_event(Location& at, int key) {
-  const Events before = earlier(at, key);
+std::int32_t Memory::add_event(Location& cell, int key) {
+  const Events before = earlier(cell, key);
   Knowledge& thread = knowledge[current_];
   if (thread.events == kEventsEach) die("too many sequentially consistent operations");
   const std::size_t event = current_ * kEventsEach + thread.events++;
   Events beyond;
-  for (const auto& [later, other] : at.events) {
+  for (const auto& [later, other] : cell.events) {
     if (other <= key) continue;
     beyond.add(later);
     beyond.add(reach_[later]);
@@ -157,22 +157,22 @@ std::int32_t Memory::add_event(Location& at, int key) {
       if (before.has(e) || reach_[e].meets(before)) reach_[e].add(beyond);
     }
   }
-  at.events.emplace_back(event, key);
+  cell.events.emplace_back(event, key);
   return static_cast<std::int32_t>(event);
 }
 
 std::uint64_t Memory::read(std::uint32_t location, Order order) {
-  Location& at = locations_[location];
+  Location& cell = locations_[location];
   Knowledge& thread = knowledge[current_];
   const std::size_t from = place_of(location, thread.view.from[location]);
   std::vector<std::size_t> places;
-  for (std::size_t i = at.sent.size(); i-- > from;) {
-    if (order != Order::seq_cst || fits(at, kRead(i))) places.push_back(i);
+  for (std::size_t i = cell.sent.size(); i-- > from;) {
+    if (order != Order::seq_cst || fits(cell, kRead(i))) places.push_back(i);
   }
   if (places.empty()) die("nothing to read");
   const std::size_t place = places[choose_(places.size())];
-  const Sent& message = at.sent[place];
-  const std::int32_t event = order == Order::seq_cst ? add_event(at, kRead(place)) : -1;
+  const Sent& message = cell.sent[place];
+  const std::int32_t event = order == Order::seq_cst ? add_event(cell, kRead(place)) : -1;
   thread.view.from[location] = message.id;
   if (acquires(order)) join(thread.view, message.view);
   if (event >= 0) thread.view.events.add(static_cast<std::size_t>(event));
@@ -180,12 +180,12 @@ std::uint64_t Memory::read(std::uint32_t location, Order order) {
 }
 
 void Memory::write(std::uint32_t location, std::uint64_t value, Order order) {
-  Location& at = locations_[location];
+  Location& cell = locations_[location];
   const std::size_t from = place_of(location, knowledge[current_].view.from[location]);
   std::vector<std::size_t> places;
-  for (std::size_t i = at.sent.size(); i > from; --i) {
-    if (i < at.sent.size() && at.sent[i].modifies) continue;
-    if (order != Order::seq_cst || fits(at, kNew(i))) places.push_back(i);
+  for (std::size_t i = cell.sent.size(); i > from; --i) {
+    if (i < cell.sent.size() && cell.sent[i].modifies) continue;
+    if (order != Order::seq_cst || fits(cell, kNew(i))) places.push_back(i);
   }
   if (places.empty()) die("nowhere to write");
   put(location, places[choose_(places.size())], value, order, nullptr);
@@ -193,17 +193,17 @@ void Memory::write(std::uint32_t location, std::uint64_t value, Order order) {
 
 std::uint64_t Memory::read_and_write(std::uint32_t location, const std::function<std::uint64_t(std::uint64_t)>& change,
                                      Order order) {
-  Location& at = locations_[location];
+  Location& cell = locations_[location];
   Knowledge& thread = knowledge[current_];
   const std::size_t from = place_of(location, thread.view.from[location]);
   std::vector<std::size_t> places;
-  for (std::size_t i = at.sent.size(); i-- > from;) {
-    if (i + 1 < at.sent.size() && at.sent[i + 1].modifies) continue;
-    if (order != Order::seq_cst || fits(at, kNew(i + 1))) places.push_back(i);
+  for (std::size_t i = cell.sent.size(); i-- > from;) {
+    if (i + 1 < cell.sent.size() && cell.sent[i + 1].modifies) continue;
+    if (order != Order::seq_cst || fits(cell, kNew(i + 1))) places.push_back(i);
   }
   if (places.empty()) die("nothing to change");
   const std::size_t place = places[choose_(places.size())];
-  const Sent message = at.sent[place];
+  const Sent message = cell.sent[place];
   thread.view.from[location] = message.id;
   if (acquires(order)) join(thread.view, message.view);
   put(location, place + 1, change(message.value), order, &message);
@@ -212,23 +212,23 @@ std::uint64_t Memory::read_and_write(std::uint32_t location, const std::function
 
 // Inserts a message at a place. `after`: the message that it modifies, whose release sequence it continues.
 void Memory::put(std::uint32_t location, std::size_t place, std::uint64_t value, Order order, const Sent* after) {
-  Location& at = locations_[location];
+  Location& cell = locations_[location];
   Knowledge& thread = knowledge[current_];
-  for (auto& [event, key] : at.events) {
+  for (auto& [event, key] : cell.events) {
     if (key >= kWrite(place)) key += kWrite(1);  // later events move up
   }
   Sent message;
   message.id = static_cast<Message>((current_ + 1) << 16 | thread.operations);
   message.value = value;
   message.modifies = after != nullptr;
-  at.sent.insert(at.sent.begin() + static_cast<std::ptrdiff_t>(place), message);
+  cell.sent.insert(cell.sent.begin() + static_cast<std::ptrdiff_t>(place), message);
   thread.view.from[location] = message.id;
   if (after != nullptr) message.view = after->view;
   if (releases(order)) join(message.view, thread.view);
   message.view.from[location] = message.id;
-  at.sent[place].view = message.view;
+  cell.sent[place].view = message.view;
   if (order == Order::seq_cst) {
-    const std::int32_t event = add_event(at, kWrite(place));
+    const std::int32_t event = add_event(cell, kWrite(place));
     thread.view.events.add(static_cast<std::size_t>(event));
   }
 }

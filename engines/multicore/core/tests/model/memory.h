@@ -28,7 +28,7 @@ struct Location {
   std::vector<std::pair<std::size_t, int>> events;
 };
 
-struct Plainly {
+struct PlainState {
   std::size_t writer = kSetUp;
   std::uint16_t written = 0;
   std::array<std::uint16_t, kThreads> read{};
@@ -102,16 +102,16 @@ class Memory {
 
   std::size_t place_of(std::size_t location, Message message) const;
   void join(View& into, const View& other) const;
-  Events earlier(const Location& at, int key) const;
-  bool fits(const Location& at, int key) const;
-  std::int32_t add_event(Location& at, int key);
+  Events earlier(const Location& cell, int key) const;
+  bool fits(const Location& cell, int key) const;
+  std::int32_t add_event(Location& cell, int key);
   void put(std::uint32_t location, std::size_t place, std::uint64_t value, Order order, const Sent* after);
   void add_view(Hash& hash, const View& view) const;
 
   const std::function<std::size_t(std::size_t)> choose_;
   std::size_t current_ = kSetUp;
   std::vector<Location> locations_;
-  std::vector<Plainly> plain_;
+  std::vector<PlainState> plain_;
   std::array<Events, Events::kMost> reach_{};  // by event: all events that must follow it
   View lock_;
   Events known_;  // events that strongly happened before the current operation, without its own acquisitions

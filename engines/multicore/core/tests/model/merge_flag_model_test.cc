@@ -7,8 +7,8 @@
 
 namespace {
 
-// Each thread publishes some items, and after each merges the available ones, unless another does: like
-// OrderLog::merge.
+// Each thread publishes some items. After each item it merges the available ones, unless another thread does so. This
+// is like OrderLog::merge.
 class Merging final : public lab::model::Program {
  public:
   // `items`: by thread, their number. `publishing`, `looking`: the orders of the store and of the load in a pass.

@@ -1,4 +1,4 @@
-// not_found: tries every change of a product's atomic operations, and reports the changes that no program detects.
+// not_found: tries every change of a product's atomic operations, and returns the changes that no program detects.
 #pragma once
 #include <cstdio>
 #include <functional>
@@ -23,11 +23,11 @@ inline std::string short_name(const std::string& function) {
 
 // Checks that all runs of a program are right; returns the operations found.
 inline std::vector<Site> right(const Make& make) {
-  const Found found = explore(make);
-  std::printf("%lld runs, %lld states\n", static_cast<long long>(found.runs), static_cast<long long>(found.states));
-  if (!found.failure.empty()) std::printf("%s\n%s", found.failure.c_str(), found.trace.c_str());
-  CHECK_EQ(found.failure, "");
-  return found.sites;
+  const Exploration result = explore(make);
+  std::printf("%lld runs, %lld states\n", static_cast<long long>(result.runs), static_cast<long long>(result.states));
+  if (!result.failure.empty()) std::printf("%s\n%s", result.failure.c_str(), result.trace.c_str());
+  CHECK_EQ(result.failure, "");
+  return result.sites;
 }
 
 // Checks that all runs of all programs are right, and returns the mutants that no program detects, one a line:
@@ -59,15 +59,15 @@ inline std::string not_found(const std::string& file, const std::vector<Make>& p
       if ((kind == Mutant::Kind::kDropped || kind == Mutant::Kind::kLate) && site.operation != "store") continue;
       ++tried;
       bool seen = false;
-      std::string how;
+      std::string failure;
       for (const Make& make : programs) {
-        how = explore(make, {kind, site}).failure;
-        seen = seen || !how.empty();
+        failure = explore(make, {kind, site}).failure;
+        seen = seen || !failure.empty();
         if (seen) break;
       }
       const std::string name =
           short_name(site.function) + " " + site.operation + " " + std::to_string(number) + " " + change;
-      std::printf("%-60s %s\n", name.c_str(), seen ? how.c_str() : "not found");
+      std::printf("%-60s %s\n", name.c_str(), seen ? failure.c_str() : "not found");
       if (!seen) survivors += name + "\n";
     }
   }

@@ -15,16 +15,16 @@ class Sleeper final : public lab::model::Program {
   std::size_t threads() const override { return wakers_ + 1; }
   void run(std::size_t thread) override {
     if (thread > 0) {
-      Waker& one = wakers_made_[thread - 1];
-      one.data.set(7);
-      one.ready.store(true, std::memory_order_seq_cst);
+      Waker& waker = all_wakers_[thread - 1];
+      waker.data.set(7);
+      waker.ready.store(true, std::memory_order_seq_cst);
       parker_.notify();
       return;
     }
     for (std::size_t i = 0; i < wakers_; ++i) {
-      const std::atomic<bool>& ready = wakers_made_[i].ready;
+      const std::atomic<bool>& ready = all_wakers_[i].ready;
       lab::model::await(parker_, 3, [&] { return ready.load(std::memory_order_seq_cst); });
-      lab::model::check(wakers_made_[i].data.get() == 7, "the sleeper does not see the data");
+      lab::model::check(all_wakers_[i].data.get() == 7, "the sleeper does not see the data");
     }
   }
 
@@ -35,7 +35,7 @@ class Sleeper final : public lab::model::Program {
   };
   const std::size_t wakers_;
   lab::Parker parker_;
-  Waker wakers_made_[2];
+  Waker all_wakers_[2];
 };
 
 }  // namespace
@@ -45,7 +45,7 @@ int main() {
                                                                     [] { return std::make_unique<Sleeper>(1); },
                                                                     [] { return std::make_unique<Sleeper>(2); },
                                                                 });
-  // Clearing the flag saves a call of `wake`; if it stays, or is cleared later, that costs one call and no more.
+  // Clearing the flag saves a call of `wake`. If it stays, or is cleared later, that costs only one call.
   // Acquire and release would suffice for the epoch; the flag and the condition need sequential consistency.
   CHECK_EQ(left,
            "Parker::commit store 1 dropped\n"

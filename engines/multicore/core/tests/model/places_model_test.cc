@@ -10,7 +10,7 @@
 
 namespace {
 
-// The first worker gathers the places, works at the other's, and returns it; meanwhile the other takes its turns.
+// The first worker gathers the places, works at that of the other, and returns it. Meanwhile the other takes its turns.
 class Gathering final : public lab::model::Program {
  public:
   Gathering(int turns, int gatherings) : turns_(turns), gatherings_(gatherings), places_(2, parkers_) {}
@@ -19,13 +19,13 @@ class Gathering final : public lab::model::Program {
     if (thread == 0) {
       for (int i = 0; i < gatherings_; ++i) {
         places_.gather();
-        lab::model::await(parkers_[0], kMostLooks, [this] { return places_.free(1); });
+        lab::model::await(parkers_[0], kMaxChecks, [this] { return places_.is_free(1); });
         work();
         lab::model::check(places_.scatter(), "a place that is free is not given back");
       }
     } else {
       for (int i = 0; i < turns_; ++i) {
-        lab::model::await(parkers_[1], kMostLooks, [this] { return places_.serves(1); });
+        lab::model::await(parkers_[1], kMaxChecks, [this] { return places_.serves(1); });
         work();
       }
       places_.leave(1);
@@ -36,7 +36,7 @@ class Gathering final : public lab::model::Program {
  private:
   void work() { done_.set(done_.get() + 1); }
 
-  static constexpr int kMostLooks = 3;
+  static constexpr int kMaxChecks = 3;
 
   const int turns_;
   const int gatherings_;

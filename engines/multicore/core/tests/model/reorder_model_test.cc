@@ -1,5 +1,5 @@
 // The reordering buffer in every run of some threads: each unit is sent once, in order, by one thread at a time, and
-// none stays behind.
+// none is left.
 #include "model/mutants.h"
 
 #include "model/atomics.h"
@@ -27,7 +27,7 @@ class Adding final : public lab::model::Program, public lab::OrderedExit {
   // `adds`: by thread, the serial numbers of its units. `window`, `most_sends`: of the buffer.
   Adding(std::vector<std::vector<int>> adds, std::int64_t window, std::int64_t most_sends)
       : adds_(std::move(adds)), window_(static_cast<int>(window)), buffer_(window, *this, most_sends) {
-    for (const std::vector<int>& one : adds_) count_ += static_cast<int>(one.size());
+    for (const std::vector<int>& serials : adds_) count_ += static_cast<int>(serials.size());
     for (int i = 0; i < count_; ++i) (new (&units[i]) lab::Unit)->serial = i;
   }
   ~Adding() override {
@@ -46,7 +46,7 @@ class Adding final : public lab::model::Program, public lab::OrderedExit {
     while (buffer_.resume(worker)) {
     }
   }
-  void finally() override { lab::model::check(sent_.get() == count_, "a unit was added and stays behind"); }
+  void finally() override { lab::model::check(sent_.get() == count_, "an added unit was not sent"); }
 
   void send(lab::Units going, lab::OrderedWorker&) override {
     for (const lab::Unit* unit : going) {
@@ -85,8 +85,8 @@ int main() {
   // `resume` looks for an offer after its thread has announced its sleep: that pair is the parker's, and not in these
   // programs. One operation later, a slot is still emptied before its unit is sent. A thread that takes an offer
   // relaxed would have to come to the flag before the exchange that precedes the offer. That is a cycle of reads and
-  // program order, which the checker does not draw (nor does any known processor). So the offer's release, its partner,
-  // is not missed either.
+  // program order, which the checker does not draw (nor does any known processor). So the release of the offer, its
+  // partner, is not needed here either.
   CHECK_EQ(left,
            "NonBlockingReordering::resume load 1 relaxed\n"
            "NonBlockingReordering::resume load 1 acquire-release\n"

@@ -1,4 +1,4 @@
-// Every standard header that the modelled products include: before what a model replaces.
+// All standard headers that the modelled product files include. They come before the parts that a model replaces.
 #pragma once
 #include <algorithm>
 #include <array>
