@@ -15,7 +15,7 @@ from streamlab.engines.event_files import (
     Rows,
     event_columns,
     load_columns,
-    until,
+    last_window_end,
     write_columns,
     write_properties,
 )
@@ -50,7 +50,7 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
         "streams": len(data.streams),
         "kinds": kinds,
         "keys": data.alphabet.keys,
-        "until": until(data),
+        "until": last_window_end(data),
         **task.workload.query_params,
         **settings,
     }
@@ -166,13 +166,13 @@ def query_answer(task: Task, data: Input, folder: Path, parts: int) -> Columns:
     rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
     rows = rows[np.lexsort([rows[name] for name in reversed(order)])]
     if isinstance(declaration, Declaration):
-        rows = rows[_closed(declaration, rows, until(data))]
+        rows = rows[_closed(declaration, rows, last_window_end(data))]
     elif on_rows:
         # The versions of an updated row are in one part, and the sort is stable: the first one is first.
         places = rows[["src_", "row_"]]
         rows = rows[np.r_[True, places[1:] != places[:-1]][: len(rows)]]
     else:
-        rows = rows[rows["ts"] <= until(data)]
+        rows = rows[rows["ts"] <= last_window_end(data)]
     return {column.name: rows[column.name].astype(column.dtype) for column in output}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.event_files import LONG, Rows, until
+from streamlab.engines.event_files import LONG, Rows, last_window_end
 from streamlab.engines.protocol import Task
 from streamlab.workloads.model import Columns, Input, Pipeline
 from streamlab.workloads.model.operators.program import arrival_tick_ns
@@ -35,7 +35,7 @@ def read_rows(task: Task, data: Input, folder: Path, parts: int) -> Rows:
     rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
     order: tuple[str, ...] = ("ts", "stream", "row")
     if not isinstance(program, Pipeline):
-        order, rows = names, rows[rows["ts"] <= until(data)]
+        order, rows = names, rows[rows["ts"] <= last_window_end(data)]
     return rows[np.lexsort([rows[name] for name in reversed(order)])]
 
 
