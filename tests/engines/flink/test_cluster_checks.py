@@ -65,7 +65,7 @@ def plan(folder: Path, port: int, memory_mb: int = 1024) -> ClusterPlan:
     [
         (4, 4, None),
         (4, 5, "has 4 slots on 2 task managers, and the task needs 5"),
-        (1, 2, "has 1 of 4 slots free, and the task needs 2: they belong to other; wait"),
+        (1, 2, "has 1 of 4 slots free, and the task needs 2: the rest belong to other; wait"),
     ],
 )
 def test_slots_are_compared_with_free_memory(free, workers, words):
