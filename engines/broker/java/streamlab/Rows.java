@@ -75,7 +75,7 @@ final class Rows {
         return topic.tag() < 0 ? 0 : bytes.getInt(offset + topic.tag()) / kinds;
     }
 
-    /** Returns the row's value, or 0 if its kind has none. The lowest bit of a place states whether it has eight bytes. */
+    /** Returns the row's value, or 0 if its kind has none. A place is 2 x (first byte) + (1 if it has eight bytes). */
     long value(int kind) {
         int place = topic.value()[kind];
         if (place < 0) {
