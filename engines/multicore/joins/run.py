@@ -67,7 +67,7 @@ class JoinsRun(CoreRun):
     `indexed` does not use the options.
     """
 
-    SERVICE_KNOWN = False
+    HAS_SERVICE_LATENCY = False
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class CoreRun:
     or an option is out of range.
     """
 
-    SERVICE_KNOWN: ClassVar[bool] = True
+    HAS_SERVICE_LATENCY: ClassVar[bool] = True
     """Whether the core records when a worker took an output's input (service latency)."""
     FULL_SPEED: ClassVar[tuple[str, str] | None] = None
     """The core's histogram of latencies without a load, and its definition; None: it measures none."""
@@ -148,7 +148,7 @@ class CoreRun:
             "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
             "sent": Sent(events=core.emitted(), lag=histogram(core.lag(), LAG), own_thread=True),
         }
-        if self.SERVICE_KNOWN:
+        if self.HAS_SERVICE_LATENCY:
             latencies["service_latency"] = histogram(core.service(), SERVICE)
         return latencies
 

@@ -54,7 +54,7 @@ def test_a_program_of_another_model_is_refused_with_the_variant_for_it(
     subject = workload(name)
     task = task_of(subject, ordinary_input(subject), tmp_path, variant)
     refused = MulticoreEngine().unsupported(task) == (
-        f"{name} is {model}; give variants = ['{default}']"
+        f"{name} is {model}; use variants = ['{default}']"
     )
     assert refused is not isinstance(subject.program, FAMILIES[variant].models)
 

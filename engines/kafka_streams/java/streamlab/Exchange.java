@@ -7,7 +7,7 @@ import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 
 /**
- * Sends tuples to the tasks of the next step by Kafka's hash of their keys, through a repartition topic of Kafka Streams.
+ * Sends tuples to the tasks of the next step by Kafka's hash of their keys, through a repartition topic.
  * A record has the sender, a lower bound on the times of its later tuples, the number of longs of a tuple, and the
  * tuples.
  */

@@ -33,7 +33,10 @@ final class Join implements Step {
             }
         } else if (stored == null || stored[0] == 0) {
             int length = stored == null ? 1 : stored.length;
-            long[] longer = stored == null ? new long[1 + fields.length] : Arrays.copyOf(stored, length + fields.length);
+            long[] longer = new long[length + fields.length];
+            if (stored != null) {
+                System.arraycopy(stored, 0, longer, 0, length);
+            }
             System.arraycopy(fields, 0, longer, length, fields.length);
             state.put(tuple[KEY], longer);
         } else if (stored[0] > 0) {

@@ -15,7 +15,7 @@ from streamlab.engines.multicore.dgs.adaptive.deciders import (
 from streamlab.engines.multicore.dgs.adaptive.rates import (
     MOST_SAMPLED,
     measure_rates,
-    similar_rates,
+    are_similar,
 )
 from streamlab.engines.multicore.dgs.recovery.cuts import find_cuts
 from streamlab.workloads.model import Alphabet
@@ -149,10 +149,10 @@ def test_rates_are_alike_unless_a_tag_differs_by_more_than_the_limit_or_chance()
     data = views(drift=ERA)
     first, second = between(data, 0, ERA), between(data, ERA, 2 * ERA)
     third, rest = between(data, 0, ERA // 3), between(data, ERA // 3, ERA)
-    assert similar_rates(third, rest, 0.05)
-    assert similar_rates(rest, third, 0.05)
-    assert not similar_rates(first, second, 0.05)
-    assert not similar_rates(second, first, 0.5)
+    assert are_similar(third, rest, 0.05)
+    assert are_similar(rest, third, 0.05)
+    assert not are_similar(first, second, 0.05)
+    assert not are_similar(second, first, 0.5)
 
 
 @pytest.mark.parametrize("times, same_rates", [(1.02, True), (1.5, False)])
@@ -161,7 +161,7 @@ def test_a_tag_counts_by_its_own_share(times, same_rates):
     data = generated(workload("event_window"), {"values_per_barrier": 100}, 1 << 20, 1)
     rates = profile(data)
     barriers = replace(rates[-1], counts=(rates[-1].counts * times).astype(np.int64))
-    assert similar_rates(rates, (*rates[:-1], barriers), 0.05) == same_rates
+    assert are_similar(rates, (*rates[:-1], barriers), 0.05) == same_rates
 
 
 @pytest.mark.parametrize("step, same_rates", [(1, False), (4, True)])
@@ -170,8 +170,8 @@ def test_an_event_of_a_sample_that_counts_for_four_says_as_much_as_one(step, sam
         counts = np.array([[MOST_SAMPLED * step - rare], [rare]])
         return [StreamProfile(name="all", kinds=(0,), counts=counts)]
 
-    assert similar_rates(counted(400), counted(640), 0.05) == same_rates
-    assert similar_rates(counted(640), counted(400), 0.05) == same_rates
+    assert are_similar(counted(400), counted(640), 0.05) == same_rates
+    assert are_similar(counted(640), counted(400), 0.05) == same_rates
 
 
 @pytest.fixture
