@@ -49,7 +49,7 @@ class DataflowOptions(CompiledOptions):
     """Options of variant `dataflow` (docs/engines/multicore.md).
 
     Attributes:
-        combine: whether partial aggregates are combined before their partitioning.
+        combine: whether an instance aggregates a block's items for each key before it sends them.
         soundness: whether the run keeps the order that types require. With `none` and more than one worker the answer
             is wrong: the run leaves SORT out, deals items to stateless operators in turn, reads links in any order, and
             takes a marker at its first arrival.
