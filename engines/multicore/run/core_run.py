@@ -156,7 +156,7 @@ def _check_borrowed(stream: Stream, columns: Any) -> None:
     """Raise UnsupportedError if the core would copy a column: rows from outside would not reach the copy."""
     arrays = [column for column in stream.payload.values() if isinstance(column, np.ndarray)]
     for column in columns:
-        if column is None or any(np.may_share_memory(column, each) for each in arrays):
+        if column is None or any(np.may_share_memory(column, array) for array in arrays):
             continue
         if np.any(column):
             raise UnsupportedError(
@@ -166,7 +166,7 @@ def _check_borrowed(stream: Stream, columns: Any) -> None:
 
 
 def stream_times(index: int, stream: Stream, load: OfferedLoad | None) -> Sequence[IntArray]:
-    """Return a stream's heartbeats for the core; under a load also the due times of events and heartbeats."""
+    """Return a stream's heartbeats for the core; under a load also the due times of its events and heartbeats."""
     if load is None:
         return (np.ascontiguousarray(stream.heartbeats, dtype=np.int64),)
     return load.heartbeat_ts[index], load.due_ns[index], load.heartbeat_due_ns[index]
@@ -186,8 +186,8 @@ def setup_errors() -> Iterator[None]:
             yield
         except MemoryError as error:
             raise OutOfMemoryError(
-                f"multicore: no memory to set up the run ({error}); give it fewer workers, buckets "
-                "of keys or overlapping windows, smaller rings, or more memory"
+                f"multicore: no memory to set up the run ({error}); use fewer workers, buckets of keys or "
+                "overlapping windows, smaller rings, or a machine with more memory"
             ) from error
         except (ValueError, TypeError) as error:
             raise EngineError(f"the core refused the run: {error}") from error
