@@ -18,9 +18,9 @@ from streamlab.engines.conformance import (
     differences,
     execute,
     ordinary_input,
-    unchanged,
     task_of,
     ties,
+    unchanged,
 )
 from streamlab.engines.protocol import (
     ADAPTIVE,

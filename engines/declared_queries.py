@@ -396,6 +396,8 @@ def value_of_aggregate(
     """Return the value that an aggregate takes from each row; None for `count`, which takes no value."""
     if aggregate.function is Function.COUNT:
         return None
-    if aggregate.function is Function.DISTINCT:  # It also counts ids of texts, which no expression reads.
+    if (
+        aggregate.function is Function.DISTINCT
+    ):  # It also counts ids of texts, which no expression reads.
         return Translated(text=dialect.column(aggregate.of), dtype=INT)
     return as_number(translate_expression(aggregate.of, part, dialect), dialect)

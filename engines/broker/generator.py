@@ -314,7 +314,9 @@ class _Offer:
         name = self._job.topics[index].name
         try:
             self._producer.produce(name, record, partition=partition, on_delivery=self._delivered)
-        except client().KafkaException as error:  # The producer refuses all records after a lost one.
+        except (
+            client().KafkaException
+        ) as error:  # The producer refuses all records after a lost one.
             sys.exit(f"the broker took no more records: {error.args[0]}")
 
     def _delivered(self, error: object, message: object) -> None:

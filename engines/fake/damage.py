@@ -53,9 +53,7 @@ def reorder(answer: Columns, output: OutputType) -> Columns:
                 order = np.arange(count)
                 order[[first, second]] = second, first
                 return {name: column[order] for name, column in answer.items()}
-    raise EngineError(
-        "fake: the answer has no two records whose order matters; use more events"
-    )
+    raise EngineError("fake: the answer has no two records whose order matters; use more events")
 
 
 DAMAGES: dict[str, Damage] = {

@@ -14,8 +14,8 @@ from streamlab.engines.event_files import (
     FileColumns,
     Rows,
     event_columns,
-    load_columns,
     last_window_end,
+    load_columns,
     write_columns,
     write_properties,
 )

@@ -273,7 +273,9 @@ class _Step:
     def _end(self, text: str, extra_ms: int = 0) -> str:
         """Return the event time of a window's end plus `extra_ms`."""
         offset = self.offset_ms + extra_ms
-        return f"millis({text})" + (f" {'-' if offset < 0 else '+'} {abs(offset)}" if offset else "")
+        return f"millis({text})" + (
+            f" {'-' if offset < 0 else '+'} {abs(offset)}" if offset else ""
+        )
 
     def _windows(self, function: str, advance: int, *sizes: int) -> str:
         """Return a table of windows, shifted by the difference between event times and `time_`."""

@@ -43,8 +43,10 @@ def network_mb(workers: int) -> int:
 class FlinkProcess(JavaProcess):
     """Controls a JVM with a Flink cluster."""
 
-    def __init__(self, *folders: Path, heap_mb: int, workers: int, extra_class_path: str = "") -> None:
-        """Start the JVM on the job in the first folder. `ready` waits for a job; `next` starts the next folder's job."""
+    def __init__(
+        self, *folders: Path, heap_mb: int, workers: int, extra_class_path: str = ""
+    ) -> None:
+        """Start the JVM on the first folder's job. `ready` waits for a job; `next` starts the next folder's job."""
         folder = folders[0]
         (folder / "flink").mkdir()
         classes = (class_path(environment.folder("flink")), extra_class_path)

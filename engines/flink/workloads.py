@@ -72,7 +72,7 @@ SQL_PARTS = tuple(sorted(Path(__file__).parent.glob("*.sql")))
 
 
 def written_query(workload: Workload) -> str:
-    """Return the query of a workload, with values for its query parameters and their intervals (`size` for `size_ms`)."""
+    """Return a workload's query with the values of query parameters and their intervals (`size` for `size_ms`)."""
     text = SQL_QUERIES[workload.name].read_text(encoding="utf-8")
     for part in SQL_PARTS:
         text = text.replace(f"{{{part.stem}}}", part.read_text(encoding="utf-8").rstrip())

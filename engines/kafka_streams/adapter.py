@@ -114,7 +114,9 @@ class KafkaStreamsEngine(BaseEngine):
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Raise EngineError, because each run measures the broker's ceiling."""
-        raise EngineError("kafka-streams gets its loads from a broker; `lab run` measures its ceiling")
+        raise EngineError(
+            "kafka-streams gets its loads from a broker; `lab run` measures its ceiling"
+        )
 
     def refused(self, task: Task) -> str | None:
         """Refuse tasks without a broker."""

@@ -155,7 +155,13 @@ def _master_state(jvm: Any, master: str) -> tuple[list[Node], list[str]]:
             companion("scala.reflect.ClassTag").apply(reply),
         )
         nodes = [
-            (worker.host(), worker.cores(), worker.coresFree(), worker.memory(), worker.memoryFree())
+            (
+                worker.host(),
+                worker.cores(),
+                worker.coresFree(),
+                worker.memory(),
+                worker.memoryFree(),
+            )
             for worker in state.workers()
             if worker.isAlive()
         ]

@@ -39,9 +39,7 @@ _ROUTES = {
 """The core's names of routes; HASH to one instance is MERGED."""
 LINK_ROWS = 1 << 14
 """Number of unread rows at which a link is full."""
-UNSOUND = (
-    "soundness = none ignores the order that the graph's types require; use soundness = typed"
-)
+UNSOUND = "soundness = none ignores the order that the graph's types require; use soundness = typed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

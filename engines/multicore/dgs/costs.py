@@ -94,7 +94,8 @@ def measure_costs(
             break
     slowed = max(1.0, median(took["alone"]) / max(1.0, min(took["alone"])))
     ns = {
-        name: median(each) / slowed if name in _TWO_WORKER_CASES else min(each) for name, each in took.items()
+        name: median(each) / slowed if name in _TWO_WORKER_CASES else min(each)
+        for name, each in took.items()
     }
     # Half the duration of the input limits the start, so that updates keep a cost above 0.
     ns["start 1"] = min(ns["start 1"], ns["free"] / 2)

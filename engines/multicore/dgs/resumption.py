@@ -44,7 +44,8 @@ def resume(
     """Process a part of an input and return its outputs and the new states.
 
     Args:
-        program, data: the program and the part of the input.
+        program: the program.
+        data: the part of the input.
         states: the states of `keys`; None for the initial states.
         keys: the only keys that have events.
         kernels: compiled functions of the program.

@@ -151,7 +151,9 @@ class DgsRun(CoreRun):
 
     def _set_up_actors(self, program: DGSProgram, data: Input, kernels: Kernels) -> None:
         if self._adapts or self._states is not None:
-            raise EngineError("a run in the published form starts from the initial state, and keeps its plan")
+            raise EngineError(
+                "a run in the published form starts from the initial state, and keeps its plan"
+            )
         settings = self._settings
         with setup_errors():
             self._core = _core.MessageRun(

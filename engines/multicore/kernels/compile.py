@@ -129,7 +129,9 @@ def compile_kernel(
     before = set(namespace)
     try:
         exec(compile(source, str(path or "<kernel>"), "exec"), namespace)
-    except Exception as error:  # Numba's extensions raise other errors too, such as KeyError for a missing field.
+    except (
+        Exception
+    ) as error:  # Numba's extensions raise other errors too, such as KeyError for a missing field.
         raise EngineError(_explain(where, functions, error)) from error
     # The kernel is the last name that the source defines.
     new = [name for name in namespace if name not in before and not name.startswith("__")]

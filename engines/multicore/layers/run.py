@@ -231,9 +231,7 @@ def check_graph(query: Query, determinism: str) -> str | None:
         )
     if operator.join is not None and determinism == NONE:
         # Without an order no tuple leaves its window while one injector is ahead of the other.
-        return (
-            f"{query.name} joins all pairs and needs an order, but determinism is 'none'; remove the option"
-        )
+        return f"{query.name} joins all pairs and needs an order, but determinism is 'none'; remove the option"
     return check_single(query, "layers")
 
 

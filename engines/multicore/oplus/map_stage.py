@@ -75,7 +75,9 @@ def check_query(query: Query) -> str | None:
             'vsn, or sn with join_form = "operator10"'
         )
     if KEY in (operator.fields.names or ()):
-        return f"operator {operator.name} has a field {KEY}, but sn-map reserves this name; rename it"
+        return (
+            f"operator {operator.name} has a field {KEY}, but sn-map reserves this name; rename it"
+        )
     if read := _fields_of_update(operator) & set(operator.lists):
         return (
             f"f_U of operator {operator.name} reads the lists {sorted(read)}, but mapped tuples have "

@@ -69,7 +69,9 @@ def last_before(src: int) -> pl.Expr:
 def ends(separators: pl.DataFrame, src: int, table: pl.DataFrame) -> pl.Series:
     """Return how many events of a stream come before each separator."""
     return (
-        table["ts"].search_sorted(separators.select(last_before(src))["ts"], side="right").cast(pl.Int64)
+        table["ts"]
+        .search_sorted(separators.select(last_before(src))["ts"], side="right")
+        .cast(pl.Int64)
     )
 
 

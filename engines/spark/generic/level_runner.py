@@ -80,7 +80,7 @@ class FlowLevel:
             self._runs[index].restore(state)
 
     def _take_of(self, vertex: int) -> Take:
-        """Return the function that takes pairs for a vertex: its own if it runs at this level, else the next level's."""
+        """Return the function that takes pairs for a vertex: its own if it runs here, else the next level's."""
         run = self._runs.get(vertex)
         if run is not None:
             return run.item

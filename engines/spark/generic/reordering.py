@@ -1,7 +1,7 @@
 """Buffers events until no earlier event can arrive.
 
-The header of each piece of a stream states its rows and its last event time. The headers alone show the progress of each
-stream, in whatever order Spark reads files. Events that all streams have passed are complete in total order (event
+The header of each piece of a stream states its rows and its last event time. The headers alone show the progress of
+each stream, in whatever order Spark reads files. Events that all streams have passed are complete in total order (event
 time, stream, row). All groups get all headers, so all release the same prefix in a micro-batch.
 """
 

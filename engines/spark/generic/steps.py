@@ -23,7 +23,7 @@ from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.workloads.model import Alphabet
 
 PARCEL = "group int, src int, begin long, end long, ts long, records binary"
-"""The schema of parcels. A parcel from a stream has rows [begin, end) of stream `src`; `ts` is the time of the last row.
+"""The schema of parcels. A parcel from a stream has rows [begin, end) of stream `src`; `ts` is the last row's time.
 In a parcel from a segment, `ts` is the watermark after it. `records` is null if the parcel is empty."""
 
 FROM_SEGMENT = -1

@@ -1,11 +1,11 @@
 """Defines the relations of queries of operators, the same in batch and streaming.
 
 Queries on tweets explode the keys of each tweet and count them in sliding windows. If the keys of a tweet are a set,
-arrays are made distinct before they are exploded. SQL array functions make the pairs of words; no Python runs on tweets.
+arrays are made distinct before they are exploded. SQL array functions make the pairs of words, without Python.
 
-Spark joins streams, and spreads joins over tasks, only by equality. Time is therefore split into buckets, a fixed number
-per window. A left tuple is in one bucket; a right tuple is copied to all buckets that its window reaches. Each pair near
-in time meets in exactly one bucket, the left tuple's, where the exact conditions are checked.
+Spark joins streams, and spreads joins over tasks, only by equality. Time is therefore split into buckets, a fixed
+number per window. A left tuple is in one bucket; a right tuple is copied to all buckets that its window reaches. Each
+pair near in time meets in exactly one bucket, the left tuple's, where the exact conditions are checked.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,8 +27,8 @@ class Inputs:
     """The inputs of a relation.
 
     Attributes:
-        kinds: all tuples by kind, with `ts`, `src` (the stream) and the kind's columns. If the relation uses event time,
-            they also have `time`: `ts` as a timestamp, with a watermark when streaming.
+        kinds: all tuples by kind, with `ts`, `src` (the stream) and the kind's columns. If the relation uses event
+            time, they also have `time`: `ts` as a timestamp, with a watermark when streaming.
         params: the workload's query parameters.
         clock: the shift from event times to timestamps.
         tasks: number of tasks of a heavy join.
@@ -47,8 +47,8 @@ class Relation:
     """The query of one workload.
 
     Attributes:
-        build: returns the output, with `ts`, the fields of the program's output, and `src`, the stream of the tuple that
-            caused a record, or 0.
+        build: returns the output, with `ts`, the fields of the program's output, and `src`, the stream of the tuple
+            that caused a record, or 0.
         delay_ms: event time from the watermark to the latest event; None if the relation uses no event time.
         closes: whether outputs wait for the watermark, so that streams must end with heartbeats.
         aligned: whether micro-batches must end at the same event time in all streams, to keep outputs in time order.
@@ -63,8 +63,8 @@ class Relation:
 PER_WINDOW = 8
 """Buckets per window in batch. A right tuple has 17 copies, and 6 % more pairs than necessary are compared."""
 PER_WINDOW_STREAMING = 2
-"""Buckets per window in a stream, where copies are state. A right tuple has 5 copies, and 25 % more pairs than necessary
-are compared."""
+"""Buckets per window in a stream, where copies are state. A right tuple has 5 copies, and 25 % more pairs than
+necessary are compared."""
 
 
 def near_join(inputs: Inputs, match: str, output: list[str]) -> DataFrame:

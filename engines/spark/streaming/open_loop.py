@@ -211,7 +211,7 @@ class OpenLoop:
             raise failure
         if not self._started.isActive:
             raise EngineCrashError("the streaming query ended before its input did")
-        if self._dropper.failed():
+        if self._dropper.has_failed():
             raise EngineCrashError("the process that drops files failed; see its error above")
 
     def _batch_starts(self) -> dict[int, int]:

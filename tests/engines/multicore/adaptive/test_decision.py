@@ -14,8 +14,8 @@ from streamlab.engines.multicore.dgs.adaptive.deciders import (
 )
 from streamlab.engines.multicore.dgs.adaptive.rates import (
     MOST_SAMPLED,
-    measure_rates,
     are_similar,
+    measure_rates,
 )
 from streamlab.engines.multicore.dgs.recovery.cuts import find_cuts
 from streamlab.workloads.model import Alphabet
