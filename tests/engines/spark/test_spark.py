@@ -140,7 +140,7 @@ def test_errors_of_java_are_crashes_with_their_words(spark):
     words = r"event_window: (.|\n)*NullPointerException"
     with pytest.raises(EngineCrashError, match=words), crash_errors("event_window"):
         java.util.Objects.requireNonNull(None)
-    with pytest.raises(OutOfMemoryError, match="give fewer events"), crash_errors("event_window"):
+    with pytest.raises(OutOfMemoryError, match="use fewer events"), crash_errors("event_window"):
         java.util.Arrays.copyOf(b"x", 2**31 - 1)
 
 
