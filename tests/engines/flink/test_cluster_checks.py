@@ -81,7 +81,7 @@ def test_an_address_without_host_or_port_is_refused(address):
 
 @pytest.mark.parametrize("option", [{"heap_mb": 512}, {"managed_memory_mb": 512}])
 def test_memory_that_the_cluster_sets_is_refused(option):
-    with pytest.raises(OptionError, match="set where its task managers start"):
+    with pytest.raises(OptionError, match="set when its task managers start"):
         check_options(ENGINE, VARIANTS["automatic"], {"jobmanager": "head:8081", **option})
 
 

@@ -236,7 +236,7 @@ def test_every_program_has_a_relation_or_a_reason():
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("wordcount", "acknowledgements from its stateful operator"),
+        ("wordcount", "windows and joins do not send"),
         ("linear_road_pos_rep", "operators of a pipeline do not send"),
     ],
 )
