@@ -57,16 +57,16 @@ class Pacer:
         """
         clock, start_ns = self._clock, self._clock()
         self._start_ns = start_ns
-        taken, done, made = self._taken.append, self._done.append, self._rows.append
+        add_taken, add_done, add_rows = self._taken.append, self._done.append, self._rows.append
         now = 0
         for event, due in zip(events, self._due_ns.data, strict=True):
             if now < due:
                 now = self._wait(due, start_ns)
-            taken(now)
+            add_taken(now)
             yield event
             now = clock() - start_ns
-            done(now)
-            made(len(rows))
+            add_done(now)
+            add_rows(len(rows))
 
     def finish(self, rows: Sized) -> None:
         """Attribute outputs emitted since the last event to that event, and mark it done now."""

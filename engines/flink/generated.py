@@ -93,8 +93,8 @@ def interval(units: int) -> str:
             count = str(units // size)
             precision = f"({len(count)})" if len(count) > 2 else ""
             return f"INTERVAL '{sign}{count}' {name}{precision}"
-    whole = str(units // 1000)
-    return f"INTERVAL '{sign}{whole}.{units % 1000:03}' SECOND({max(len(whole), 2)}, 3)"
+    seconds = str(units // 1000)
+    return f"INTERVAL '{sign}{seconds}.{units % 1000:03}' SECOND({max(len(seconds), 2)}, 3)"
 
 
 def slow_parts(part: Declaration) -> Iterator[str]:
@@ -172,12 +172,12 @@ def generate(declaration: Declaration) -> str:
         if f"{name}(" in text
     ]
     unit = declaration.unit
-    note = (
+    comment = (
         ""
         if unit == "ms"
         else f"-- A millisecond of this query is a unit of event time, 1 {unit}.\n"
     )
-    return note + "".join(functions) + text + "\n"
+    return comment + "".join(functions) + text + "\n"
 
 
 @dataclass(frozen=True, slots=True)

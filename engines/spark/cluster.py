@@ -188,12 +188,12 @@ def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
         context.addArchive(str(_compiler_zip(task.scratch / COMPILER_ARCHIVE)))
         packages += _COMPILER_PACKAGES
     files = _files(task)
-    here = node_probe.versions_here(packages)
+    driver_versions = node_probe.versions_here(packages)
     for report in _reports(context, task.workers, files, master, packages):
         differing = [
-            f"{name} {version} (the driver has {here[name]})"
+            f"{name} {version} (the driver has {driver_versions[name]})"
             for name, version in report.versions.items()
-            if version != here[name]
+            if version != driver_versions[name]
         ]
         if differing:
             raise EngineError(

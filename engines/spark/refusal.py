@@ -107,11 +107,11 @@ def _refuse_any_program(task: Task) -> str | None:
     if task.load is not None:
         return f"spark {task.variant} takes no load; run it at full speed, or use variant streaming"
     name = task.workload.name
-    for param, off in PERSISTENCE_OFF.get(name, {}).items():
-        if task.workload.query_params.get(param, off) != off:
+    for param, value in PERSISTENCE_OFF.get(name, {}).items():
+        if task.workload.query_params.get(param, value) != value:
             return (
                 f"spark runs {name} in several processes, and each would recreate its result "
-                f"database; set query parameter {param}={off}"
+                f"database; set query parameter {param}={value}"
             )
     reason = _refuse_generic(task) if task.variant in GENERIC else _refuse_native(task)
     return reason or unreachable(task.workload)

@@ -86,16 +86,16 @@ def measure_costs(
     cases["apart"] = plans["apart"], sample
     if sample.alphabet.keys > 1:
         cases["spread"] = plans["spread"], sample
-    took: dict[str, list[float]] = {name: [] for name in cases}
+    times_ns: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(ROUNDS):
         for name, (plan, part) in cases.items():
-            took[name].append(time_plan(plan, part))
-        if sum(map(sum, took.values())) > ENOUGH_NS:
+            times_ns[name].append(time_plan(plan, part))
+        if sum(map(sum, times_ns.values())) > ENOUGH_NS:
             break
-    slowed = max(1.0, median(took["alone"]) / max(1.0, min(took["alone"])))
+    slowed = max(1.0, median(times_ns["alone"]) / max(1.0, min(times_ns["alone"])))
     ns = {
-        name: median(each) / slowed if name in _TWO_WORKER_CASES else min(each)
-        for name, each in took.items()
+        name: median(times) / slowed if name in _TWO_WORKER_CASES else min(times)
+        for name, times in times_ns.items()
     }
     # Half the duration of the input limits the start, so that updates keep a cost above 0.
     ns["start 1"] = min(ns["start 1"], ns["free"] / 2)

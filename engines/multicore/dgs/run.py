@@ -189,8 +189,10 @@ class DgsRun(CoreRun):
         lines = [plan_text(self.plan), *self._reasons]
         if self._changer is not None and (changes := self._changer.changes):
             counters["plan_change_max_ns"] = float(max(change.took_ns for change in changes))
-            when = ", ".join(f"{change.at_ns / 1e9:.3f}" for change in changes[:MOST_CHANGES_SHOWN])
-            summary = f"the plan changed {len(changes)} times, at {when} s"
+            times = ", ".join(
+                f"{change.at_ns / 1e9:.3f}" for change in changes[:MOST_CHANGES_SHOWN]
+            )
+            summary = f"the plan changed {len(changes)} times, at {times} s"
             notices.append(f"{summary}; the trial's plan shows the last plan and the reasons")
             lines += [summary, *map(str, changes[:MOST_CHANGES_SHOWN])]
         return self._build_measured("\n".join(lines), counters, notices=tuple(notices))

@@ -259,9 +259,9 @@ class Wiring:
         orders = bool((order_tree[occurring] >= 0).any())
         dense = position == 1 and bool((slots[occurring] >= 0).all())
         if stream.tag is None:
-            only = stream.kinds[0]
-            order_tree, order_node = order_tree[only : only + 1], order_node[only : only + 1]
-            base += int(max(0, slots[only])) * UNIT
+            kind = stream.kinds[0]
+            order_tree, order_node = order_tree[kind : kind + 1], order_node[kind : kind + 1]
+            base += int(max(0, slots[kind])) * UNIT
             dense = True
         update = [
             self._kernels.run(state, layout, keyed=False) if orders else 0

@@ -166,13 +166,13 @@ def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
     )
 
 
-def _remedies(operator: Operator, room: int) -> list[str]:
-    """Return changes that limit an operator's windows per state to `room`."""
+def _remedies(operator: Operator, most_windows: int) -> list[str]:
+    """Return changes that limit an operator's windows per state to `most_windows`."""
     remedies = []
-    if operator.buckets <= room and max_open_windows(operator) > 1:
-        least = -(-operator.window.size // (room // operator.buckets))
+    if operator.buckets <= most_windows and max_open_windows(operator) > 1:
+        least = -(-operator.window.size // (most_windows // operator.buckets))
         remedies.append(f"let the window advance by at least {least}")
-    if max_open_windows(operator) <= room:
-        most = room // max_open_windows(operator)
+    if max_open_windows(operator) <= most_windows:
+        most = most_windows // max_open_windows(operator)
         remedies.append(f"use at most {most} buckets")
     return remedies

@@ -63,8 +63,8 @@ def nyse_hedge(tables: Tables) -> pl.DataFrame:
         end = int(left["l_ts"].search_sorted(first + window, side="right"))
         low = int(right["r_ts"].search_sorted(first - window, side="left"))
         high = int(right["r_ts"].search_sorted(left["l_ts"][end - 1] + window, side="right"))
-        here, near = left[begin:end].lazy(), right[low:high].lazy()
-        parts.append(_hedges(here, near, window, bounds).collect())
+        left_part, right_part = left[begin:end].lazy(), right[low:high].lazy()
+        parts.append(_hedges(left_part, right_part, window, bounds).collect())
         begin = end
     return pl.concat(parts).sort("ts", maintain_order=True)
 

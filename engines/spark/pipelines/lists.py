@@ -78,8 +78,8 @@ def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
 
 def _hours(pairs: DataFrame, time: str) -> DataFrame:
     """Return (since, ts) of hours with pairs; `ts` is the time of the first pair of the next hour."""
-    began = pairs.groupBy("since").agg(F.min(time).alias("began"))
-    return began.select("since", F.lead("began").over(Window.orderBy("since")).alias("ts"))
+    starts = pairs.groupBy("since").agg(F.min(time).alias("start"))
+    return starts.select("since", F.lead("start").over(Window.orderBy("since")).alias("ts"))
 
 
 def _forward_times(listed: DataFrame, hours: DataFrame) -> DataFrame:

@@ -101,7 +101,7 @@ class PlanChanger:
         if len(self.changes) == MOST_CHANGES:
             return
         self._looked_s, worked_s = time.monotonic(), time.thread_time()
-        self._proposal = self._decider.look(self._plan, self._core.cuts_decided())
+        self._proposal = self._decider.consider(self._plan, self._core.cuts_decided())
         rest_s = REST_PER_LOOK * (time.thread_time() - worked_s)
         self._period_s = max(self._decider.period_s, rest_s)
         if self._proposal is not None:

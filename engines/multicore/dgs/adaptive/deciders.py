@@ -55,18 +55,18 @@ def propose_change(
 
     `rates` and `period_ns` are those of the latest period; `margin` is the required gain as a share, e.g. 0.1.
     """
-    other = choose_plan(rates)
-    if same_plan(plan, other):
+    new_plan = choose_plan(rates)
+    if same_plan(plan, new_plan):
         return None
-    now, then = predict(plan, rates, costs), predict(other, rates, costs)
-    if now.duration_ns <= (1 + margin) * then.duration_ns:
+    current, proposed = predict(plan, rates, costs), predict(new_plan, rates, costs)
+    if current.duration_ns <= (1 + margin) * proposed.duration_ns:
         return None
-    saved_ns = period_ns * (1 - then.duration_ns / now.duration_ns)
+    saved_ns = period_ns * (1 - proposed.duration_ns / current.duration_ns)
     why = (
-        f"at the rates of the last {period_ns / 1e6:.3g} ms an event takes {now.event_ns:.3g} ns, "
+        f"at the rates of the last {period_ns / 1e6:.3g} ms an event takes {current.event_ns:.3g} ns, "
+        f"and {proposed.event_ns:.3g} ns with another plan"
     )
-    why += f"and {then.event_ns:.3g} ns with another plan"
-    return PlanProposal(plan=other, why=why, saved_ns=saved_ns)
+    return PlanProposal(plan=new_plan, why=why, saved_ns=saved_ns)
 
 
 class Patience:
@@ -106,14 +106,14 @@ class Decider(Protocol):
     at_once: bool
     """Whether to ask again right after a change."""
 
-    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
-        """Return a change of the running plan to make, or None. Called at most once a period.
+    def consider(self, plan: Plan, decided: int) -> PlanProposal | None:
+        """Return a change of the running plan to make, or None. Called at most once per period.
 
         `decided` is the number of cuts that a mailbox has reached.
         """
 
     def changed(self, took_ns: int) -> None:
-        """Take note of a completed change and its duration."""
+        """Record a completed change and its duration."""
 
 
 class RateDecider:
@@ -159,17 +159,17 @@ class RateDecider:
         self._skipped = 0
         self._since_ns = time.monotonic_ns()
 
-    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
-        """See `Decider.look`."""
+    def consider(self, plan: Plan, decided: int) -> PlanProposal | None:
+        """See `Decider.consider`."""
         if decided == 0:
             return None
         now_ns = time.monotonic_ns()
-        here = positions_at(self._data, *self._cuts[decided - 1].item())
-        begins, since_ns = self._positions or (0,) * len(here), self._since_ns
-        self._positions, self._since_ns = here, now_ns
+        positions = positions_at(self._data, *self._cuts[decided - 1].item())
+        begins, since_ns = self._positions or (0,) * len(positions), self._since_ns
+        self._positions, self._since_ns = positions, now_ns
         proposal = None
-        if sum(here) - sum(begins) >= FEWEST_EVENTS:
-            rates = measure_rates(self._data, begins, here, self._input_profile)
+        if sum(positions) - sum(begins) >= FEWEST_EVENTS:
+            rates = measure_rates(self._data, begins, positions, self._input_profile)
             proposal = self._propose(plan, rates, now_ns - since_ns)
         return self._patience.worth(proposal, self._change_ns)
 

@@ -152,10 +152,10 @@ class CheckpointWriter(SnapshotThread):
                 self._changer.ask()
             self._core.free_snapshot()
 
-    def _write(self, here: Sequence[int], joined: JoinedStates | None) -> None:
-        """Write the outputs since the last snapshot, and a checkpoint at positions of the rest."""
-        positions = tuple(map(sum, zip(here, self._recovery.offsets, strict=True)))
-        self._recovery.folder.write(self._rows(), positions, self._layout.plan, joined)
+    def _write(self, positions: Sequence[int], joined: JoinedStates | None) -> None:
+        """Write the outputs since the last snapshot, and a checkpoint at positions of the rest of the input."""
+        input_positions = tuple(map(sum, zip(positions, self._recovery.offsets, strict=True)))
+        self._recovery.folder.write(self._rows(), input_positions, self._layout.plan, joined)
 
     def _rows(self) -> bytes:
         """Return the outputs since the last snapshot as records."""

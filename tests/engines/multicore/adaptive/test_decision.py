@@ -199,17 +199,17 @@ def test_no_plan_is_made_for_rates_that_rarely_had_a_better_plan(margin, looking
     at = [int(cut) for cut in np.searchsorted(cuts["ts"], data.streams[0].ts[:: ERA // 6])]
     plan = chosen(in_era(data, 0))
     for cut in at[1:7]:
-        assert decider.look(plan, cut) is None
+        assert decider.consider(plan, cut) is None
     assert len(asked) == 1
-    decider.look(plan, at[7])
+    decider.consider(plan, at[7])
     assert len(asked) == 2, "the hot page has moved"
     decider.changed(took_ns=1)
     plan = chosen(in_era(data, 1))
     for cut in at[8:13]:
-        assert decider.look(plan, cut) is None
+        assert decider.consider(plan, cut) is None
     asked_now = len(asked)
     assert asked_now == (3 if margin < 1 else 2)
-    decider.look(plan, at[12] + 1)  # too few events to say anything
+    decider.consider(plan, at[12] + 1)  # too few events to say anything
     assert len(asked) == asked_now
 
 
@@ -219,6 +219,6 @@ def test_after_some_looks_a_plan_is_made_for_like_rates_too(looking):
     plan = chosen(in_era(data, 0))
     looks = np.linspace(0, len(cuts), 2 * MOST_SKIPPED + 4, dtype=np.int64)[1:]
     for number, cut in enumerate(looks):
-        assert decider.look(plan, int(cut)) is None
+        assert decider.consider(plan, int(cut)) is None
         assert len(asked) == 1 + number // (MOST_SKIPPED + 1)
     assert len(asked) == 3
