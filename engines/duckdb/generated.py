@@ -377,13 +377,13 @@ class _Step:
         )
 
     def _select(self, step: SelectStep) -> str:
-        late, window = "", step.too_late_for
+        condition, window = "", step.too_late_for
         if window is not None:
             end = self._boundary(window.advance, window.advance)
             after = window.size - window.advance + (window.closes_after or 0)
-            late = f"\nWHERE ts + {LATE_BY} >= {end} + {after}"
+            condition = f"\nWHERE ts + {LATE_BY} >= {end} + {after}"
         values = self._values(step.columns)
-        return self._table(f"SELECT {ORDER}, {values}\nFROM {self._from}{late}")
+        return self._table(f"SELECT {ORDER}, {values}\nFROM {self._from}{condition}")
 
     def _values(self, columns: Mapping[str, str]) -> str:
         """Return expressions as columns of the output."""

@@ -241,10 +241,10 @@ def cache(session: SparkSession, dataset: Dataset) -> tuple[DataFrame, ...]:
 def check_memory(session: SparkSession) -> None:
     """Raise EngineError if Spark has moved parts of cached tables to disk."""
     context = session.sparkContext._jsc.sc()
-    spilled = sum(int(info.diskSize()) for info in context.getRDDStorageInfo())
-    if spilled:
+    spilled_bytes = sum(int(rdd.diskSize()) for rdd in context.getRDDStorageInfo())
+    if spilled_bytes:
         raise EngineError(
-            f"spark has too little memory for the input: {spilled:,} bytes of its tables are on "
+            f"spark has too little memory for the input: {spilled_bytes:,} bytes of its tables are on "
             "disk, so the run would read from disk; use fewer events, or variant batch"
         )
 

@@ -117,7 +117,7 @@ hash_at = _reader("hashes", types.uint64, types.uint64)
 def _append_to(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
     builder = code.builder
     owner = builder.sext(builder.load(builder.gep(keys.owner, [bucket])), WORD)
-    mine = builder.icmp_signed("==", owner, keys.me)
+    is_owned = builder.icmp_signed("==", owner, keys.me)
     count = builder.load(keys.count)
     fits = builder.icmp_signed("<", count, keys.capacity)
     # Write each key without a branch on its owner, which would be unpredictable; the count
@@ -126,7 +126,7 @@ def _append_to(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None
     builder.store(key, builder.gep(keys.keys, [slot]))
     builder.store(builder.trunc(bucket, HALF), builder.gep(keys.buckets, [slot]))
     builder.store(mixed, builder.gep(keys.hashes, [slot]))
-    added = builder.zext(builder.and_(mine, fits), WORD)
+    added = builder.zext(builder.and_(is_owned, fits), WORD)
     builder.store(builder.add(count, added), keys.count)
     # Keys of other instances count as refused too, to avoid the same branch.
     code.add(keys.refused, builder.zext(builder.not_(fits), WORD))

@@ -123,13 +123,13 @@ def between(
 
 def _clip(windows: Windows, begin: int, end: int) -> Windows:
     first, last = np.maximum(windows.first, begin), np.minimum(windows.last, end)
-    keep = first <= last
+    overlaps = first <= last
     return Windows(
-        key=windows.key[keep],
-        first=first[keep],
-        last=last[keep],
-        id=windows.id[keep],
-        value=windows.value[keep],
+        key=windows.key[overlaps],
+        first=first[overlaps],
+        last=last[overlaps],
+        id=windows.id[overlaps],
+        value=windows.value[overlaps],
     )
 
 

@@ -30,9 +30,9 @@ class Clock:
 
     def time(self, column: str) -> str:
         """Return the SQL of a column of event times as timestamps."""
-        return f"timestamp_millis({self.since(column)})"
+        return f"timestamp_millis({self.since_origin(column)})"
 
-    def since(self, column: str) -> str:
+    def since_origin(self, column: str) -> str:
         """Return the SQL of a column of event times as milliseconds since the origin, above 0."""
         return f"({column} - ({self.origin}L))"
 

@@ -77,9 +77,9 @@ def near_join(inputs: Inputs, match: str, output: list[str]) -> DataFrame:
     width = max(1, -(-size // count))
     reach = -(-size // width)
     left, right = (_add_prefix(inputs.kinds[kind], kind[0]) for kind in ("left", "right"))
-    bucket = f"{inputs.clock.since('l_ts')} div {width}"
+    bucket = f"{inputs.clock.since_origin('l_ts')} div {width}"
     left = left.select("*", F.expr(bucket).alias("l_bucket"))
-    bucket = f"{inputs.clock.since('r_ts')} div {width}"
+    bucket = f"{inputs.clock.since_origin('r_ts')} div {width}"
     copies = f"sequence({bucket} - {reach}, {bucket} + {reach})"
     right = right.select("*", F.explode(F.expr(copies)).alias("r_bucket"))
     if inputs.streaming:

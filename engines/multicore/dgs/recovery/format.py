@@ -101,13 +101,13 @@ def decode(data: bytes, identity: Identity) -> Checkpoint:
         raise RefusedError(
             "its checksum is wrong: it was truncated or changed after it was written"
         )
-    theirs, checkpoint = msgspec.msgpack.decode(body, type=tuple[Identity, Checkpoint])
+    stored, checkpoint = msgspec.msgpack.decode(body, type=tuple[Identity, Checkpoint])
     for noun, other, expected in (
-        ("program", theirs.program, identity.program),
-        ("input", theirs.data, identity.data),
+        ("program", stored.program, identity.program),
+        ("input", stored.data, identity.data),
     ):
         if other != expected:
-            text = f"it is of another {noun} ({theirs.name}, {noun} {other[:12]}); "
+            text = f"it is of another {noun} ({stored.name}, {noun} {other[:12]}); "
             text += f"this run is {identity.name}, {noun} {expected[:12]}"
             raise RefusedError(text, foreign=True)
     return checkpoint
