@@ -187,8 +187,13 @@ CASES = (
 class Setting:
     """The settings of a task in a case.
 
-    With `shared`, the engine's session outlives the case. It starts and stops processes and threads at any time, so
-    leftovers of the case are not checked.
+    Attributes:
+        variant: the variant of the engine.
+        workers: number of workers.
+        batch: number of events in a batch.
+        options: options of the variant.
+        shared: whether the engine's session outlives the case. A session starts and stops processes and threads at any
+            time, so leftovers of the case are not checked.
     """
 
     variant: str
@@ -243,7 +248,14 @@ def differences(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """Result of a task: measurements, answer, duration, and leftover processes and threads."""
+    """Result of a task.
+
+    Attributes:
+        measured: the engine's measurements.
+        answer: the engine's answer.
+        duration_ns: duration of the run.
+        left_behind: a problem for each process or thread that did not end.
+    """
 
     measured: Measured
     answer: Columns

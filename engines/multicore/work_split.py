@@ -218,7 +218,14 @@ class _ByKey(_Shares):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ByAggregate(WorkSplit):
-    """A typed dataflow graph in shares of keys, which read the partial aggregates of blocks."""
+    """A typed dataflow graph in shares of keys, which read the partial aggregates of blocks.
+
+    Attributes:
+        shares: number of shares.
+        single: the whole graph as one share.
+        partials: the deployment of the partial aggregates.
+        rest: the deployment of the operators after them.
+    """
 
     form = "partial aggregates"
 

@@ -14,6 +14,7 @@ from streamlab.engines.multicore.dgs.wiring import payload_of
 from streamlab.workloads.model import DGSProgram, Stream
 
 _TRUE = 2
+"""Result of a compiled predicate that holds; 1 if it does not hold, 0 if it raised an exception."""
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
