@@ -40,7 +40,7 @@ from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
 
 CHUNK_UNDER_LOAD = 256
-"""Events converted from columns at a time. Few, because events already due wait for the conversion."""
+"""Events converted from columns at a time. Few, because due events wait for the conversion."""
 
 
 class BaseEngine(ABC):
@@ -49,11 +49,11 @@ class BaseEngine(ABC):
     Attributes:
         name: the engine's name; equal to its entry point in the group `lab.engines`.
         interface: the version of `streamlab.engine` that the class is written for.
-        known_variants: the first that runs a workload's model is the default.
-        queries: one hand-written query per workload name; None: the engine runs any program of its variants' models.
-        most_workers: the highest degree of parallelism; None: no bound.
+        known_variants: the engine's variants; the first that runs a workload's model is the default.
+        queries: one hand-written query per workload name; None if the engine runs any program of its variants' models.
+        most_workers: the highest degree of parallelism; None if unbounded.
         packages: Python packages whose versions make up the engine's version.
-        environment: the packages of a separate environment; None: the lab's packages suffice.
+        environment: the packages of a separate environment; None if the lab's packages suffice.
     """
 
     name: ClassVar[str]
@@ -77,7 +77,7 @@ class BaseEngine(ABC):
         return environment.versions(self.name, self.packages) or "not stated"
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `known_variants`, restricted to the workloads in `queries` if they name or generate no others."""
+        """Return `known_variants`. Those that neither generate queries nor name workloads run those in `queries`."""
         if self.queries is None:
             return self.known_variants
         written = frozenset(self.queries)
@@ -87,9 +87,10 @@ class BaseEngine(ABC):
         )
 
     def unsupported(self, task: Task) -> str | None:
-        """Return the first reason against a task: declarations, then the environment, then `refused`.
+        """Return the first reason why a task cannot run, or None.
 
-        Declarations come first, so that users build an environment only for tasks that can run.
+        Checks the declarations first, so that users build an environment only for tasks that can run. Then checks the
+        environment, then calls `refused`.
         """
         undeclared = self._undeclared(task)
         if undeclared is not None:
@@ -132,7 +133,7 @@ class BaseEngine(ABC):
         return {"PIP1": unstated, "PIP2": unstated, "PIP3": unstated}
 
     def query_text(self, workload: Workload, variant: str) -> str | None:
-        """Return the text of the query that a variant runs for a workload; None: it runs no query."""
+        """Return the text of the query that a variant runs for a workload; None if it runs no query."""
         return None
 
     def generated_plan(self, declaration: Declaration) -> str:
@@ -140,7 +141,7 @@ class BaseEngine(ABC):
         return generated_plan(declaration)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return None: the engine takes no load, or takes it from a virtual source."""
+        """Return None, because the engine takes no load or has a virtual source."""
         return None
 
     def prepare(self, task: Task) -> Prepared:
@@ -176,13 +177,13 @@ class BatchEngine(BaseEngine):
     )
 
     def load(self, task: Task) -> Any:
-        """Return the input for `compute`; not timed. By default: columns in memory."""
+        """Return the input for `compute`; not timed. The default returns columns in memory."""
         return task.dataset.load()
 
     def compute(self, task: Task, data: Any) -> Any:
         """Return the answer for the data that `load` returned; this call is timed.
 
-        By default, calls the workload's function in `queries`; `task.workload` has the query parameters.
+        The default calls the workload's function in `queries`; `task.workload` has the query parameters.
         """
         assert self.queries is not None, "an engine without queries computes by itself"
         query = self.queries[task.workload.name]
@@ -291,8 +292,8 @@ class StreamingEngine(BaseEngine):
                 events that their functions take. Under an offered load the iterator waits until the next event is
                 due. Requesting the next event marks the previous one as done.
             out: takes the outputs. Outputs emitted before the next event is requested are attributed to the last
-                event. If the input is truncated or flushed (`task.dataset.until_ts`), event time has advanced to the
-                instant before: windows that end by then belong to the answer.
+                event. If the input is truncated or flushed at `task.dataset.until_ts`, the answer includes the windows
+                that end before that time.
         """
 
     def start(self, task: Task) -> Prepared:
@@ -327,9 +328,9 @@ class PreparedStream:
             process: takes all events and emits all outputs.
             program: the program that defines the events.
             data: the input.
-            load: when the events are due; None: all at once.
+            load: when the events are due; None if all are due at once.
             subject: subject of the error message when `process` raises.
-            remedy: end of that message.
+            remedy: end of the error message when `process` raises.
             plan: a description of how the task runs.
             pacer: makes the source from the due times in total order; tests pass one with a fake clock.
         """

@@ -1,4 +1,4 @@
-"""Defines how an engine describes a cluster of processes, and where a task ran on one."""
+"""Defines how an engine describes a cluster of processes, and on which of its nodes a task runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ class ClusterPlan:
     Attributes:
         folder: an existing folder for logs and scratch files.
         host: the address of the coordinating daemon.
-        ports: free ports of `host`: of the service, and of its web page.
+        ports: two free ports of `host`, for the service and for its web page.
         worker_hosts: the address of each worker.
         cores: cores of each worker.
         memory_mb: memory of each worker for the engine's own processes.
@@ -34,7 +34,8 @@ class Daemon:
     Attributes:
         name: unique in the cluster, for its log.
         host: the address at which it runs.
-        environment: variables in addition to the lab's own.
+        command: the program and its arguments.
+        environment: environment variables in addition to the lab's own.
     """
 
     name: str
@@ -45,11 +46,13 @@ class Daemon:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
-    """The workers that a cluster has, all of them alive.
+    """The living workers of a cluster, and their load.
 
     Attributes:
-        used_cores: cores on which tasks run or may run now.
-        applications: number of applications that run now.
+        workers: number of living workers.
+        cores: number of cores of all workers.
+        used_cores: number of cores allocated to applications.
+        applications: number of running applications.
     """
 
     workers: int
@@ -76,7 +79,7 @@ class ClusterEngine(Protocol):
         """Return the address that tasks connect to."""
 
     def cluster_state(self, plan: ClusterPlan) -> ClusterState | None:
-        """Return the state of a started cluster; None: it does not answer yet."""
+        """Return the state of a started cluster; None if it does not answer yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +88,9 @@ class Placement:
 
     Attributes:
         kind: kind of the cluster, e.g. `spark standalone`.
-        cores: the task's cores on each node, largest first.
-        processes: processes of this machine, whose trees have all workers of the task; empty: they cannot be observed.
+        cores: number of the task's cores on each node, largest first.
+        processes: ids of processes on this machine whose process trees include all workers of the task; empty if the
+            workers cannot be observed.
     """
 
     kind: str
@@ -99,4 +103,4 @@ class ClusterPrepared(Protocol):
     """Extends `Prepared` for tasks that may run on a cluster."""
 
     def placement(self) -> Placement | None:
-        """Return where the prepared task runs; None: in processes below the trial's."""
+        """Return where the prepared task runs; None if it runs in child processes of the trial."""

@@ -1,4 +1,4 @@
-"""Controls an engine's own process, of Java or another program: sends commands as lines, and reads a line as reply."""
+"""Controls an engine's own process, such as Java: sends commands as lines, and reads one line as the reply."""
 
 import subprocess
 import sys
@@ -10,6 +10,7 @@ from streamlab.workloads.datasets.java import JavaHome, find_java
 
 CLOSE_GRACE_S = 5.0
 _REPLIES = {"go": "done", "answer": "written"}
+"""The first word of the reply to each command."""
 
 
 class CommandProcess:
@@ -27,17 +28,17 @@ class CommandProcess:
         )
 
     def ready(self) -> str:
-        """Wait until the job can start, and return the rest of the process's reply.
+        """Wait until the job can start, and return the reply's text after `ready`.
 
         Raises:
-            EngineCrashError: with the reason.
+            EngineCrashError: the process failed or ended.
         """
-        return self._answer("ready")
+        return self._read_reply("ready")
 
     def ask(self, command: str) -> tuple[int, ...]:
-        """Send `go`, which may have a number, or `answer`, and return the numbers in the reply."""
+        """Send `go` (optionally with a number) or `answer`, and return the numbers in the reply."""
         self._send(command)
-        return tuple(map(int, self._answer(_REPLIES[command.partition(" ")[0]]).split()))
+        return tuple(map(int, self._read_reply(_REPLIES[command.partition(" ")[0]]).split()))
 
     def next(self) -> None:
         """Start the next job, and wait until it is ready."""
@@ -66,7 +67,7 @@ class CommandProcess:
         except OSError as error:
             raise self._exit_error() from error
 
-    def _answer(self, expected: str) -> str:
+    def _read_reply(self, expected: str) -> str:
         assert self._process is not None and self._process.stdout is not None
         for line in self._process.stdout:
             word, _, rest = line.strip().partition(" ")
@@ -94,7 +95,7 @@ def find_engine_java(engine: str) -> JavaHome:
 
 
 class JavaProcess(CommandProcess):
-    """Controls a JVM with an engine."""
+    """Controls a JVM that runs an engine."""
 
     def __init__(self, engine: str, arguments: Sequence[str]) -> None:
         """Start the JVM with these flags, class and arguments; `ready` waits for it."""

@@ -1,8 +1,8 @@
 """Describes what an engine's rate includes; only rates under equal conditions have a ratio.
 
-Conditions describe the *input*: how much is handed over at once, where it is when the clock starts, and which steps
-on its way to the operator are timed. On the output side all engines are alike: the clock covers everything until the
-answer is in the engine's memory.
+Conditions describe the *input*: how many events are handed over at once, where they are when the clock starts, and
+which steps on their way to the operator are timed. The output needs no conditions: for every engine the clock covers
+all work until the answer is in the engine's memory.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,9 +18,11 @@ ORIGINS = (MEMORY, FILE, SOCKET, GENERATOR, BROKER)
 
 READING, DECODING, PYTHON, START_UP = "reading", "decoding", "Python", "start-up"
 PARTS = (READING, DECODING, PYTHON, START_UP)
-"""Steps that may be timed besides the work on the events: reading files, decoding them, handing events to Python (as
-objects, or to another process), and starting a streaming query, threads or processes. Planning a query over the whole
-input and scheduling its jobs is always timed, in Polars as in Spark."""
+"""Steps that may be timed besides the work on the events.
+
+They are reading files, decoding them, handing events to Python (as objects, or to another process), and starting a
+streaming query, threads or processes. Planning and scheduling a query over the whole input is always timed.
+"""
 
 NOTHING = "nothing"
 _NO_OPTIONS: Mapping[str, object] = {}
@@ -69,10 +71,14 @@ def cell_conditions(
     offered: bool,
     options: Mapping[str, object] = _NO_OPTIONS,
 ) -> Conditions | None:
-    """Return the conditions of a cell; None where the variant declares none.
+    """Return the conditions of a cell; None if the variant declares none.
 
-    `batch` is None where the variant does not use `Task.batch`; `offered`: the events come at an offered rate.
-    With an option `broker`, the input is on that broker.
+    Args:
+        declared: the variant's declaration.
+        workload: the workload's name.
+        batch: `Task.batch`; None if the variant does not use it.
+        offered: whether events come at an offered rate.
+        options: the task's options. With an option `broker`, the input is on that broker.
     """
     if declared is None:
         return None

@@ -33,12 +33,13 @@ from streamlab.workloads.model import (
 )
 from streamlab.workloads.model.answers.trace import compare
 
-# Enough for many synchronizations, few enough for plain Python.
 EVENTS = 3_000
+"""Enough for many synchronizations, few enough for plain Python."""
 EVENTS_PER_SYNC = 50
 WINDOWS = 6
-"""How often a query's longest window fits into the small input, so that windows open, slide and close often."""
+"""The small input lasts this many of a query's longest window, so that windows open, slide and close often."""
 CLOSE_GRACE_S = 5.0
+"""Processes and threads of an adapter must end within this time after `close`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class Case:
     Attributes:
         name: completes the sentence "conforms on <name>".
         derive: makes the input from an ordinary one.
-        extra_workers: how many workers more than streams; None: the number in the setting.
+        extra_workers: number of workers beyond the number of streams; None for the setting's number of workers.
     """
 
     name: str
@@ -58,7 +59,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """Result of a case: why it is unsupported, or its problems (empty: the adapter conforms)."""
+    """Result of a case.
+
+    Attributes:
+        unsupported: why the adapter cannot run the case, or None.
+        problems: all faults found; empty if the adapter conforms.
+    """
 
     unsupported: str | None = None
     problems: tuple[str, ...] = ()
@@ -67,8 +73,8 @@ class CaseResult:
 def ordinary_input(workload: Workload) -> Input:
     """Return a small input from a workload's generator, or the beginning of its own source.
 
-    A DGS program's input synchronizes every few events. A query's event times are spread until its windows open and
-    close often. `Workload.small` overrides the parameters.
+    A DGS program's input has a synchronization every EVENTS_PER_SYNC events. A query's input lasts several windows.
+    `Workload.small` overrides the parameters.
     """
     program = workload.program
     if workload.source is not None:
@@ -95,16 +101,16 @@ def _spread_times(data: Input, program: Program) -> Input:
     if not isinstance(program, Query):
         return data
     present = [stream.ts for stream in data.streams if len(stream)]
-    lasts = max(int(ts[-1]) for ts in present) - min(int(ts[0]) for ts in present)
+    length = max(int(ts[-1]) for ts in present) - min(int(ts[0]) for ts in present)
     closing = (each.window.size for each in program.operators if not each.keeps_time)
     longest = max(closing, default=0)
-    factor = max(1, WINDOWS * longest // max(1, lasts))
+    factor = max(1, WINDOWS * longest // max(1, length))
     return replace(
         data, streams=tuple(replace(stream, ts=stream.ts * factor) for stream in data.streams)
     )
 
 
-def same(data: Input) -> Input:
+def unchanged(data: Input) -> Input:
     """Return the ordinary input."""
     return data
 
@@ -136,7 +142,7 @@ def _heartbeats_only(data: Input) -> Input:
 
 
 def ties(data: Input) -> Input:
-    """Round event times to some fifty instants, so that events of all streams share them."""
+    """Round event times down to about fifty instants, so that events of all streams share them."""
     present = [stream.ts for stream in data.streams if len(stream)]
     first, last = min(int(ts[0]) for ts in present), max(int(ts[-1]) for ts in present)
     step = max(1, (last - first) // 50)
@@ -163,7 +169,7 @@ def _one_stream(data: Input) -> Input:
 
 
 CASES = (
-    Case(name="an ordinary input", derive=same),
+    Case(name="an ordinary input", derive=unchanged),
     Case(name="an empty input", derive=lambda data: first_rows(data, {})),
     Case(name="one event in the first stream", derive=lambda data: first_rows(data, {0: 1})),
     Case(
@@ -173,16 +179,21 @@ CASES = (
     Case(name="a single stream", derive=_one_stream),
     Case(name="ties in event time", derive=ties),
     Case(name="heartbeats only", derive=_heartbeats_only),
-    Case(name="more workers than streams", derive=same, extra_workers=3),
+    Case(name="more workers than streams", derive=unchanged, extra_workers=3),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How an adapter is run in a case, as in a task.
+    """The settings of a task in a case.
 
-    A `shared` session outlives the case. It starts and stops processes and threads at any time, so leftovers of the
-    case are not checked.
+    Attributes:
+        variant: the variant of the engine.
+        workers: number of workers.
+        batch: number of events in a batch.
+        options: options of the variant.
+        shared: whether the engine's session outlives the case. A session starts and stops processes and threads at any
+            time, so leftovers of the case are not checked.
     """
 
     variant: str
@@ -237,7 +248,14 @@ def differences(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """Result of a task: measurements, answer, duration, and leftover processes and threads."""
+    """Result of a task.
+
+    Attributes:
+        measured: the engine's measurements.
+        answer: the engine's answer.
+        duration_ns: duration of the run.
+        left_behind: a problem for each process or thread that did not end.
+    """
 
     measured: Measured
     answer: Columns

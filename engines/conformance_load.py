@@ -18,9 +18,9 @@ from streamlab.engines.conformance import (
     differences,
     execute,
     ordinary_input,
-    same,
     task_of,
     ties,
+    unchanged,
 )
 from streamlab.engines.protocol import (
     ADAPTIVE,
@@ -38,10 +38,10 @@ from streamlab.workloads.model import Columns, Input, Workload
 MS = 1_000_000
 HEARTBEAT_NS = MS
 SPAN_NS = 300 * MS
-"""Length of a load: a few rows of progress, and short enough for a suite."""
+"""Length of a load: three rows of progress, and short enough for a suite."""
 WARM_UP_NS = 100 * MS
 BUCKET = 1.002
-"""Tolerance of a latency: the upper end of its bucket exceeds it by up to 0.1 %; this allows twice that."""
+"""Tolerance of a latency as a factor: twice the 0.1 % by which the upper end of a bucket may exceed its values."""
 
 
 def constant(events: int) -> IntArray:
@@ -68,15 +68,15 @@ class LoadCase:
         due: returns the due times of n events, in total order.
         derive: makes the input from an ordinary one.
         silence_ns: how long the load lasts after the last event.
-        batch: overrides the setting's.
-        batching: as in `OfferedLoad`.
+        batch: replaces the setting's batch, unless None.
+        batching: see `OfferedLoad`.
         cut: whether the dataset is truncated in the middle.
         twice: whether a catch-up run must give the same answer.
     """
 
     name: str
     due: Callable[[int], IntArray] = constant
-    derive: Callable[[Input], Input] = same
+    derive: Callable[[Input], Input] = unchanged
     silence_ns: int = 0
     batch: int | None = None
     batching: str = ADAPTIVE
@@ -104,10 +104,16 @@ def small_load(
     silence_ns: int = 0,
     batching: str = ADAPTIVE,
 ) -> OfferedLoad:
-    """Return a load with one heartbeat per stream a millisecond, which lasts `silence_ns` after the last event.
+    """Return a load with one heartbeat per stream and millisecond, which lasts `silence_ns` after the last event.
 
-    `times` are event times of each stream; `due_ns`, int64[n], ascending, are due times of all events in their total
-    order. The lab's own loads come from `streamlab.lab.load`; this code is naive on purpose.
+    This code is naive on purpose; the lab's own loads come from `streamlab.lab.load`.
+
+    Args:
+        times: event times of each stream.
+        due_ns: int64[n], ascending: due times of all events in total order.
+        warm_up_ns: see `OfferedLoad`.
+        silence_ns: how long the load lasts after the last event.
+        batching: see `OfferedLoad`.
     """
     ts = np.concatenate(times)
     order = np.argsort(ts, kind="stable")  # (event time, stream, position)
@@ -116,13 +122,13 @@ def small_load(
     last_ns = int(due_ns[-1]) if len(due_ns) else 0
     beat_ts: list[int] = []
     beat_due: list[int] = []
-    for at in [*range(HEARTBEAT_NS, last_ns, HEARTBEAT_NS), last_ns][: len(due_ns)]:
-        sent = int(np.searchsorted(due_ns, at, side="right"))
-        # All events at or before the frontier, of any stream, have been sent.
+    for now_ns in [*range(HEARTBEAT_NS, last_ns, HEARTBEAT_NS), last_ns][: len(due_ns)]:
+        sent = int(np.searchsorted(due_ns, now_ns, side="right"))
+        # All events of any stream at or before the frontier have been sent.
         frontier = int(ts[order[sent]]) - 1 if sent < len(order) else int(ts[order[-1]])
         if sent and (not beat_ts or frontier > beat_ts[-1]):
             beat_ts.append(frontier)
-            beat_due.append(at)
+            beat_due.append(now_ns)
     beats = np.array(beat_ts, dtype=np.int64), np.array(beat_due, dtype=np.int64)
     return OfferedLoad(
         due_ns=tuple(np.split(by_row, np.cumsum([len(stream) for stream in times])[:-1])),
@@ -171,18 +177,18 @@ def run_load_case(
         return CaseResult(unsupported=reason)
     done = execute(engine, task, shared=setting.shared)
     problems += [*done.left_behind, *differences(workload, expected, done.answer)]
-    problems += _about_time(done, load, times, workload.output.delay)
+    problems += _implausible_figures(done, load, times, workload.output.delay)
     if case.twice:
-        again = folder / "catch-up"
-        again.mkdir()
-        other = execute(engine, replace(task, load=None, scratch=again), shared=setting.shared)
+        scratch = folder / "catch-up"
+        scratch.mkdir()
+        catch_up = execute(engine, replace(task, load=None, scratch=scratch), shared=setting.shared)
         problems += differences(
-            workload, other.answer, done.answer, "the answer differs from that of catch-up: "
+            workload, catch_up.answer, done.answer, "the answer differs from that of catch-up: "
         )
     return CaseResult(problems=tuple(problems))
 
 
-def _about_time(
+def _implausible_figures(
     done: Execution, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
 ) -> list[str]:
     """Return the implausible figures in an engine's measurements of a run."""
@@ -255,23 +261,23 @@ def _due_before(
 ) -> tuple[int, int]:
     """Return the smallest and largest number of outputs that can be due in the warm-up.
 
-    An output's time is that of the event that caused it, up to `delay` later, or an instant that the next event shows
-    to have passed. Several events may share a time.
+    An output's time is up to `delay` after the event that caused it. Or it is a time that the next event shows to have
+    passed. Several events may share a time.
     """
     ts, due = np.concatenate(times), np.concatenate(load.due_ns)
     order = np.lexsort((due, ts))
     ts, due = ts[order], due[order]
     if not len(ts):
         return 0, 0
-    at = np.minimum(np.searchsorted(ts, answer["ts"], side="left"), len(ts) - 1)
-    latest = due[np.searchsorted(ts, ts[at], side="right") - 1]
+    event = np.minimum(np.searchsorted(ts, answer["ts"], side="left"), len(ts) - 1)
+    latest = due[np.searchsorted(ts, ts[event], side="right") - 1]
     since = answer["ts"].astype(np.int64) - delay
-    at = np.searchsorted(ts, since, side="left")
-    earliest = due[np.minimum(at, len(ts) - 1)]
-    # A heartbeat may show it before the next event does; all streams here have the same heartbeats.
+    event = np.searchsorted(ts, since, side="left")
+    earliest = due[np.minimum(event, len(ts) - 1)]
+    # A heartbeat may show that a time has passed before the next event does. All streams have the same heartbeats here.
     beat_ts, beat_due = load.heartbeat_ts[0], load.heartbeat_due_ns[0]
     if len(beat_ts):
-        at = np.searchsorted(beat_ts, since - 1, side="left")
-        shown = beat_due[np.minimum(at, len(beat_ts) - 1)]
-        earliest = np.where(at < len(beat_ts), np.minimum(earliest, shown), earliest)
+        beat = np.searchsorted(beat_ts, since - 1, side="left")
+        shown = beat_due[np.minimum(beat, len(beat_ts) - 1)]
+        earliest = np.where(beat < len(beat_ts), np.minimum(earliest, shown), earliest)
     return int((latest < load.warm_up_ns).sum()), int((earliest < load.warm_up_ns).sum())

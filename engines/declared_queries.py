@@ -1,7 +1,7 @@
-"""Translates declared workloads: which of them have a query, and expressions to another language.
+"""Decides which declared workloads have a query, and translates their expressions to an engine's language.
 
-A declaration (`Workload.declaration`) without functions of the user says everything that a workload computes.
-An engine of tables generates its query: the steps in the engine's folder, the expressions here.
+A declaration (`Workload.declaration`) without functions of the user defines everything that a workload computes.
+An engine of tables generates a query from it: the engine's folder translates the steps, this module the expressions.
 """
 
 import ast
@@ -45,7 +45,7 @@ GENERATED = "generated"
 """The variant that runs a query generated from the declaration of a workload."""
 
 INTERNAL = frozenset({"src", "row", "tag"})
-"""Names of columns that tables of an input have, besides names that end with `_`, which queries add."""
+"""Columns that every table of an input has. Queries add further columns, whose names end with `_`."""
 
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
     ast.Add: "+",
@@ -64,9 +64,11 @@ _COMPARISON: Mapping[type[ast.cmpop], str] = {
 
 
 def generated_variant(language: str, *, label: str) -> Variant:
-    """Return the variant that runs declared workloads by a query in a language, generated from the declaration.
+    """Return the variant that generates a query from a declared workload.
 
-    `label` is the name of the engine's library.
+    Args:
+        language: language of the query.
+        label: name of the engine's library.
     """
     return Variant(
         name=GENERATED,
@@ -79,7 +81,7 @@ def generated_variant(language: str, *, label: str) -> Variant:
 
 
 def untranslatable(workload: Workload) -> str | None:
-    """Return why a workload has no generated query, as a predicate to the variant's name; None: it has one."""
+    """Return why a workload has no generated query, as a predicate to the variant's name; None if it has one."""
     declaration = workload.declaration
     if not isinstance(declaration, Declaration):
         return (
@@ -103,8 +105,8 @@ def untranslatable(workload: Workload) -> str | None:
             same = [other for other in names if other.lower() == name.lower()]
             if name.lower() in INTERNAL or name.endswith("_") or len(same) > 1:
                 return (
-                    f"cannot translate {part.name}: its column {name} has a name that the query uses, or "
-                    f"that differs from another one in case only; {remedy % name}"
+                    f"cannot translate {part.name}: the query uses the name of its column {name} itself, or "
+                    f"another column's name differs only in case; {remedy % name}"
                 )
         if isinstance(part.step, WindowStep):
             for name, aggregate in (part.step.result or {}).items():
@@ -117,16 +119,21 @@ def untranslatable(workload: Workload) -> str | None:
 
 
 def generated_plan(
-    declaration: Declaration, costs: Callable[[Declaration], Iterable[str]] | None = None
+    declaration: Declaration, slow_parts: Callable[[Declaration], Iterable[str]] | None = None
 ) -> str:
-    """Return a note that a query is generated, with the `costs` of each step compared with a hand-written query."""
-    of_step = costs or _costs
-    slow_steps = [f"{part.name} {cost}" for part in declaration.steps() for cost in of_step(part)]
+    """Return a note that a query is generated, with the steps that a hand-written query may do faster.
+
+    `slow_parts` yields the slow parts of a step, as predicates to its name; None for those of tables in memory.
+    """
+    find_slow_parts = slow_parts or _slow_parts
+    slow_steps = [
+        f"{step.name} {part}" for step in declaration.steps() for part in find_slow_parts(step)
+    ]
     slow = "; a query written by hand may be faster: " + ", ".join(slow_steps) if slow_steps else ""
     return f"the query is generated from the declaration{slow}"
 
 
-def _costs(part: Declaration) -> Iterator[str]:
+def _slow_parts(part: Declaration) -> Iterator[str]:
     step = part.step
     if isinstance(step, JoinStep) and step.how != ASOF:
         yield "compares all rows of equal columns, however far apart in time"
@@ -154,17 +161,18 @@ def is_float(aggregate: Aggregate, part: Declaration) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How a language writes the parts of an expression; a format has `{}` for each operand.
+    """Writes the parts of an expression in a language.
 
     Attributes:
         column: returns the text of a column.
         number: returns the text of a constant.
-        integer: a Boolean as 0 or 1.
-        dividend: a whole number that is divided.
-        divisor: a constant that divides.
-        both, either, negation: the logical operators.
-        equal, unequal: the comparisons that languages write in different ways.
-        is_nan: whether a float is NaN. These languages take NaN as equal to itself and above all numbers.
+        integer: format that converts a Boolean to 0 or 1.
+        dividend: format of a whole number that is divided.
+        divisor: format of a constant that divides.
+        both, either: the logical operators and, or.
+        negation: format of a negated Boolean.
+        equal, unequal: the operators that compare two numbers.
+        is_nan: format that tests whether a float is NaN. In these languages NaN equals itself and is above all numbers.
     """
 
     column: Callable[[str], str]
@@ -191,7 +199,7 @@ _ANY = Dialect(
     unequal="!=",
     is_nan="isnan({})",
 )
-"""For the types of expressions."""
+"""A dialect to find the types of expressions; its texts are not used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,10 +207,10 @@ class Translated:
     """An expression in another language.
 
     Attributes:
-        text: in that language.
+        text: the expression in that language.
         dtype: int64, float64 or bool.
-        constant: its value, if it reads no column.
-        may_be_nan: whether its value can be NaN.
+        constant: the expression's value; None if it reads a column.
+        may_be_nan: whether the value can be NaN.
     """
 
     text: str
@@ -212,7 +220,7 @@ class Translated:
 
     @property
     def bare(self) -> str:
-        """The text without the parentheses around it."""
+        """The text without parentheses around the whole."""
         if not self.text.startswith("("):
             return self.text
         depth = 0
@@ -234,7 +242,7 @@ def adds_in_order(declaration: Declaration) -> bool:
 
 
 def columns_before(declaration: Declaration) -> tuple[Column, ...]:
-    """Return the columns that a step can read, without `ts`; of a join with the times of both rows."""
+    """Return the columns that a step can read, without `ts`; a join also reads the times of both rows."""
     if isinstance(declaration.step, JoinStep):
         return declaration.step.reads()
     before = declaration.before
@@ -242,19 +250,19 @@ def columns_before(declaration: Declaration) -> tuple[Column, ...]:
 
 
 def select_pairs(
-    step: JoinStep, dialect: Dialect, tables: str, bounds: str, more: Sequence[str] = ()
+    step: JoinStep, dialect: Dialect, tables: str, bounds: str, extra_columns: Sequence[str] = ()
 ) -> str:
     """Return the SELECT of the pairs of rows of a join, in SQL.
 
-    It has the columns that the output needs (`left.price`), `matched` of outer and as-of joins, and `at_`: the time of
-    the output, or of OUTER a time in the step that ends then.
+    The SELECT has the columns that the output needs (`left.price`) and `at_`. Outer and as-of joins also have
+    `matched`. `at_` is the output's time; for an outer join it is a time in the step whose end is the output's time.
 
     Args:
         step: the join.
-        dialect: of SQL.
-        tables: the FROM, in which the rows are `l` and `r`.
+        dialect: the engine's dialect of SQL.
+        tables: the FROM clause, in which the rows are `l` and `r`.
         bounds: the condition on the times of two rows.
-        more: further columns.
+        extra_columns: further columns.
     """
     matched = "r.ts IS NOT NULL"
     if step.how == ASOF and step.before is not None:
@@ -266,25 +274,26 @@ def select_pairs(
         if side == RIGHT and step.how != INNER:
             value = f"if({matched}, {value}, {dialect.number(column.missing)})"
         columns.append(f"{value} AS {dialect.column(column.name)}")
-    at = "greatest(l.ts, r.ts)"
-    times = {INNER: f"{at} + 1", OUTER: f"if({matched}, {at}, l.ts + {step.after})", ASOF: "l.ts"}
+    later = "greatest(l.ts, r.ts)"
+    unmatched = f"l.ts + {step.after}"
+    times = {INNER: f"{later} + 1", OUTER: f"if({matched}, {later}, {unmatched})", ASOF: "l.ts"}
     columns.append(f"{times[step.how]} AS at_")
     if step.how != INNER:
         columns.append(f"coalesce({matched}, FALSE) AS {MATCHED}")
     names = [dialect.column(key.name) for key in step.keys]
     conditions = [*(f"l.{name} = r.{name}" for name in names), bounds]
-    select = ",\n    ".join([*columns, *more])
+    select = ",\n    ".join([*columns, *extra_columns])
     return f"SELECT {select}\nFROM {tables}\nON {' AND '.join(filter(None, conditions))}"
 
 
 def translate_expression(expression: str, part: Declaration, dialect: Dialect) -> Translated:
-    """Return a checked expression (`Expression.text`) over the rows that a step reads, in another language."""
+    """Translate a checked expression (`Expression.text`) over the rows that a step reads."""
     tree = parse_paths(expression)
     columns = {column.name: column for column in columns_before(part)}
-    doubtful = nan_columns(part)
-    translated = _Translator(columns, doubtful, dialect).of(tree)
-    nan = translated.dtype == FLOAT and may_be_nan(tree, doubtful)
-    return replace(translated, may_be_nan=nan)
+    with_nan = nan_columns(part)
+    translated = _Translator(columns, with_nan, dialect).translate(tree)
+    is_nan_possible = translated.dtype == FLOAT and may_be_nan(tree, with_nan)
+    return replace(translated, may_be_nan=is_nan_possible)
 
 
 def nan_columns(part: Declaration) -> frozenset[str]:
@@ -295,12 +304,12 @@ def nan_columns(part: Declaration) -> frozenset[str]:
 
 class _Translator:
     def __init__(
-        self, columns: Mapping[str, Column], doubtful: frozenset[str], dialect: Dialect
+        self, columns: Mapping[str, Column], with_nan: frozenset[str], dialect: Dialect
     ) -> None:
-        self._columns, self._doubtful, self._dialect = columns, doubtful, dialect
+        self._columns, self._with_nan, self._dialect = columns, with_nan, dialect
 
-    def of(self, node: ast.expr) -> Translated:
-        """Translate a part; one without columns becomes its value, so that constants keep Python's types."""
+    def translate(self, node: ast.expr) -> Translated:
+        """Translate a part. A part without columns becomes its value, so that constants keep Python's types."""
         dialect = self._dialect
         constant = constant_of(node)
         if constant is not None:
@@ -322,10 +331,10 @@ class _Translator:
             operand = self._number(node.operand)
             return Translated(text=f"(-{operand.text})", dtype=operand.dtype)
         if isinstance(node, ast.UnaryOp):
-            return self._negation(self.of(node.operand))
+            return self._negation(self.translate(node.operand))
         if isinstance(node, ast.BoolOp):
             joint = dialect.both if isinstance(node.op, ast.And) else dialect.either
-            parts = [self.of(part).text for part in node.values]
+            parts = [self.translate(part).text for part in node.values]
             return Translated(text="(" + f" {joint} ".join(parts) + ")", dtype=BOOL)
         assert isinstance(node, ast.Compare), "parse_expression accepts nothing else"
         sides = [node.left, *node.comparators]
@@ -339,7 +348,7 @@ class _Translator:
         return BOOL if dtype == BOOL else FLOAT if dtype.kind == "f" else INT
 
     def _number(self, node: ast.expr) -> Translated:
-        return as_number(self.of(node), self._dialect)
+        return as_number(self.translate(node), self._dialect)
 
     def _negation(self, operand: Translated) -> Translated:
         dialect = self._dialect
@@ -354,10 +363,10 @@ class _Translator:
         values = self._number(left), self._number(right)
         compared = f"({values[0].text} {text} {values[1].text})"
         nan = [
-            value.dtype == FLOAT and may_be_nan(node, self._doubtful)
+            value.dtype == FLOAT and may_be_nan(node, self._with_nan)
             for value, node in zip(values, (left, right), strict=True)
         ]
-        # NaN differs from everything in Python. Here it is equal to NaN and above numbers.
+        # In Python, NaN differs from everything. In these languages, NaN equals NaN and is above all numbers.
         greater = sign in ("<", "<=")
         if not (all(nan) if sign in ("==", "!=") else nan[greater]):
             return compared
@@ -384,9 +393,11 @@ def as_number(value: Translated, dialect: Dialect) -> Translated:
 def value_of_aggregate(
     aggregate: Aggregate, part: Declaration, dialect: Dialect
 ) -> Translated | None:
-    """Return the value that an aggregate takes from each row; None: it takes none, as `count`."""
+    """Return the value that an aggregate takes from each row; None for `count`, which takes no value."""
     if aggregate.function is Function.COUNT:
         return None
-    if aggregate.function is Function.DISTINCT:  # of ids of texts also, which no expression reads
+    if (
+        aggregate.function is Function.DISTINCT
+    ):  # It also counts ids of texts, which no expression reads.
         return Translated(text=dialect.column(aggregate.of), dtype=INT)
     return as_number(translate_expression(aggregate.of, part, dialect), dialect)

@@ -25,7 +25,7 @@ STAMP = ".made"
 
 
 def folder(name: str) -> Path:
-    """Return the folder of an engine's environment, whether or not it exists."""
+    """Return the folder of an engine's environment; the folder may not exist."""
     return _root() / name
 
 
@@ -49,12 +49,12 @@ class Environment:
     """Describes how to make an engine's environment.
 
     Attributes:
-        lock: a file with every package at an exact version; nothing else is installed. A requirements file, a Maven
-            pom.xml, whose jars go to the folder `jars`, or what `build` reads.
+        lock: a file with every package at an exact version; nothing else is installed. It is a requirements file, a
+            Maven pom.xml, whose jars go to the folder `jars`, or a file that `build` reads.
         further: locks to install after the first.
-        jars: a file with SHA-256 and name of each jar of a pom.xml, which names direct dependencies only.
-        installs: whether the lab installs the packages of the lock; else `build` does.
-        check: raises EngineError, with a remedy, where the machine lacks a program that `build` needs.
+        jars: a file with SHA-256 and name of each jar of a pom.xml; the pom.xml names direct dependencies only.
+        installs: whether the lab installs the packages of the lock; if False, `build` installs them.
+        check: raises EngineError, with a remedy, if the machine lacks a program that `build` needs.
         inputs: further input files; when one changes, the environment must be made again.
         build: called with the folder after the installation, e.g. to compile; raises EngineError with a remedy.
     """
@@ -69,20 +69,20 @@ class Environment:
 
 
 def declared_environment(engine: object) -> Environment | None:
-    """Return the environment that an adapter declares; None: the lab's packages suffice."""
+    """Return the environment that an adapter declares; None if the lab's packages suffice."""
     declared = getattr(engine, "environment", None)
     return declared if isinstance(declared, Environment) else None
 
 
 def unusable_reason(name: str, environment: Environment) -> str | None:
-    """Return why an engine's environment is unusable, with the command to make it; None: it is usable."""
+    """Return why an engine's environment is unusable, with the command to make it; None if it is usable."""
     try:
         current = _fingerprint(name, environment)
     except EngineError as error:
         return str(error)
     if not (folder(name) / STAMP).exists():
-        missing = f"the environment of engine {name} is not made; {command(name)} makes it"
-        return f"{missing}{_lacking(environment)}"
+        missing = f"the environment of engine {name} does not exist; {command(name)} makes it"
+        return f"{missing}{_missing_tools(environment)}"
     stored = (folder(name) / STAMP).read_text(encoding="utf-8")
     if stored != current:
         return (
@@ -92,7 +92,7 @@ def unusable_reason(name: str, environment: Environment) -> str | None:
     return None
 
 
-def _lacking(environment: Environment) -> str:
+def _missing_tools(environment: Environment) -> str:
     """Return the tools that the machine lacks to make an environment, as the end of a message."""
     try:
         if environment.check is not None:
@@ -121,7 +121,11 @@ def versions(name: str, packages: tuple[str, ...]) -> str:
 
 
 def make(name: str, environment: Environment) -> Path:
-    """Make or remake an environment and return its folder, or raise EngineError; needs the package index."""
+    """Make or remake an environment and return its folder; needs the package index.
+
+    Raises:
+        EngineError: the packages cannot be installed or built.
+    """
     fingerprint = _fingerprint(name, environment)
     path = folder(name)
     path.parent.mkdir(parents=True, exist_ok=True)

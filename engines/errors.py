@@ -6,7 +6,7 @@ class EngineError(Exception):
 
 
 class UnsupportedError(EngineError):
-    """The engine cannot run this workload, variant or option; users see the message as the reason."""
+    """The engine cannot run a workload, variant or option; the message is the reason that users see."""
 
 
 class EngineCrashError(EngineError):

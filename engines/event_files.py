@@ -20,7 +20,7 @@ from streamlab.workloads.model.operators.program import arrival_tick_ns
 from streamlab.workloads.model.streams.total_order import merge
 
 CEILING_EVENTS = 4_000_000
-"""Events that measure how fast a source hands over."""
+"""Number of events in the measurement of a source's highest rate."""
 
 LONG, INT = np.dtype("<i8"), np.dtype("<i4")
 ROW = [
@@ -34,7 +34,7 @@ ROW = [
 ]
 Rows = npt.NDArray[np.void]
 FileColumns = dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]]
-"""The columns of a stream's files, with their types there."""
+"""The columns of a stream, each with its type in its file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +42,12 @@ class Shape:
     """Maps the events and answers of a workload to the rows of the process.
 
     Attributes:
-        values: by kind, the column of an event's `value`; None: no value.
-        items: the list column of an event.
-        key: the column of an event's `key`; None: its key in the alphabet.
+        values: for each kind, the column with an event's `value`; None if the kind has no value.
+        items: the list column of an event; None if it has no list.
+        key: the column with an event's `key`; None to use the event's key in the alphabet.
         answer: the field of ROW for each column of the output except `ts`.
-        windows: whether ends of windows make the rows; else events do.
-        delay_ms: from an event to its rows, in event time.
+        windows: whether the ends of windows make the rows; if False, events make them.
+        delay_ms: event time from an event to its rows.
     """
 
     values: tuple[str | None, ...]
@@ -59,7 +59,7 @@ class Shape:
 
 
 def write_properties(lines: Mapping[str, object], folder: Path) -> None:
-    """Write job.properties, without values that are None."""
+    """Write job.properties; leave out values that are None."""
     text = "".join(f"{name}={value}\n" for name, value in lines.items() if value is not None)
     (folder / "job.properties").write_text(text, encoding="utf-8")
 
@@ -71,7 +71,7 @@ def write_columns(columns: FileColumns, index: int, folder: Path) -> None:
 
 
 def load_columns(load: OfferedLoad | None, index: int) -> FileColumns:
-    """Return when the events and heartbeats of stream `index` are due; nothing without a load."""
+    """Return when the events and heartbeats of stream `index` are due; empty without a load."""
     if load is None:
         return {}
     return {
@@ -101,19 +101,19 @@ def event_columns(stream: Stream, shape: Shape, kinds: int) -> FileColumns:
 
 
 def _tags(stream: Stream, key: str, kinds: int) -> IntArray:
-    """Return tags with the keys of a column."""
+    """Return tags whose keys are the values of a column."""
     kind = stream.kinds[0] if stream.tag is None else stream.tag % kinds
     tags: IntArray = np.asarray(stream.payload[key]).astype(np.int64) * kinds + kind
     if len(tags) and not 0 <= tags.min() <= tags.max() <= np.iinfo(INT).max:
         raise EngineError(
-            f"keys have 32 bits there, and column {key} of stream {stream.name} has values up to "
-            f"{tags.max() // kinds}; use fewer events"
+            f"column {key} of stream {stream.name} has values up to {tags.max() // kinds}, and the engine's keys "
+            "have 32 bits; use fewer events"
         )
     return tags
 
 
 def _value(stream: Stream, shape: Shape, kinds: int) -> npt.NDArray[Any] | None:
-    """Return the value of each event by its kind."""
+    """Return the value of each event, from the column of its kind; None if the stream has no values."""
     columns = {kind: shape.values[kind] for kind in stream.kinds if shape.values[kind] is not None}
     if not columns:
         return None
@@ -133,9 +133,9 @@ def measure_ceiling(
     settings: Mapping[str, object],
     start: Callable[[Path], CommandProcess],
 ) -> float:
-    """Run a job of one source, whose events are all due, and a task that drops them; return its events/s.
+    """Return the events/s from one source, whose events are all due, to a task that drops them.
 
-    A job with more workers has more sources, so this is a lower bound. `settings` are the engine's own.
+    This is a lower bound, because a job with more workers has more sources. `settings` are the engine's own.
 
     Raises:
         EngineError: the engine's environment cannot be used.
@@ -160,8 +160,8 @@ def measure_ceiling(
             process.close()
 
 
-def until(data: Input) -> int:
-    """Return the last event time at which windows may end: the last event's, or the time before the cut."""
+def last_window_end(data: Input) -> int:
+    """Return the last event time at which windows may end: the last event's, or the one before the cut."""
     if data.until_ts is not None:
         return data.until_ts - 1
     return max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=-1)
@@ -170,8 +170,8 @@ def until(data: Input) -> int:
 def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
     """Return the rows of all parts, each in its order, merged by place.
 
-    A row's place is that of the event that made it. A row that is late in its part stays late: it takes the place of
-    the latest row before it. `timed` rows have their time of arrival, `emit_ns`.
+    A row's place is the place of the event that made it. A row that is late in its part stays late: it takes the place
+    of the latest row before it. If `timed`, rows have their time of arrival, `emit_ns`.
     """
     dtype = np.dtype([*ROW, ("emit_ns", "<i8")] if timed else ROW)
     by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
@@ -205,7 +205,7 @@ def measure_load(
 ) -> Measured:
     """Return the measurements of a run under a load.
 
-    Rows m with `by_time[m]` are made by the passing of their time, others by an event.
+    The passing of event time makes row m if `by_time[m]`; otherwise an event makes it.
     """
     assert task.load is not None
     folder = task.scratch
@@ -222,7 +222,7 @@ def measure_load(
     if tick_ns is None:
         ts = np.concatenate([stream.ts for stream in data.streams])[order]
         due_of_ends = due_of_times(task.load, data, ends)
-    else:  # time passes by itself, until the last event
+    else:  # Time passes without events, until the last event.
         ts = due_ns // tick_ns
         due_of_ends = np.minimum(ends * tick_ns, due_ns.max(initial=0))
     made_by[by_time] = np.minimum(np.searchsorted(ts, ends), len(ts) - 1)
@@ -241,9 +241,9 @@ def measure_load(
 
 
 def due_of_times(load: OfferedLoad, data: Input, times: IntArray) -> IntArray:
-    """Return when it is due that no later event is before each time, in ns after the start.
+    """Return when the watermark is due to reach each time, in ns after the start.
 
-    Events, heartbeats, or the end of each stream establish it, as for the native engine
+    Events, heartbeats, or the end of each stream advance the watermark, as in the native engine
     (`due_of_watermark` in oplus/instance.h).
     """
     due = np.zeros(len(times), dtype=np.int64)
@@ -252,13 +252,15 @@ def due_of_times(load: OfferedLoad, data: Input, times: IntArray) -> IntArray:
         end_ns = max((int(each[-1]) for each in (event_due, beat_due) if len(each)), default=0)
         event = np.searchsorted(stream.ts, times)
         beat = np.searchsorted(load.heartbeat_ts[index], times - 1)
-        known = np.minimum(np.append(event_due, end_ns)[event], np.append(beat_due, end_ns)[beat])
-        np.maximum(due, known, out=due)
+        stream_due = np.minimum(
+            np.append(event_due, end_ns)[event], np.append(beat_due, end_ns)[beat]
+        )
+        np.maximum(due, stream_due, out=due)
     return due
 
 
 def count_from(start_ns: int, rows: Rows, folder: Path, streams: int) -> None:
-    """Let the times of rows, and of events in the files of all streams, count from the start of a load."""
+    """Make the times of rows, and of events in the files of all streams, relative to the start of a load."""
     rows["emit_ns"] -= start_ns
     for index in range(streams):
         path = folder / f"{index}.done_ns"

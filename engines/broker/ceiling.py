@@ -17,21 +17,24 @@ from streamlab.engines.protocol import IntArray, new_topics
 from streamlab.workloads.model import Stream
 
 ROWS = 2_000_000
+"""Rows of a measurement."""
 TIMEOUT_S = 60.0
+"""Limit of a warm-up or measurement."""
 WARM_UP_S = 6
-"""A new broker delays a load by up to 0.6 s in its first second, by 50 ms in its fourth and by 15 ms from its sixth
-on: its JVM compiles meanwhile. Sending as fast as possible does not warm it up, since records are few then."""
+"""While its JVM compiles, a new broker delays a load: by up to 0.6 s in the first second, by 50 ms in the fourth and by
+15 ms from the sixth on. A load at full speed does not warm it up, because it has few records."""
 WARM_UP_EPS = 100_000
 WARM_UP_BYTES = 36
+"""Size of a row of the warm-up: the 28 bytes of a keyed row, and one column of eight bytes."""
 _KEYS = 4096
-_PLACE = [("row", "<i8"), ("due_ns", "<i8"), ("ts", "<i8"), ("tag", "<i4")]
-"""The columns that a row of any keyed stream has."""
+_KEYED_COLUMNS = [("row", "<i8"), ("due_ns", "<i8"), ("ts", "<i8"), ("tag", "<i4")]
+"""The columns of each row of a keyed stream: 28 bytes."""
 
 
 def prepare_broker(address: str, topics: str = "") -> None:
     """Check that a broker answers, and offer it a load for WARM_UP_S.
 
-    `topics` is as in `Task`; empty: new.
+    `topics` is the prefix in `Task.topics`; if empty, a new one is made.
 
     Raises:
         EngineError: the broker does not answer within 10 s, reports an error, or takes more than TIMEOUT_S.
@@ -46,7 +49,7 @@ def broker_ceiling_eps(
 ) -> float:
     """Return the rows/s from a load generator through a broker to a reader that only counts them.
 
-    Rows have `row_bytes`, but at least the 28 bytes of a keyed row. `topics` is as in `prepare_broker`.
+    Rows have `row_bytes` bytes, at least the 28 of a keyed row. `topics` is the same as for `prepare_broker`.
 
     Raises:
         EngineError: the broker does not answer, reports an error, or takes more than TIMEOUT_S.
@@ -55,10 +58,10 @@ def broker_ceiling_eps(
 
 
 def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> float:
-    """Send rows through a broker when they are due, and return the seconds until a reader has all of them."""
+    """Send rows through a broker when they are due, and return the seconds until a reader has all rows."""
     rows = len(due_ns)
-    words, rest = divmod(max(row_bytes - np.dtype(_PLACE).itemsize, 0), 8)
-    more = [
+    words, rest = divmod(max(row_bytes - np.dtype(_KEYED_COLUMNS).itemsize, 0), 8)
+    padding = [
         *((f"word_{i}", "<i8") for i in range(words)),
         *((f"byte_{i}", "i1") for i in range(rest)),
     ]
@@ -68,7 +71,7 @@ def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> f
         dataset=b"ceiling",
         stream=0,
         partitions=PARTITIONS,
-        row=np.dtype([*_PLACE, *more]),
+        row=np.dtype([*_KEYED_COLUMNS, *padding]),
     )
     numbers = np.arange(rows)
     stream = Stream(
@@ -76,7 +79,7 @@ def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> f
         kinds=(0,),
         ts=numbers,
         tag=(numbers % _KEYS).astype(np.int32),
-        payload={name: np.zeros(rows, dtype=kind) for name, kind in more},
+        payload={name: np.zeros(rows, dtype=kind) for name, kind in padding},
     )
     offered = replace(load_at_once((stream,)), due_ns=(due_ns,))
     with (

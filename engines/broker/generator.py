@@ -1,7 +1,7 @@
-"""Offers a load through a broker: a process that produces each row when it is due, and never waits for a reader.
+"""Offers a load through a broker: a process produces each row when it is due, and never waits for a reader.
 
-`python -m streamlab.engines.broker.generator JOB` reads the job from a file, prints `ready`, reads the start of the run
-(ns of the monotonic clock) from its input, and prints `done` after the last row.
+`python -m streamlab.engines.broker.generator JOB` reads the job from a file and prints `ready`. It then reads the start
+of the run (ns of the monotonic clock) from its standard input, and prints `done` after the last row.
 """
 
 import os
@@ -34,10 +34,10 @@ from streamlab.workloads.model import Stream
 
 CLOSE_GRACE_S = 5.0
 FLUSH_S = 60.0
-"""The broker acknowledges the last records within this time, or the load has failed."""
+"""The load fails if the broker does not acknowledge the last records within this time."""
 SHORTEST_SLEEP_S = 5e-3
-"""Rows that are due within this time share a record of each stream and partition: readers pay for each record. Kafka's
-own producers wait as long (linger.ms)."""
+"""Rows of a stream and partition that are due within this time share a record, because each record costs readers time.
+Kafka's own producers wait as long (linger.ms)."""
 _LAG = "per event, from due to handed to the broker's client"
 
 
@@ -63,7 +63,7 @@ def load_at_once(streams: Sequence[Stream]) -> OfferedLoad:
 
 
 class LoadGenerator:
-    """Controls the process of a load, and its topics, which exist until `close`."""
+    """Controls the process of a load, and the load's topics, which exist until `close`."""
 
     def __init__(
         self,
@@ -74,11 +74,13 @@ class LoadGenerator:
         folder: Path,
         prefix: str,
     ) -> None:
-        """Create topics like these, whose names begin with `prefix`, and start the process, which waits for `begin`.
+        """Create copies of the topics, with names that begin with `prefix`, and start the process.
+
+        The process waits for `begin`.
 
         Raises:
-            EngineError: the broker does not answer, or refuses.
-            EngineCrashError: the process ended.
+            EngineError: the broker does not answer or refuses the topics.
+            EngineCrashError: the process has ended.
         """
         self._address = address
         self._load = load
@@ -127,10 +129,14 @@ class LoadGenerator:
     def drive(
         self, reader: CommandProcess, *, with_start: bool = False
     ) -> tuple[int, tuple[int, ...], Sent]:
-        """Start the load and send `go` to a process that reads it, with the start for one that needs it.
+        """Start the load, and send `go` to a process that reads it.
+
+        Args:
+            reader: the process.
+            with_start: whether to send the start with `go`.
 
         Returns:
-            the start in ns of the monotonic clock, the process's reply, and the record of sent events.
+            The start in ns of the monotonic clock, the process's reply, and the report of sent events.
 
         Raises:
             EngineCrashError: one of the two processes failed.
@@ -140,7 +146,7 @@ class LoadGenerator:
         try:
             reply = reader.ask(f"go {start_ns}" if with_start else "go")
         except EngineCrashError:
-            self.check()  # the reader misses what a dead generator did not send
+            self.check()  # The reader may have failed because the generator did.
             raise
         return start_ns, reply, self.sent()
 
@@ -155,16 +161,16 @@ class LoadGenerator:
             raise self._ended()
 
     def sent(self) -> Sent:
-        """Return the record of sent events, after the last row; the folder then has a file of times for each stream."""
+        """Wait for the last row and return the report of sent events; the folder then has each stream's times."""
         self._expect("done")
         sent_ns = self._sent_ns()
         lags = sent_ns - np.concatenate(self._load.due_ns)
-        by_ns = self._load.end_ns + SHORTEST_SLEEP_S * 1e9 + PUNCTUAL_NS
-        events = int(np.count_nonzero(sent_ns <= by_ns))
+        deadline_ns = self._load.end_ns + SHORTEST_SLEEP_S * 1e9 + PUNCTUAL_NS
+        events = int(np.count_nonzero(sent_ns <= deadline_ns))
         return Sent(events=events, lag=histogram(lags, _LAG), own_thread=True)
 
     def emitted(self, steps: int) -> IntArray:
-        """Return how many events were sent in each step of the run's progress, after `sent`."""
+        """Return how many events were sent in each step of the run's progress; call `sent` before."""
         return counts_by_step(self._sent_ns(), steps)
 
     def close(self) -> None:
@@ -215,24 +221,24 @@ class _Part:
         self._promise = int(NO_PROMISE)
 
     def next_due(self) -> int:
-        """Return when the next row is due; the end of time if none is left."""
+        """Return when the next row is due; `sys.maxsize` if none is left."""
         if self._next == len(self._due):
             return sys.maxsize
         return int(self._due[self._next])
 
     def due(self, now_ns: int, promise: int) -> list[tuple[bytes, Rows]]:
-        """Return the records that are due, each with its rows."""
+        """Return the records that are due, each with its rows; a new promise makes a record without rows."""
         end = int(np.searchsorted(self._due, now_ns, side="right"))
         records = []
         while self._next < end:
             last = min(self._next + MOST_ROWS, end)
             rows = self._rows[self._next : last]
-            held = promise if last == end else self._promise
-            records.append((self._topic.encode(rows, promise=held), rows))
+            row_promise = promise if last == end else self._promise
+            records.append((self._topic.encode(rows, promise=row_promise), rows))
             self._next = last
         if not records and promise != self._promise:
-            none = self._rows[:0]
-            records.append((self._topic.encode(none, promise=promise), none))
+            no_rows = self._rows[:0]
+            records.append((self._topic.encode(no_rows, promise=promise), no_rows))
         self._promise = promise
         return records
 
@@ -248,7 +254,7 @@ class _Offer:
                 **connection(job.address),
                 "linger.ms": 0,
                 "socket.nagle.disable": True,
-                # A record that is sent again is stored once, and none is stored after one that was lost.
+                # The broker stores a record once even if it is sent twice, and none after a lost record.
                 "enable.idempotence": True,
                 "enable.gapless.guarantee": True,
                 "message.timeout.ms": int(TIMEOUT_S * 1000),
@@ -272,22 +278,22 @@ class _Offer:
         load = self._job.load
         while True:
             now_ns = time.monotonic_ns() - start_ns
-            following = sys.maxsize
+            next_due_ns = sys.maxsize
             for index, parts in enumerate(self._parts):
                 beats_due = load.heartbeat_due_ns[index]
                 beats = int(np.searchsorted(beats_due, now_ns, side="right"))
                 promise = int(load.heartbeat_ts[index][beats - 1]) if beats else int(NO_PROMISE)
                 if beats < len(beats_due):
-                    following = min(following, int(beats_due[beats]))
+                    next_due_ns = min(next_due_ns, int(beats_due[beats]))
                 for part in parts:
                     for record, rows in part.due(now_ns, promise):
                         self._send(index, part.partition, record)
                         self._sent_ns[index][rows["row"]] = time.monotonic_ns() - start_ns
-                    following = min(following, part.next_due())
+                    next_due_ns = min(next_due_ns, part.next_due())
             self._producer.poll(0)
-            if following == sys.maxsize:
+            if next_due_ns == sys.maxsize:
                 break
-            wait_s = (following - (time.monotonic_ns() - start_ns)) / 1e9
+            wait_s = (next_due_ns - (time.monotonic_ns() - start_ns)) / 1e9
             time.sleep(max(wait_s, SHORTEST_SLEEP_S))
         for index, parts in enumerate(self._parts):
             times = load.heartbeat_ts[index]
@@ -308,7 +314,9 @@ class _Offer:
         name = self._job.topics[index].name
         try:
             self._producer.produce(name, record, partition=partition, on_delivery=self._delivered)
-        except client().KafkaException as error:  # a lost record ends the producer
+        except (
+            client().KafkaException
+        ) as error:  # The producer refuses all records after a lost one.
             sys.exit(f"the broker took no more records: {error.args[0]}")
 
     def _delivered(self, error: object, message: object) -> None:
@@ -316,7 +324,7 @@ class _Offer:
 
 
 def main(path: str) -> None:
-    """Do a job."""
+    """Offer the load of the job in a file."""
     job = pickle.loads(Path(path).read_bytes())
     offer = _Offer(job)
     # This thread sleeps most of the time; at ordinary priority it would wait for the workers' time slices.

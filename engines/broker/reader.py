@@ -1,6 +1,6 @@
 """Reads the topics of a dataset into columns in memory, in a thread, while a run consumes the rows that have arrived.
 
-A row goes to the place of its number. The run sees the rows before the first that is missing.
+Each row carries its number and is stored at this index. The run sees the rows before the first missing row.
 """
 
 import threading
@@ -22,20 +22,23 @@ SETTINGS: Mapping[str, object] = {
     "enable.partition.eof": False,
     "fetch.wait.max.ms": 10,
     "queued.max.messages.kbytes": 1 << 16,
-    # A full queue is empty in less than the default of a second, during which nothing would be fetched.
+    # After its queue was full, the client fetches nothing for this time. The default of a second would idle the run.
     "fetch.queue.backoff.ms": 10,
     "socket.nagle.disable": True,
     "socket.timeout.ms": 10_000,
 }
-"""Of Kafka's client."""
+"""Settings of Kafka's client."""
 _MESSAGES = 256
+"""Most records that are taken from the client's queue at once."""
 _WAIT_S = 0.1
+"""Longest wait for a record before the thread checks whether it is closed."""
 
 Receive = Callable[[int, int, int], object]
+"""Takes a stream's index, and how many of its rows and heartbeats have arrived."""
 
 
 def clear(streams: Sequence[Stream]) -> None:
-    """Overwrite all columns, so that no row is there before the broker has sent it."""
+    """Overwrite all columns, so that the run cannot see a row before the broker has sent it."""
     for stream in streams:
         for name, column in columns_of(stream).items():
             column[:] = ABSENT if name == "ts" else np.zeros((), dtype=column.dtype)
@@ -58,21 +61,21 @@ class TopicReader:
         """Connect; reading begins with `start`.
 
         Args:
-            address: of the broker.
-            topics: of the streams.
+            address: the broker's `HOST:PORT`.
+            topics: the topic of each stream.
             streams: the columns to fill, which `clear` has emptied.
-            receive: called with a stream, and how many of its rows and heartbeats have arrived.
-            heartbeats: of each stream.
-            is_sending: whether a load still sends. If not, a broker that has not given all rows, and gives none for
-                `SILENCE_S`, is taken for dead.
-            begin: called by the thread when it is about to read.
+            receive: called after rows or heartbeats of a stream have arrived.
+            heartbeats: the heartbeats of each stream.
+            is_sending: returns whether a load still sends. If it does not, a broker that owes rows and sends none for
+                `SILENCE_S` counts as dead.
+            begin: called by the thread just before it reads.
         """
         self._address = address
         self._receive = receive
         self._is_sending = is_sending
         self._begin = begin
-        self._lost: Any = None
-        self._consumer = consumer(address, **SETTINGS, error_cb=self._note)
+        self._client_error: Any = None
+        self._consumer = consumer(address, **SETTINGS, error_cb=self._store_client_error)
         self._states = {
             topic.name: _StreamState(topic, stream, beats)
             for topic, stream, beats in zip(topics, streams, heartbeats, strict=True)
@@ -103,8 +106,8 @@ class TopicReader:
         """Return the number of records that have been read."""
         return sum(state.records for state in self._states.values())
 
-    def _note(self, error: Any) -> None:
-        self._lost = error
+    def _store_client_error(self, error: Any) -> None:
+        self._client_error = error
 
     def _run(self) -> None:
         try:
@@ -123,17 +126,17 @@ class TopicReader:
             ]
         )
         self._begin()
-        heard = time.monotonic()
+        heard_s = time.monotonic()
         while not self._closed.is_set() and any(state.open for state in states.values()):
             # `consume` would wait for a full batch; records that have arrived must not wait for later ones.
             first = self._consumer.poll(_WAIT_S)
             if first is None:
                 if self._is_sending():
-                    heard = time.monotonic()
-                elif time.monotonic() - heard > SILENCE_S:
+                    heard_s = time.monotonic()
+                elif time.monotonic() - heard_s > SILENCE_S:
                     raise self._silent()
                 continue
-            heard = time.monotonic()
+            heard_s = time.monotonic()
             messages = [first, *self._consumer.consume(_MESSAGES, 0)]
             touched = set()
             for message in messages:
@@ -149,9 +152,9 @@ class TopicReader:
     def _silent(self) -> EngineCrashError:
         rows = sum(state.arrived for state in self._states.values())
         total = sum(len(state.stream) for state in self._states.values())
-        because = f" ({self._lost.str()})" if self._lost is not None else ""
+        cause = f" ({self._client_error.str()})" if self._client_error is not None else ""
         return EngineCrashError(
-            f"the broker at {self._address} sent nothing for {SILENCE_S:g} s{because} after {rows:,} of "
+            f"the broker at {self._address} sent nothing for {SILENCE_S:g} s{cause} after {rows:,} of "
             f"{total:,} rows; see `lab broker status` and its log, and start it again"
         )
 
@@ -165,7 +168,7 @@ class TopicReader:
 
 
 class _StreamState:
-    """Rows of a stream that have arrived, and the promises of its partitions."""
+    """Stores a stream's rows as they arrive, and the promises of its partitions."""
 
     def __init__(self, topic: Topic, stream: Stream, heartbeats: IntArray) -> None:
         self.topic = topic
@@ -180,10 +183,10 @@ class _StreamState:
         self._rows = 0
 
     def take(self, message: Any) -> None:
-        """Put the rows of a record in their places.
+        """Store the rows of a record at their indices.
 
         Raises:
-            EngineCrashError: the record is not one of the lab's, or rows are missing or come twice.
+            EngineCrashError: the lab did not write the record, or rows are missing or come twice.
         """
         partition = message.partition()
         decoded = self.topic.decode(message.value() or b"")
@@ -208,11 +211,11 @@ class _StreamState:
                     f"{REMEDY}"
                 )
             if last - first + 1 == len(rows):
-                where: Any = slice(first, last + 1)
+                indices: Any = slice(first, last + 1)
             else:
-                where = numbers.copy()
+                indices = numbers.copy()
             for name, column in self._columns.items():
-                column[where] = rows[name]
+                column[indices] = rows[name]
             self._last[partition] = last
             self.arrived += len(rows)
         self._promises[partition] = int(header["promise"])
@@ -225,7 +228,7 @@ class _StreamState:
                 )
 
     def advance(self) -> tuple[int, int]:
-        """Return how many rows without a gap, and how many heartbeats, have arrived."""
+        """Return how many rows before the first missing row, and how many heartbeats, have arrived."""
         end = max(self._last) + 1
         missing = np.flatnonzero(self.stream.ts[self._rows : end] == ABSENT)
         self._rows = self._rows + int(missing[0]) if len(missing) else max(end, self._rows)

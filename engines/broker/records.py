@@ -1,7 +1,7 @@
 """Defines the records of a topic: a header (`HEADER`), and up to 1,000 rows of a stream (`Topic.row`).
 
 All numbers are little-endian, and nothing is padded.
-A row carries its number in its stream, so a reader notices rows that are missing, or that come twice.
+A row carries its number in its stream, so a reader notices rows that are missing or come twice.
 """
 
 from collections.abc import Sequence
@@ -25,16 +25,17 @@ HEADER = np.dtype(
         ("promise", "<i8"),
     ]
 )
-"""`end` is 1 in the last record of a partition, else 0; `dataset` begins the dataset's id.
-Later rows of the partition have event times above `promise`."""
+"""Fields that begin a record. `end` is 1 in the last record of a partition, else 0.
+`dataset` is the beginning of the dataset's id. Later rows of the partition have event times above `promise`."""
 MAGIC = b"LAB1"
 MOST_ROWS = 1000
 SILENCE_S = 10.0
-"""A broker that owes records and sends none for this long is taken for dead."""
+"""A broker that owes records and sends none for this long counts as dead."""
 PARTITIONS = 4
-"""Of all topics of a dataset with keys; without, they have one."""
+"""Number of partitions of each topic of a dataset with keys; a topic without keys has one."""
 NO_PROMISE = np.iinfo(np.int64).min
 _SEED, _MULTIPLIER = np.uint32(0x9747B28C), np.uint32(0x5BD1E995)
+"""Constants of murmur2 in Kafka's clients (`Utils.murmur2`)."""
 
 Rows = npt.NDArray[np.void]
 
@@ -44,10 +45,12 @@ class Topic:
     """The topic of a stream.
 
     Attributes:
-        name: `lab.DATASET.STREAM`, the beginning of the dataset's id and the stream's index.
-        kinds: of the dataset's alphabet; the key of a row is its tag divided by them.
-        row: dtype of a row: its number, the time at which it is due in ns (0 without a load), and the
-            stream's columns.
+        name: `lab.DATASET.STREAM`, with the beginning of the dataset's id and the stream's index.
+        kinds: number of kinds in the dataset's alphabet; the key of a row is its tag divided by this number.
+        dataset: the beginning of the dataset's id.
+        stream: the stream's index.
+        partitions: number of partitions.
+        row: dtype of a row: `row` (its number), `due_ns` (0 without a load), and the stream's columns.
     """
 
     name: str
@@ -57,22 +60,22 @@ class Topic:
     partitions: int
     row: np.dtype[np.void]
 
-    def place(self, column: str | None) -> int:
-        """Return where a column begins in a row; -1: the stream lacks it."""
+    def byte_offset(self, column: str | None) -> int:
+        """Return the byte of a row at which a column begins; -1 if the stream lacks the column."""
         if column is None or column not in (self.row.names or ()):
             return -1
         assert self.row.fields is not None
         return int(self.row.fields[column][1])
 
     def encode(self, rows: Rows, *, promise: int = NO_PROMISE, end: bool = False) -> bytes:
-        """Return a record of rows of one partition."""
+        """Return a record with rows of one partition."""
         header = np.zeros((), dtype=HEADER)
         header["magic"], header["dataset"], header["stream"] = MAGIC, self.dataset, self.stream
         header["rows"], header["promise"], header["end"] = len(rows), promise, end
         return header.tobytes() + rows.tobytes()
 
     def decode(self, record: bytes) -> tuple[Any, Rows] | None:
-        """Return the header and the rows of a record; None: the lab did not write it for this topic."""
+        """Return the header and the rows of a record; None if the lab did not write it for this topic."""
         if len(record) < HEADER.itemsize:
             return None
         header = np.frombuffer(record, dtype=HEADER, count=1)[0]
@@ -84,7 +87,7 @@ class Topic:
 
 
 def list_column(dataset: Dataset) -> str | None:
-    """Return the first column of a dataset that holds lists, which records cannot carry; None: it has none."""
+    """Return the first list column of a dataset, or None. Records cannot carry lists."""
     columns = (column for stream in dataset.streams for column in stream.columns)
     return next((name for name, kind in columns if kind.startswith("list:")), None)
 
@@ -135,7 +138,7 @@ def columns_of(stream: Stream) -> dict[str, npt.NDArray[np.generic]]:
 
 
 def longest_silence_s(load: OfferedLoad | None) -> float:
-    """Return for how long a broker may send nothing, with the longest pause of a load."""
+    """Return for how long a broker may send nothing: SILENCE_S plus the longest pause of a load."""
     if load is None:
         return SILENCE_S
     due_ns = np.sort(np.concatenate([[0], *load.due_ns, *load.heartbeat_due_ns]))
@@ -151,7 +154,7 @@ def topic_settings(
 ) -> dict[str, object]:
     """Return the topics and the layout of their rows as settings for Topics.java.
 
-    `values` are, by kind, the columns of an event's value.
+    `values` has, for each kind, the column with an event's value, or None.
     """
     firsts = [int(stream.ts[0]) for stream in data.streams if len(stream)]
     lines: dict[str, object] = {
@@ -169,22 +172,21 @@ def topic_settings(
             f"rows.{index}": len(stream),
             f"row_bytes.{index}": topic.row.itemsize,
             f"kind.{index}": stream.kinds[0],
-            f"tag.{index}": topic.place("tag"),
+            f"tag.{index}": topic.byte_offset("tag"),
         }
         for kind, name in enumerate(values):
-            place = topic.place(name)
-            if (
-                name is not None and place >= 0
-            ):  # Rows.java: the lowest bit says whether it has eight bytes
-                place = 2 * place + (topic.row[name].itemsize == 8)
-            lines[f"value.{index}.{kind}"] = place
+            offset = topic.byte_offset(name)
+            if name is not None and offset >= 0:
+                # The lowest bit states whether the value has eight bytes (Rows.java).
+                offset = 2 * offset + (topic.row[name].itemsize == 8)
+            lines[f"value.{index}.{kind}"] = offset
     return lines
 
 
 def partition_of(keys: IntArray, partitions: int) -> IntArray:
     """Return the partition of each key: Kafka's murmur2 of the key as a big-endian int64, modulo the partitions.
 
-    Kafka's own clients choose the same for such a key.
+    Kafka's own clients choose the same partition.
     """
     words = keys.astype(">i8").view("<u4").reshape(-1, 2)
     state = np.full(len(keys), _SEED ^ np.uint32(8), dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Writes the topics of a dataset to a broker, once, and checks those that exist.
+"""Writes the topics of a dataset to a broker, once, and checks existing topics.
 
 `python -m streamlab.engines.broker.topics ADDRESS PREFIX` deletes the topics whose names begin with a prefix.
 """
@@ -31,14 +31,16 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, Stream
 
 TIMEOUT_S = 30.0
+"""Limit of each request to a broker."""
 OWN_TOPICS = "lab."
-"""Names of all topics that the lab creates begin so."""
+"""Prefix of the names of all topics that the lab creates."""
 METADATA_S = 10.0
 """Limit of the first request of a run, so that a wrong address ends the run soon."""
 REMEDY = "delete the topic (on the lab's own broker: lab broker down, then up), and the next trial writes it again"
 CHUNK_ROWS = 1 << 17
 """Rows that are split into partitions together."""
-_LOOK_S = 0.1
+_POLL_S = 0.1
+"""Interval between checks while the broker or the client is busy."""
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
@@ -82,12 +84,12 @@ def check_reachable(address: str) -> None:
 
 
 def connection(address: str) -> dict[str, object]:
-    """Return the settings of each client. The library's own log is off, because errors are reported."""
+    """Return the settings of each client. The library's own log is off, because the lab reports errors."""
     return {"bootstrap.servers": address, "log_level": 0}
 
 
 def consumer(address: str, **settings: object) -> Any:
-    """Return a consumer without a group; `assign` sets the place at which it reads a partition."""
+    """Return a consumer without a group; `assign` sets the record at which it starts to read a partition."""
     return client().Consumer(
         {
             **connection(address),
@@ -103,7 +105,7 @@ def consumer(address: str, **settings: object) -> Any:
 def write_topics(address: str, dataset: Dataset, data: Input) -> tuple[Topic, ...]:
     """Write the topics of a dataset unless they are complete, and return them.
 
-    Trials that share the dataset's files take turns, so that no trial deletes a topic that another is writing.
+    Trials that share the dataset's files take turns, so that no trial deletes a topic that another trial writes.
 
     Raises:
         EngineError: the broker does not answer or refuses, or a topic has lost rows.
@@ -123,7 +125,11 @@ def write_topics(address: str, dataset: Dataset, data: Input) -> tuple[Topic, ..
 
 @contextmanager
 def _turn(dataset: Dataset) -> Iterator[None]:
-    """Hold the lock of a dataset's folder, which ends with the process; OSError: a file system without locks."""
+    """Hold the lock of a dataset's folder; the lock ends with the process.
+
+    Raises:
+        OSError: the file system has no locks.
+    """
     folder = os.open(dataset.streams[0].path.parent, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -133,7 +139,11 @@ def _turn(dataset: Dataset) -> Iterator[None]:
 
 
 def _write_incomplete(kafka: Any, address: str, topics: Sequence[Topic], data: Input) -> None:
-    """Write the incomplete topics; their writers have died. KafkaException: the broker refuses."""
+    """Write the topics that are missing or whose writers have died before the end.
+
+    Raises:
+        KafkaException: the broker refuses.
+    """
     admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
     existing = admin.list_topics(timeout=TIMEOUT_S).topics
     complete = {
@@ -149,7 +159,11 @@ def _write_incomplete(kafka: Any, address: str, topics: Sequence[Topic], data: I
 
 
 def create_topics(address: str, topics: Sequence[Topic]) -> None:
-    """Create topics; KafkaException: the broker refuses."""
+    """Create topics.
+
+    Raises:
+        KafkaException: the broker refuses.
+    """
     module = import_module("confluent_kafka.admin")
     admin = module.AdminClient(connection(address))
     new = [
@@ -164,7 +178,7 @@ def delete_topics(address: str, names: list[str]) -> None:
     """Delete topics and wait until they are gone.
 
     Raises:
-        EngineError: they are still there.
+        EngineError: topics still exist after TIMEOUT_S.
     """
     admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
     for done in admin.delete_topics(names, operation_timeout=TIMEOUT_S).values():
@@ -172,15 +186,17 @@ def delete_topics(address: str, names: list[str]) -> None:
     deadline = time.monotonic() + TIMEOUT_S
     while set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics):
         if time.monotonic() > deadline:
-            raise EngineError(f"the broker at {address} does not delete {', '.join(names)}")
-        time.sleep(_LOOK_S)
+            raise EngineError(
+                f"the broker at {address} did not delete {', '.join(names)} within {TIMEOUT_S:g} s; see its log"
+            )
+        time.sleep(_POLL_S)
 
 
 def delete_topics_of(address: str, prefix: str) -> None:
     """Delete the topics whose names begin with a prefix, if the broker still answers.
 
     Raises:
-        ValueError: the prefix is not that of topics of the lab; the broker may have others.
+        ValueError: the prefix does not begin with OWN_TOPICS; the broker may have topics of other programs.
     """
     if not prefix.startswith(OWN_TOPICS):
         raise ValueError(f"the prefix of topics to delete is {prefix!r}; expected {OWN_TOPICS}...")
@@ -208,7 +224,7 @@ def extents(reader: Any, topic: Topic) -> list[int]:
         if low:
             raise EngineError(
                 f"partition {number} of topic {topic.name} begins at record {low}: the broker has deleted "
-                f"those before; {REMEDY}"
+                f"the records before it; {REMEDY}"
             )
         counts.append(high)
     return counts
@@ -249,7 +265,7 @@ def _is_complete(address: str, topic: Topic) -> bool:
 
 
 class _Writer:
-    """Writes a stream to its topic, with all partitions in the order of rows."""
+    """Writes a stream to its topic; each partition has its rows in order."""
 
     def __init__(self, kafka: Any, address: str, topic: Topic) -> None:
         self._topic = topic
@@ -293,8 +309,8 @@ class _Writer:
                 self._producer.produce(
                     self._topic.name, record, partition=partition, on_delivery=self._delivered
                 )
-            except BufferError:  # its queue is full
-                self._producer.poll(_LOOK_S)
+            except BufferError:  # The producer's queue is full.
+                self._producer.poll(_POLL_S)
                 continue
             self._producer.poll(0)
             return
@@ -304,13 +320,13 @@ class _Writer:
 
 
 def split(topic: Topic, rows: Rows) -> list[Rows]:
-    """Return the rows of each partition, in their order; without tags, all have key 0."""
+    """Return the rows of each partition, in order; rows without tags have key 0."""
     if topic.partitions == 1:
         return [rows]
     tagged = "tag" in (topic.row.names or ())
     keys = rows["tag"].astype(np.int64) // topic.kinds if tagged else np.zeros(len(rows), np.int64)
-    place = partition_of(keys, topic.partitions)
-    return [rows[place == partition] for partition in range(topic.partitions)]
+    partitions = partition_of(keys, topic.partitions)
+    return [rows[partitions == partition] for partition in range(topic.partitions)]
 
 
 def _promise(heartbeats: IntArray, following: IntArray) -> int:

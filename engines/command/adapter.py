@@ -1,10 +1,11 @@
 """Adapts a command: a program in any language that reads a file of events and writes a file of outputs.
 
-    {input}     the events in total order as CSV: ts, stream, kind, key, and the columns of the program
-    {output}    the answer, as CSV with the columns of the program's output; without it, standard output
-    {workers}   the number of workers
+    {input}     file of the events in total order, as CSV: ts, stream, kind, key, and the columns of the program
+    {output}    file for the answer, as CSV with the columns of the program's output
+    {workers}   number of workers
 
-Without {input} the events are the standard input. Values of a list column are separated by spaces.
+Without {input}, the command reads the events from standard input. Without {output}, it prints the answer to standard
+output. Spaces separate the values of a list column.
 """
 
 import os
@@ -34,7 +35,11 @@ INPUT, OUTPUT, WORKERS = "{input}", "{output}", "{workers}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandOptions:
-    """Options of the engine: the command, split like a shell does, but not run by a shell."""
+    """Options of the engine.
+
+    Attributes:
+        command: the command; the lab splits it into words as a shell does, but runs no shell.
+    """
 
     command: str = ""
 
@@ -52,7 +57,14 @@ class CommandOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A command's words, its standard input (None: empty), and the file of its answer."""
+    """A command to run.
+
+    Attributes:
+        words: the program and its arguments.
+        stdin: file for standard input; None if it is empty.
+        prints: whether the command prints its answer to standard output.
+        answer: file with the answer.
+    """
 
     words: Sequence[str]
     stdin: Path | None
@@ -83,7 +95,7 @@ class CommandEngine(BatchEngine):
         return () if folder == folder.parent else (folder,)
 
     def refused(self, task: Task) -> str | None:
-        """Refuse a command that is not found, workers that it cannot know, and outputs that are not numbers."""
+        """Refuse missing programs, several workers without {workers}, and outputs that are not numbers."""
         command = options_of(task, CommandOptions).command
         program = shlex.split(command)[0]
         if shutil.which(program) is None:
@@ -127,9 +139,9 @@ class CommandEngine(BatchEngine):
                 ) from error
         code = run.returncode
         if code != 0:
-            how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+            ending = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
             raise EngineCrashError(
-                f"{shlex.join(data.words)} {how}; the trial's log has its errors"
+                f"{shlex.join(data.words)} {ending}; the trial's log has its errors"
             )
         return data
 
@@ -152,7 +164,7 @@ def write_events(task: Task, path: Path) -> None:
     merged = merge(task.dataset.load(), task.workload.program)
     columns = event_columns(merged, task.dataset.alphabet.kinds)
     with path.open("wb") as file:
-        # The first line by hand: Arrow would quote the names.
+        # Arrow would quote the names of the header.
         file.write((",".join(columns) + "\n").encode())
         pa_csv.write_csv(
             pa.table(columns),
@@ -181,7 +193,7 @@ def read_answer(path: Path, output: np.dtype[Any]) -> Columns:
     """Read the columns of an output from CSV.
 
     Raises:
-        EngineCrashError: the file is not such a CSV.
+        EngineCrashError: the file is no CSV, or lacks columns.
     """
     names = output.names or ()
     types = {name: pa.from_numpy_dtype(output[name]) for name in names}

@@ -1,6 +1,6 @@
 """Adapts csp to the engine protocol: one event after the other, on one thread, in simulated time.
 
-It takes no offered load: csp's real time would need a source of its own, and a clock at every output.
+It takes no offered load: in csp's real time, a load would need its own source, and a clock at every output.
 """
 
 from collections.abc import Mapping

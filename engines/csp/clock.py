@@ -1,4 +1,4 @@
-"""Gives every event of an input a time of its own on csp's clock, in total order."""
+"""Gives every event of an input a different time on csp's clock, in total order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from streamlab.engines.errors import UnsupportedError
 IntArray = npt.NDArray[np.int64]
 
 LONGEST_NS = 9 * 10**18
-"""csp's times are nanoseconds since 1970 in an int64; a run ends a little after its last event."""
+"""csp's times are nanoseconds since 1970 in an int64 (9.22 x 10^18). A run ends a little after its last event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
     """Times of all events on csp's clock, which begins with the first event.
 
-    csp computes with all events of one time at once. So a unit of event time has `tick_ns` nanoseconds, enough to
-    tell events of equal event time apart: by stream, then by position.
+    csp processes all events of one time at once. A unit of event time therefore has `tick_ns` nanoseconds, enough to
+    give events of equal event time different times, by stream, then by position.
 
     Attributes:
-        times: per stream, int64[n], nanoseconds after the beginning.
-        first_ts: the event time of the beginning.
+        times: per stream, int64[n], nanoseconds after the first event.
+        first_ts: event time of the first event.
         tick_ns: nanoseconds per unit of event time.
-        end_ns: later than all events.
+        end_ns: a time after all events.
     """
 
     times: tuple[IntArray, ...]
@@ -34,11 +34,11 @@ class Clock:
     end_ns: int
 
     @classmethod
-    def of(cls, streams: Sequence[IntArray]) -> "Clock":
+    def from_times(cls, streams: Sequence[IntArray]) -> "Clock":
         """Place events on the clock, from the ascending event times of each stream.
 
         Raises:
-            UnsupportedError: the input is longer than csp's clock runs.
+            UnsupportedError: csp's clock is too short for the input.
         """
         positions = [_positions_in_ties(ts) for ts in streams]
         most = max((int(part.max()) + 1 for part in positions if len(part)), default=1)
@@ -63,7 +63,7 @@ class Clock:
 
 
 def _positions_in_ties(ts: IntArray) -> IntArray:
-    """Return how many events of the same time come before each event of a stream."""
+    """Return for each event of a stream how many events of its time come before it."""
     rows = np.arange(len(ts))
     begins = np.flatnonzero(np.diff(ts, prepend=ts[:1] - 1))
     return rows - np.repeat(begins, np.diff(begins, append=len(ts)))

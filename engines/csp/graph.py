@@ -12,10 +12,10 @@ from streamlab.engines.csp.clock import Clock, IntArray
 from streamlab.workloads.model import Input, Stream
 
 START = datetime(1970, 1, 1)
-"""csp's times have no zone."""
+"""The beginning of csp's clock; csp's times have no zone."""
 
 Part = Mapping[str, object]
-"""Outputs by column: edges that tick together, or a constant integer."""
+"""A part of an answer by column: edges that tick together, or a constant integer."""
 
 
 class Events:
@@ -23,7 +23,7 @@ class Events:
 
     def __init__(self, data: Input) -> None:
         """Place the events on csp's clock."""
-        self.clock = Clock.of([stream.ts for stream in data.streams])
+        self.clock = Clock.from_times([stream.ts for stream in data.streams])
         self._streams = data.streams
         self._kinds = len(data.alphabet.kinds)
 
@@ -92,7 +92,7 @@ class Graph:
     def _columns(self, index: int, part: Part) -> dict[str, npt.NDArray[Any]]:
         ticks = {name: self._ticks.get(f"{name} {index}") for name in part}
         times = next(series[0] for series in ticks.values() if series is not None)
-        ts = times.astype("datetime64[ns]").view(np.int64)  # without a tick they are objects
+        ts = times.astype("datetime64[ns]").view(np.int64)  # Without a tick the times are objects.
         columns = {
             name: np.full(len(ts), part[name]) if series is None else series[1].astype(np.int64)
             for name, series in ticks.items()

@@ -1,7 +1,7 @@
 """Computes each DGS workload in csp: one node in Python keeps the state; all other nodes are in C++.
 
-Nodes of csp alone would be inexact or slower: `csp.stats.sum` adds floats, a sum by `csp.feedback` takes a second
-engine cycle for each event, and `csp.demultiplex` needs an edge for each key.
+csp's own nodes would be inexact or slower: `csp.stats.sum` adds floats, a sum by `csp.feedback` takes a second engine
+cycle for each event, and `csp.demultiplex` needs an edge for each key.
 """
 
 import csp
@@ -98,7 +98,7 @@ def fraud_detection(events: Events) -> list[Part]:
 
 @graph_of
 def page_view_join(events: Events) -> list[Part]:
-    """Return views with the metadata of their pages, and updates with those that they replace."""
+    """Return views with the metadata of their pages, and updates with the metadata that they replace."""
     views, updates = events.keys(VIEW), events.keys(UPDATE)
     joined = join_metadata(views, updates, events.field(UPDATE, "meta"))
     users = events.field(VIEW, "user")

@@ -1,7 +1,7 @@
 """Adapts hand-written NumPy code to the engine protocol.
 
-It is not a streaming engine: it computes on the whole input at once, without heartbeats or latencies. It is the
-baseline of batch work.
+NumPy is the baseline of batch work, not a streaming engine: it computes on the whole input at once, without heartbeats
+or latencies.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from streamlab.workloads.control_group import most_reserved_bytes
 from streamlab.workloads.model import DGSProgram, Query
 
 TEMPORARIES = 2
-"""Memory touched before the clock starts, as a multiple of the size of input and answer."""
+"""Memory to touch before the clock starts, as a multiple of the size of input and answer."""
 
 
 class DataframeEngine(TableEngine):
@@ -47,7 +47,7 @@ class DataframeEngine(TableEngine):
 
     def tables(self, task: Task) -> Streams:
         """Load the input, and reserve memory for NumPy's temporaries."""
-        streams = Streams.of(task.dataset.load(), task.workload.query_params)
+        streams = Streams.from_input(task.dataset.load(), task.workload.query_params)
         temporary_memory.keep(min(_temporary_bytes(task, streams), most_reserved_bytes()))
         return streams
 
@@ -57,12 +57,12 @@ class DataframeEngine(TableEngine):
 
 
 def _temporary_bytes(task: Task, streams: Streams) -> int:
-    """Return about how much memory NumPy needs for a task's temporaries."""
-    read = sum(
+    """Return about how many bytes NumPy needs for a task's temporaries."""
+    input_bytes = sum(
         column.nbytes
         for _, stream in (*streams.bulk, *streams.separators)
         for column in (stream.ts, stream.tag, *stream.payload.values())
         if isinstance(column, np.ndarray)
     )
-    answer = (task.expected_outputs or 0) * task.workload.program.output.itemsize
-    return TEMPORARIES * (read + answer)
+    answer_bytes = (task.expected_outputs or 0) * task.workload.program.output.itemsize
+    return TEMPORARIES * (input_bytes + answer_bytes)

@@ -73,9 +73,9 @@ def keyed_counter(streams: Streams) -> list[Part]:
 def page_view_join(streams: Streams) -> list[Part]:
     """Return updates with the metadata that they replace, and each stream's views with their metadata.
 
-    Applies a table of the current metadata to all views between two updates: one NumPy call per update and view
-    stream, which suits the default of thousands of views between updates. Below about a hundred, one search for all
-    views (20 ns a view at 2.6 GHz) would be faster.
+    Applies a table of the current metadata to all views between two updates, with one NumPy call per update and view
+    stream. This suits the default of thousands of views between updates. With fewer than about a hundred, one search
+    for all views (20 ns a view at 2.6 GHz) would be faster.
     """
     updates = streams.ordered_separators("meta")
     changes = list(zip(updates.key.tolist(), updates.value.tolist(), strict=True))
@@ -118,17 +118,17 @@ def page_view_join(streams: Streams) -> list[Part]:
 
 
 CHUNK = 4096
-"""Left tuples per step; they share the sort of the right tuples within their reach."""
+"""Left tuples per step; they share a sort of the right tuples within the window of any of them."""
 
 Rows = dict[str, npt.NDArray[Any]]
 
 
 def scale_join(streams: Streams) -> list[Part]:
-    """Return all pairs, ordered by time: sort the right tuples within reach in time by their first attribute.
+    """Return all pairs, ordered by time.
 
-    A tuple's partners form a run in that order (21 of 10,000 values in the benchmark). Binary search finds the run,
-    and the other conditions are tested on its tuples. On purpose it does not compare all pairs: a user who wants the
-    answer would not.
+    Sorts the right tuples near in time by their first attribute. A left tuple's partners then lie in a range (21 of
+    10,000 values in the benchmark). Binary search finds the range, and the other conditions are tested on its tuples.
+    On purpose this does not compare all pairs: a user who needs the answer would not.
     """
     window = int(str(streams.params["ws_ms"]))
     left = _rows(streams.bulk, ("ts", *(LEFT.names or ())))

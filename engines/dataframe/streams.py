@@ -1,7 +1,7 @@
-"""Classifies the streams of an input into bulk events, and separators that separate them into runs.
+"""Classifies the streams of an input into bulk events, and separators that divide the bulk events into runs.
 
-All DGS programs here have that shape (kind 0: values, views, transactions, increments; kind 1: barriers, updates,
-rules, resets), which makes array operations possible. In a join the two kinds are the left and the right side.
+In every DGS program here, kind 0 is bulk (values, views, transactions, increments) and kind 1 separates (barriers,
+updates, rules, resets). This makes array operations possible. In a join the two kinds are the left and the right side.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,19 @@ Side = tuple[tuple[int, Stream], ...]
 """Streams of one kind, with their indices."""
 
 Part = dict[str, npt.NDArray[Any]]
-"""Outputs in order, as columns; `src` is the stream of the event that made each."""
+"""Outputs in order, as columns; `src` is the stream of the event that made the output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separators:
-    """All separators in total order (event time, then stream), as int64[m]; `value` is the requested field, or 0."""
+    """All separators in total order (event time, then stream).
+
+    Attributes:
+        ts: int64[m], event times.
+        src: int16[m], indices of streams.
+        key: int64[m].
+        value: int64[m], the requested field, or 0.
+    """
 
     ts: IntArray
     src: npt.NDArray[np.int16]
@@ -39,7 +46,12 @@ class Separators:
 class Streams:
     """The streams of an input by kind, each with its index, which breaks ties in event time.
 
-    A tag is key x `kinds` + kind; `params` are the workload's query parameters.
+    Attributes:
+        bulk: streams of kind 0.
+        separators: streams of kind 1.
+        kinds: number of kinds; a tag is key x `kinds` + kind.
+        keys: number of keys.
+        params: the workload's query parameters.
     """
 
     bulk: Side
@@ -49,12 +61,12 @@ class Streams:
     params: Params
 
     @classmethod
-    def of(cls, data: Input, params: Params) -> "Streams":
+    def from_input(cls, data: Input, params: Params) -> "Streams":
         """Classify the streams of an input; each must have one kind."""
-        every = tuple(enumerate(data.streams))
+        streams = tuple(enumerate(data.streams))
         return cls(
-            bulk=tuple((src, stream) for src, stream in every if stream.kinds == BULK),
-            separators=tuple((src, stream) for src, stream in every if stream.kinds == SEPARATOR),
+            bulk=tuple((src, stream) for src, stream in streams if stream.kinds == BULK),
+            separators=tuple((src, stream) for src, stream in streams if stream.kinds == SEPARATOR),
             kinds=len(data.alphabet.kinds),
             keys=data.alphabet.keys,
             params=params,
@@ -77,7 +89,7 @@ class Streams:
             )
             for src, stream in self.separators
         ]
-        parts.append((np.empty(0, np.int64),) * 4)  # type: ignore[arg-type]  # no rows, so any type
+        parts.append((np.empty(0, np.int64),) * 4)  # type: ignore[arg-type]  # It has no rows, so the types are free.
         ts, src, key, value = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.lexsort((src, ts))
         return Separators(
@@ -95,14 +107,14 @@ def column(stream: Stream, name: str) -> npt.NDArray[Any]:
     return values
 
 
-def ends(marks: Separators, src: int, stream: Stream) -> IntArray:
-    """Return how many events of a stream come before each separator."""
-    last = marks.ts - (marks.src < src)
+def ends(separators: Separators, src: int, stream: Stream) -> IntArray:
+    """Return how many events of stream `src` come before each separator."""
+    last = separators.ts - (separators.src < src)
     return np.searchsorted(stream.ts, last, side="right").astype(np.int64)
 
 
 def run_sums(values: npt.NDArray[Any], end: IntArray) -> IntArray:
-    """Return the sum of the values of each run that ends before `end[i]`."""
+    """Return the sums of consecutive runs of values; run i ends before index `end[i]`."""
     begin = np.concatenate([np.zeros(min(1, len(end)), np.int64), end[:-1]])
     filled = begin < end
     sums = np.zeros(len(end), np.int64)

@@ -1,7 +1,7 @@
 """Touches memory for NumPy's temporaries before the clock starts, and keeps it in the process.
 
-By default glibc gets each large block from the kernel and returns it when it is freed. Every temporary is then fresh
-memory, with a page fault per page (or huge page) that the kernel clears. Two settings change that (mallopt(3)).
+By default glibc gets each large block from the kernel and returns it when it is freed. Every temporary then costs a
+page fault for each page (or huge page), which the kernel clears. Two settings prevent this (mallopt(3)).
 """
 
 import ctypes
@@ -19,7 +19,7 @@ def keep(touched_bytes: int) -> None:
     if libc is None:
         return
     libc.mallopt(_MMAP_MAX, 0)
-    libc.mallopt(_TRIM_THRESHOLD, -1)  # Never: -1 is the largest size.
+    libc.mallopt(_TRIM_THRESHOLD, -1)  # -1 is the largest size, so glibc never trims.
     np.full(touched_bytes, 1, np.uint8)
 
 
@@ -34,7 +34,7 @@ def release() -> None:
 
 
 def glibc() -> ctypes.CDLL | None:
-    """Return the C library if it is glibc; with others this module has no effect."""
+    """Return the C library if it is glibc, else None; this module then has no effect."""
     try:
         version = os.confstr("CS_GNU_LIBC_VERSION")
     except (AttributeError, ValueError):  # On Windows, and with musl.

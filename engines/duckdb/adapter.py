@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 QUERIES = {path.stem: path for path in sorted((HERE / "queries").glob("*.sql"))}
 """SQL file by workload."""
 
-SO_FAR = ("items_viewed_together", "last_views_before_purchase")
+RUNNING_LISTS = ("items_viewed_together", "last_views_before_purchase")
 """Workloads whose query defines the view `partners`; `lists_so_far.sql` computes the lists from it."""
 
 WINNERS = ("nexmark_q4", "nexmark_q6", "nexmark_q9")
@@ -28,10 +28,10 @@ STATISTICS = ("nexmark_q15", "nexmark_q16")
 
 
 def _files(name: str) -> list[Path]:
-    before = [HERE / "winning_bids.sql"] if name in WINNERS else []
-    before += [HERE / "bidding_statistics.sql"] if name in STATISTICS else []
-    after = [HERE / "lists_so_far.sql"] if name in SO_FAR else []
-    return [*before, QUERIES[name], *after]
+    definitions = [HERE / "winning_bids.sql"] if name in WINNERS else []
+    definitions += [HERE / "bidding_statistics.sql"] if name in STATISTICS else []
+    lists = [HERE / "lists_so_far.sql"] if name in RUNNING_LISTS else []
+    return [*definitions, QUERIES[name], *lists]
 
 
 class DuckdbEngine(TableEngine):
@@ -53,7 +53,7 @@ class DuckdbEngine(TableEngine):
         return [*views, f"CREATE TABLE answer AS\n{answer}"]
 
     def generate(self, declaration: Declaration) -> str:
-        """Return SQL that can be read and copied."""
+        """Return the SQL of a declared workload."""
         return ";\n".join(generate(declaration))
 
     def query_text(self, workload: Workload, variant: str) -> str:

@@ -1,4 +1,4 @@
--- Bids, different bidders and different auctions of a day so far, after each bid, of each channel or of all.
+-- Counts the bids, distinct bidders and distinct auctions of a day so far, after each bid; by channel, or over all.
 CREATE TEMP MACRO statistics(by_channel) AS TABLE
 WITH bids AS (
     SELECT ts, src, row, ts // number('day_ms') AS day, CASE WHEN by_channel THEN channel ELSE 0 END AS channel,

@@ -1,8 +1,8 @@
 """Generates the SQL of a declared workload: a common table expression for each step.
 
-The text needs the table `row_events` only (see `tables`), so that it can be read, copied and changed.
-Floats are added in the order that the model fixes, which sorts the rows of each window.
-Running counts have CASE, because those with FILTER take quadratic time.
+The text needs only the table `row_events` (see `tables`), so users can copy and change it.
+Floats are added in the order that the model fixes; this sorts the rows of each window.
+Running counts use CASE, because with FILTER they take quadratic time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -90,7 +90,7 @@ SQL = Dialect(
 
 
 def generate(declaration: Declaration) -> list[str]:
-    """Return the statements of the query; the last one gives the answer."""
+    """Return the statements of the query; the last one selects the answer."""
     tables: list[str] = []
     steps = declaration.steps()
     for number, part in enumerate(steps, start=1):
@@ -114,8 +114,12 @@ def generate(declaration: Declaration) -> list[str]:
 class _Step:
     """Writes one step: the table `name` from the table `source`.
 
-    With `numbers`, windows have the columns that order rows of equal time, for a step on rows. With `flushes`, the end
-    of the input closes windows.
+    Attributes:
+        declaration: the step.
+        source: the table that it reads.
+        name: the table that it makes.
+        numbers: whether windows need the columns that order rows of equal time, for a later step on rows.
+        flushes: whether the end of the input closes windows.
     """
 
     declaration: Declaration
@@ -153,9 +157,9 @@ class _Step:
         """The keys as the start of a list of columns, or nothing."""
         return "".join(f"{_quote(name)}, " for name in self.declaration.keys)
 
-    def _per_key(self, *more: str) -> str:
-        """The partition of a window function."""
-        columns = [*map(_quote, self.declaration.keys), *more]
+    def _per_key(self, *extra_columns: str) -> str:
+        """Return the partition of a window function: the keys and further columns."""
+        columns = [*map(_quote, self.declaration.keys), *extra_columns]
         return f"PARTITION BY {', '.join(columns)} " if columns else ""
 
     @property
@@ -170,7 +174,7 @@ class _Step:
 
     @property
     def _row_order(self) -> str | None:
-        """The order in which floats are added; None: the model fixes none."""
+        """The order in which floats are added; None if the model fixes none."""
         return ORDER if adds_in_order(self.declaration) else None
 
     def _aggregates(self, step: WindowStep, order: str | None) -> str:
@@ -204,9 +208,9 @@ class _Step:
         """Return the middle of the bin that holds the value of a rank."""
         bins = Bins.of(aggregate)
         rank = f"ceil(count(*) * {_number(float(aggregate.percent))} / 100)::BIGINT"
-        at = f"list({value.text}::DOUBLE ORDER BY {value.bare})[{rank}]"
+        percentile = f"list({value.text}::DOUBLE ORDER BY {value.bare})[{rank}]"
         limits = f"{_number(bins.smallest)}, {_number(float(aggregate.high))}"
-        return f"middle_of_bin({at}, {limits}, {bins.steps})"
+        return f"middle_of_bin({percentile}, {limits}, {bins.steps})"
 
     def _closed(self, end: str = "end_") -> str:
         """Return the condition that a time has passed."""
@@ -221,18 +225,18 @@ class _Step:
         return f"{end} <= greatest({latest})"
 
     def _boundary(self, size: int, advance: int) -> str:
-        """The right boundaries of the windows of a row."""
+        """Return the right boundaries of the windows of a row."""
         begin = f"ts - (ts % {advance} + {advance}) % {advance}"
         if size == advance:
             return f"{begin} + {size}"
         return f"unnest(range({begin}, ts - {size}, -{advance})) + {size}"
 
     def _end(self, row: str = "0") -> str:
-        """The time of windows, with their place among those of equal time and key if needed."""
+        """Return the time of windows; with `numbers`, also their order among windows of equal time."""
         return f"end_ AS ts, 0 AS src, {row} AS row" if self.numbers else "end_ AS ts"
 
     def _join(self, step: JoinStep) -> str:
-        """Return the pairs, then their times and values; an outer join has rows without a partner, too."""
+        """Return the pairs, then their times and values; an outer join also has rows without a partner."""
         kind = {INNER: "JOIN", OUTER: "LEFT JOIN", ASOF: "ASOF LEFT JOIN"}[step.how]
         right, bounds = SIDES[1], f"r.ts BETWEEN l.ts - {step.before} AND l.ts + {step.after}"
         if step.how == ASOF:
@@ -373,13 +377,13 @@ class _Step:
         )
 
     def _select(self, step: SelectStep) -> str:
-        late, window = "", step.too_late_for
+        condition, window = "", step.too_late_for
         if window is not None:
             end = self._boundary(window.advance, window.advance)
             after = window.size - window.advance + (window.closes_after or 0)
-            late = f"\nWHERE ts + {LATE_BY} >= {end} + {after}"
+            condition = f"\nWHERE ts + {LATE_BY} >= {end} + {after}"
         values = self._values(step.columns)
-        return self._table(f"SELECT {ORDER}, {values}\nFROM {self._from}{late}")
+        return self._table(f"SELECT {ORDER}, {values}\nFROM {self._from}{condition}")
 
     def _values(self, columns: Mapping[str, str]) -> str:
         """Return expressions as columns of the output."""

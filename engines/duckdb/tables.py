@@ -1,8 +1,8 @@
 """Loads the streams of an input as DuckDB tables, one for each kind of event.
 
 `<kind>_events` has `src` (the stream's index, which breaks ties in event time), `row` (the row in the stream), `ts`,
-`key`, and the fields that the program reads. `<kind>_streams` has the `src` of all streams with the kind.
-In memory they are tables; over files they are views.
+`key`, and the fields that the program reads. It is a table in memory, or a view over files.
+`<kind>_streams` has the `src` of all streams with the kind.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def _rows(
 
 
 def _value(name: str, value: object) -> Any:
-    """Convert a query parameter for SQL; None (NULL) stands for all ids."""
+    """Convert a query parameter for SQL; None (NULL) means all ids."""
     if name in ("stores", "categories"):
         ids = parse_ids(name, str(value))
         return None if ids.every else list(ids.among)

@@ -1,4 +1,4 @@
--- The highest bid of each auction from its opening to its expiry; of equal prices the first.
+-- Selects the highest bid of each auction from its opening to its expiry; of equal prices, the first.
 CREATE TEMP VIEW winning_bids AS
 SELECT a.auction, a.name AS item, a.price AS initial_bid, a.reserve, a.ts AS opened, a.expires, a.person AS seller,
     a.category, b.person AS bidder, b.price, b.ts AS bid_ts

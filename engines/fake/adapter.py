@@ -1,7 +1,7 @@
 """Implements the fake engine: returns the oracle's answer, or fails as its variant requires.
 
-Under an offered load it simulates a server of known capacity.
-So tests know the right verdict on each rate, and the highest rate that a search should find.
+Under an offered load it simulates a server of known capacity, so tests know the right verdict on each rate, and the
+highest rate that a search should find.
 """
 
 import fcntl
@@ -71,10 +71,10 @@ _VARIANTS = tuple(
     for name, summary in _SUMMARIES.items()
 )
 VIRTUAL = "virtual time: the load was computed at once; the measured duration means nothing"
-# More than any address space, so that the request fails at once and uses no memory.
 _TOO_MUCH_BYTES = 1 << 60
-# Enough for any memory limit of a test, and not too much for a machine without one.
+"""More than any address space, so that the request fails at once and uses no memory."""
 _HOARD_BYTES, _HOARD_STEP_BYTES = 2 << 30, 64 << 20
+"""Above any memory limit of a test, and not too much for a machine without a limit."""
 
 
 class FakeEngine(BaseEngine):
@@ -125,7 +125,7 @@ class FakePrepared:
     """One prepared task of the fake engine."""
 
     def __init__(self, task: Task, answer: Columns, times: tuple[IntArray, ...]) -> None:
-        """Store the answer; `times` are those of the events under a load."""
+        """Store the answer; `times` are the times of each stream's events, empty without a load."""
         self._variant = task.variant
         self._answer = answer
         self._output = task.workload.output
@@ -139,8 +139,8 @@ class FakePrepared:
 
     def run(self) -> Measured:
         """Wait for the simulated time, or fail as the variant requires."""
-        result, lasts_s = self._serve()
-        time.sleep(lasts_s)
+        result, duration_s = self._serve()
+        time.sleep(duration_s)
         if self._variant == "hang":
             _start_sleeper()
             threading.Event().wait()
@@ -186,8 +186,8 @@ class FakePrepared:
         """Return the simulated measurements, and the simulated duration in s."""
         options = self._options
         if self._load is None:
-            lasts_s = self._events / options.served_eps
-            return Measured(events=self._events, plan=options.plan), lasts_s
+            duration_s = self._events / options.served_eps
+            return Measured(events=self._events, plan=options.plan), duration_s
         sent_ns = self._due_ns + round(options.generator_lag_s * 1e9)
         served = serve(sent_ns, options)
         end_s = float(served.done_ns[-1]) / 1e9
@@ -218,15 +218,16 @@ class FakePrepared:
 
 
 def _causes(times: tuple[IntArray, ...], output_ts: IntArray) -> IntArray:
-    """Return for each output the event that makes it, in total order.
+    """Return for each output the index, in total order, of the event that makes it.
 
-    That is the last event of the first time at or after the output's: the next event shows that the time has passed.
+    It is the last event at the first time at or after the output's, because the next event shows that the time has
+    passed.
     """
     ts = np.sort(np.concatenate(times))
     if not len(ts):
         return np.zeros(len(output_ts), dtype=np.int64)
-    at = np.minimum(np.searchsorted(ts, output_ts, side="left"), len(ts) - 1)
-    return np.searchsorted(ts, ts[at], side="right").astype(np.int64) - 1
+    event = np.minimum(np.searchsorted(ts, output_ts, side="left"), len(ts) - 1)
+    return np.searchsorted(ts, ts[event], side="right").astype(np.int64) - 1
 
 
 def _make_immutable_file() -> None:

@@ -9,8 +9,10 @@ from streamlab.workloads.model import Columns, OutputType, Tag
 
 Damage = Callable[[Columns, OutputType], Columns]
 
-# How many records are searched for two dependent ones, which are near each other.
-SEARCH = 100_000
+MAX_SEARCHED_RECORDS = 100_000
+"""Number of leading records in which `reorder` looks for a pair."""
+MAX_DISTANCE = 50
+"""The records of a pair are less than this number of records apart."""
 
 
 def lose(answer: Columns, output: OutputType) -> Columns:
@@ -42,8 +44,8 @@ def reorder(answer: Columns, output: OutputType) -> Columns:
         fields = (output.kind_field, output.key_field)
         return Tag(*(0 if field is None else int(answer[field][row]) for field in fields))
 
-    for second in range(1, min(count, SEARCH)):
-        for first in range(second - 1, max(-1, second - 50), -1):
+    for second in range(1, min(count, MAX_SEARCHED_RECORDS)):
+        for first in range(second - 1, max(-1, second - MAX_DISTANCE), -1):
             differ = (bool(column[first] != column[second]) for column in answer.values())
             if (output.depends(tag(first), tag(second)) and any(differ)) or (
                 output.sorted and answer["ts"][first] != answer["ts"][second]
@@ -51,7 +53,7 @@ def reorder(answer: Columns, output: OutputType) -> Columns:
                 order = np.arange(count)
                 order[[first, second]] = second, first
                 return {name: column[order] for name, column in answer.items()}
-    raise EngineError("fake: no two records of this answer depend on their order; use more events")
+    raise EngineError("fake: the answer has no two records whose order matters; use more events")
 
 
 DAMAGES: dict[str, Damage] = {

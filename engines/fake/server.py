@@ -24,19 +24,20 @@ class FakeOptions:
     the counter `virtual_end_s` is the time of the last event.
 
     Attributes:
-        capacity_eps: events/s that it serves, on average; None: unlimited. Without a load it sleeps for as long as all
-            events take at this rate.
-        noise: standard deviation of the logarithm of each event's service time, whose mean stays 1 / capacity;
-            0: all events take equally long.
+        capacity_eps: average rate in events/s at which the server serves; None if unlimited. Without a load it sleeps
+            for the time that all events take at this rate.
+        noise: standard deviation of the logarithm of each event's service time, whose mean stays 1 / capacity. With 0,
+            all events take equally long.
         seed: seed of the noise.
-        stall_at_s, stall_s: when it stops serving, after the start of the load, and for how long.
-        generator_lag_s: delay of each hand-over by its source; 0: the source is virtual.
-        scale_at_s: under a load, reports a change from one instance to two at this time after the start;
-            None: it is not elastic.
-        real_time: whether it waits for the time of the load; reports the same figures.
+        stall_at_s: when the server stops serving, after the start of the load.
+        stall_s: how long the server stops.
+        generator_lag_s: delay of each hand-over by the source; 0 for a virtual source.
+        scale_at_s: time after the start of a load at which the fake reports a change from one instance to two; None if
+            it is not elastic.
+        real_time: whether the fake waits for the time of the load; the reported figures stay the same.
         plan: the plan in the result.
-        refuse: makes every task unsupported, with this reason.
-        says: message of the error of variants `crash` and `mute`.
+        refuse: reason that makes every task unsupported; None to run tasks.
+        says: error message of variants `crash` and `mute`.
     """
 
     capacity_eps: Rate | None = None
@@ -62,17 +63,17 @@ _NS_PER_S = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceTimes:
-    """When each event was taken and done; int64[n], ns after the start, in the order of arrival."""
+    """When each event was taken and done: int64[n], ns after the start, in the order of arrival."""
 
     taken_ns: IntArray
     done_ns: IntArray
 
 
 def serve(arrive_ns: IntArray, options: FakeOptions) -> ServiceTimes:
-    """Serve events, whose times of arrival do not decrease, first come, first served.
+    """Serve events first come, first served; `arrive_ns` must not decrease.
 
-    A stall delays the first event that would be taken in it: the event is taken on time and done after the stall, and
-    later events queue behind it.
+    A stall delays the first event taken during it: the event is taken on time and done after the stall, and later
+    events queue behind it.
     """
     service = _service_ns(len(arrive_ns), options)
     begin, done = _queue(arrive_ns, service)

@@ -18,7 +18,7 @@ from streamlab.engines.conditions import MEMORY, RECORD, Conditions
 from streamlab.engines.declared_queries import GENERATED, generated_plan, generated_variant
 from streamlab.engines.flink import cluster, files, session
 from streamlab.engines.flink.build import ENVIRONMENT, compile_broker_programs
-from streamlab.engines.flink.generated import costs, generate
+from streamlab.engines.flink.generated import generate, slow_parts
 from streamlab.engines.flink.process import FlinkProcess, measure_ceiling, network_mb
 from streamlab.engines.flink.translatable import refuse, refuse_times
 from streamlab.engines.flink.workloads import (
@@ -40,16 +40,16 @@ ROW_BYTES = 48
 """Memory per row of an answer in Java."""
 
 STATE_BYTES = 256
-"""Memory per event that a written query keeps, such as a join of all rows so far: some 250 bytes in its hash maps."""
+"""Memory per event that a hand-written query stores: a join of all rows so far has some 250 bytes in its hash maps."""
 
 WINDOW_STATE_BYTES = 512
-"""Memory per row that windows by key give: the entry and the timer of an open window, twice for the collector.
+"""Memory per output row of windows by key: the entry and the timer of an open window, twice for the collector.
 
 With less than half of it, paircount with 2.1 million rows ran at 0.88 of the rate.
 """
 
 CLIENT_HEAP_MB = 512
-"""Of the trial's own Java if the job runs on a cluster."""
+"""Heap of the trial's own Java process if the job runs on a cluster."""
 
 MOST_LEAVES = 1_000_000
 """Most leaves of all trees of variant `manual`: about 150 MB of semaphores."""
@@ -88,7 +88,7 @@ class FlinkEngine(BaseEngine):
         replace(
             _AUTOMATIC,
             name="sequential",
-            summary="one task takes all events in order, the base of the DGS paper's growth",
+            summary="one task takes all events in order; the base of the speed-ups in the DGS paper",
             label="Flink, sequential",
             models=(DGSProgram,),
             lacking={"keyed_counter": "its keys are independent; use variant automatic"},
@@ -119,7 +119,7 @@ class FlinkEngine(BaseEngine):
     cluster_option = "jobmanager"
 
     def refused(self, task: Task) -> str | None:
-        """Refuse options that would change nothing, loads of generated queries, and too many trees."""
+        """Refuse options without effect, loads that the variant cannot take, unusable inputs, and too many trees."""
         options = flink_options(task)
         if options.broker:
             reason = _broker_refusal(task, options)
@@ -167,7 +167,7 @@ class FlinkEngine(BaseEngine):
 
     def generated_plan(self, declaration: Declaration) -> str:
         """Return a note that the query is generated, and which parts are slow for that reason."""
-        return generated_plan(declaration, costs)
+        return generated_plan(declaration, slow_parts)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Measure the source, which all variants share; `batch` has no effect."""
@@ -195,7 +195,7 @@ class FlinkEngine(BaseEngine):
         heap_mb = CLIENT_HEAP_MB if on_cluster else options.heap_mb or 1024 + needed_mb
         with ExitStack() as opened:
             generator = None
-            more_classes = ""
+            extra_class_path = ""
             if options.broker:
                 if task.load is None:
                     topics = write_topics(options.broker, task.dataset, data)
@@ -210,24 +210,24 @@ class FlinkEngine(BaseEngine):
                     )
                     opened.callback(generator.close)
                     topics = generator.topics
-                    settings["warm_up_rounds"] = 0  # the topics are empty before the load
+                    settings["warm_up_rounds"] = 0  # The topics are empty before the load.
                 values = SHAPES[task.workload.name].values
                 settings |= topic_settings(options.broker, topics, data, values, task.load)
-                more_classes = compile_broker_programs(task.scratch / "broker-classes")
+                extra_class_path = compile_broker_programs(task.scratch / "broker-classes")
             files.write_task(task, data, settings, task.scratch)
             query = self.query_text(task.workload, task.variant)
             if query is not None:
                 (task.scratch / "query.sql").write_text(query, encoding="utf-8")
             process = FlinkProcess(
-                task.scratch, heap_mb=heap_mb, workers=slots, more_classes=more_classes
+                task.scratch, heap_mb=heap_mb, workers=slots, extra_class_path=extra_class_path
             )
             opened.callback(process.close)
             job = process.ready()
-            place = None
+            placement = None
             if options.jobmanager is not None:
-                place = cluster.placement(options.jobmanager, job)
+                placement = cluster.placement(options.jobmanager, job)
             opened.pop_all()
-        return FlinkPrepared(task, data, process, place, generator)
+        return FlinkPrepared(task, data, process, placement, generator)
 
     def cluster_daemons(self, plan: ClusterPlan) -> tuple[Daemon, ...]:
         """Return the job manager and the task managers of a session cluster."""
@@ -273,20 +273,20 @@ class FlinkPrepared:
         task: Task,
         data: Input,
         process: FlinkProcess,
-        place: Placement | None,
+        placement: Placement | None,
         generator: LoadGenerator | None,
     ) -> None:
         self._task = task
         self._data = data
         self._process = process
         self._folder = task.scratch
-        self._place = place
+        self._placement = placement
         self._generator = generator
         self._rows: event_files.Rows | None = None
 
     def placement(self) -> Placement | None:
         """Return the nodes of the cluster that run the job; None in the trial's own process."""
-        return self._place
+        return self._placement
 
     def run(self) -> Measured:
         """Start the sources and wait until the sinks have all rows."""
@@ -297,13 +297,13 @@ class FlinkPrepared:
             start_ns, (took_ns, events), sent = self._generator.drive(self._process)
         task, plan = self._task, self._plan()
         if task.variant == GENERATED:
-            plan += f"; {generated_plan(task.workload.declaration, costs)}"
+            plan += f"; {generated_plan(task.workload.declaration, slow_parts)}"
         counters = {"in_java_ns": float(took_ns)}
         if self._task.load is None:
             return Measured(events=events, plan=plan, counters=counters)
         rows = self._read()
         by_time = np.full(len(rows), SHAPES[task.workload.name].windows)
-        if sent is not None:  # Java reads the clock of the generator, which counts from its start
+        if sent is not None:  # Java's clock does not count from the start of the load.
             event_files.count_from(start_ns, rows, self._folder, len(self._data.streams))
         measured = event_files.measure_load(task, self._data, rows, by_time, plan, counters)
         return measured if sent is None else replace(measured, sent=sent)

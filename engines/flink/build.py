@@ -12,7 +12,7 @@ from streamlab.engines.java_compiler import compile_java
 HERE = Path(__file__).parent
 SOURCES = (*RECORDS, *sorted((HERE / "java").rglob("[!.]*.java")))
 BROKER_SOURCES = tuple(sorted((HERE / "broker").rglob("[!.]*.java")))
-"""For tasks whose input is on a broker, against the connector in the broker's environment."""
+"""Programs for tasks whose input is on a broker; they need the connector in the broker's environment."""
 MAIN = "streamlab.Main"
 _JARS = (
     *("flink-dist-*", "log4j-api-*", "log4j-core-*", "log4j-slf4j-impl-*"),
@@ -56,7 +56,7 @@ def broker_jars() -> str:
 
 
 def compile_broker_programs(folder: Path) -> str:
-    """Compile the programs for brokers into a folder, and return the class path that they add."""
+    """Compile the programs for brokers into a folder, and return the class path to add for them."""
     path = class_path(environment.folder("flink")) + os.pathsep + broker_jars()
     compile_java("flink", BROKER_SOURCES, path, folder)
     return os.pathsep.join([str(folder), broker_jars()])

@@ -1,4 +1,4 @@
-"""Checks before a task starts that a session cluster can run it, and reports where it runs."""
+"""Checks that a session cluster can run a task, and reports on which nodes the task runs."""
 
 import zipfile
 from collections import Counter
@@ -37,9 +37,9 @@ def check(jobmanager: str, workers: int) -> None:
         for job in read(jobmanager, "jobs/overview")["jobs"]
         if job["state"] not in ("FINISHED", "CANCELED", "FAILED")
     ]
-    lack = lacking(slots, free, len(nodes), workers, jobs)
-    if lack is not None:
-        raise EngineError(f"the Flink cluster at {jobmanager} {lack}")
+    reason = lacking(slots, free, len(nodes), workers, jobs)
+    if reason is not None:
+        raise EngineError(f"the Flink cluster at {jobmanager} {reason}")
 
 
 def lacking(slots: int, free: int, nodes: int, workers: int, jobs: list[str]) -> str | None:
@@ -47,11 +47,11 @@ def lacking(slots: int, free: int, nodes: int, workers: int, jobs: list[str]) ->
     if slots < workers:
         return (
             f"has {slots} slots on {nodes} task managers, and the task needs {workers}; "
-            "use fewer workers, or add some to the cluster"
+            "use fewer workers, or add task managers to the cluster"
         )
     if free < workers:
         return (
-            f"has {free} of {slots} slots free, and the task needs {workers}: they belong to "
+            f"has {free} of {slots} slots free, and the task needs {workers}: the rest belong to "
             f"{', '.join(jobs) or 'another job'}; wait, or cancel it"
         )
     return None
@@ -63,15 +63,15 @@ def placement(jobmanager: str, job: str) -> Placement:
     ids = set()
     for node in read(jobmanager, "taskmanagers")["taskmanagers"]:
         details = read(jobmanager, f"taskmanagers/{node['id']}")
-        own = sum(slot["jobId"] == job for slot in details["allocatedSlots"])
-        if own:
-            slots[host_of(node)] += own
+        node_slots = sum(slot["jobId"] == job for slot in details["allocatedSlots"])
+        if node_slots:
+            slots[host_of(node)] += node_slots
             ids.add(str(node["id"]))
-    found = worker_processes(ids)
+    processes = worker_processes(ids)
     return Placement(
         kind=KIND,
         cores=tuple(sorted(slots.values(), reverse=True)),
-        processes=found if len(found) == len(ids) else (),
+        processes=processes if len(processes) == len(ids) else (),
     )
 
 

@@ -14,8 +14,8 @@ from streamlab.engines.event_files import (
     FileColumns,
     Rows,
     event_columns,
+    last_window_end,
     load_columns,
-    until,
     write_columns,
     write_properties,
 )
@@ -50,7 +50,7 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
         "streams": len(data.streams),
         "kinds": kinds,
         "keys": data.alphabet.keys,
-        "until": until(data),
+        "until": last_window_end(data),
         **task.workload.query_params,
         **settings,
     }
@@ -75,8 +75,8 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
 def _heartbeats(task: Task, data: Input, index: int) -> IntArray:
     """Return the event times of a stream's heartbeats.
 
-    Flink closes a window as soon as a watermark allows it, but in the model the first event after it does. Where
-    windows make the rows, a heartbeat therefore reaches no further than the events that are due.
+    Flink closes a window as soon as a watermark allows, but the model waits for the first event after the window. If
+    windows make the rows, heartbeats are therefore limited to the times of the events that are due.
     """
     assert task.load is not None
     beats = task.load.heartbeat_ts[index]
@@ -85,12 +85,12 @@ def _heartbeats(task: Task, data: Input, index: int) -> IntArray:
     due = np.sort(np.concatenate(task.load.due_ns))
     ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
     sent = np.searchsorted(due, task.load.heartbeat_due_ns[index], side="right")
-    reached: IntArray = np.where(sent > 0, ts[np.maximum(sent, 1) - 1] - 1, ts[0] - 1)
-    return np.minimum(beats, reached)
+    limits: IntArray = np.where(sent > 0, ts[np.maximum(sent, 1) - 1] - 1, ts[0] - 1)
+    return np.minimum(beats, limits)
 
 
 def warm_up_rows(data: Input, events: int) -> list[int]:
-    """Return how many rows of each stream form a prefix in event time of about `events` events."""
+    """Return how many rows of each stream are in the first `events` events, or in slightly fewer if times are equal."""
     if data.events <= events:
         return [len(stream) for stream in data.streams]
     times = np.concatenate([stream.ts for stream in data.streams])
@@ -99,14 +99,14 @@ def warm_up_rows(data: Input, events: int) -> list[int]:
 
 
 def input_bytes(data: Input) -> int:
-    """Return the approximate memory of the columns in Java."""
-    lists = [
+    """Return the approximate memory of the columns in Java, in bytes."""
+    list_lengths = [
         len(values.values)
         for stream in data.streams
         for values in stream.payload.values()
         if isinstance(values, ListColumn)
     ]
-    return data.events * (LONG.itemsize * 2 + INT.itemsize) + sum(lists) * INT.itemsize
+    return data.events * (LONG.itemsize * 2 + INT.itemsize) + sum(list_lengths) * INT.itemsize
 
 
 def _time_per_event(data: Input) -> float:
@@ -117,14 +117,14 @@ def _time_per_event(data: Input) -> float:
 
 
 def _type(column: Column) -> tuple[str, np.dtype[Any]]:
-    """Return the type of a column in the table of a query, and that in its file (see Sql.java)."""
+    """Return the type of a column in the table of a query, and in its file (see Sql.java)."""
     if column.dtype.kind == "f":
         return "double", DOUBLE
     return ("boolean", INT) if column.dtype.kind == "b" else ("long", LONG)
 
 
 def _columns_read(task: Task) -> tuple[Column, ...]:
-    """Return the columns of the table of a query; a join's table has the columns of both tables, and the kinds."""
+    """Return the columns of the table of a query. A join's table has the columns of both sides and KIND."""
     if task.variant == SQL:
         fields = task.workload.program.event
         return tuple(Column(name=name, dtype=fields[name]) for name in fields.names or ())
@@ -143,7 +143,7 @@ def _query_columns(stream: Stream, read: Sequence[Column], kinds: int) -> FileCo
         if column.name == KIND:
             values = np.full(len(stream), stream.kinds[0])
             values = values if stream.tag is None else stream.tag % kinds
-        else:  # a stream has only the columns of its kinds
+        else:  # A stream has only the columns of its kinds.
             values = np.asarray(stream.payload.get(column.name, np.zeros(len(stream), dtype)))
         columns[f"column.{number}"] = values, dtype
     return columns
@@ -166,31 +166,30 @@ def query_answer(task: Task, data: Input, folder: Path, parts: int) -> Columns:
     rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
     rows = rows[np.lexsort([rows[name] for name in reversed(order)])]
     if isinstance(declaration, Declaration):
-        rows = rows[_closed(declaration, rows, until(data))]
+        rows = rows[_is_in_model(declaration, rows, last_window_end(data))]
     elif on_rows:
-        # The versions of an updated row are in one part, and the sort is stable: the first one is first.
+        # Keep the first version of an updated row. All versions are in one part, and the sort is stable.
         places = rows[["src_", "row_"]]
         rows = rows[np.r_[True, places[1:] != places[:-1]][: len(rows)]]
     else:
-        rows = rows[rows["ts"] <= until(data)]
+        rows = rows[rows["ts"] <= last_window_end(data)]
     return {column.name: rows[column.name].astype(column.dtype) for column in output}
 
 
-def _closed(declaration: Declaration, rows: Rows, until: int) -> npt.NDArray[np.bool_]:
-    """Return which rows the model also has; at the end of the input, Flink closes windows that are still open."""
+def _is_in_model(declaration: Declaration, rows: Rows, last_end: int) -> npt.NDArray[np.bool_]:
+    """Return which rows the model has too. At the end of the input Flink also closes windows that are still open."""
     if declaration.on_rows:
         return np.ones(len(rows), dtype=np.bool_)
-    closed = rows["ts"] <= until
+    closed = rows["ts"] <= last_end
     step = declaration.step
     if isinstance(step, JoinStep):
         return np.asarray(closed | (rows[MATCHED] != 0 if step.how == OUTER else True))
-    if (
-        isinstance(step, WindowStep) and step.kind == SESSION
-    ):  # a later session of the key ends one, too
+    if isinstance(step, WindowStep) and step.kind == SESSION:
+        # A later session of the key also ends a session.
         keys = [rows[name] for name in declaration.keys]
         order = np.lexsort((rows["last"], *keys))
-        same = np.ones(max(len(rows) - 1, 0), dtype=np.bool_)
+        has_successor = np.ones(max(len(rows) - 1, 0), dtype=np.bool_)
         for key in keys:
-            same &= key[order[1:]] == key[order[:-1]]
-        closed[order[:-1]] |= same
+            has_successor &= key[order[1:]] == key[order[:-1]]
+        closed[order[:-1]] |= has_successor
     return np.asarray(closed)

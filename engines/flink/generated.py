@@ -1,8 +1,10 @@
 """Generates the Flink SQL of a declared workload: a view for each step, in streaming mode with event-time watermarks.
 
-The text needs the table `row_events` (Sql.java) and two small functions. The time of a row is its column `time_`.
-Flink adds floats in the order of arrival, which is the model's, except in panes that sliding windows share.
-Flink's time of a window's result is 1 ms before its end, the model's is its end: windows of windows have an offset.
+The text needs the table `row_events` (Sql.java) and up to three small functions of the lab.
+The time of a row for Flink is its column `time_`.
+Flink adds floats in the order of arrival, as the model does, except in panes that sliding windows share.
+Flink stamps a window's result 1 ms before the window's end; the model stamps it with the end. Windows over window
+results therefore need an offset.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +50,7 @@ PLACE = "ts, src, `row`, time_"
 KIND = "kind_"
 """The column that distinguishes the tables of a join."""
 UNITS = (("DAY", 86_400_000), ("HOUR", 3_600_000), ("MINUTE", 60_000), ("SECOND", 1000))
+"""Units of SQL intervals, in ms."""
 
 
 def _quote(name: str) -> str:
@@ -78,83 +81,86 @@ SQL = Dialect(
     negation="(NOT {})",
     equal="=",
     unequal="<>",
-    is_nan="({0} <> {0})",  # Flink compares as IEEE 754 does
+    is_nan="({0} <> {0})",  # Flink compares as IEEE 754 does.
 )
 
 
 def interval(units: int) -> str:
-    """Return an interval of event time; a unit is a millisecond for Flink."""
+    """Return an interval of event time; Flink takes a unit of event time for a millisecond."""
     sign, units = "-" if units < 0 else "", abs(units)
     for name, size in UNITS:
         if units and units % size == 0:
             count = str(units // size)
             precision = f"({len(count)})" if len(count) > 2 else ""
             return f"INTERVAL '{sign}{count}' {name}{precision}"
-    whole = str(units // 1000)
-    return f"INTERVAL '{sign}{whole}.{units % 1000:03}' SECOND({max(len(whole), 2)}, 3)"
+    seconds = str(units // 1000)
+    return f"INTERVAL '{sign}{seconds}.{units % 1000:03}' SECOND({max(len(seconds), 2)}, 3)"
 
 
-def costs(part: Declaration) -> Iterator[str]:
-    """Return the work that a hand-written program does faster than the query of a step."""
+def slow_parts(part: Declaration) -> Iterator[str]:
+    """Yield the parts of a step's query that a hand-written program does faster."""
     step = part.step
     if isinstance(step, WindowStep):
-        if _copies(part, step):
+        if _needs_row_copies(part, step):
             yield f"copies each row into its {-(-step.size // step.advance)} windows"
         if any(
             aggregate.function is Function.PERCENTILE for aggregate in (step.result or {}).values()
         ):
             yield "sorts the values of each window for a percentile"
     if isinstance(step, AlertStep) or (isinstance(step, WindowStep) and step.kind == COUNT):
-        yield "keeps the state of ended windows or runs"
+        yield "stores the state of ended windows or runs"
     if isinstance(step, DeduplicateStep) and step.within is not None:
-        yield "finds the rows that leave by a pattern"
+        yield "finds the output rows with MATCH_RECOGNIZE"
     if _is_reordered(part):
         yield "sorts its input, which comes from several tasks"
 
 
-def _copies(part: Declaration, step: WindowStep) -> bool:
-    """Return whether sliding windows cannot share panes: rows of some of them, or floats added in order."""
+def _needs_row_copies(part: Declaration, step: WindowStep) -> bool:
+    """Return whether Flink must copy rows into each sliding window.
+
+    Windows cannot share panes if a window filters its rows, or adds floats in order.
+    """
     if step.kind in (COUNT, SESSION) or step.size == step.advance:
         return False
-    named = (step.result or {}).values()
+    aggregates = (step.result or {}).values()
     return bool(_conditions(step)) or (
         adds_in_order(part)
         and any(
             aggregate.function in (Function.SUM, Function.MEAN) and is_float(aggregate, part)
-            for aggregate in named
+            for aggregate in aggregates
         )
     )
 
 
-def _extra(step: WindowStep) -> int:
-    """Return by how much windows must be longer for Flink, whose sizes are multiples of the advance."""
+def _extra_size(step: WindowStep) -> int:
+    """Return how much longer Flink's windows are: their sizes are multiples of the advance."""
     return 0 if step.kind in (COUNT, SESSION) else -step.size % step.advance
 
 
 def _conditions(step: WindowStep) -> list[str]:
     """Return the conditions on the rows of Flink's windows."""
-    conditions = ["ts < end_"] if _extra(step) else []
+    conditions = ["ts < end_"] if _extra_size(step) else []
     if step.closes_after is not None:
         conditions.append(f"ts + {LATE_BY} < end_ + {step.closes_after}")
     return conditions
 
 
 def _is_reordered(part: Declaration) -> bool:
-    """Return whether the rows of a step come from several tasks, and their order counts."""
+    """Return whether the order of a step's input matters, and its rows come from several tasks."""
     if not part.on_rows or isinstance(part.step, SelectStep):
         return False
     return any(not isinstance(before.step, SelectStep) for before in part.steps()[:-1])
 
 
 def generate(declaration: Declaration) -> str:
-    """Return the statements of the query, separated by `;` and a line end; the last one gives the answer."""
+    """Return the statements of the query, separated by `;` and a line end; the last one selects the answer."""
     statements: list[str] = []
     steps = declaration.steps()
-    late = 0
+    offset_ms = 0
     for number, part in enumerate(steps, start=1):
         source = f"step_{number - 1}" if number > 1 else EVENTS
-        statements += _Step(part, source, f"step_{number}", late).views()
-        late += 1 - (_extra(part.step) if isinstance(part.step, WindowStep) else 0)
+        statements += _Step(part, source, f"step_{number}", offset_ms).views()
+        offset_ms += 1 - (_extra_size(part.step) if isinstance(part.step, WindowStep) else 0)
     names = [_quote(column.name) for column in declaration.output]
     place = ["src", "`row`"] if declaration.on_rows else []
     statements.append(f"SELECT {', '.join([*names, *place])}\nFROM step_{len(steps)}")
@@ -166,25 +172,29 @@ def generate(declaration: Declaration) -> str:
         if f"{name}(" in text
     ]
     unit = declaration.unit
-    note = (
+    comment = (
         ""
         if unit == "ms"
         else f"-- A millisecond of this query is a unit of event time, 1 {unit}.\n"
     )
-    return note + "".join(functions) + text + "\n"
+    return comment + "".join(functions) + text + "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Writes one step: the view `name` of the view `source`.
+    """Writes one step.
 
-    `late` is how many milliseconds the event time of a row of the source is after its `time_`.
+    Attributes:
+        declaration: the step.
+        source: the view that the step reads.
+        name: the view that the step makes.
+        offset_ms: event time minus `time_` of the source's rows.
     """
 
     declaration: Declaration
     source: str
     name: str
-    late: int
+    offset_ms: int
 
     def views(self) -> list[str]:
         """Return the statements of the step; the last one makes its output."""
@@ -201,12 +211,12 @@ class _Step:
         if isinstance(step, JoinStep):
             return self._join(step)
         assert isinstance(step, SelectStep), "untranslatable refuses functions of the user"
-        late, window = "", step.too_late_for
+        late_filter, window = "", step.too_late_for
         if window is not None:
             after = window.size + (window.closes_after or 0)
-            late = f"\nWHERE ts + {LATE_BY} >= {_begin('ts', window.advance)} + {after}"
+            late_filter = f"\nWHERE ts + {LATE_BY} >= {_round_down('ts', window.advance)} + {after}"
         selected = self._selected(step.columns)
-        return [self._view(f"SELECT {PLACE}, {selected}\nFROM {self._from()}{late}")]
+        return [self._view(f"SELECT {PLACE}, {selected}\nFROM {self._from()}{late_filter}")]
 
     def _view(self, text: str, name: str | None = None) -> str:
         return f"CREATE TEMPORARY VIEW {name or self.name} AS\n{text}"
@@ -218,13 +228,14 @@ class _Step:
     def _keys(self) -> list[str]:
         return [*map(_quote, self.declaration.keys)]
 
-    def _partition(self, *more: str) -> str:
-        columns = [*self._keys, *more]
+    def _partition(self, *extra_columns: str) -> str:
+        columns = [*self._keys, *extra_columns]
         return f"PARTITION BY {', '.join(columns)} " if columns else ""
 
-    def _so_far(self, *more: str) -> str:
-        """Return the window of the rows up to a row, in the order of arrival."""
-        return f"{self._partition(*more)}ORDER BY time_ ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+    def _so_far(self, *extra_columns: str) -> str:
+        """Return the OVER clause for all rows up to the current one, in the order of arrival."""
+        partition = self._partition(*extra_columns)
+        return f"{partition}ORDER BY time_ ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
     def _from(self, source: str | None = None) -> str:
         """Return a source and the filter of the step."""
@@ -240,7 +251,7 @@ class _Step:
         return ",\n    ".join(values)
 
     def _aggregate(self, aggregate: Aggregate, over: str = "") -> str:
-        """Return a named function of the rows of a window."""
+        """Return an aggregate over the rows of a window."""
         value = value_of_aggregate(aggregate, self.declaration, SQL)
         if value is None:
             return f"COUNT(*){over}"
@@ -259,27 +270,27 @@ class _Step:
         total = f"SUM({text}){over}"
         return f"{total if value.dtype == FLOAT else SQL.dividend.format(total)} / COUNT(*){over}"
 
-    def _end(self, text: str, more: int = 0) -> str:
-        """Return the event time of a window's end, and `more`."""
-        late = self.late + more
-        return f"millis({text})" + (f" {'-' if late < 0 else '+'} {abs(late)}" if late else "")
+    def _end(self, text: str, extra_ms: int = 0) -> str:
+        """Return the event time of a window's end plus `extra_ms`."""
+        offset = self.offset_ms + extra_ms
+        return f"millis({text})" + (
+            f" {'-' if offset < 0 else '+'} {abs(offset)}" if offset else ""
+        )
 
     def _windows(self, function: str, advance: int, *sizes: int) -> str:
-        """Return a table of windows; the offset makes up for the rows' time."""
-        arguments = [
-            *map(interval, sizes),
-            *([interval(-(self.late % advance))] if self.late % advance else []),
-        ]
+        """Return a table of windows, shifted by the difference between event times and `time_`."""
+        offset = self.offset_ms % advance
+        arguments = [*map(interval, sizes), *([interval(-offset)] if offset else [])]
         return f"TABLE({function}(TABLE {self.source}, DESCRIPTOR(time_), {', '.join(arguments)}))"
 
     def _time_window(self, step: WindowStep) -> list[str]:
         keys = "".join(f"{key}, " for key in self._keys)
-        table, extra = self._windows("TUMBLE", step.size, step.size), _extra(step)
+        table, extra = self._windows("TUMBLE", step.size, step.size), _extra_size(step)
         if step.advance != step.size:
             table = self._windows("HOP", step.advance, step.advance, step.size + extra)
         end, rows, conditions = self._end("window_end"), self._from(table), _conditions(step)
-        if conditions or _copies(self.declaration, step):
-            # Flink adds the rows of a window one by one where a row's window is in an expression.
+        if conditions or _needs_row_copies(self.declaration, step):
+            # If an expression uses the row's window, Flink adds the rows of each window one by one.
             windows = f"SELECT *, {self._end('window_end', -extra)} AS end_\nFROM {rows}"
             end, rows = "MAX(end_)", f"(\n{_indent(windows)}\n)"
             rows += f"\nWHERE {' AND '.join(conditions)}" if conditions else ""
@@ -297,7 +308,7 @@ class _Step:
             source = f"rows_of_{self.name}"
             views.append(self._view(f"SELECT *\nFROM {self._from()}", source))
         pause = step.size
-        end = f"{_begin('MAX(ts)', pause)} + {2 * pause}"
+        end = f"{_round_down('MAX(ts)', pause)} + {2 * pause}"
         table, group = f"TABLE {source} {self._partition()}".rstrip(), "window_start, window_end"
         rows = f"TABLE(SESSION({table}, DESCRIPTOR(time_), {interval(pause)}))"
         if len(self._keys) > 1:  # Flink 2.3 finds only the first column of PARTITION BY here.
@@ -329,7 +340,7 @@ class _Step:
         ]
 
     def _rows(self) -> tuple[list[str], str]:
-        """Return views that order the input of a step on rows, and its name."""
+        """Return views that order a step's input, and the name of the ordered input."""
         if not _is_reordered(self.declaration):
             return [], self.source
         names = [
@@ -387,7 +398,7 @@ class _Step:
         return f"(\n    SELECT *, {number} AS first_\n    FROM {_indent(text).strip()}\n)\nWHERE first_ = 1"
 
     def _join(self, step: JoinStep) -> list[str]:
-        """Return the views of both tables, of the versions of the right one (as-of), and of the joined rows."""
+        """Return the views of both tables and of the joined rows; an as-of join adds the right table's versions."""
         views = [
             self._view(f"SELECT *\nFROM {self.source}\nWHERE {KIND} = {kind}", f"{side}_events")
             for kind, side in enumerate(step.kinds)
@@ -406,7 +417,7 @@ class _Step:
             bounds = f"r.time_ BETWEEN l.time_ - {low} AND l.time_ + {high}"
         tables = f"{LEFT}_events AS l {kind} {right} AS r"
         pairs = select_pairs(step, SQL, tables, bounds, ["l.time_ AS time_"])
-        end = f"{_begin('at_', step.every)} + {step.every}" if step.how == OUTER else "at_"
+        end = f"{_round_down('at_', step.every)} + {step.every}" if step.how == OUTER else "at_"
         partner = "" if step.how == INNER else f", {MATCHED}"
         return [
             *views,
@@ -459,13 +470,13 @@ class _Step:
         return ", ".join(text if text == name else f"{text} AS {name}" for text, name in values)
 
 
-def _begin(ts: str, advance: int) -> str:
+def _round_down(ts: str, advance: int) -> str:
     """Return the largest multiple of an advance up to a time."""
     return f"{ts} - MOD(MOD({ts}, {advance}) + {advance}, {advance})"
 
 
 def _column(value: Translated) -> str:
-    """Return the text of a value; a constant whole number is a BIGINT, as columns are."""
+    """Return the text of a value. A constant whole number becomes a BIGINT, the type of columns."""
     if value.constant is not None and value.dtype == INT:
         return f"CAST({value.text} AS BIGINT)"
     return value.bare

@@ -35,7 +35,7 @@ def network_mb(workers: int) -> int:
     """Return the memory for Flink's network buffers.
 
     Flink's default of 64 MB suffices for a few workers. If every task sends to every other task, a channel needs two
-    buffers of 32 KB, and each end some more; half a MB per channel is several times that.
+    buffers of 32 KB, and each end needs a few more. Half a MB per channel is several times this need.
     """
     return 64 + workers * workers // 2
 
@@ -43,14 +43,13 @@ def network_mb(workers: int) -> int:
 class FlinkProcess(JavaProcess):
     """Controls a JVM with a Flink cluster."""
 
-    def __init__(self, *folders: Path, heap_mb: int, workers: int, more_classes: str = "") -> None:
-        """Start the JVM on the job in the first folder; `next` starts the job in the next folder.
-
-        `ready` waits for a job; `more_classes` is a class path to append.
-        """
+    def __init__(
+        self, *folders: Path, heap_mb: int, workers: int, extra_class_path: str = ""
+    ) -> None:
+        """Start the JVM on the first folder's job. `ready` waits for a job; `next` starts the next folder's job."""
         folder = folders[0]
         (folder / "flink").mkdir()
-        classes = (class_path(environment.folder("flink")), more_classes)
+        classes = (class_path(environment.folder("flink")), extra_class_path)
         arguments = (
             *java_flags(heap_mb=heap_mb, direct_mb=network_mb(workers) + _FRAMEWORK_DIRECT_MB),
             "-Djava.rmi.server.hostname=127.0.0.1",

@@ -22,12 +22,13 @@ from streamlab.engines.flink.process import java_flags
 REST_TIMEOUT_S = 5.0
 JOB_MANAGER_HEAP_MB = 256
 LEAST_MB = 768
-NO_MANAGER = "what listens at {} is no Flink job manager"
+"""Least memory of a worker: 544 MB for all parts but the heap, and 224 MB of heap."""
+NO_MANAGER = "the process that listens at {} is no Flink job manager"
 _MANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 _WORKER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 _ID = "taskmanager.resource-id="
 _CLASSES_MB, _STACKS_MB, _OFF_HEAP_MB, _FRAMEWORK_MB = 192, 128, 64, 64
-"""Parts of a task manager's memory: class metadata; stacks and compiled code; two parts of Flink's own."""
+"""Parts of a task manager's memory: class metadata, stacks and compiled code, Flink's off-heap and heap memory."""
 
 
 def address(plan: ClusterPlan) -> str:
@@ -55,11 +56,16 @@ def daemons(plan: ClusterPlan) -> tuple[Daemon, ...]:
     _write_configuration(plan, configuration / "config.yaml")
 
     def daemon(
-        name: str, host: str, main: str, heap_mb: int, direct_mb: int, own: Mapping[str, object]
+        name: str,
+        host: str,
+        main: str,
+        heap_mb: int,
+        direct_mb: int,
+        specific: Mapping[str, object],
     ) -> Daemon:
         scratch = plan.folder / f"scratch-{name}"
         scratch.mkdir(exist_ok=True)
-        settings = {"io.tmp.dirs": scratch, **own}
+        settings = {"io.tmp.dirs": scratch, **specific}
         return Daemon(
             name=name,
             host=host,
@@ -74,8 +80,8 @@ def daemons(plan: ClusterPlan) -> tuple[Daemon, ...]:
     bound = {"jobmanager.bind-host": plan.host, "rest.bind-address": plan.host}
     manager = daemon("jobmanager", plan.host, _MANAGER, JOB_MANAGER_HEAP_MB, 128, bound)
     network_mb, managed_mb = max(64, plan.memory_mb // 16), max(32, plan.memory_mb // 8)
-    others = _CLASSES_MB + _STACKS_MB + _OFF_HEAP_MB + network_mb + managed_mb
-    heap_mb = plan.memory_mb - others
+    non_heap_mb = _CLASSES_MB + _STACKS_MB + _OFF_HEAP_MB + network_mb + managed_mb
+    heap_mb = plan.memory_mb - non_heap_mb
     memory = {
         "taskmanager.memory.framework.heap.size": f"{_FRAMEWORK_MB}m",
         "taskmanager.memory.framework.off-heap.size": f"{_OFF_HEAP_MB}m",
@@ -90,17 +96,18 @@ def daemons(plan: ClusterPlan) -> tuple[Daemon, ...]:
     }
     workers = []
     for number, host in enumerate(plan.worker_hosts, start=1):
-        own = {
+        specific = {
             "taskmanager.host": host,
             "taskmanager.bind-host": host,
             "taskmanager.cpu.cores": float(plan.cores),
             "taskmanager.numberOfTaskSlots": plan.cores,
-            # It identifies the process on this machine (`worker_processes`).
+            # The id identifies the process on this machine (`worker_processes`).
             "taskmanager.resource-id": f"worker-{number}-{uuid.uuid4().hex}",
             **memory,
         }
         direct_mb = _OFF_HEAP_MB + network_mb
-        workers.append(daemon(f"taskmanager-{number}", host, _WORKER, heap_mb, direct_mb, own))
+        name = f"taskmanager-{number}"
+        workers.append(daemon(name, host, _WORKER, heap_mb, direct_mb, specific))
     return (manager, *workers)
 
 
@@ -111,10 +118,10 @@ def _write_configuration(plan: ClusterPlan, path: Path) -> None:
         "rest.address": plan.host,
         "rest.port": plan.ports[1],
         "jobmanager.memory.heap.size": f"{JOB_MANAGER_HEAP_MB}m",
-        # Half a minute until a lost worker is noticed would make tests of recovery slow.
+        # With the default, Flink would take half a minute to notice a lost worker, which would slow recovery tests.
         "heartbeat.interval": "2 s",
         "heartbeat.timeout": "20 s",
-        # The page of a job is up to this old; the lab waits there for its tasks.
+        # A job's page may be this old; the lab reads it to wait for the job's tasks.
         "web.refresh-interval": "50 ms",
     }
     text = "".join(f"{key}: {value}\n" for key, value in settings.items())
@@ -122,7 +129,7 @@ def _write_configuration(plan: ClusterPlan, path: Path) -> None:
 
 
 def state(plan: ClusterPlan) -> ClusterState | None:
-    """Return the state that the job manager reports; None: it does not answer."""
+    """Return the state that the job manager reports; None if it does not answer."""
     try:
         overview = read(address(plan), "overview")
     except EngineError:
@@ -139,7 +146,7 @@ def read(jobmanager: str, page: str) -> Any:
     """Return a page of a job manager's REST service.
 
     Raises:
-        EngineError: it does not answer, or not as Flink does.
+        EngineError: nothing answers, or another program than Flink does.
     """
     try:
         reply = build_opener(ProxyHandler({})).open(
@@ -158,15 +165,15 @@ def read(jobmanager: str, page: str) -> Any:
 
 def host_of(task_manager: Mapping[str, object]) -> str:
     """Return the address of a task manager that the job manager reports."""
-    found = re.search(r"@(.+):\d+/", str(task_manager["path"]))
-    return found[1] if found else str(task_manager["id"])
+    match = re.search(r"@(.+):\d+/", str(task_manager["path"]))
+    return match[1] if match else str(task_manager["id"])
 
 
 def worker_processes(ids: set[str]) -> tuple[int, ...]:
-    """Return the processes of the task managers of `daemons` that run on this machine."""
-    found = []
+    """Return the ids of this machine's processes that run task managers with these resource ids."""
+    pids = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or ()
         if _WORKER in words and any(word.removeprefix(_ID) in ids for word in words):
-            found.append(process.pid)
-    return tuple(sorted(found))
+            pids.append(process.pid)
+    return tuple(sorted(pids))

@@ -17,15 +17,15 @@ from streamlab.workloads.model import Workload
 
 
 def refuse(workload: Workload) -> str | None:
-    """Return why a workload has no query in Flink's SQL, as a predicate to the variant's name; None: it has one."""
+    """Return why a workload has no query in Flink's SQL, as a predicate to the variant's name; None if it has one."""
     reason = untranslatable(workload)
     if reason is not None:
         return reason
-    assert isinstance(workload.declaration, Declaration), "others are untranslatable"
+    assert isinstance(workload.declaration, Declaration), "untranslatable refuses other workloads"
     steps = workload.declaration.steps()
     join = steps[0].step
     if isinstance(join, JoinStep):
-        # The time of a joined row is no time attribute; and rows may leave whose bound has not passed.
+        # A joined row has no time attribute. Flink may also emit rows before their bound has passed.
         selects = all(isinstance(part.step, SelectStep) for part in steps[1:])
         if len(steps) == 1 or (selects and (join.how == INNER or steps[-1].flushes)):
             return None
@@ -50,22 +50,22 @@ def refuse(workload: Workload) -> str | None:
 
 
 def _nan_column(part: Declaration) -> str | None:
-    """Return a value that a step orders and that may be NaN; None: none."""
+    """Return a column whose values the step orders and may be NaN, or None."""
     if isinstance(part.step, TopStep):
         return part.step.by if part.step.by in nan_columns(part) else None
-    named = (part.step.result or {}) if isinstance(part.step, WindowStep) else {}
-    for name, aggregate in named.items():
+    results = (part.step.result or {}) if isinstance(part.step, WindowStep) else {}
+    for name, aggregate in results.items():
         value = value_of_aggregate(aggregate, part, SQL)
-        ordered = aggregate.function not in (Function.COUNT, Function.SUM, Function.MEAN)
-        if value is not None and ordered and value.may_be_nan:
+        is_ordered = aggregate.function not in (Function.COUNT, Function.SUM, Function.MEAN)
+        if value is not None and is_ordered and value.may_be_nan:
             return name
     return None
 
 
 def refuse_times(task: Task) -> str | None:
-    """Return why a generated query does not take the times of an input; None: it does.
+    """Return why a generated query does not take the times of an input, or None.
 
-    Flink's interval joins begin at a watermark of 0 and drop earlier rows.
+    Flink's interval joins begin at a watermark of 0 and drop rows up to this time.
     """
     join = task.workload.declaration.steps()[0].step
     if not isinstance(join, JoinStep) or join.how == ASOF:
@@ -74,6 +74,6 @@ def refuse_times(task: Task) -> str | None:
     if earliest > 0:
         return None
     return (
-        f"Flink's interval joins drop rows up to time 0, and the input begins at {earliest}; give later times, or "
+        f"Flink's interval joins drop rows up to time 0, and the input begins at {earliest}; use times above 0, or "
         "run it on duckdb, polars or an engine for any program"
     )

@@ -20,7 +20,7 @@ class FlinkShape(Shape):
     """Maps the events and answers of a workload to their Java classes.
 
     Attributes:
-        keyed_state: whether variant `automatic` uses Flink's state.
+        keyed_state: whether the program of variant `automatic` stores its state in Flink's keyed state.
     """
 
     keyed_state: bool = True
@@ -64,15 +64,15 @@ SQL = "sql"
 SQL_QUERIES = {
     path.stem: path for path in sorted(Path(__file__).with_name("queries").glob("*.sql"))
 }
-"""Its queries by workload. Those of pipelines give the place of a row last."""
+"""The file of each workload's query in Flink's SQL. Queries of pipelines select the place of a row last."""
 UPDATED = frozenset({"nexmark_q19"})
-"""Workloads whose query changes its rows; the answer has the first version of each."""
+"""Workloads whose query updates its rows; the answer has the first version of each row."""
 SQL_PARTS = tuple(sorted(Path(__file__).parent.glob("*.sql")))
-"""Statements that several queries contain, by the name of the file in braces."""
+"""Statements that several queries contain; a query refers to a file by its name in braces."""
 
 
 def written_query(workload: Workload) -> str:
-    """Return the query of a workload, with its query parameters and their intervals (`size` of `size_ms`)."""
+    """Return a workload's query with the values of query parameters and their intervals (`size` for `size_ms`)."""
     text = SQL_QUERIES[workload.name].read_text(encoding="utf-8")
     for part in SQL_PARTS:
         text = text.replace(f"{{{part.stem}}}", part.read_text(encoding="utf-8").rstrip())
@@ -98,9 +98,7 @@ _PIP2 = {
         "programs; without labels two pages may share a task",
     ),
     "fraud_detection": _ONE_TASK,
-    "forward": Property(
-        holds=False, why="the tasks that forward tuples share out the copies by their numbers"
-    ),
+    "forward": Property(holds=False, why="each task makes its share of the copies by its number"),
 }
 _MANUAL = {
     "PIP1": Property(holds=False, why="the service is built for a number of leaves"),
@@ -137,11 +135,20 @@ Natural = Annotated[int, Meta(ge=0)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutomaticOptions:
-    """Options of variant `automatic`, which docs/engines/flink.md describes.
+    """Options of variant `automatic` (docs/engines/flink.md).
 
-    `buffer_timeout_ms` None means 100, or LOAD_BUFFER_TIMEOUT_MS under a load; `heap_mb` 0 fits the input;
-    `checkpoint_ms` 0 means no checkpoints and no restarts; `jobmanager` None means a cluster in the trial's process;
-    `map_instances` 0 means that sources split their tweets themselves; `broker` empty: the input is in memory.
+    Attributes:
+        broker: address of the broker that has the input; empty if the input is in memory.
+        state: where Flink stores keyed state.
+        buffer_timeout_ms: when Flink sends buffers that are not full. None for Flink's default of 100 ms, or
+            LOAD_BUFFER_TIMEOUT_MS under a load.
+        checkpoint_ms: interval of checkpoints; 0 for no checkpoints and no restarts.
+        heap_mb: Java's heap; 0 to fit the input.
+        jobmanager: address of a session cluster; None for a cluster in the trial's process.
+        managed_memory_mb: Flink's managed memory.
+        map_instances: tasks of a separate map stage; 0 if sources split their tweets themselves.
+        warm_up_events: events of a warm-up round.
+        warm_up_rounds: number of warm-up rounds.
     """
 
     broker: Annotated[str, Meta(min_length=1)] = ""
@@ -164,7 +171,7 @@ class AutomaticOptions:
             raise ValueError(f"option jobmanager is {self.jobmanager!r}; it must be HOST:PORT")
         if self.heap_mb or self.managed_memory_mb != MANAGED_MEMORY_MB:
             raise ValueError(
-                "the memory of a cluster is set where its task managers start; remove options "
+                "a cluster's memory is set when its task managers start; remove options "
                 "heap_mb and managed_memory_mb"
             )
 
@@ -184,7 +191,11 @@ class SequentialOptions(AutomaticOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManualOptions(AutomaticOptions):
-    """Options of variant `manual`."""
+    """Options of variant `manual`.
+
+    Attributes:
+        service: how tasks call the fork-join service: by Java RMI, as in the paper, or in memory.
+    """
 
     service: Literal["rmi", "memory"] = "rmi"
 
@@ -195,8 +206,8 @@ class ManualOptions(AutomaticOptions):
             )
         if self.jobmanager is not None or self.checkpoint_ms:
             raise ValueError(
-                "tasks of variant manual of flink meet in a service outside Flink, in the trial's own "
-                "process, which no checkpoint holds; remove options jobmanager and checkpoint_ms"
+                "tasks of variant manual of flink meet in a service in the trial's own process, which "
+                "no checkpoint includes; remove options jobmanager and checkpoint_ms"
             )
         if self.state == "rocksdb":
             raise ValueError(

@@ -31,11 +31,11 @@ from streamlab.workloads.model import Columns, DGSProgram, Input, ListColumn, Pi
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 OUTPUT_BYTES = 64
-"""Memory per row of the answer in Java, with room for its growth."""
+"""Memory per row of a program's answer in Java, with room for growth."""
 QUERY_OUTPUT_BYTES = 160
-"""The same of a query, whose rows have up to 17 numbers."""
+"""Memory per row of a query's answer in Java; a row has up to 17 numbers."""
 STATE_BYTES = 300
-"""Memory per event that a query stores: up to two entries of a tree map with keys and values of bytes."""
+"""Memory per event that a query stores: up to two entries of a tree map, with byte arrays as keys and values."""
 
 SHAPES: Mapping[str, Shape] = {
     "event_window": Shape(values=("value", None), answer={"sum": "value"}),
@@ -51,12 +51,18 @@ QUERIES = frozenset(f"nexmark_q{number}" for number in (*range(10), *range(11, 2
 QUERY = "queries"
 """The variant of Nexmark's queries."""
 EVENT_COLUMNS = tuple(name for name in nexmark.FIELDS.names or () if name != "late_by")
-"""The columns of an event in Queries.java, in its order."""
+"""The columns of an event, in the order of Queries.java."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaStreamsOptions:
-    """Options of both variants, which docs/brokers.md describes; `heap_mb` 0 fits the answer and a query's state."""
+    """Options of both variants (docs/brokers.md).
+
+    Attributes:
+        broker: address of the broker that has the input.
+        heap_mb: Java's heap; 0 to fit the answer and the state of a query.
+        warm_up_rounds: number of warm-up rounds at full speed.
+    """
 
     broker: Annotated[str, Meta(min_length=1)] = ""
     heap_mb: Annotated[int, Meta(ge=0)] = 0
@@ -102,21 +108,21 @@ class KafkaStreamsEngine(BaseEngine):
         threads = Property(
             holds=True, why="the number of threads is a setting; no program names it"
         )
-        keys = Property(
-            holds=True, why="tasks are those of the topics' partitions, by Kafka's hash"
-        )
+        keys = Property(holds=True, why="each partition has a task; Kafka's hash assigns the keys")
         sink = Property(holds=True, why="only the sink has side effects")
         return {"PIP1": threads, "PIP2": keys, "PIP3": sink}
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Raise EngineError: the ceiling is that of a broker, which each run measures."""
-        raise EngineError("its loads pass a broker, whose ceiling `lab run` measures")
+        """Raise EngineError, because each run measures the broker's ceiling."""
+        raise EngineError(
+            "kafka-streams gets its loads from a broker; `lab run` measures its ceiling"
+        )
 
     def refused(self, task: Task) -> str | None:
-        """Return why a task cannot run although all declarations allow it, or None."""
+        """Refuse tasks without a broker."""
         if not options_of(task, KafkaStreamsOptions).broker:
             return (
-                "kafka-streams reads from a broker; start one with `lab broker up`, and give its "
+                "kafka-streams reads from a broker; start a broker with `lab broker up`, and set its "
                 "address: --option kafka-streams.broker=HOST:PORT"
             )
         return environment.unusable_reason(broker.NAME, broker.ENVIRONMENT)
@@ -231,16 +237,16 @@ class KafkaStreamsPrepared:
         }
         for index, topic in enumerate(topics):
             for number, name in enumerate(columns):
-                at, size = topic.place(name), topic.row[name].itemsize
-                lines[f"column.{index}.{number}"] = 16 * at + size
+                offset, size = topic.byte_offset(name), topic.row[name].itemsize
+                lines[f"column.{index}.{number}"] = 16 * offset + size
         event_files.write_properties(lines, task.scratch)
 
 
 def _require_natural_numbers(data: Input) -> None:
-    """Check what State.java stores in order: times above 0, and no negative number.
+    """Check that times are above 0 and numbers are not negative; State.java orders no others.
 
     Raises:
-        UnsupportedError: an event has another one.
+        UnsupportedError: an event has such a time or number.
     """
     for stream in data.streams:
         columns = {name: stream.payload[name] for name in EVENT_COLUMNS}
@@ -248,12 +254,12 @@ def _require_natural_numbers(data: Input) -> None:
             if not isinstance(values, ListColumn) and len(values) and values.min() < 0:
                 raise UnsupportedError(
                     f"stream {stream.name}: column {name} has numbers below {int(name == 'ts')}, "
-                    "which Kafka Streams' stores do not order; import events without them"
+                    "and the stores of Kafka Streams cannot order them; import events without them"
                 )
 
 
 def _heap_mb(task: Task) -> int:
-    """Return the size of Java's heap for the answer, and for the states of a query."""
+    """Return the size of Java's heap in MB, for the answer and the states of a query."""
     rows = task.expected_outputs or task.dataset.events
     if task.variant == QUERY:
         return 1024 + (QUERY_OUTPUT_BYTES * rows + STATE_BYTES * task.dataset.events >> 20)

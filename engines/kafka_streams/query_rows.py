@@ -1,26 +1,26 @@
-"""Reads what the tasks of a query's last step wrote: rows of the answer, and when each was how far.
+"""Reads the files of the tasks of a query's last step: rows of the answer, and each task's progress over time.
 
 A row has the time, stream and row of the event that made it, the fields of the output, and under a load its time of
-arrival. Rows that the passing of a time made have stream -1 (Output.java).
+arrival. If the passing of time made a row, its stream is -1 (Output.java).
 """
 
 from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.event_files import LONG, Rows, until
+from streamlab.engines.event_files import LONG, Rows, last_window_end
 from streamlab.engines.protocol import Task
 from streamlab.workloads.model import Columns, Input, Pipeline
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 _BOUND = np.dtype([("bound", LONG), ("at_ns", LONG)])
-"""From `at_ns` on, a task makes no rows of times before `bound`."""
+"""A task's progress: from `at_ns` on, it makes no rows of times before `bound`."""
 
 
 def read_rows(task: Task, data: Input, folder: Path, parts: int) -> Rows:
-    """Return the rows of all tasks in the order of the answer: that of events for a pipeline.
+    """Return the rows of all tasks in the order of the answer. Rows of a pipeline have the order of its events.
 
-    Those of windows that are open when the input ends are left out.
+    Rows of windows that are open when the input ends are omitted.
     """
     program = task.workload.program
     names = program.output.names or ()
@@ -35,7 +35,7 @@ def read_rows(task: Task, data: Input, folder: Path, parts: int) -> Rows:
     rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
     order: tuple[str, ...] = ("ts", "stream", "row")
     if not isinstance(program, Pipeline):
-        order, rows = names, rows[rows["ts"] <= until(data)]
+        order, rows = names, rows[rows["ts"] <= last_window_end(data)]
     return rows[np.lexsort([rows[name] for name in reversed(order)])]
 
 
@@ -46,9 +46,9 @@ def answer(task: Task, rows: Rows) -> Columns:
 
 
 def write_done(task: Task, data: Input, folder: Path, parts: int, start_ns: int) -> None:
-    """Replace when the first step took each event, in the files of all streams, by when the last step was past it.
+    """Write for each event when the last step had passed its time, over the time at which the first step took it.
 
-    Events between the steps of a query are thus backlog. All times count from the start of the load.
+    Events between the steps of a query thus count as backlog. All times count from the start of the load.
     """
     tasks = [np.fromfile(folder / f"{part}.bounds", dtype=_BOUND) for part in range(parts)]
     tick_ns = arrival_tick_ns(task.workload.program)
@@ -57,6 +57,6 @@ def write_done(task: Task, data: Input, folder: Path, parts: int, start_ns: int)
         times = stream.ts if tick_ns is None else np.fromfile(path, dtype=LONG) // tick_ns
         done = np.zeros(len(times), dtype=LONG)
         for bounds in tasks:
-            past = np.searchsorted(bounds["bound"], times, side="right")
-            np.maximum(done, bounds["at_ns"][past] - start_ns, out=done)
+            first_bound_after = np.searchsorted(bounds["bound"], times, side="right")
+            np.maximum(done, bounds["at_ns"][first_bound_after] - start_ns, out=done)
         done.tofile(path)

@@ -73,7 +73,7 @@ class MulticoreEngine(BaseEngine):
         return reason or family.unsupported(task, options)
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
-        """Return whether PIP1 to PIP3 hold, which the construction of each model decides."""
+        """Return whether PIP1 to PIP3 hold; this depends only on the variant."""
         return FAMILIES[variant].properties
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
@@ -107,4 +107,4 @@ def _check_model(task: Task, family: Family) -> str | None:
         return None
     model, phrase = next(pair for pair in _MODELS if isinstance(program, pair[0]))
     default = next(name for name, other in FAMILIES.items() if model in other.models)
-    return f"{task.workload.name} is {phrase}; give variants = ['{default}']"
+    return f"{task.workload.name} is {phrase}; use variants = ['{default}']"

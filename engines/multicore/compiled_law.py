@@ -1,7 +1,7 @@
 """Checks for `lab check` that compiled functions give the same answer as interpreted ones.
 
 Inputs are longer than those of the model's own laws, so that states fill.
-The program runs on the native core with bounds checks, whatever the option `bounds` is in runs.
+The program runs on the native core with bounds checks, whatever the option `bounds` is.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ from streamlab.workloads.model.workload import Program
 Column = npt.NDArray[np.generic] | ListColumn
 
 WORKERS = 2
-"""The smallest number of workers that fork and join."""
+"""The smallest number of workers with forks and joins."""
 MOST_EVENTS = 24
 """Maximum number of events in one stream."""
 
@@ -79,13 +79,13 @@ def _check_same_answer(family: Family, program: Program, draw: Draw) -> None:
 
 
 def _layout(program: Program) -> list[tuple[str, ...]]:
-    """Return the kinds of each stream: one stream per kind, and for DGS and dataflow a parallel first one."""
+    """Return the kinds of each stream: one stream per kind. DGS programs and graphs have two of the first kind."""
     kinds: list[tuple[str, ...]] = [(kind,) for kind in program.kinds]
     return [kinds[0], *kinds] if isinstance(program, DGSProgram | Dataflow) else kinds
 
 
 def _output(program: Program) -> OutputType:
-    """Return the output type that a program implies without a workload."""
+    """Return an output type for a program without a workload."""
     in_order = isinstance(program, Pipeline)
     return OutputType(kinds=("output",), depends=lambda first, second: in_order)
 

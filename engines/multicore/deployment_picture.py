@@ -1,6 +1,6 @@
 """Describes how the native core runs queries of operators O+ and ordered pipelines, for `lab plan`.
 
-The variants are the defaults, `vsn` and `ordered`, with their default options.
+The variants are the models' default variants `vsn` and `ordered`, with their default options.
 """
 
 from collections.abc import Sequence
@@ -97,8 +97,8 @@ def _operator_box(operator: Operator, workers: int, *, fused: bool) -> tuple[str
 
 def _share(buckets: int, instances: int) -> str:
     """Return the number of buckets of an instance as text."""
-    least, more = divmod(buckets, instances)
-    return f"{least:,} per instance" if not more else f"{least:,} or {least + 1:,} per instance"
+    least, rest = divmod(buckets, instances)
+    return f"{least:,} or {least + 1:,} per instance" if rest else f"{least:,} per instance"
 
 
 def _pipeline_picture(
@@ -131,15 +131,15 @@ _ROUTES = {STATELESS: UNITS, PARTITIONED: BY_KEY, STATEFUL: IN_ORDER}
 def _stage_box(stage: Stage, partitions: int, workers: int) -> tuple[str, ...]:
     if stage.state is None:
         return stage.name, f"x {workers}"
-    per = " per key" if stage.kind == PARTITIONED else ""
-    state = f"state {state_bytes(stage)} bytes{per}"
+    per_key = " per key" if stage.kind == PARTITIONED else ""
+    state = f"state {state_bytes(stage)} bytes{per_key}"
     if stage.kind == STATEFUL:
         return stage.name, "x 1", state
-    by = "hash" if stage.bounds is None else "range"
+    method = "hash" if stage.bounds is None else "range"
     return (
         stage.name,
         f"x {min(workers, partitions)}",
-        f"{partitions} {'partition' if partitions == 1 else 'partitions'} by {by}",
+        f"{partitions} {'partition' if partitions == 1 else 'partitions'} by {method}",
         state,
     )
 
@@ -154,15 +154,15 @@ def _row(
     answer: str,
     notes: tuple[str, ...],
 ) -> Picture:
-    """Return the picture of sources and operators in a row, each reading what is before it."""
+    """Return the picture of sources and operators in a row; each operator reads the output of the one before."""
     boxes = [
         Box(lines=(kind, f"{n} {'stream' if n == 1 else 'streams'}"), level=0, is_source=True)
         for kind, n in zip(kinds, streams, strict=True)
     ]
     arrows: list[Arrow] = []
     for level, (lines, route) in enumerate(zip(operators, routes, strict=True), start=1):
-        before = range(len(kinds)) if level == 1 else [len(boxes) - 1]
-        arrows += [Arrow(source=i, target=len(boxes), lines=(route,)) for i in before]
+        inputs = range(len(kinds)) if level == 1 else [len(boxes) - 1]
+        arrows += [Arrow(source=i, target=len(boxes), lines=(route,)) for i in inputs]
         boxes.append(Box(lines=lines, level=level, is_source=False))
     return Picture(
         title=title,

@@ -1,7 +1,7 @@
-"""Splits programs into shares for the tasks of another engine, each of which runs the core with one worker.
+"""Splits programs into shares for the tasks of another engine; each task runs the core with one worker.
 
-A program whose events are independent by key has a share for each task. Typed dataflow graphs distribute partial
-aggregates. Any other program has a single share, such as a pipeline, whose answer is one sequence.
+A program whose events are independent by key has a share for each task. A typed dataflow graph distributes partial
+aggregates. Any other program, such as a pipeline with one sequence as answer, has a single share.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,10 +78,12 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
     if deployed is None:
         return single
     aggregates, rest = deployed
-    # Only the output of combining units falls apart by key; other keyed vertices may read other keys.
-    apart = all(unit.vertex.is_source or is_stateless(unit.vertex) for unit in rest.units[2:])
-    keyed = rest.units[0].gives.key is not None
-    shares = shares if apart and keyed else 1
+    # Only combining units and stateless vertices are independent by key; other keyed vertices may read other keys.
+    is_independent = all(
+        unit.vertex.is_source or is_stateless(unit.vertex) for unit in rest.units[2:]
+    )
+    is_keyed = rest.units[0].gives.key is not None
+    shares = shares if is_independent and is_keyed else 1
     return _ByAggregate(single=single, shares=shares, partials=aggregates, rest=rest)
 
 
@@ -117,7 +119,7 @@ class _SingleShare(WorkSplit):
     def resume_keys(
         self, keys: IntArray, streams: Sequence[Stream], state: Any, until_ts: int
     ) -> tuple[Columns, Any]:
-        """Resume from the state of a share; a DGS program has events of these keys only."""
+        """Resume from the state of a share; a DGS program has events of `keys` only."""
         program, data = self.program, self._input(streams, until_ts)
         if isinstance(program, Query):
             return open_windows.resume(program, data, state, self._run)
@@ -137,7 +139,7 @@ class _SingleShare(WorkSplit):
     def resume_flow(
         self, data: Input, state: FlowStates | None, deployed: Deployment | None
     ) -> tuple[Columns, FlowStates | None]:
-        """Resume a typed dataflow graph, of which parts end at markers."""
+        """Resume a typed dataflow graph; parts of its input end at markers."""
         flow = self.program
         assert isinstance(flow, Dataflow)
         assert data.until_ts is not None
@@ -157,13 +159,13 @@ class _SingleShare(WorkSplit):
 
     def _run(self, data: Input) -> Columns:
         run, options = _RUNS[type(self.program)]
-        more = {} if self.kernels is None else {"kernels": self.kernels}
-        return _answer(run(self.program, data, _SETTINGS, options(), **more))
+        kernels = {} if self.kernels is None else {"kernels": self.kernels}
+        return _answer(run(self.program, data, _SETTINGS, options(), **kernels))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shares(WorkSplit):
-    """A program of which `single` answers each share, from the rows of the share."""
+    """A program whose shares are all answered by `single`, each from its rows."""
 
     shares: int
     single: _SingleShare
@@ -216,7 +218,14 @@ class _ByKey(_Shares):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ByAggregate(WorkSplit):
-    """A typed dataflow graph in shares of keys, which read the partial aggregates of blocks."""
+    """A typed dataflow graph in shares of keys, which read the partial aggregates of blocks.
+
+    Attributes:
+        shares: number of shares.
+        single: the whole graph as one share.
+        partials: the deployment of the partial aggregates.
+        rest: the deployment of the operators after them.
+    """
 
     form = "partial aggregates"
 
@@ -230,7 +239,7 @@ class _ByAggregate(WorkSplit):
         assert isinstance(flow, Dataflow)
         sums = self.rest.units[0].gives
         if len(rows):
-            # The last block of these rows is complete for them at the next marker, if the input has that.
+            # The last block of these rows ends at the next marker, or at the end of the input.
             until_ts = first_marker(int(rows.ts[-1]), flow.markers) + 1
             if self.single.until_ts is not None:
                 until_ts = min(until_ts, self.single.until_ts)
@@ -240,10 +249,10 @@ class _ByAggregate(WorkSplit):
             columns = {name: np.zeros(0, sums.row[name]) for name in sums.row.names or ()}
         # Aggregates come before the marker of their block.
         ts = columns.pop("ts").astype(np.int64) - 1
-        made = Stream(name=rows.name, kinds=(0,), ts=ts, payload=columns)
+        aggregates = Stream(name=rows.name, kinds=(0,), ts=ts, payload=columns)
         if self.shares == 1:
-            return (made,)
-        return _by_share(made, _share_of(columns[str(sums.key)], self.shares), self.shares)
+            return (aggregates,)
+        return _by_share(aggregates, _share_of(columns[str(sums.key)], self.shares), self.shares)
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         return self._run(self._merge(streams, self.single.until_ts), self.rest)
@@ -273,6 +282,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def _answer(run: CoreRun) -> Columns:
+    """Run a program as one share."""
     with closing(run):
         run.run()
         return run.answer()
@@ -283,12 +293,12 @@ def _share_of(keys: Any, shares: int) -> npt.NDArray[np.unsignedinteger[Any]]:
 
 
 def _narrow(shares: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Return the numbers of shares as the smallest type: each pass over a column of them costs less."""
+    """Return the numbers of shares in the smallest dtype, because each pass over them then costs less."""
     return shares.astype(np.min_scalar_type(shares.max(initial=0)))
 
 
 def _by_share(
     rows: Stream, share: npt.NDArray[np.unsignedinteger[Any]], shares: int
 ) -> list[Stream]:
-    """Return the rows of each share, in their order."""
+    """Return the rows of each share, in order."""
     return [take(rows, np.flatnonzero(share == index)) for index in range(shares)]

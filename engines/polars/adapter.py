@@ -1,6 +1,6 @@
 """Adapts Polars to the engine protocol: one query over the whole input, on Polars' pool of threads.
 
-It has no heartbeats and no latencies; it is a baseline of batch work.
+Polars is a baseline of batch work, without heartbeats or latencies.
 """
 
 import os
@@ -62,7 +62,7 @@ class PolarsEngine(TableEngine):
     environment = Environment(lock=Path(__file__).with_name("requirements.txt"))
 
     def refused(self, task: Task) -> str | None:
-        """Refuse streams of several kinds, and a number of threads that this process cannot change to."""
+        """Refuse streams of several kinds, and more or fewer threads than Polars already uses in this process."""
         polars = sys.modules.get("polars")
         threads = task.workers if polars is None else int(polars.thread_pool_size())
         if threads != task.workers:

@@ -1,7 +1,7 @@
 """Generates the Polars code of a declared workload: Python source with an expression chain for each step.
 
-Floats are added by cumulative sums, in the order of the rows, because the model fixes it and a plain sum has none.
-A constant divisor becomes a column, because Polars multiplies a column by the reciprocal of a constant.
+Floats are added by cumulative sums, because the model fixes the order of the rows, and a plain sum has no fixed order.
+A constant divisor becomes a column, because Polars multiplies by the reciprocal of a constant divisor.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ import polars as pl
 """
 AT_MOST = '''\
 def at_most(most, message, numbers):
-    """Return numbers of different values, none above a maximum."""
+    """Return the numbers of different values; raise ValueError if one is above a maximum."""
     if (numbers > most).any():
         raise ValueError(message)
     return numbers
@@ -95,7 +95,7 @@ POLARS = Dialect(
 
 
 def generate(declaration: Declaration) -> str:
-    """Return the source of a function `answer` of the tables of an input (`tables.Tables`)."""
+    """Return the source of a function `answer`, which takes the tables of an input (`tables.Tables`)."""
     steps = declaration.steps()
     first, closes = steps[0].step, not declaration.flushes
     needs_end = closes and any(map(_has_end, steps))
@@ -103,10 +103,10 @@ def generate(declaration: Declaration) -> str:
     if isinstance(first, JoinStep):
         rows, lines = "times", [_side(first, side) for side in first.kinds]
         if needs_end:
-            of_sides = (
+            side_times = (
                 f'{side}.select({_column(f"{side}.ts")}.alias("ts"))' for side in first.kinds
             )
-            lines.append(f"times = pl.concat([{', '.join(of_sides)}])")
+            lines.append(f"times = pl.concat([{', '.join(side_times)}])")
     else:
         reads = "".join(f', "{column.name}"' for column in steps[0].reads)
         numbered = '.with_row_index("order_")' if steps[0].on_rows else ""
@@ -140,9 +140,13 @@ def generate(declaration: Declaration) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Writes one step: the frame `name` from the frame `source`.
+    """Writes one step.
 
-    With `closes`, only times up to the watermark have passed; else all have.
+    Attributes:
+        declaration: the step.
+        source: the frame that the step reads.
+        name: the frame that the step makes.
+        closes: whether only windows up to the watermark have closed; False if all have.
     """
 
     declaration: Declaration
@@ -187,14 +191,16 @@ class _Step:
     def _key(self) -> list[str]:
         return [f'"{name}"' for name in self.declaration.keys]
 
-    def _over(self, *more: str) -> str:
-        keys = [*self._key, *more]
+    def _over(self, *extra_keys: str) -> str:
+        keys = [*self._key, *extra_keys]
         return f".over({', '.join(keys)})" if keys else ""
 
-    def _aggregates(self, step: WindowStep, groups: Sequence[str], more: Sequence[str] = ()) -> str:
+    def _aggregates(
+        self, step: WindowStep, groups: Sequence[str], extra_values: Sequence[str] = ()
+    ) -> str:
         """Return the calls that group and aggregate."""
         ordered = adds_in_order(self.declaration)
-        values, bins = list(more), []
+        values, bins = list(extra_values), []
         for name, aggregate in (step.result or {}).items():
             values.append(f'{self._aggregate(aggregate, ordered)}.alias("{name}"),')
             if aggregate.function is Function.PERCENTILE:
@@ -323,7 +329,7 @@ class _Step:
                 name=rows,
             ),
             f'leaving = [{rows}.filter(pl.col("first_"))]',
-            "while len(leaving[-1]):  # the rows that leave next",
+            "while len(leaving[-1]):  # Find the next row that leaves, for each key.",
             f'    later = leaving[-1].select({key}, pl.col("next_").alias("number_"))',
             f'    later = later.join({rows}, on=[{key}, "number_"]).filter(~pl.col("first_"))',
             f"    leaving.append(later.select({rows}.columns))",
@@ -349,14 +355,17 @@ class _Step:
 
     @property
     def _closed(self) -> list[str]:
-        """The call that filters the times `end_` that have passed."""
+        """The call that selects windows whose end has passed."""
         return ['.filter(pl.col("end_") <= watermark)'] if self.closes else []
 
     def _join(self, step: JoinStep) -> list[str]:
-        """Return the frame of pairs, then that of their times and values; unmatched rows have the missing values."""
+        """Return the frame of pairs, then the frame of their times and values.
+
+        The values of the right row are missing values if the left row has no partner.
+        """
         keys = [[f'"{side}.{key.name}"' for key in step.keys] for side in (LEFT, RIGHT)]
         on = [f"[{', '.join(names)}]" for names in keys]
-        ts, of_right = _column("left.ts"), _column("right.ts")
+        ts, right_ts = _column("left.ts"), _column("right.ts")
         if step.how == ASOF:
             lines = [
                 "pairs = left.join_asof(",
@@ -367,7 +376,7 @@ class _Step:
         else:
             lines = [
                 f"pairs = left.join(right, left_on={on[0]}, right_on={on[1]}, coalesce=False).filter(",
-                f"    {of_right}.is_between({ts} - {step.before}, {ts} + {step.after})",
+                f"    {right_ts}.is_between({ts} - {step.before}, {ts} + {step.after})",
                 ")",
             ]
         if step.how == OUTER:
@@ -377,17 +386,17 @@ class _Step:
             ]
         calls = []
         if step.how != INNER:
-            calls.append(f'.with_columns({of_right}.is_not_null().alias("{MATCHED}"))')
+            calls.append(f'.with_columns({right_ts}.is_not_null().alias("{MATCHED}"))')
         later = 'pl.max_horizontal("left.ts", "right.ts")'
         if step.how == OUTER:
-            at = f'pl.when("{MATCHED}").then({later}).otherwise({ts} + {step.after})'
+            time = f'pl.when("{MATCHED}").then({later}).otherwise({ts} + {step.after})'
             end = f"{_column('ts')} - {_column('ts')} % {step.every} + {step.every}"
-            calls += [f'.with_columns({at}.alias("ts"))', f".with_columns({end})"]
+            calls += [f'.with_columns({time}.alias("ts"))', f".with_columns({end})"]
             if self.closes:
                 calls.append(f'.filter(pl.col("{MATCHED}") | (pl.col("ts") <= watermark))')
         else:
-            at = ts if step.how == ASOF else f"({later} + 1)"
-            calls.append(f'.with_columns({at}.alias("ts"))')
+            time = ts if step.how == ASOF else f"({later} + 1)"
+            calls.append(f'.with_columns({time}.alias("ts"))')
         if step.how != INNER:
             missing = [_or_missing(column, step) for column in step.reads()]
             calls += [".with_columns(", *filter(None, missing), ")"]
@@ -410,16 +419,16 @@ class _Step:
 
     def _select(self, step: SelectStep) -> list[str]:
         values = self._values(step.columns)
-        late, window = [], step.too_late_for
+        late_filter, window = [], step.too_late_for
         if window is not None:
             after = window.size - window.advance + (window.closes_after or 0)
-            late = [
+            late_filter = [
                 *_boundaries(window.advance, window.advance),
                 f".filter({LATEST} >= pl.col({END}) + {after})",
             ]
         return self._chain(
             [
-                *late,
+                *late_filter,
                 ".select(",
                 '    "order_",',
                 '    "ts",',
@@ -435,11 +444,11 @@ def _has_end(part: Declaration) -> bool:
 
 
 def _or_missing(column: Column, step: JoinStep) -> str | None:
-    """Return a column of the right row, with a value if there is none; None: it is of the left row."""
+    """Return a column of the right row, with the missing value if the row is absent; None for a column of the left."""
     side, _, name = column.name.partition(".")
     if side == LEFT:
         return None
-    is_key = name in [key.name for key in step.keys]  # join_asof drops the keys of the right frame
+    is_key = name in [key.name for key in step.keys]  # join_asof drops the keys of the right frame.
     value, missing = _column(f"{LEFT if is_key else side}.{name}"), _number(column.missing)
     return f'    pl.when("{MATCHED}").then({value}).otherwise({missing}).alias("{column.name}"),'
 
@@ -454,7 +463,7 @@ def _side(step: JoinStep, side: str) -> str:
 
 
 def _as_column(value: Translated) -> str:
-    """Return a value as an expression with a value for each row; a literal has one for all of them."""
+    """Return a value as an expression with a value for each row, also for a literal."""
     if value.constant is None:
         return value.text
     if value.dtype == BOOL:
@@ -464,7 +473,7 @@ def _as_column(value: Translated) -> str:
 
 
 def _boundaries(size: int, advance: int) -> list[str]:
-    """Return the calls that give each row the right boundaries of its windows, as `end_`."""
+    """Return the calls that add the right boundaries of each row's windows, as `end_`."""
     ts = _column("ts")
     begin = f"{ts} - {ts} % {advance}"
     if size == advance:

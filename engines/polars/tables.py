@@ -15,7 +15,13 @@ from streamlab.workloads.model import Params
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One stream: its index, its kinds, and its rows with columns `ts`, `tag` and fields."""
+    """A stream.
+
+    Attributes:
+        src: index of the stream.
+        kinds: kinds that the stream carries.
+        rows: rows with columns `ts`, `tag` and fields.
+    """
 
     src: int
     kinds: tuple[int, ...]
@@ -24,9 +30,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """An input as tables, in the order that breaks ties in event time.
+    """An input as tables.
 
-    A tag is key x `kinds` + kind; `empty` has all columns that the program reads.
+    Attributes:
+        streams: all streams, in the order that breaks ties in event time.
+        kinds: number of kinds; a tag is key x `kinds` + kind.
+        params: the workload's query parameters.
+        empty: a table without rows that has all columns that the program reads.
     """
 
     streams: Sequence[Table]
@@ -48,7 +58,7 @@ class Tables:
         ids = parse_ids(name, str(self.params[name]))
         return pl.lit(True) if ids.every else pl.col(field).is_in(ids.among)
 
-    def of(self, kind: int) -> list[Table]:
+    def of_kind(self, kind: int) -> list[Table]:
         """Return the streams that carry a kind, with only the rows of that kind."""
         tables = []
         for table in self.streams:
@@ -61,7 +71,7 @@ class Tables:
 
     def events(self, kind: int, *fields: str) -> pl.LazyFrame:
         """Return all events of a kind in total order, as `ts` and some fields."""
-        parts = [table.rows.select("ts", *fields) for table in self.of(kind)]
+        parts = [table.rows.select("ts", *fields) for table in self.of_kind(kind)]
         if len(parts) == 1:
             return parts[0]
         # Streams follow each other, so a stable sort orders ties by (stream, position).
@@ -87,8 +97,10 @@ def scan(task: Task) -> Tables:
 
 def in_memory(tables: Tables) -> Tables:
     """Read an input into memory."""
-    read = [replace(table, rows=table.rows.collect().rechunk().lazy()) for table in tables.streams]
-    return replace(tables, streams=read)
+    streams = [
+        replace(table, rows=table.rows.collect().rechunk().lazy()) for table in tables.streams
+    ]
+    return replace(tables, streams=streams)
 
 
 def _scan(stream: DatasetStream, columns_read: Sequence[str]) -> pl.LazyFrame:

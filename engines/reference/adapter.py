@@ -1,7 +1,7 @@
 """Implements the reference engine: processes all events in total order, in plain Python, on one worker.
 
-It defines the right answer of a program (`spec` in the DGS paper, Theorem 2.4; Algorithm 2 of STRETCH for operators
-O+). Use it to debug a program: breakpoints and prints work.
+Its answers define what is right (`spec` in the DGS paper, Theorem 2.4; Algorithm 2 of STRETCH for operators O+). Use it
+to debug a program: breakpoints and prints work.
 """
 
 import platform

@@ -114,11 +114,11 @@ class SparkEngine(BaseEngine):
         return (cache_folder(),)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Measure how many events/s the process that drops files can hand over, in small files.
+        """Measure how many events/s the process that moves files into place can hand over, in small files.
 
-        A drop costs the same for larger files, so this is a lower bound; `batch` has no effect.
+        This is a lower bound, because a move costs the same for larger files. `batch` has no effect.
         """
-        if variant != "streaming":  # The only variant that takes a load.
+        if variant != "streaming":  # Other variants take no load.
             return None
         from streamlab.engines.spark.streaming.load_files import measure_ceiling
 

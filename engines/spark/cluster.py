@@ -1,4 +1,4 @@
-"""Connects a task to a Spark cluster, and checks before the task starts that the cluster can run it."""
+"""Connects a task to a Spark cluster, and checks that the cluster can run the task."""
 
 import os
 import socket
@@ -29,19 +29,20 @@ from streamlab.workloads.references import file_of
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 10
 EXECUTORS_TIMEOUT_S = 60.0
-"""A loaded machine takes long; what the cluster lacks is known before (`master_check`)."""
+"""Limit of the start of executors. A loaded machine takes long; `master_check` has already found lacking resources."""
 PROBE_TIMEOUT_S = 60.0
-_LOOK_S = 0.1
+"""Limit of the task that inspects the nodes."""
+_POLL_S = 0.1
 _SCHEME = "spark://"
 _KINDS = dict(zip(MASTERS, ("spark standalone", "yarn", "kubernetes"), strict=True))
 _PACKAGES = ("numpy", "pandas", "pyarrow", "pyspark")
 """Packages that Python tasks need; the lab's own code travels with the task."""
 _COMPILER_PACKAGES = ("llvmlite", "msgspec", "numba")
-"""Packages that tasks of compiled variants need, too."""
+"""Further packages that tasks of compiled variants need."""
 
 
 def settings_of(options: SparkOptions, master: str, workers: int) -> dict[str, str]:
-    """Return the settings of a session on a cluster; of standalone ones, after a connection to the master.
+    """Return the settings of a session on a cluster. On a standalone cluster, this connects to the master.
 
     Raises:
         EngineError: nothing listens at the master's address.
@@ -53,7 +54,7 @@ def settings_of(options: SparkOptions, master: str, workers: int) -> dict[str, s
     }
     if not master.startswith(_SCHEME):
         return settings
-    # The driver listens where executors can reach it: at its own end of a connection to the master.
+    # Executors can reach the driver at its own address of a connection to the master.
     address = _connect(master)
     return settings | {"spark.driver.host": address, "spark.driver.bindAddress": address}
 
@@ -83,55 +84,55 @@ def _addresses(master: str) -> list[tuple[str, int]]:
 
 
 def master_check(options: SparkOptions, master: str, workers: int) -> Callable[[Any], None]:
-    """Return a function of a Java gateway's view that checks the resources of a standalone cluster.
+    """Return a function that checks the resources of a standalone cluster.
 
-    The function raises EngineError with what is lacking.
+    The function takes the view of a Java gateway, and raises EngineError if resources are lacking.
     """
 
     def check(jvm: Any) -> None:
-        # Of several masters one is active; the others answer, too, but without workers.
+        # One of several masters is active. The others also answer, but without workers.
         if not master.startswith(_SCHEME) or len(_addresses(master)) > 1:
             return
         nodes, applications = _master_state(jvm, master)
-        lack = lacking(nodes, workers, options.executor_memory_mb, applications)
-        if lack is not None:
-            raise EngineError(f"the Spark cluster at {master} {lack}")
+        reason = lacking(nodes, workers, options.executor_memory_mb, applications)
+        if reason is not None:
+            raise EngineError(f"the Spark cluster at {master} {reason}")
 
     return check
 
 
 Node = tuple[str, int, int, int, int]
-"""Of a worker: host, cores, free cores, memory and free memory in MB."""
+"""A worker: its host, cores, free cores, and memory and free memory in MB."""
 
 
 def lacking(
     nodes: Sequence[Node], workers: int, memory_mb: int, applications: Sequence[str]
 ) -> str | None:
-    """Return why a cluster cannot run a task, as a predicate with a remedy; None: it can."""
+    """Return why a cluster cannot run a task, as a predicate with a remedy; None if it can."""
     total = sum(cores for _, cores, _, _, _ in nodes)
     if total < workers:
         return (
             f"has {total} cores on {len(nodes)} workers, and the task needs {workers}; "
-            "use fewer workers, or add some to the cluster"
+            "use fewer workers, or add workers to the cluster"
         )
     free = sum(cores for _, _, cores, _, _ in nodes)
     if free < workers:
         return (
-            f"has {free} of {total} cores free, and the task needs {workers}: they belong to "
+            f"has {free} of {total} cores free, and the task needs {workers}: the rest belong to "
             f"{', '.join(applications) or 'another application'}; wait, or stop it"
         )
-    roomy = sum(cores for _, _, cores, _, room in nodes if room >= memory_mb)
-    if roomy < workers:
-        rooms = ", ".join(f"{host} {room} MB" for host, _, _, _, room in nodes)
+    usable = sum(cores for _, _, cores, _, free_mb in nodes if free_mb >= memory_mb)
+    if usable < workers:
+        memory = ", ".join(f"{host} {free_mb} MB" for host, _, _, _, free_mb in nodes)
         return (
-            f"has {roomy} free cores on workers with {memory_mb} MB of free memory, and the task "
-            f"needs {workers} (free: {rooms}); set option executor_memory_mb"
+            f"has {usable} free cores on workers with {memory_mb} MB of free memory, and the task "
+            f"needs {workers} (free: {memory}); lower option executor_memory_mb"
         )
     return None
 
 
 def _master_state(jvm: Any, master: str) -> tuple[list[Node], list[str]]:
-    """Return the workers of a standalone cluster that are alive, and the names of its applications."""
+    """Return the living workers of a standalone cluster, and the names of its applications."""
 
     def companion(name: str) -> Any:
         return jvm.java.lang.Class.forName(f"{name}$").getField("MODULE$").get(None)
@@ -154,15 +155,21 @@ def _master_state(jvm: Any, master: str) -> tuple[list[Node], list[str]]:
             companion("scala.reflect.ClassTag").apply(reply),
         )
         nodes = [
-            (each.host(), each.cores(), each.coresFree(), each.memory(), each.memoryFree())
-            for each in state.workers()
-            if each.isAlive()
+            (
+                worker.host(),
+                worker.cores(),
+                worker.coresFree(),
+                worker.memory(),
+                worker.memoryFree(),
+            )
+            for worker in state.workers()
+            if worker.isAlive()
         ]
-        return nodes, [each.desc().name() for each in state.activeApps()]
+        return nodes, [application.desc().name() for application in state.activeApps()]
     except Py4JError as error:
         java = getattr(error, "java_exception", None)
         raise EngineError(
-            f"what listens at {master} is not a Spark master of this version: {java or error}"
+            f"the process that listens at {master} is no Spark master of this version: {java or error}"
         ) from None
     finally:
         environment.shutdown()
@@ -172,7 +179,7 @@ def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
     """Wait for the executors, send the lab's code to them, and run a task on all of their cores.
 
     Raises:
-        EngineError: cores are missing, a node has other versions or does not see a file.
+        EngineError: cores are missing, or a node has other versions or does not see a file.
     """
     cores = _wait_for_executors(context, task.workers, master)
     context.addPyFile(str(_zip(task.scratch / "streamlab.zip")))
@@ -181,12 +188,12 @@ def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
         context.addArchive(str(_compiler_zip(task.scratch / COMPILER_ARCHIVE)))
         packages += _COMPILER_PACKAGES
     files = _files(task)
-    here = node_probe.versions_here(packages)
+    driver_versions = node_probe.versions_here(packages)
     for report in _reports(context, task.workers, files, master, packages):
         differing = [
-            f"{name} {version} (the driver has {here[name]})"
+            f"{name} {version} (the driver has {driver_versions[name]})"
             for name, version in report.versions.items()
-            if version != here[name]
+            if version != driver_versions[name]
         ]
         if differing:
             raise EngineError(
@@ -210,16 +217,16 @@ def _executors(context: SparkContext) -> list[tuple[str, int]]:
     """Return the host and the cores of each executor."""
     summaries = context._jsc.sc().statusStore().executorList(True)
     executors = (summaries.apply(index) for index in range(summaries.size()))
-    # The address has a port only once the executor's storage is known.
+    # The address has a port only after the executor's storage has registered.
     return [
-        (each.hostPort().rsplit(":", 1)[0], each.totalCores())
-        for each in executors
-        if each.id() != "driver"
+        (executor.hostPort().rsplit(":", 1)[0], executor.totalCores())
+        for executor in executors
+        if executor.id() != "driver"
     ]
 
 
 def _wait_for_executors(context: SparkContext, workers: int, master: str) -> tuple[int, ...]:
-    """Return the cores on each node, largest first, once there are enough."""
+    """Wait until executors have enough cores; return the number of cores on each node, largest first."""
     deadline = time.monotonic() + EXECUTORS_TIMEOUT_S
     while True:
         executors = _executors(context)
@@ -232,7 +239,7 @@ def _wait_for_executors(context: SparkContext, workers: int, master: str) -> tup
                 f"{EXECUTORS_TIMEOUT_S:g} s; see the logs of its workers: an executor may not "
                 "start there, or may not reach this machine"
             )
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
     nodes: dict[str, int] = {}
     for host, cores in executors:
         nodes[host] = nodes.get(host, 0) + cores
@@ -246,7 +253,7 @@ def _reports(
     master: str,
     packages: Sequence[str],
 ) -> list[NodeReport]:
-    """Return a report of each core; all run at the same time, so that no node is left out."""
+    """Return a report from each core. The tasks run at the same time, so that each node has at least one."""
     probe = node_probe.inspect_node
 
     def inspect(rows: object) -> list[Mapping[str, Any]]:
@@ -270,28 +277,28 @@ def _reports(
 
 
 def _reason(message: str) -> str:
-    """Return the line of an error in a Python task that says most."""
+    """Return the most informative line of an error in a Python task."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    lines = [line for line in lines if not line.startswith("at ")]  # Java's stack
-    for sign in ("Cannot run program", "Error"):
+    lines = [line for line in lines if not line.startswith("at ")]  # Leave out Java's stack trace.
+    for phrase in ("Cannot run program", "Error"):
         for line in reversed(lines):
-            if sign in line:
+            if phrase in line:
                 return line[:500]
     return (lines or ["no reason was reported"])[0][:500]
 
 
 def _files(task: Task) -> list[tuple[str, int]]:
     """Return the files that nodes must see, with their sizes."""
-    mark = task.scratch / "visible"
-    mark.write_text("1", encoding="ascii")
+    probe = task.scratch / "visible"
+    probe.write_text("1", encoding="ascii")
     source = file_of(task.workload.found_by)
     streams = (path.absolute() for stream in task.dataset.streams for path in stream.paths)
-    paths = [mark, *streams, *([] if source is None else [source.absolute()])]
+    paths = [probe, *streams, *([] if source is None else [source.absolute()])]
     return [(str(path), path.stat().st_size) for path in paths]
 
 
 def _zip(path: Path) -> Path:
-    """Write the lab's Python code that tasks may import, with its entry points, as a package for `sys.path`."""
+    """Write the lab's Python code and entry points as a zip file for the tasks' `sys.path`."""
     root = _folder("streamlab")
     described = metadata.distribution("stream-lab")
     name = f"stream_lab-{described.version}.dist-info"
@@ -326,7 +333,7 @@ def _folder(package: str) -> Path:
 
 
 def _observable(context: SparkContext) -> tuple[int, ...]:
-    """Return the processes of this machine below which all executors run; empty: some run elsewhere."""
+    """Return the ids of this machine's processes below which all executors run; empty if some run elsewhere."""
     parents = worker_processes(context.applicationId)
     if len(parents) < len(_executors(context)):
         return ()

@@ -32,15 +32,16 @@ PAYLOADS = {
     "keyed_counter": "ts",
     "page_view_join": "meta",
 }
-"""The payload column of a workload's separators; `ts` if they have none."""
+"""The payload column of a workload's separators; `ts` if they have no payload."""
 PER_STREAM = frozenset({"page_view_join"})
+"""Workloads whose streams of bulk events each have their own group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DgsQuery(SparkQuery):
     """A DGS program to run."""
 
-    # Large (some 200 MB), because a stateful micro-batch costs at least 0.25-0.35 s.
+    # A micro-batch has some 200 MB, because a stateful one takes at least 0.25 to 0.35 s.
     micro_batch_events: ClassVar[int] = 8_000_000
     ordered: ClassVar[bool] = False
     row: ClassVar[str] = "pos"
@@ -51,7 +52,7 @@ class DgsQuery(SparkQuery):
         return QueryResult(columns=columns, events=dataset.events)
 
     def parts(self, dataset: Dataset) -> tuple[Part, ...]:
-        """Return the streams; those with separators, which depend on each other in ties, have positions."""
+        """Return the streams. Those with separators have positions, because separators of equal time are ordered."""
         parts = []
         for src, stream in enumerate(dataset.streams):
             check_end(stream)
@@ -69,7 +70,7 @@ class DgsQuery(SparkQuery):
     def streaming(
         self, session: SparkSession, dataset: Dataset, folder: Path, checkpoint: Path
     ) -> QueryResult:
-        """Run the query; its state has a row per group, which is not a measure of its size."""
+        """Run the query. The counter of state rows is dropped, because it only counts groups."""
         result = SparkQuery.streaming(self, session, dataset, folder, checkpoint)
         return replace(result, counters={"micro_batches": result.counters["micro_batches"]})
 
@@ -81,7 +82,7 @@ class DgsQuery(SparkQuery):
         return outputs([packed_source(query, part.src, frame) for part, frame in frames], query)
 
     def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
-        """Load an output as it is: the operator emits each stream's outputs in order."""
+        """Load an output without sorting, because the operator emits each stream's outputs in order."""
         return frame.toArrow()
 
     def describe(self, dataset: Dataset, *, beats: bool = False) -> StatefulQuery:

@@ -17,13 +17,13 @@ from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.model import Program, fields_read
 
 END = np.iinfo(np.int64).max
-"""Event time of the heartbeat that closes a stream; above that of any event."""
+"""Event time of the heartbeat that closes a stream; later than any event."""
 ROW_GROUP = 1 << 18
 """Rows per row group, the unit by which Spark splits a file among tasks."""
 
 
 def read_rows(stream: DatasetStream) -> pa.Table:
-    """Return the stream's rows as a table; of a truncated dataset, the first rows of the file."""
+    """Return the stream's rows as a table; in a truncated dataset, these are the first rows of the files."""
     names = [name for name, _ in stream.columns]
     groups: list[pa.Table] = []
     rows = 0
@@ -53,7 +53,7 @@ def check_end(stream: DatasetStream) -> None:
     if stream.rows and stream.ts_max == END:
         raise EngineError(
             f"stream {stream.name} of {stream.path} has an event at {END}, the largest event time, "
-            "which the spark engine reserves for its closing heartbeat; shift the event times down"
+            "but the spark engine reserves this time for its closing heartbeat; shift the event times down"
         )
 
 
@@ -63,7 +63,7 @@ def append_row_numbers(table: pa.Table, name: str) -> pa.Table:
 
 
 def append_heartbeat(table: pa.Table, values: Mapping[str, int]) -> pa.Table:
-    """Return a table with a heartbeat as its last row, which has nulls in the columns without a value."""
+    """Return a table with a heartbeat as its last row; columns without a value are null in this row."""
     if not values.keys() >= set(table.column_names):
         table = table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
     row = {name: values.get(name) for name in table.column_names}
@@ -71,7 +71,7 @@ def append_heartbeat(table: pa.Table, values: Mapping[str, int]) -> pa.Table:
 
 
 def equal_cuts(rows: int, files: int) -> list[int]:
-    """Return the rows, with both ends, that split a table into files of equal numbers of rows."""
+    """Return the row numbers, including 0 and `rows`, that split a table into equal files."""
     return [rows * index // files for index in range(files + 1)]
 
 
@@ -83,7 +83,7 @@ def equal_times(dataset: Dataset, files: int) -> IntArray:
 
 
 def cuts_at(table: pa.Table, times: IntArray) -> list[int]:
-    """Return the rows, with both ends, that split a table so that each part ends before an event time."""
+    """Return the row numbers, including 0 and the last, that split a table so that each part ends before a time."""
     return [0, *np.searchsorted(table["ts"].to_numpy(), times).tolist(), len(table)]
 
 
@@ -95,7 +95,7 @@ def write_files(table: pa.Table, folder: Path, cuts: Sequence[int]) -> None:
 
 
 def write_file(table: pa.Table, path: Path, number: int) -> None:
-    """Write a file whose modification time is its place, by which Spark's file source orders files."""
+    """Write a file whose modification time encodes its number, because Spark's file source orders files by it."""
     pq.write_table(table, path, row_group_size=ROW_GROUP)
     os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
 
@@ -103,17 +103,17 @@ def write_file(table: pa.Table, path: Path, number: int) -> None:
 def write_beginning(dataset: Dataset, folder: Path, events: int) -> Dataset:
     """Write the beginning of every stream, up to one event time, as an input of about `events` events.
 
-    An input of at most `events` events is returned as it is.
+    An input of at most `events` events is returned unchanged.
     """
     if dataset.events <= events:
         return dataset
     folder.mkdir(parents=True)
     begin = min(stream.ts_min for stream in dataset.streams if stream.rows)
     end = max(stream.ts_max for stream in dataset.streams if stream.rows)
-    until = begin + (end - begin) * events // dataset.events
+    last_ts = begin + (end - begin) * events // dataset.events
     streams = []
     for src, stream in enumerate(dataset.streams):
-        table = pq.read_table([*stream.paths], filters=pc.field("ts") <= until)
+        table = pq.read_table([*stream.paths], filters=pc.field("ts") <= last_ts)
         path = folder / f"{src}.parquet"
         pq.write_table(table, path)
         ends = pc.min_max(table["ts"]).as_py() if len(table) else {"min": 0, "max": 0}

@@ -1,4 +1,4 @@
-"""Describes the streams of an input: their types in SQL, their span of time, and how ties order them.
+"""Describes the streams of an input: their types in SQL, their span of time, and their order in ties.
 
 In all four DGS programs a few *separators* (barriers, rules, updates, read-resets: kind 1) separate many *bulk*
 events (kind 0), which depend on separators only.
@@ -10,7 +10,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import ListType, column_type
 
 BULK, SEPARATORS = (0,), (1,)
-"""The kinds of a stream with only bulk events, and of one with only separators."""
+"""The kinds of a stream with only bulk events, and of a stream with only separators."""
 
 SQL_TYPES = {
     "bool": "boolean",
@@ -28,7 +28,7 @@ SQL_TYPES = {
 
 
 def ddl(columns: Sequence[tuple[str, str]]) -> str:
-    """Return columns as a Spark schema, which saves Spark a job to infer it."""
+    """Return columns as a Spark schema, which saves Spark a job to infer the schema."""
     return ", ".join(f"`{name}` {_sql_type(dtype)}" for name, dtype in columns)
 
 
@@ -40,9 +40,9 @@ def _sql_type(name: str) -> str:
 
 
 def time_span(dataset: Dataset) -> tuple[int, int] | None:
-    """Return the time of the first event, and the last instant that has passed; None without events.
+    """Return the time of the first event, and the last time at which windows may close; None without events.
 
-    That instant is the last event's time, or the one before the cut, up to which windows may close.
+    The latter is the time of the last event, or the time before the cut.
     """
     filled = [stream for stream in dataset.streams if stream.rows]
     if not filled:
@@ -55,7 +55,7 @@ def time_span(dataset: Dataset) -> tuple[int, int] | None:
 
 
 def tie_classes(dataset: Dataset) -> tuple[tuple[int, ...], ...]:
-    """Group the bulk streams, by index, that are ordered alike to every separator stream in ties."""
+    """Group the bulk streams, by index, that have the same order as every separator stream in ties."""
     classes: dict[tuple[int, ...], list[int]] = {}
     for src, stream in enumerate(dataset.streams):
         if stream.kinds == BULK:

@@ -1,6 +1,6 @@
 """Inspects a node of a cluster from a task that runs there.
 
-Spark gets the functions by value, since a node may lack this package.
+Spark gets the functions by value, because a node may lack this package.
 """
 
 import os
@@ -18,9 +18,9 @@ class NodeReport:
     """Software and files that a task sees on its node.
 
     Attributes:
-        node: its host name.
-        versions: of Python and of packages, by name; "missing": not installed.
-        unseen: files that are not there, or have another size.
+        node: host name of the node.
+        versions: versions of Python and of packages, by name; "missing" if not installed.
+        unseen: files that are missing or have another size.
     """
 
     node: str
@@ -30,13 +30,13 @@ class NodeReport:
 
 def versions_here(packages: Sequence[str]) -> dict[str, str]:
     """Return the versions of Python, without its patch level, and of packages."""
-    found = {PYTHON: ".".join(platform.python_version_tuple()[:2])}
+    versions = {PYTHON: ".".join(platform.python_version_tuple()[:2])}
     for name in packages:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "missing"
-    return found
+            versions[name] = "missing"
+    return versions
 
 
 def inspect_node(packages: Sequence[str], files: Sequence[tuple[str, int]]) -> dict[str, object]:

@@ -44,17 +44,17 @@ from streamlab.workloads.datasets.time_cutoff import event_times
 from streamlab.workloads.model import Alphabet, Columns, Query
 
 OPEN_COST_BYTES, LOAD_OPEN_COST_BYTES = 4 << 20, 1 << 18
-"""Bytes that opening a file counts for when Spark packs files into tasks: Spark's default, and less under a load, so
-that small waiting files share tasks."""
+"""When Spark packs files into tasks, opening a file counts as this many bytes. The first value is Spark's default.
+Under a load it is smaller, so that small waiting files share tasks."""
 DRIVER_MEMORY = "3g"
 JAVA_OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 
 _CONF = {
     # Sums fit int64 in all engines; an overflow check on each addition would only cost time.
     "spark.sql.ansi.enabled": "false",
-    # Plans are fixed and small: adaptive execution would only add jobs.
+    # Plans are fixed and small, so adaptive execution would only add jobs.
     "spark.sql.adaptive.enabled": "false",
-    # A quarter of a megabyte per batch: larger ones are huge objects to the garbage collector.
+    # A batch has about a quarter of a megabyte. The garbage collector treats larger batches as huge objects.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
     "spark.sql.streaming.numRecentProgressUpdates": "100000",
 }
@@ -116,7 +116,7 @@ class SparkPrepared:
         for name, value in _CONF.items():
             conf.set(name, value)
         conf.set("spark.sql.shuffle.partitions", str(task.workers))
-        # Two tasks per worker balance the load; below a megabyte a task is not worth its start.
+        # Two tasks per worker balance the load. A task below a megabyte is not worth its start.
         part = max(1 << 20, min(128 << 20, total // (2 * task.workers)))
         conf.set("spark.sql.files.maxPartitionBytes", str(part))
         opening = OPEN_COST_BYTES if task.load is None else LOAD_OPEN_COST_BYTES
@@ -129,11 +129,11 @@ class SparkPrepared:
         if self._options.warm_up_rounds and self._options.warm_up_events:
             self._warm_up()
         self._tables = self._cache(task.dataset)
-        if not self._owned:  # An owned session frees its tables when it stops.
+        if not self._owned:  # A session of this object frees its tables when it stops.
             for table in self._tables:
                 self._resources.callback(table.unpersist)
         if task.load is not None:
-            assert isinstance(self._query, DgsQuery), "no other query takes a load"
+            assert isinstance(self._query, DgsQuery), "only these queries take a load"
             self._open_loop = OpenLoop(
                 self._session,
                 task.dataset,
@@ -148,11 +148,11 @@ class SparkPrepared:
     def _warm_up(self) -> None:
         """Run the query on a prefix of the input, so that the JVM and Python have compiled it."""
         folder = self._task.scratch / "warm-up"
-        short = write_beginning(self._task.dataset, folder, self._options.warm_up_events)
-        cut = self._cut(short, "warm-up-input", 1)
-        tables = self._cache(short)
-        for turn in range(self._options.warm_up_rounds):
-            self._run(short, cut, f"warm-up-{turn}")
+        prefix = write_beginning(self._task.dataset, folder, self._options.warm_up_events)
+        cut = self._cut(prefix, "warm-up-input", 1)
+        tables = self._cache(prefix)
+        for round_number in range(self._options.warm_up_rounds):
+            self._run(prefix, cut, f"warm-up-{round_number}")
         for table in tables:
             table.unpersist(blocking=True)
 
@@ -170,8 +170,8 @@ class SparkPrepared:
         """Return all outputs.
 
         Spark sorts the outputs of pipelines and of generic variants.
-        Other streaming queries emit each stream's outputs in order; here streams are merged by event time.
-        Other batch queries return a relation without an order; here rows are sorted by event time and stream.
+        Other streaming queries emit each stream's outputs in order; this method merges streams by event time.
+        Other batch queries return a relation without an order; this method sorts rows by event time and stream.
 
         Raises:
             EngineError: Spark evicted cached tables from memory while the query ran.
@@ -191,7 +191,7 @@ class SparkPrepared:
         return {name: columns[name][order].astype(kind) for name, kind in self._query.output}
 
     def close(self) -> None:
-        """Stop the session and its Java process, unless they ran before."""
+        """Stop the session and its Java process, unless the session ran before the task."""
         self._closed = True
         with suppress(OSError, Py4JError):  # The JVM may have died.
             self._resources.close()
@@ -219,14 +219,14 @@ class SparkPrepared:
 
 @contextmanager
 def crash_errors(workload: str) -> Iterator[None]:
-    """Turn Spark's and Java's errors into those of engines, with their text while Java can still give it."""
+    """Turn Spark's and Java's errors into engine errors, with their text while Java can still return it."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
         text = f"spark failed while it ran {workload}: {error}"
         if JAVA_OUT_OF_MEMORY in text:
             raise OutOfMemoryError(
-                f"{text}; the answer must fit the driver's heap of {DRIVER_MEMORY}: give fewer events"
+                f"{text}; the answer must fit the driver's heap of {DRIVER_MEMORY}: use fewer events"
             ) from error
         raise EngineCrashError(text) from error
 
@@ -257,7 +257,7 @@ def _query(task: Task) -> SparkQuery:
 
 
 def _native_query(task: Task, output: tuple[tuple[str, str], ...]) -> NativeQuery:
-    """Return a query with partial states or aggregates, or without if the program or the form has none."""
+    """Return a query with partial states or aggregates, unless the program or the option `form` excludes them."""
     kind = NativeQuery if task.variant == NATIVE else NativeStreamingQuery
     query = kind(
         workload=task.workload, output=output, form="", workers=task.workers, partials=True

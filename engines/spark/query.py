@@ -1,4 +1,4 @@
-"""Defines what the adapter runs, a query in batch and in micro-batches, and what all queries share."""
+"""Defines the base class of the adapter's queries, which run in batch and in micro-batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,19 +28,25 @@ from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.model import Columns, Workload
 
 FileColumns = tuple[tuple[str, str], ...]
-"""(name, type) of the columns in a part's files."""
+"""Name and type of each column in a part's files."""
 
 ROCKS_DB = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     )
 }
-"""The only store that `transformWithStateInPandas` supports. Other queries of the session do not use it."""
+"""The only state store that `transformWithStateInPandas` supports. Other queries of the session do not use it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """The outputs of a query, in the order of emission, and the number of events read."""
+    """The result of a query.
+
+    Attributes:
+        columns: outputs, in the order of emission.
+        events: number of events read.
+        counters: figures by name.
+    """
 
     columns: Columns
     events: int
@@ -49,7 +55,13 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """The rows of a stream, or those of one kind in it, which have files of their own."""
+    """The rows of a stream, or of one kind in a stream, which have their own files.
+
+    Attributes:
+        src: index of the stream.
+        columns: columns of the files.
+        kind: the kind of the rows; None if the part has all rows of the stream.
+    """
 
     src: int
     columns: FileColumns
@@ -57,21 +69,21 @@ class Part:
 
     @property
     def folder(self) -> str:
-        """The name of the folder of its files."""
+        """The name of the folder with the part's files."""
         kind = "" if self.kind is None else f"-kind-{self.kind}"
         return f"stream-{self.src}{kind}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkQuery(ABC):
-    """A workload to run, with all its settings but without the input.
+    """A workload to run, with all settings but without the input.
 
     Attributes:
         workload: the workload, with its query parameters.
-        output: (name, dtype) of the program's output.
-        form: how it runs, for users.
+        output: name and dtype of each column of the program's output.
+        form: how the query runs, in words for users.
         workers: degree of parallelism.
-        micro_batch_events: how many events a micro-batch may have.
+        micro_batch_events: maximum number of events of a micro-batch.
         ordered: whether Spark sorts the outputs.
         row: the name of the column of row numbers.
         conf: settings of the session while the query is built.
@@ -95,18 +107,18 @@ class SparkQuery(ABC):
     def relation(
         self, frames: Sequence[tuple[Part, DataFrame]], dataset: Dataset, *, streaming: bool
     ) -> DataFrame:
-        """Return the output of an input, of which `frames` are the parts."""
+        """Return the output of an input, whose parts are `frames`."""
 
     @abstractmethod
     def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
-        """Load an output, all or that of a micro-batch, into the driver."""
+        """Load the output of the whole input or of a micro-batch into the driver."""
 
     def cut_times(self, dataset: Dataset, files: int) -> IntArray | None:
-        """Return the event times at which the files of all parts end; None: files have equal numbers of rows."""
+        """Return the event times at which the files of all parts end; None if files have equal numbers of rows."""
         return None
 
     def closing(self, dataset: Dataset, table: pa.Table) -> Mapping[str, int]:
-        """Return the columns of the heartbeat that follows the rows of a part; empty: no heartbeat."""
+        """Return the columns of the heartbeat that follows the rows of a part; empty for no heartbeat."""
         return {}
 
     def schema(self) -> pa.Schema:
@@ -127,11 +139,11 @@ class SparkQuery(ABC):
         return scan(session, dataset, part.src, self.row)
 
     def arriving(self, session: SparkSession, part: Part, folder: Path) -> DataFrame:
-        """Return the rows of a part from the files of a folder, of which each micro-batch takes one."""
+        """Return the rows of a part from the files of a folder; each micro-batch takes one file."""
         return reader(session, part.columns).parquet(str(folder))
 
     def cut(self, dataset: Dataset, folder: Path, files: int) -> int:
-        """Split each part of an input into `files` files; return how many heartbeats they have."""
+        """Split each part of an input into `files` files; return the number of heartbeats in them."""
         times = self.cut_times(dataset, files)
         heartbeats = 0
         for part in self.parts(dataset):
@@ -175,10 +187,10 @@ class SparkQuery(ABC):
             output = self.relation(frames, dataset, streaming=True)
             writer = output.writeStream.outputMode("append").foreachBatch(sink)
             writer = writer.option("checkpointLocation", str(checkpoint))
-            started = writer.trigger(availableNow=True).start()
-            started.awaitTermination()
-        progress = started.recentProgress
-        # The rows in Spark's state store after each micro-batch; 0 if the store counts none.
+            query = writer.trigger(availableNow=True).start()
+            query.awaitTermination()
+        progress = query.recentProgress
+        # The rows in Spark's state store after each micro-batch; 0 if the store does not count rows.
         state = (sum(o["numRowsTotal"] for o in report["stateOperators"]) for report in progress)
         tables = [answers[batch] for batch in sorted(answers)]
         return QueryResult(
@@ -200,7 +212,7 @@ def scan(session: SparkSession, dataset: Dataset, src: int, row: str = "row_inde
 
 
 def _row_number(stream: DatasetStream) -> Column:
-    """Return a row's number in its stream, as the number in its file and the rows of the files before."""
+    """Return a row's number in its stream: its number in the file plus the rows of the files before."""
     number = F.col("_metadata.row_index")
     if not stream.further:
         return number
@@ -212,9 +224,12 @@ def _row_number(stream: DatasetStream) -> Column:
 
 
 def cache(session: SparkSession, dataset: Dataset) -> tuple[DataFrame, ...]:
-    """Read every stream into Spark's memory, and return the tables; EngineError: they do not fit.
+    """Read every stream into Spark's memory, and return the tables.
 
     `scan` returns the same plan on every call, and Spark reads a cached plan from memory in any query built on it.
+
+    Raises:
+        EngineError: the tables do not fit.
     """
     tables = tuple(scan(session, dataset, src).persist() for src in range(len(dataset.streams)))
     for table in tables:
@@ -226,23 +241,23 @@ def cache(session: SparkSession, dataset: Dataset) -> tuple[DataFrame, ...]:
 def check_memory(session: SparkSession) -> None:
     """Raise EngineError if Spark has moved parts of cached tables to disk."""
     context = session.sparkContext._jsc.sc()
-    spilled = sum(int(info.diskSize()) for info in context.getRDDStorageInfo())
-    if spilled:
+    spilled_bytes = sum(int(rdd.diskSize()) for rdd in context.getRDDStorageInfo())
+    if spilled_bytes:
         raise EngineError(
-            f"spark has too little memory for the input: {spilled:,} bytes of its tables are on "
-            "disk and would be read inside the clock; use fewer events, or variant batch"
+            f"spark has too little memory for the input: {spilled_bytes:,} bytes of its tables are on "
+            "disk, so the run would read from disk; use fewer events, or variant batch"
         )
 
 
 def reader(
     session: SparkSession, columns: Sequence[tuple[str, str]], files: int = 1
 ) -> DataStreamReader:
-    """Return a reader of files that arrive, of which each micro-batch takes at most `files`."""
+    """Return a reader of arriving files; each micro-batch takes at most `files`."""
     return session.readStream.schema(ddl(columns)).option("maxFilesPerTrigger", files)
 
 
 def arrow_schema(output: Sequence[tuple[str, str]]) -> pa.Schema:
-    """Return (name, dtype) of columns as a schema."""
+    """Return names and dtypes of columns as a schema."""
     return pa.schema([(name, pa.from_numpy_dtype(np.dtype(dtype))) for name, dtype in output])
 
 
@@ -253,12 +268,12 @@ def columns_of(table: pa.Table) -> Columns:
 
 @contextmanager
 def settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Change settings of a session; they must hold while a query is built, not only while it runs."""
-    before = {name: str(session.conf.get(name)) for name in values}
+    """Change settings of a session in a block. Spark reads some settings only while a query is built."""
+    previous = {name: str(session.conf.get(name)) for name in values}
     for name, value in values.items():
         session.conf.set(name, value)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in previous.items():
             session.conf.set(name, value)

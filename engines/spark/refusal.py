@@ -36,19 +36,19 @@ from streamlab.workloads.model.dataflow.reference import first_marker
 TIMELESS = frozenset({"forward"})
 """Workloads whose relation uses no timestamps, so that event times are not restricted."""
 MOST_OVERLAPS = 1000
-"""Spark's `window` adds an expression per overlap to the plan. Answers were right with this many; more were not
-tried."""
+"""Spark's `window` adds an expression per overlap to the plan. Answers were right with this many overlaps; higher
+numbers were not tried."""
 
 MOST_MARKERS = 1 << 24
-"""Limit of markers of a typed dataflow graph: each costs a Python call in every group of every level, and about 100
-bytes in a batch query."""
+"""Maximum number of markers of a typed dataflow graph. Each costs a Python call in every group of every level, and
+about 100 bytes in a batch query."""
 
 PERSISTENCE_OFF = {"user_activity": {"persist": "none"}}
 """Parameters that stop a workload from storing results outside its answer, by workload."""
 _ANY = f"variants {', '.join(ANY_PROGRAM)} run any program"
 _NO_LOAD = (
-    "spark streaming takes no load for {name}: the open loop needs acknowledgements from its "
-    "stateful operator, which {operators} do not send; run it at full speed"
+    "spark streaming takes no load for {name}: the open loop needs acknowledgements, which "
+    "{operators} do not send; run it at full speed"
 )
 
 
@@ -73,20 +73,20 @@ def refusal(engine: Engine, task: Task) -> str | None:
         return str(error)
     if task.load is not None and task.options.get("master") is not None:
         return (
-            "spark takes no load on a cluster: the order in which nodes see the files that arrive "
-            "is not proven; run it at full speed, or in local mode"
+            "spark takes no load on a cluster: the order in which nodes see arriving files is unknown; "
+            "run it at full speed, or in local mode"
         )
     if "form" in task.options and task.variant not in COMPILED:
         return (
-            f"spark {task.variant} does not take option form, which belongs to the variants "
-            f"{' and '.join(COMPILED)}; remove it"
+            f"spark {task.variant} does not take option form; only variants {' and '.join(COMPILED)} do; "
+            "remove it"
         )
     if task.variant in ANY_PROGRAM:
         return _refuse_any_program(task)
     if task.load is not None and task.variant != "streaming":
         return (
-            f"spark {task.variant} takes no load: a batch query reads its whole input at once; run "
-            "it at full speed"
+            f"spark {task.variant} takes no load: a batch query reads its whole input at once; run it at full "
+            "speed, or use variant streaming"
         )
     if isinstance(task.workload.program, Query):
         return _refuse_query(task, task.workload.program)
@@ -105,13 +105,13 @@ def refusal(engine: Engine, task: Task) -> str | None:
 def _refuse_any_program(task: Task) -> str | None:
     """Return why a variant for any program cannot run a task, or None."""
     if task.load is not None:
-        return f"spark {task.variant} takes no load: it runs at full speed only"
+        return f"spark {task.variant} takes no load; run it at full speed, or use variant streaming"
     name = task.workload.name
-    for param, off in PERSISTENCE_OFF.get(name, {}).items():
-        if task.workload.query_params.get(param, off) != off:
+    for param, value in PERSISTENCE_OFF.get(name, {}).items():
+        if task.workload.query_params.get(param, value) != value:
             return (
                 f"spark runs {name} in several processes, and each would recreate its result "
-                f"database; set query parameter {param}={off}"
+                f"database; set query parameter {param}={value}"
             )
     reason = _refuse_generic(task) if task.variant in GENERIC else _refuse_native(task)
     return reason or unreachable(task.workload)
@@ -176,7 +176,7 @@ def _refuse_flow(flow: Dataflow, dataset: Dataset) -> str | None:
     if markers > MOST_MARKERS:
         return (
             f"spark supports at most {MOST_MARKERS:,} markers, and the input has {markers:,}, one "
-            f"every {flow.markers}; give markers a longer period"
+            f"every {flow.markers}; use a longer period"
         )
     return None
 
@@ -195,7 +195,7 @@ def _refuse_query(task: Task, query: Query) -> str | None:
     overlaps = -(-window.size // window.advance)
     if window.type == "multi" and overlaps > MOST_OVERLAPS:
         return (
-            f"spark supports at most {MOST_OVERLAPS} windows per tuple, and windows of "
-            f"{window.size} ms every {window.advance} ms are {overlaps:,}"
+            f"spark supports at most {MOST_OVERLAPS} windows per tuple, and a tuple has {overlaps:,} windows of "
+            f"{window.size} ms every {window.advance} ms; use a larger advance"
         )
     return timestamp_overflow(task.dataset, window.advance, window.size)

@@ -26,7 +26,7 @@ def daemons(plan: ClusterPlan) -> tuple[Daemon, ...]:
     """Return the commands of the master and the workers, which run in the foreground.
 
     Raises:
-        EngineError: no PySpark or no Java was found.
+        EngineError: PySpark or Java was not found.
     """
     refusal, package = spark_refusal(), find_spec("pyspark")
     if refusal is not None or package is None or package.origin is None:
@@ -36,7 +36,7 @@ def daemons(plan: ClusterPlan) -> tuple[Daemon, ...]:
     except DatasetError as error:
         raise EngineError(f"cannot start a cluster of spark: {error}") from error
     empty = plan.folder / "conf"
-    empty.mkdir(exist_ok=True)  # the machine's own configuration must not change the cluster
+    empty.mkdir(exist_ok=True)  # The machine's own configuration must not change the cluster.
     home = Path(package.origin).parent
     environment = {
         "JAVA_HOME": str(java),
@@ -76,7 +76,7 @@ def daemons(plan: ClusterPlan) -> tuple[Daemon, ...]:
 
 
 def state(plan: ClusterPlan) -> ClusterState | None:
-    """Return the state that the master's web page reports; None: it does not answer."""
+    """Return the state that the master's web page reports; None if it does not answer."""
     page = f"http://{plan.host}:{plan.ports[1]}/json/"
     try:
         with build_opener(ProxyHandler({})).open(page, timeout=_STATE_TIMEOUT_S) as reply:
@@ -92,10 +92,10 @@ def state(plan: ClusterPlan) -> ClusterState | None:
 
 
 def worker_processes(application: str) -> dict[int, int]:
-    """Return the process of each executor of an application on this machine, with its worker's process.
+    """Return the process id of each executor of an application on this machine, with its worker's process id.
 
     Args:
-        application: the id that the master gave it.
+        application: id of the application at the master.
     """
     parents = {}
     for process in psutil.process_iter(["cmdline", "ppid"]):

@@ -1,4 +1,4 @@
-"""Lists the workloads with hand-written Spark queries: their forms, conditions and properties, and the options.
+"""Lists the workloads with hand-written Spark queries, their forms, conditions, properties and options.
 
 The properties are those of the DGS paper, section 4:
 PIP1, parallelism independence: the program does not mention the number of parallel instances.
@@ -35,7 +35,7 @@ OPERATORS = {
     "scale_join": "pairs",
     "wordcount": "window",
 }
-"""The form of queries of operators, for users, by workload."""
+"""The form of each query of operators, as users see it, by workload."""
 PIPELINES = dict.fromkeys(
     (
         "cart_abandonment",
@@ -49,7 +49,7 @@ PIPELINES = dict.fromkeys(
     ),
     "sql",
 )
-"""The form of pipelines, and of queries of operators whose relation needs the places of records, by workload."""
+"""The form, by workload, of pipelines and of operator queries whose relation needs the positions of records."""
 BATCH_ONLY = tuple(f"nexmark_q{number}" for number in (*range(3, 10), 11, *range(15, 21)))
 """Workloads with a batch query only."""
 LACKING: Mapping[str, str] = {
@@ -69,7 +69,7 @@ WORKLOADS = (*PROGRAMS, *RELATIONS)
 FORMS = {"streaming": "packed", "batch": "buckets", "cached": "buckets"}
 """The form of DGS programs by variant."""
 GENERIC = ("generic-streaming", "generic-batch")
-"""Variants that run any program's functions in Python; each has one form."""
+"""Variants that run the functions of any program in Python; each has one form."""
 NATIVE, COMPILER = "native", "multicore"
 """The variant that runs compiled code, and the engine that compiles it."""
 NATIVE_STREAMING = "native-streaming"
@@ -92,14 +92,20 @@ def form_of(workload: str, variant: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkOptions:
-    """Options of all variants, which docs/engines/spark.md describes.
+    """Options of all variants; docs/engines/spark.md has more.
 
-    `form` None means `partials` where a compiled program has them; `micro_batches` None means a number that fits the
-    input.
-    `master` None means local mode. On a cluster, `python` None means the path of this Python.
+    Attributes:
+        file_ms: period of the files of a stream under a load.
+        executor_memory_mb: memory of an executor on a cluster.
+        form: the form of a compiled program; None: `partials` if the program has them.
+        master: the address of the cluster; None: local mode.
+        micro_batches: number of micro-batches at full speed; None: a number that fits the input.
+        python: the path of Python on the cluster; None: the path of this Python.
+        warm_up_events: number of events in the prefix for the warm-up.
+        warm_up_rounds: how often the warm-up runs; 0: never.
     """
 
-    # About the duration of a stateful micro-batch; with shorter files, answers would not come sooner.
+    # A stateful micro-batch takes about this long; shorter files would not give earlier answers.
     file_ms: Annotated[int, Meta(ge=1)] = 250
     executor_memory_mb: Annotated[int, Meta(ge=512)] = 1024
     form: Literal["partials", "blocks"] | None = None

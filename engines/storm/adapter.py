@@ -20,8 +20,9 @@ from streamlab.engines.storm.progress import read_progress
 from streamlab.workloads.model import Columns, Dataflow, Input, Pipeline
 
 LONGEST = 1 << 61
-"""The longest event time of an input: with a warm-up, twice this and more fits a long."""
-HANDED_OVER = (
+"""Most ms between the first and the last event: the run continues the times of the warm-up, and both have to fit a
+long."""
+LATENCY_AT_FULL_SPEED = (
     "from when an injector emitted the record until it was at its sink; at full speed, so it is the "
     "time spent in queues"
 )
@@ -71,8 +72,8 @@ class StormEngine(BaseEngine):
         data = task.dataset.load()
         if files.span(data) > LONGEST:
             raise UnsupportedError(
-                f"{task.workload.name}: storm orders event times of 2**61 ms or less from the first "
-                f"to the last, and these are {files.span(data)} ms apart"
+                f"{task.workload.name}: storm supports inputs of at most 2**61 ms from the first event "
+                f"to the last, but these are {files.span(data)} ms apart; choose a shorter input"
             )
         if task.variant == "layers":
             return _start_layers(task, data, options_of(task, LayersOptions))
@@ -87,13 +88,13 @@ class StormEngine(BaseEngine):
 def _start_layers(task: Task, data: Input, options: LayersOptions) -> "StormPrepared":
     settings = files.layers_settings(task, data, options)
     files.write_job(task, data, options.warm_up_events, settings)
-    ordered = options.determinism == "communication"
-    means = "ScaleGate as channels" if ordered else "merge-sorting bolts"
+    is_ordered = options.determinism == "communication"
+    means = "ScaleGate as channels" if is_ordered else "merge-sorting bolts"
     plan = (
         f"{len(data.streams)} injectors, {task.workers} instances and sinks; "
         f"determinism: {options.determinism} ({means}), dealt by {options.dealing}"
     )
-    return StormPrepared(task, data, options, files.RECORD, plan, ordered_channels=ordered)
+    return StormPrepared(task, data, options, files.RECORD, plan, ordered_channels=is_ordered)
 
 
 class StormPrepared:
@@ -109,13 +110,13 @@ class StormPrepared:
         *,
         ordered_channels: bool = False,
     ) -> None:
-        """Start Java on the job in the task's folder; `row` is the type of a row of a sink."""
+        """Start Java on the job in the task's folder; `row` is the type of one output row."""
         self._task = task
         self._row = row
         self._plan = plan
-        held = files.input_row(task).itemsize * data.events
-        held += row.itemsize * (task.expected_outputs or data.events)
-        heap_mb = options.heap_mb or 1536 + (2 * held >> 20)
+        data_bytes = files.input_row(task).itemsize * data.events
+        data_bytes += row.itemsize * (task.expected_outputs or data.events)
+        heap_mb = options.heap_mb or 1536 + (2 * data_bytes >> 20)
         path = class_path(environment.folder("storm"), ordered_channels=ordered_channels)
         self._process = JavaProcess(
             "storm",
@@ -137,9 +138,8 @@ class StormPrepared:
         """Open the spouts and wait until the sinks have all rows."""
         took_ns, cpu_ns, switches, threads = self._process.ask("go")
         events = self._task.dataset.events
-        has_records = (
-            self._task.variant == "layers"
-        )  # outputs at markers have no record of their own
+        # Other variants have outputs at markers, which belong to no record.
+        has_records = self._task.variant == "layers"
         return Measured(
             events=events,
             latency=self._latency() if has_records else None,
@@ -158,7 +158,7 @@ class StormPrepared:
     def _latency(self) -> Histogram:
         """Return the latencies of records."""
         latencies = np.fromfile(self._task.scratch / "latencies", dtype="<i8").astype(np.int64)
-        return histogram_of(latencies, HANDED_OVER)
+        return histogram_of(latencies, LATENCY_AT_FULL_SPEED)
 
     def answer(self) -> Columns:
         """Return all rows, merged over sinks."""

@@ -18,13 +18,18 @@ RECORD = np.dtype(
         *(("lane", "i1"), ("dir", "i1"), ("seg", "i1"), ("pos", "<i4")),
     ]
 )
-"""A row of a sink of `layers`: a record of Linear Road, as Event.java writes it."""
+"""An output row of `layers`: a record of Linear Road, as Event.java writes it."""
 Rows = npt.NDArray[np.void]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologyOptions:
-    """Options of all variants, which docs/engines/storm.md describes; `heap_mb` 0 fits the input."""
+    """Options of all variants; docs/engines/storm.md has more.
+
+    Attributes:
+        heap_mb: size of Java's heap; 0: a size that fits the input.
+        warm_up_events: number of events in the prefix for the warm-up; 0: no warm-up.
+    """
 
     heap_mb: Annotated[int, Meta(ge=0)] = 0
     warm_up_events: Annotated[int, Meta(ge=0)] = 1_000_000
@@ -32,14 +37,19 @@ class TopologyOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayersOptions(TopologyOptions):
-    """Options of variant `layers`."""
+    """Options of variant `layers`.
+
+    Attributes:
+        determinism: whether channels or operators order the records.
+        dealing: how records without a key go to instances: by time or in turn.
+    """
 
     determinism: Literal["communication", "operator"] = "communication"
     dealing: Literal["time", "turn"] = "time"
 
 
 def input_row(task: Task) -> np.dtype[np.void]:
-    """Return the type of a row of the input in a file: the time, and fields of 32 bits (Rows.java)."""
+    """Return the type of an input row in a file: the time and 32-bit fields (Rows.java)."""
     return np.dtype([("ts", "<i8"), *((name, "<i4") for name in _fields(task))])
 
 
@@ -96,7 +106,7 @@ def extent(data: Input) -> tuple[int, int]:
 
 
 def span(data: Input) -> int:
-    """Return the event time of a phase, with an instant for its end."""
+    """Return the length of a phase in event time; one more millisecond is for its end."""
     first, last = extent(data)
     return last - first + 2
 

@@ -8,9 +8,9 @@ from streamlab.engines.protocol import IntArray, Progress
 from streamlab.engines.recording import STEP_NS
 
 _COUNTS = 4
-"""Columns ahead of the latencies: emitted, consumed, outputs, and the longest latency in ns."""
+"""Columns before those of the latencies: emitted, consumed, outputs, and the longest latency in ns."""
 _SUB_BUCKETS = 8
-"""Buckets of a power of two, so that a latency is exact to within 12.5 %."""
+"""Buckets per power of two, so that a latency is exact to within 12.5 %."""
 _BUCKETS = (64 - 3) * _SUB_BUCKETS
 
 
@@ -31,7 +31,13 @@ def read_progress(path: Path) -> Progress:
 
 
 def _percentile(by_bucket: IntArray, longest: IntArray, percent: int) -> IntArray:
-    """Return a percentile of each step from cumulative counts: the end of its bucket; -1 without outputs."""
+    """Return a percentile of each step: the end of the bucket that has it; -1 without outputs.
+
+    Args:
+        by_bucket: for each step, the cumulative counts of outputs by bucket.
+        longest: the longest latency of each step.
+        percent: which percentile.
+    """
     total = by_bucket[:, -1]
     bucket = (by_bucket < -(-total * percent // 100)[:, None]).sum(axis=1)
     # A bucket is shift * 8 + (value >> shift).

@@ -1,4 +1,4 @@
-"""Hands typed graphs and their parameters over to Java, for variants `typed` and `handcrafted`."""
+"""Describes typed graphs and their parameters to Java, for variants `typed` and `handcrafted`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,13 +29,13 @@ WORKLOADS = frozenset(
         *("campaign_views_tumbling", "user_clusters", "smart_home_prediction"),
     }
 )
-"""The workloads that Queries.java and Topologies.java have."""
+"""The workloads in Queries.java and Topologies.java."""
 NUMBER_BYTES = 8
-"""Size of a field of an answer in a file; Output.java writes all as whole numbers of 64 bits."""
+"""Size of each field of an answer in a file; Output.java writes all of them as 64-bit integers."""
 
 
 def deployment_of(task: Task, data: Input) -> Deployment:
-    """Return the deployment of a task's graph, without the partial aggregates that the paper has not."""
+    """Return the deployment of a task's graph, without partial aggregates, which the paper does not have."""
     flow = task.workload.program
     assert isinstance(flow, Dataflow)
     streams = streams_of(flow, (stream.kinds for stream in data.streams))
@@ -85,7 +85,7 @@ def _tables(task: Task) -> Mapping[str, object]:
 
 
 def _units(deployment: Deployment) -> Mapping[str, object]:
-    """Return the bolts of a deployment, as Unit.java reads them."""
+    """Return the settings of a deployment's bolts, as Unit.java reads them."""
     names = [unit.name for unit in deployment.units]
     bolts = fuse_sorts(deployment)
     settings: dict[str, object] = {"units": len(bolts)}
@@ -108,7 +108,9 @@ def fuse_sorts(deployment: Deployment) -> list[Unit]:
     for unit in deployment.units:
         before = [deployment.units[i] for i in unit.inputs]
         if before and before[0].vertex.is_sort:
-            assert unit.route is Route.FORWARD, "HASH before SORT suffices for the operator behind"
+            assert unit.route is Route.FORWARD, (
+                "HASH before SORT suffices for the operator after it"
+            )
             unit = replace(unit, inputs=before[0].inputs, route=before[0].route)
         if not unit.vertex.is_sort:
             bolts.append(unit)
@@ -116,7 +118,7 @@ def fuse_sorts(deployment: Deployment) -> list[Unit]:
 
 
 def in_words(task: Task, data: Input) -> str:
-    """Return a description of a topology."""
+    """Return a description of a topology for people."""
     if task.variant == "handcrafted":
         return f"Storm's groupings, {task.workers} tasks of each bolt"
     bolts = (

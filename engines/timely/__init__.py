@@ -1,1 +1,1 @@
-"""Timely Dataflow: Rust programs of the DGS paper's three applications, in a process of their own."""
+"""Timely Dataflow: Rust programs of the DGS paper's three applications, in a separate process."""

@@ -1,4 +1,4 @@
-"""Compiles the Rust program into the engine's environment, with the crates of its lock."""
+"""Compiles the Rust program, with the crates of its lock, into the engine's environment."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ RUST = Path(__file__).parent / "rust"
 LOCK = RUST / "Cargo.lock"
 PROGRAM = "streamlab-timely"
 _PROGRAM_VARIABLES = ("CARGO_BUILD_TARGET", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS")
-"""Variables for a user's other builds. They are removed, so that all machines measure the same program."""
+"""Variables for a user's other builds; they are removed, so that all machines measure the same program."""
 COMPILER = "rustc.txt"
 """The file of an environment with the version of the compiler."""
 
@@ -35,14 +35,14 @@ def find_cargo() -> str:
 
 
 def compile_program(folder: Path) -> None:
-    """Compile the program into an environment; without a network if cargo has all crates already.
+    """Compile the program into an environment; this needs no network if cargo already has all crates.
 
     Raises:
         EngineError: no cargo was found, a crate is not available, or the compiler rejects the program.
     """
     cargo = find_cargo()
     target = folder / "target"
-    # rustup's programs lie next to each other; cargo starts rustc by its name.
+    # cargo finds rustc by its name; rustup installs both in one folder.
     path = os.pathsep.join([str(Path(cargo).parent), os.environ.get("PATH", "")])
     variables = {**os.environ, "PATH": path}
     for name in _PROGRAM_VARIABLES:
@@ -67,7 +67,7 @@ def compile_program(folder: Path) -> None:
 
 
 def version() -> str:
-    """Return the versions of Timely Dataflow, and of the compiler if the environment is made."""
+    """Return the versions of Timely Dataflow and, once the environment exists, of the compiler."""
     packages = tomllib.loads(LOCK.read_text(encoding="utf-8"))["package"]
     (timely,) = (package["version"] for package in packages if package["name"] == "timely")
     compiler = folder("timely") / COMPILER

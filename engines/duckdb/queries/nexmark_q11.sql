@@ -1,4 +1,4 @@
--- Numbers the sessions of each bidder, and gives those that are over.
+-- Numbers the sessions of each bidder, and selects the ended ones.
 WITH bids AS (
     SELECT ts, person AS bidder,
         ts - lag(ts, 1, ts) OVER (PARTITION BY person ORDER BY ts) > number('gap_ms') AS begins

@@ -1,4 +1,5 @@
--- Selects and converts bids, with the part of the day and the number of letters c in `extra`, six digits to base 26.
+-- Selects and converts bids, and adds the part of the day and the number of letters c in `extra`.
+-- `extra` is a text of six letters as a number of base 26.
 CREATE OR REPLACE TEMP MACRO letter(text, place) AS text // pow(26, place)::INTEGER % 26;
 SELECT ts, auction, person AS bidder, (price * 908 + 500) // 1000 AS price,
     CASE WHEN ts // 3600000 % 24 BETWEEN 8 AND 18 THEN 0

@@ -1,4 +1,4 @@
--- The last bid of each step, bidder and auction.
+-- Selects the last bid of each step, bidder and auction.
 WITH bids AS (
     SELECT (e.ts // number('every_ms') + 1) * number('every_ms') AS ts, auction, person AS bidder, price, channel,
         e.ts AS bid_ts, extra, src, row

@@ -1,6 +1,6 @@
 -- With d = (price - average) / average, a pair matches if the right trade's d is between `lower` and `upper` times the
--- left trade's d. Matching trades share a bin of d and of time; then the exact condition is tested, without division.
--- A left trade is copied to all bins that its range and its window reach.
+-- left trade's d. Each left trade is copied to all bins of d and of time that its range and its window reach. Trades of
+-- a bin are paired, and then the exact condition is tested, without division.
 WITH lefts AS (
     SELECT ts AS l_ts, id AS l_id, price AS l_price,
         (price::BIGINT - average)::DOUBLE AS l_moved, average::DOUBLE AS l_average,

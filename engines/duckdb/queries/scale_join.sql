@@ -1,5 +1,5 @@
--- Computes the band join by bins: matching tuples share a bin of both attributes and of time; then they are compared.
--- A left tuple is copied to all bins that its bands (20 wide) and its window reach: two each, so eight.
+-- Computes the band join by bins of both attributes and of time. A left tuple is copied to all bins that its bands (20
+-- wide) and its window reach: two in each of three dimensions, so eight. Then the tuples of a bin are compared.
 WITH lefts AS (
     SELECT ts AS left_ts, x, y,
         floor_div(x::BIGINT - 10, 21) + first.n AS first,

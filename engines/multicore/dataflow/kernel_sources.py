@@ -1,4 +1,4 @@
-"""Holds the source templates of dataflow kernels; see `kernels`, and `kernels/loops.py`."""
+"""Defines the source templates of dataflow kernels; see `kernels`, and `kernels/loops.py`."""
 
 ITEMS = """\
     columns = pointer_at(call, FLOW_CALL.columns)

@@ -35,7 +35,7 @@ _Marker = namedtuple("_Marker", ("ts",))
 
 
 class UnitKernels(KernelSet):
-    """Compiles the functions of one unit; methods raise EngineError if one does not compile."""
+    """Compiles the functions of one unit. Methods raise EngineError if a function does not compile."""
 
     def __init__(self, unit: Unit, *, bounds: bool = False) -> None:
         super().__init__(f"operator {unit.name}", bounds=bounds)
@@ -65,7 +65,7 @@ class UnitKernels(KernelSet):
         return -(-self.start_bytes // 8) * 8
 
     def items(self) -> int:
-        """Return the address of the kernel for items; 0 means that rows pass unchanged."""
+        """Return the address of the kernel for items; 0 if rows pass unchanged."""
         operator = self._operator
         if operator is None:
             return 0
@@ -88,7 +88,7 @@ class UnitKernels(KernelSet):
         return self._compile("items", functions, self._loop(body), _KERNEL)
 
     def marks(self) -> int:
-        """Return the address of the kernel for markers; 0 means that markers do nothing."""
+        """Return the address of the kernel for markers; 0 if markers do nothing."""
         unit, operator = self._unit, self._operator
         if operator is None:
             return 0
@@ -125,7 +125,7 @@ class UnitKernels(KernelSet):
         return self._compile("marks", functions, source, _KERNEL)
 
     def start(self) -> int:
-        """Return the address of the kernel for a key's initial state; 0 means all zeros."""
+        """Return the address of the kernel for a key's initial state; 0 if the state is all zeros."""
         operator = self._operator
         if self._state is None or isinstance(operator, OpStateless) or operator is None:
             return 0
@@ -185,7 +185,7 @@ class UnitKernels(KernelSet):
         )
 
     def _compile(self, role: str, called: Sequence[str], source: str, signature: Any) -> int:
-        """Return the address of a kernel, which calls some of the operator's functions."""
+        """Return the address of a kernel that calls the operator's functions `called`."""
         functions = {
             name: (name, function)
             for name in called
@@ -211,7 +211,7 @@ class UnitKernels(KernelSet):
 
 
 def _identity(operator: OpKeyedUnordered, aggregate: str) -> str:
-    """Return the source that initializes a zeroed aggregate to the monoid's identity."""
+    """Return the source that sets a zeroed aggregate to the monoid's identity."""
     return "pass" if operator.identity is None else f"identity({aggregate})"
 
 

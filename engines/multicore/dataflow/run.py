@@ -36,20 +36,21 @@ _ROUTES = {
     Route.HASH: "hash",
     Route.MERGED: "hash",
 }
-"""The core's names of routes; with one instance HASH is the same as MRG."""
+"""The core's names of routes; HASH to one instance is MERGED."""
 LINK_ROWS = 1 << 14
 """Number of unread rows at which a link is full."""
-UNSOUND = (
-    "soundness = none ignores the order that the graph's types require; give soundness = typed"
-)
+UNSOUND = "soundness = none ignores the order that the graph's types require; use soundness = typed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataflowOptions(CompiledOptions):
-    """Options of variant `dataflow`, which docs/engines/multicore.md describes.
+    """Options of variant `dataflow` (docs/engines/multicore.md).
 
-    With soundness `none` and more than one worker the answer is wrong: the run leaves SORT out, deals items to
-    stateless operators in turn, reads links in any order, and takes a marker at its first arrival.
+    Attributes:
+        combine: whether an instance aggregates a block's items for each key before it sends them.
+        soundness: whether the run keeps the order that types require. With `none` and more than one worker the answer
+            is wrong: the run leaves SORT out, deals items to stateless operators in turn, reads links in any order, and
+            takes a marker at its first arrival.
     """
 
     combine: Literal["always", "never"] = "always"
@@ -72,11 +73,13 @@ class FlowStates:
 class DataflowRun(CoreRun):
     """Runs a typed dataflow graph once; a worker without a stream or a key is idle.
 
-    `deployed` is the deployment of the graph, or of a part of it; None: that of the settings and options.
-    `states` are the `final_states` of the run before on the input before this one, on one worker.
+    Args:
+        flow, data, settings, options: the graph, its input, the settings of the run, and the variant's options.
+        deployed: a deployment of the graph or of a part of it; None deploys by settings and options.
+        states: `final_states()` of the run on the preceding input; needs one worker.
     """
 
-    SERVICE_KNOWN = False
+    HAS_SERVICE_LATENCY = False
 
     def __init__(
         self,
@@ -110,7 +113,7 @@ class DataflowRun(CoreRun):
         with setup_errors():
             self._core = _core.DataflowRun(
                 settings.for_core(output),
-                # Without markers, the next may be beyond 64 bits.
+                # Without markers, the first one may be beyond 64 bits.
                 first=first if count else 0,
                 period=period,
                 count=count,
@@ -132,7 +135,7 @@ class DataflowRun(CoreRun):
         return replace(super().run(), unsound=self._unsound)
 
     def final_states(self) -> FlowStates:
-        """Return the states after a run on one worker, which passed a marker after its last event."""
+        """Return the states after a run on one worker that passed a marker after its last event."""
         units = tuple(self._open().state(unit) for unit in range(len(self._deployed.units)))
         return FlowStates(next_marker=self._next_marker, units=units)
 
@@ -146,11 +149,16 @@ class DataflowRun(CoreRun):
         )
 
     def _add_unit(
-        self, unit: Unit, kernels: UnitKernels, states: tuple[bytes, bytes] | None, *, is_answer: bool
+        self,
+        unit: Unit,
+        kernels: UnitKernels,
+        states: tuple[bytes, bytes] | None,
+        *,
+        is_answer: bool,
     ) -> None:
         row = unit.gives.row
-        vertex, keyed = unit.vertex, unit.gives.key is not None
-        columns, falling = list(row.names or ()), dict(vertex.order) if vertex.is_sort else {}
+        vertex, is_keyed = unit.vertex, unit.gives.key is not None
+        columns, descending = list(row.names or ()), dict(vertex.order) if vertex.is_sort else {}
         self._core.add_vertex(
             name=unit.name,
             kind=_kind(unit),
@@ -163,13 +171,14 @@ class DataflowRun(CoreRun):
             start_bytes=kernels.start_bytes,
             entry_bytes=kernels.entry_bytes,
             max_outputs=1 if vertex.operator is None else vertex.operator.max_outputs,
-            keeps_key=keyed and not vertex.is_sort and preserves_keys(vertex),
+            keeps_key=is_keyed and not vertex.is_sort and preserves_keys(vertex),
             is_answer=is_answer,
-            keyed=keyed,
+            keyed=is_keyed,
             itemsizes=itemsizes(row),
             fields=[_FIELDS[row[name].kind] for name in row.names or ()] if vertex.is_sort else [],
-            order=[1] * keyed + [columns.index(name) for name in falling],
-            descending=[falling.get(name, False) for name in columns],
+            # Column 0 is the time; column 1 is the key.
+            order=([1] if is_keyed else []) + [columns.index(name) for name in descending],
+            descending=[descending.get(name, False) for name in columns],
             initial_state=states,
         )
 
@@ -202,7 +211,10 @@ def check_flow(flow: Dataflow, data: Input) -> str | None:
                 )
     _, count = _markers(flow, data)
     if count > MOST_MARKERS:
-        return f"the input has {count:,} markers, one every {flow.markers}: give a longer period"
+        return (
+            f"the input has {count:,} markers, one every {flow.markers}; expected at most {MOST_MARKERS:,}; "
+            "use a longer period"
+        )
     return None
 
 
@@ -221,9 +233,9 @@ def _marker_period_ns(flow: Dataflow, data: Input, load: OfferedLoad | None) -> 
 
 
 def _markers(flow: Dataflow, data: Input, first: int | None = None) -> tuple[int, int]:
-    """Return the time of an input's first marker, and the number of markers; (0, 0) if there are none.
+    """Return the time of an input's first marker, and the number of markers; (0, 0) without markers.
 
-    `first` is the time of the first marker, if that is known from the input before this one.
+    `first` is the time of the first marker if the preceding input determines it, else None.
     """
     times = [stream.ts for stream in data.streams if len(stream)]
     lasts = [int(ts[-1]) for ts in times]
@@ -247,7 +259,7 @@ DATAFLOW = Family(
     options=DataflowOptions,
     properties=properties(
         "operators do not mention their instances",
-        "the engine splits and merges what they read, by its type",
+        "the engine partitions and merges operator inputs by their types",
         "the engine aligns instances on markers; operators see one stream",
     ),
 )

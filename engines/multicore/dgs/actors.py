@@ -1,8 +1,8 @@
 """Builds the core's structures for a synchronization plan in the published form: actors, and the routes to them.
 
 Each node of each tree is an actor with a mailbox, and so is each group of keys of an `across`.
-A node's actor belongs to the node's worker. If the plan names none for an inner node, it is the worker of the first
-leaf below its second child, so that the inner nodes of a tree spread over the workers.
+A node's actor belongs to the node's worker. If the plan names no worker for an inner node, its actor belongs to the
+worker of the first leaf below its second child. The inner nodes of a tree thus spread over the workers.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from streamlab.workloads.model import Across, Input
 from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode, Tree
 
 PRODUCER = -1
-"""The place of a producer among the parents of an actor."""
+"""The number of a producer among the parents of an actor."""
 
 _Spec = tuple[int, list[tuple[int, int]], list[tuple[int, list[int], int]]]
 """An actor for the core: worker; stream and parent of each flow; flow, waited-for tags and kernel of each tag."""
@@ -37,7 +37,7 @@ _Spec = tuple[int, list[tuple[int, int]], list[tuple[int, list[int], int]]]
 
 @dataclass(frozen=True, slots=True)
 class _Tag:
-    """A tag of an actor: its kind, its flow, and which parent sends its events."""
+    """A tag of an actor: its kind, its flow, and the parent that sends its events."""
 
     kind: int
     flow: int
@@ -45,7 +45,7 @@ class _Tag:
 
 
 class _Mailbox:
-    """The flows and tags of an actor; children number those of their parent alike."""
+    """The flows and tags of an actor. A child gives its parent's flows and tags the same numbers."""
 
     def __init__(self) -> None:
         self.flows: list[tuple[int, int]] = []  # stream and parent
@@ -73,7 +73,12 @@ class _Mailbox:
 
 
 class ActorWiring:
-    """Builds the plan of a run on its core. `plan` is the plan, `workers_used` the number of workers with actors."""
+    """Builds the plan of a run on its core.
+
+    Attributes:
+        plan: the plan.
+        workers_used: number of workers with actors.
+    """
 
     def __init__(
         self, core: _core.MessageRun, data: Input, kernels: Kernels, load: OfferedLoad | None
@@ -103,7 +108,7 @@ class ActorWiring:
         self._dependent = plan.program.dependent_kinds()
         streams, keys = self._data.streams, plan.alphabet.keys
         self._tags = len(plan.program.kinds) * keys
-        # By stream, then tag: the actor that owns the tag, and its number there.
+        # By stream, then tag: the actor that owns the tag, and the tag's number at this actor.
         self._owner = np.full((len(streams), self._tags), -1, dtype=np.int32)
         self._number = np.zeros_like(self._owner)
         self._workers: list[int | None] = [None] * len(streams)
@@ -129,7 +134,7 @@ class ActorWiring:
         ]
         first_tree = self.core.add_trees(template, specs, len(tree.keys))
         shape = Shape(nodes=nodes, parent=parent, keys=tree.keys, first_tree=first_tree)
-        # A tree's actors have consecutive numbers, as trees of one shape have.
+        # The actors of a tree have consecutive numbers, and so have the trees of a shape.
         places = np.arange(len(tree.keys), dtype=np.int32) * len(nodes)
         roots = self.core.first_actor(first_tree) + places
         for index, (node, mailbox) in enumerate(zip(nodes, mailboxes, strict=True)):
@@ -240,8 +245,10 @@ class ActorWiring:
             codes = tag.kind + len(self._program.kinds) * keys.astype(np.int64)
             self._owner[tag.stream, codes] = actors
             self._number[tag.stream, codes] = number
-            before = self._workers[tag.stream]
-            self._workers[tag.stream] = worker if before is None else min(before, worker)
+            first_worker = self._workers[tag.stream]
+            self._workers[tag.stream] = (
+                worker if first_worker is None else min(first_worker, worker)
+            )
 
     def _add_stream(self, index: int) -> None:
         """Add a stream, whose producer belongs to the first worker with actors for its events."""
@@ -251,10 +258,8 @@ class ActorWiring:
         worker = self._workers[index] or 0
         self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, worker, *due)
         if stream.tag is None:
-            only = slice(stream.kinds[0], stream.kinds[0] + 1)
-            self.core.route(
-                index, self._owner[index, only].copy(), self._number[index, only].copy()
-            )
+            tag = slice(stream.kinds[0], stream.kinds[0] + 1)
+            self.core.route(index, self._owner[index, tag].copy(), self._number[index, tag].copy())
         else:
             self.core.route(index, self._owner[index], self._number[index])
 

@@ -4,10 +4,10 @@ The core runs the beginning of the run's input on plans that differ in one step,
 Each run takes a few milliseconds; the plans alternate for several rounds.
 
 - One worker: the minimum time counts.
-- Two workers: the median counts, since waiting for each other is part of the cost on a loaded machine. It is divided
-  by the ratio of median to minimum of one worker, since other work slows both alike.
-- The cost at which two workers meet bounds the cost at which one worker joins and forks for both: one worker also
-  alternates between the two inputs.
+- Two workers: the median counts, because waiting for each other is part of the cost on a loaded machine. It is divided
+  by the ratio of median to minimum of one worker, because other work on the machine slows both alike.
+- A fork and join on one worker cost at most as much as on two workers: their measured time on one worker includes
+  alternating between the two inputs.
 """
 
 from collections.abc import Callable
@@ -28,17 +28,19 @@ TimePlan = Callable[[Plan, Input], float]
 """Runs a plan on an input and returns the duration in ns."""
 
 FIRST_EVENTS = 1 << 13
+"""Events of the first sample."""
 MOST_EVENTS = 1 << 23
-GROWN, MOST_LONGER = 3, 32
-"""Maximum number of times that a sample grows, and maximum factor of each: short samples predict badly."""
+"""Maximum number of events of a sample."""
+GROWTH_STEPS, MOST_LONGER = 3, 32
+"""Maximum number of times that a sample grows, and maximum factor of each time: short samples predict badly."""
 WANTED_NS = 4e6
-"""Target duration with one worker: threads need about 50 us to start; a scheduler slice is 3 ms."""
+"""Target duration with one worker: above the 50 us that threads need to start, and a scheduler slice of 3 ms."""
 MOST_NS = 100e6
 """Maximum duration with two workers, where each synchronization may take a scheduler slice."""
 ROUNDS = 5
 ENOUGH_NS = 5e8
 """Total time after which no further round begins."""
-_OF_TWO = ("apart", "spread")
+_TWO_WORKER_CASES = ("apart", "spread")
 _FREE = Costs(
     update_ns=0,
     order_ns=0,
@@ -58,7 +60,7 @@ def measure_costs(
 ) -> Costs:
     """Return the costs of a program's steps, measured on the beginning of an input.
 
-    A step that does not occur there costs 0, since a rare step does not decide between plans.
+    A step that does not occur there costs 0, because a rare step does not decide between plans.
     `cores` is the number of cores available to workers.
     """
     sample = _sample(program, data, time_plan)
@@ -84,17 +86,18 @@ def measure_costs(
     cases["apart"] = plans["apart"], sample
     if sample.alphabet.keys > 1:
         cases["spread"] = plans["spread"], sample
-    took: dict[str, list[float]] = {name: [] for name in cases}
+    times_ns: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(ROUNDS):
         for name, (plan, part) in cases.items():
-            took[name].append(time_plan(plan, part))
-        if sum(map(sum, took.values())) > ENOUGH_NS:
+            times_ns[name].append(time_plan(plan, part))
+        if sum(map(sum, times_ns.values())) > ENOUGH_NS:
             break
-    slowed = max(1.0, median(took["alone"]) / max(1.0, min(took["alone"])))
+    slowed = max(1.0, median(times_ns["alone"]) / max(1.0, min(times_ns["alone"])))
     ns = {
-        name: median(each) / slowed if name in _OF_TWO else min(each) for name, each in took.items()
+        name: median(times) / slowed if name in _TWO_WORKER_CASES else min(times)
+        for name, times in times_ns.items()
     }
-    # The start must take less time than an input that is worth a second worker.
+    # Half the duration of the input limits the start, so that updates keep a cost above 0.
     ns["start 1"] = min(ns["start 1"], ns["free"] / 2)
     return _solve(ns, {name: _steps(*case) for name, case in cases.items()}, cores)
 
@@ -131,26 +134,26 @@ def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int
     start_ns = max(0.0, ns["start 2"] - ns["start 1"])
     costs = replace(_FREE, start_ns=start_ns, cores=cores)
 
-    def each(name: str, step: str) -> float:
-        """Return the time of one step: the case's duration less the costs so far, per occurrence."""
-        start = ns["start 2" if name in _OF_TWO else "start 1"]
+    def cost_of(name: str, step: str) -> float:
+        """Return the cost of a step: the case's duration minus the costs found so far, divided by its occurrences."""
+        start = ns["start 2" if name in _TWO_WORKER_CASES else "start 1"]
         explained = max((worker.time_ns(costs) for worker in steps[name]), default=0.0)
         times = max((getattr(worker, step) for worker in steps[name]), default=0)
         return max(0.0, ns[name] - start - explained) / times if times else 0.0
 
-    costs = replace(costs, update_ns=each("free", "updates"))
+    costs = replace(costs, update_ns=cost_of("free", "updates"))
     if "across" in steps:
-        costs = replace(costs, cross_ns=each("across", "cross_updates"))
-    costs = replace(costs, order_ns=each("alone", "ordered"))
+        costs = replace(costs, cross_ns=cost_of("across", "cross_updates"))
+    costs = replace(costs, order_ns=cost_of("alone", "ordered"))
     if "joined" in steps:
-        fork_join_ns = each("joined", "local_joins")
+        fork_join_ns = cost_of("joined", "local_joins")
         if any(worker.shared_joins for worker in steps["apart"]):
-            # One worker alternates between the inputs of both leaves, which two workers do not.
-            fork_join_ns = min(fork_join_ns, each("apart", "shared_joins"))
+            # One worker also alternates between the inputs of both leaves.
+            fork_join_ns = min(fork_join_ns, cost_of("apart", "shared_joins"))
         costs = replace(costs, fork_join_ns=fork_join_ns)
     if "joined" in steps or "across" in steps:
-        costs = replace(costs, handover_ns=each("apart", "shared_joins"))
-    return replace(costs, skip_ns=each("spread", "skipped")) if "spread" in steps else costs
+        costs = replace(costs, handover_ns=cost_of("apart", "shared_joins"))
+    return replace(costs, skip_ns=cost_of("spread", "skipped")) if "spread" in steps else costs
 
 
 def _steps(plan: Plan, data: Input) -> tuple[Steps, ...]:
@@ -161,9 +164,9 @@ def _sample(program: DGSProgram, data: Input, time_plan: TimePlan) -> Input:
     """Return a beginning of an input whose runs last about `WANTED_NS`."""
     sample = _beginning(data, FIRST_EVENTS)
     plans = _plans(program, sample)
-    # The first runs compile, and touch their memory for the first time.
+    # The first runs also compile, and touch their memory for the first time.
     alone, apart = time_plan(plans["alone"], sample), time_plan(plans["apart"], sample)
-    for _ in range(GROWN):
+    for _ in range(GROWTH_STEPS):
         if apart > MOST_NS:
             break
         alone, apart = (
@@ -197,12 +200,14 @@ def _without(data: Input, tags: frozenset[ImplTag]) -> Input:
     kinds = len(data.alphabet.kinds)
     streams = []
     for index, stream in enumerate(data.streams):
-        out = [tag.kind for tag in tags if tag.stream == index]
+        removed = [tag.kind for tag in tags if tag.stream == index]
         if stream.tag is None:
-            rows = slice(0, 0 if stream.kinds[0] in out else len(stream))
+            rows = slice(0, 0 if stream.kinds[0] in removed else len(stream))
             streams.append(_rows(stream, rows))
+        elif removed:
+            streams.append(_rows(stream, ~np.isin(stream.tag % kinds, removed)))
         else:
-            streams.append(_rows(stream, ~np.isin(stream.tag % kinds, out)) if out else stream)
+            streams.append(stream)
     return replace(data, streams=tuple(streams))
 
 

@@ -29,8 +29,8 @@ _DECISION = types.int64(_POINTER, _POINTER)
 LARGEST_COPIED_BYTES = 4096
 """Maximum size of a state that a kernel copies to the stack during a run of events.
 
-On the stack LLVM keeps the fields in registers, since no other pointer can reach them.
-Copying 600 kB (`outlier_detection`) took longer than the events; a thread's stack holds 8 MB.
+LLVM keeps the fields of a state on the stack in registers, because no other pointer can reach them.
+Copying 600 kB (`outlier_detection`) took longer than the events; a thread's stack has 8 MB.
 """
 
 _RUN_SOURCE = """\
@@ -113,14 +113,19 @@ def across(own, states, keys, count, columns, i, out_address):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventLayout:
-    """Layout of a stream's events, as far as a kernel depends on it."""
+    """The properties of a stream's events on which a kernel depends.
 
-    kinds: int  # number of kinds in the alphabet
-    tagged: bool  # whether the stream has a tag column
-    kind: (
-        int | None
-    )  # the stream's only kind; None if it has several, which the tag column then holds
-    fields: tuple[str, ...]  # payload fields of the program that the stream carries
+    Attributes:
+        kinds: number of kinds in the alphabet.
+        tagged: whether the stream has a tag column.
+        kind: the stream's only kind; None if it has several, in the tag column.
+        fields: payload fields of the program that the stream carries.
+    """
+
+    kinds: int
+    tagged: bool
+    kind: int | None
+    fields: tuple[str, ...]
 
 
 def layout_of(program: DGSProgram, stream: Stream) -> EventLayout:
@@ -143,10 +148,10 @@ def event_dtype(program: DGSProgram) -> np.dtype[np.void]:
 
 
 def _run_source(program: DGSProgram, state: StateType, layout: EventLayout, *, keyed: bool) -> str:
-    """Return the source of a run kernel; `keyed` looks each event's state up by tag."""
+    """Return the source of a run kernel; if `keyed`, it looks up each event's state by tag."""
     pointers, fields = _event_lines(program, layout)
-    small = state.dtype.itemsize <= LARGEST_COPIED_BYTES
-    loop, depth = (_KEYED_LOOP, 12) if keyed else (_DENSE_LOOP if small else _LARGE_LOOP, 8)
+    is_copied = state.dtype.itemsize <= LARGEST_COPIED_BYTES
+    loop, depth = (_KEYED_LOOP, 12) if keyed else (_DENSE_LOOP if is_copied else _LARGE_LOOP, 8)
     return _RUN_SOURCE.format(
         pointers=pointers,
         max_outputs=max(1, program.max_outputs_per_event),
@@ -181,7 +186,7 @@ def _indent(lines: list[str], depth: int) -> str:
 
 
 class Kernels(KernelSet):
-    """Compiles the functions of one program; methods raise EngineError if one does not compile."""
+    """Compiles the functions of one program. Methods raise EngineError if a function does not compile."""
 
     def __init__(self, program: DGSProgram, *, bounds: bool = False) -> None:
         super().__init__(f"program {program.name}", bounds=bounds)
@@ -221,9 +226,9 @@ class Kernels(KernelSet):
         )
 
     def checkpoint(self) -> int | None:
-        """Return the address of the kernel that decides about checkpoints; None without such a function.
+        """Return the address of the kernel that decides about checkpoints; None if the program does not decide.
 
-        It gets a state and an event of `event_dtype`, and returns 2 for true, 1 for false.
+        The kernel gets a state and an event of `event_dtype`, and returns 2 for true, 1 for false.
         """
         program = self._program
         if program.checkpoint is None:

@@ -10,11 +10,20 @@ from streamlab.workloads.optimizers import DEFAULT, names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DgsOptions(CompiledOptions):
-    """Options of variant `dgs`, which docs/engines/multicore.md describes.
+    """Options of variant `dgs` (docs/engines/multicore.md).
 
-    `checkpoint_folder` is an absolute path; empty means a folder that the trial deletes at its end.
-    `nodes` has the worker where each stream arrives, see `PlanRequest.nodes`.
-    `gather` and `handover` are None by default: true and "direct" in this lab's form.
+    Attributes:
+        form: this lab's form of a run, or the published one.
+        gather: whether one worker may do all work where synchronizing costs more than it gains; None means True in
+            this lab's form.
+        handover: how workers pass states; None means "direct" in this lab's form.
+        optimizer: name of the optimizer that chooses the plan.
+        nodes: the worker where each stream arrives, see `PlanRequest.nodes`.
+        adapt: whether the plan may change during the run.
+        adapt_ms: time between two checks of the rates.
+        checkpoint_every: number of cuts from one possible checkpoint to the next; 0 for no checkpoints.
+        checkpoint_ms: minimum time between two checkpoints.
+        checkpoint_folder: absolute path; empty for a folder that the trial deletes at its end.
     """
 
     form: Literal["own", "as-published"] = "own"
@@ -46,18 +55,18 @@ class DgsOptions(CompiledOptions):
         }
         if self.as_published and (chosen := [name for name, value in own_options.items() if value]):
             raise ValueError(
-                f"option {chosen[0]} is this lab's own, which form = 'as-published' does not "
-                f"have; drop {' and '.join(chosen)}, or form"
+                f"option {chosen[0]} is this lab's addition, so form = 'as-published' does not "
+                f"have it; remove {' and '.join(chosen)}, or form"
             )
         if self.checkpoint_folder and not self.checkpoint_every:
             raise ValueError(
-                "option checkpoint_folder needs checkpoint_every, which is 0 (no checkpoints); give "
-                "checkpoint_every = 1 or more"
+                "option checkpoint_folder needs checkpoints, but checkpoint_every is 0; set it to 1 or "
+                "more, or remove checkpoint_folder"
             )
         if self.checkpoint_folder and not Path(self.checkpoint_folder).is_absolute():
             raise ValueError(
                 f"option checkpoint_folder is {self.checkpoint_folder!r}; trials run in another "
-                "directory, so give an absolute path"
+                "directory, so use an absolute path"
             )
 
     @property

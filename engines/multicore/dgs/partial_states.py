@@ -1,10 +1,11 @@
 """Splits DGS programs into partial states, which any task makes from its part of the bulk events.
 
-Events of *bulk* kinds do not depend on each other; those of the other kinds are *separators*. A task adds its bulk
-events to states that `fork` gave to a part which may see bulk events only: a state for each key between two
-separators. In the total order, a share then joins each partial state into the state of its key, and processes the
-separators. By the consistency conditions of the model this equals the sequential run if `fork` gives each such part
-the state that it gave from the initial state; a share checks that for each partial state.
+Events of *bulk* kinds do not depend on each other; events of all other kinds are *separators*. A task forks a state for
+bulk events only, one for each key between two separators, and adds its bulk events to it: a partial state. In the total
+order, a share then joins each partial state into the state of its key, and processes the separators.
+
+By the consistency conditions of the model this equals the sequential run, if `fork` always gives such a part the same
+state as from the initial state. A share checks this for each partial state.
 """
 
 import ctypes
@@ -33,17 +34,18 @@ _FORK = ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _POINTER, _POINTER, _POINTER
 _JOIN = ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _POINTER)
 
 EVENTS_A_STATE = 256
-"""Least mean number of bulk events in a partial state: below it, distributing events costs less."""
+"""Least mean number of bulk events in a partial state; with fewer, distributing events costs less."""
 ROWS_A_PIECE = 1 << 20
-"""Rows that a task distributes at once, for the estimate: a row group of a dataset."""
+"""Estimated number of rows that a task distributes at once: a row group of a dataset."""
 _EVENTS_A_CALL = 4096
+"""Events that a kernel processes per call, because their outputs must have room."""
 KEY, WORD = "state key", "state {}"
-"""Columns of partial states; `ts` has the number of separators before it, in the total order of all keys."""
+"""Columns of partial states. `ts` is the number of separators before the state, in the total order of all keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
-    """The kinds that separate bulk events, and the fork that makes their partial states."""
+    """The kinds that separate bulk events, and the fork and join of their partial states."""
 
     separators: frozenset[int]
     pair: ForkJoin
@@ -62,7 +64,7 @@ class Separation:
 
 
 def separation_of(program: DGSProgram, dataset: Dataset) -> Separation | None:
-    """Return how partial states are made, or None if they are not possible."""
+    """Return the separation of a program's kinds, or None if partial states are not possible."""
     if program.across or not (program.keyed or dataset.alphabet.keys == 1):
         return None
     rows = [0] * len(program.kinds)
@@ -115,7 +117,7 @@ class PartialStates(WorkSplit):
         self._bulk = np.array([k not in separation.separators for k in range(len(program.kinds))])
         self._first = _zeros(1, program.state(separation.pair.first))
         self._second = _zeros(1, self._leaf)
-        # The arguments of fork after the state; `ctypes.data` takes longer than the call.
+        # The arguments of fork after the state. They are stored because `ctypes.data` takes longer than the call.
         bulk, first, second = (a.ctypes.data for a in (self._bulk, self._first, self._second))
         self._parts = bulk, bulk, first, second
         initial = initial_state_of(program)
@@ -145,7 +147,7 @@ class PartialStates(WorkSplit):
     def resume(
         self, share: int, streams: Sequence[Stream], state: IntArray | None, until_ts: int
     ) -> tuple[Columns, IntArray]:
-        """Process a part of the input from the states of the share's keys, as words."""
+        """Process a part of the input from the states of the share's keys, stored as words."""
         separators = self._merge([streams[src] for src in self.shared])
         keys, numbers, leaves = _sorted_states(
             [stream for src, stream in enumerate(streams) if src not in self.shared]
@@ -184,8 +186,8 @@ class PartialStates(WorkSplit):
         """Join the partial state at an address into the state at another."""
         if self._fork_leaf(state) != self._seed:
             raise NoPartialsError(
-                f"program {self._program.name}: fork gives a part of bulk events another state than "
-                "at the start, so partial states cannot be made in advance"
+                f"program {self._program.name}: the state that fork gives a part for bulk events depends on "
+                "earlier events, so partial states cannot be made in advance"
             )
         if not self._join(self._parts[2], leaf, state):
             raise RuntimeError("join raised an exception")
@@ -206,7 +208,7 @@ class PartialStates(WorkSplit):
     def _partials(
         self, src: int, rows: Stream, separators: "_Separators"
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the key, the number of separators before, and the words of each partial state."""
+        """Return the key, the number of separators before it, and the words of each partial state."""
         ends = separators.ends(src, rows)
         begin, end = np.searchsorted(ends, [0, len(rows) - 1], side="right").tolist()
         keys = np.concatenate([np.arange(self._keys), separators.keys[begin:end]])
@@ -239,7 +241,15 @@ class PartialStates(WorkSplit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Separators:
-    """The separators of an input in the total order: index among `streams`, row in it, and key of each."""
+    """The separators of an input in the total order.
+
+    Attributes:
+        streams: the streams of separators.
+        srcs: their indices in the input.
+        stream: int64[m], index in `streams`.
+        row: int64[m], row in the stream.
+        keys: int64[m].
+    """
 
     streams: tuple[Stream, ...]
     srcs: tuple[int, ...]
@@ -287,12 +297,12 @@ class _Step:
             begin = self._kernel(states, slots, self._address, begin, end, out.address)
             if not begin:
                 raise RuntimeError("update raised an exception")
-            if begin < end and out.full:
+            if begin < end and out.is_full:
                 return
 
 
 class _Output:
-    """Columns with room for the outputs of some events, and the core's `Emit` of them."""
+    """Columns with room for the outputs of `events` events, and the core's `Emit` that describes them."""
 
     def __init__(self, program: DGSProgram, events: int) -> None:
         dtype, most = program.output, max(1, program.max_outputs_per_event)
@@ -311,7 +321,7 @@ class _Output:
         return int(self._emit[EMIT.count])
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether the kernel may have no room."""
         return self.rows > self._limit
 
@@ -321,7 +331,7 @@ class _Output:
 
 
 def _sorted_states(streams: Sequence[Stream]) -> tuple[list[int], IntArray, IntArray]:
-    """Return the keys, the numbers of separators before, and the words of partial states, by that number."""
+    """Return partial states in the order of separators: key, number of separators before it, and words of each."""
     numbers = np.concatenate([stream.ts for stream in streams])
     order = np.argsort(numbers, kind="stable")
     columns = [

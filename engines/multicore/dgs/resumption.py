@@ -21,7 +21,12 @@ from streamlab.workloads.model.streams.stream import IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class States:
-    """The states of some keys, as records of the first state type, and those of groups; see `JoinedStates`."""
+    """The states of some keys.
+
+    Attributes:
+        keys: states of the keys, as records of the first state type.
+        groups: states of groups of keys, see `JoinedStates`.
+    """
 
     keys: npt.NDArray[np.void]
     groups: Mapping[tuple[str, int], bytes]
@@ -36,9 +41,15 @@ def resume(
     kernels: Kernels,
     settings: RunSettings,
 ) -> tuple[Columns, States]:
-    """Process a part of an input from states of `keys`, None: the initial ones; return the outputs and new states.
+    """Process a part of an input and return its outputs and the new states.
 
-    Only these keys have events.
+    Args:
+        program: the program.
+        data: the part of the input.
+        states: the states of `keys`; None for the initial states.
+        keys: the only keys that have events.
+        kernels: compiled functions of the program.
+        settings: settings of the run.
     """
     dtype, before = program.states[0].dtype, None
     if states is not None:

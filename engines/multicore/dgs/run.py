@@ -34,12 +34,13 @@ from streamlab.workloads.optimizers import Choice, Costs, PlanRequest, choose
 from streamlab.workloads.optimizers.registry import optimizer
 
 BATCH = 4096
-"""Events in a block when costs are measured without a run: the lab's default batch."""
+"""Events in a block when costs are measured outside a run: the lab's default batch."""
 MOST_RESERVED_BYTES = 512 << 20
 """Maximum memory to reserve for outputs under a load when their number is unknown."""
 MOST_CHANGE_CUTS = 1 << 12
-"""Maximum number of cuts at which the plan may change. Each cut ends a run of events, so more cost time."""
+"""Maximum number of cuts at which the plan may change. Each cut ends a run of events, which costs time."""
 MOST_CHANGES_SHOWN = 20
+"""Maximum number of changes in the notice and the plan's text."""
 
 
 class DgsRun(CoreRun):
@@ -49,9 +50,9 @@ class DgsRun(CoreRun):
         program, data, settings: the program, its input, and the settings of the run.
         options: options of the variant.
         plan: synchronization plan; None asks the optimizer.
-        states: states of all keys at the start, instead of the initial one; without checkpoints.
+        states: states of all keys at the start; None for the initial state. Not with checkpoints.
         kernels: compiled functions of the program to share; None compiles them.
-        decider: decides about plan changes, instead of the measured rates. For tests.
+        decider: decides about plan changes in tests; None to decide by measured rates.
 
     Raises:
         EngineError: the program does not compile, its plan is invalid, or a setting is out of
@@ -89,7 +90,7 @@ class DgsRun(CoreRun):
         except ModelError as error:
             raise EngineError(str(error)) from error
         self.plan = choice.plan
-        self._because = choice.reasons
+        self._reasons = choice.reasons
         self._offered = settings.workers
         self._decider = decider
         self._adaptive = None
@@ -150,7 +151,9 @@ class DgsRun(CoreRun):
 
     def _set_up_actors(self, program: DGSProgram, data: Input, kernels: Kernels) -> None:
         if self._adapts or self._states is not None:
-            raise EngineError("a run in the published form keeps its plan, from the initial state")
+            raise EngineError(
+                "a run in the published form starts from the initial state, and keeps its plan"
+            )
         settings = self._settings
         with setup_errors():
             self._core = _core.MessageRun(
@@ -183,17 +186,19 @@ class DgsRun(CoreRun):
                 f"the plan uses {self.plan.workers} of {self._offered} workers: the optimizer "
                 "predicts that more workers are not faster"
             )
-        lines = [plan_text(self.plan), *self._because]
+        lines = [plan_text(self.plan), *self._reasons]
         if self._changer is not None and (changes := self._changer.changes):
             counters["plan_change_max_ns"] = float(max(change.took_ns for change in changes))
-            when = ", ".join(f"{change.at_ns / 1e9:.3f}" for change in changes[:MOST_CHANGES_SHOWN])
-            summary = f"the plan changed {len(changes)} times, at {when} s"
-            notices.append(f"{summary}; the trial's plan shows the last and the reasons")
+            times = ", ".join(
+                f"{change.at_ns / 1e9:.3f}" for change in changes[:MOST_CHANGES_SHOWN]
+            )
+            summary = f"the plan changed {len(changes)} times, at {times} s"
+            notices.append(f"{summary}; the trial's plan shows the last plan and the reasons")
             lines += [summary, *map(str, changes[:MOST_CHANGES_SHOWN])]
         return self._build_measured("\n".join(lines), counters, notices=tuple(notices))
 
     def answer(self) -> Columns:
-        """Return all outputs; with checkpoints, those on disk."""
+        """Return all outputs; with checkpoints, from the checkpoint folder."""
         return self._recovery.answer() if self._recovery else super().answer()
 
     def final_states(self) -> JoinedStates:
@@ -208,7 +213,7 @@ class DgsRun(CoreRun):
     def close(self) -> None:
         """Release the core, its threads, the input, and the folder of checkpoints."""
         super().close()
-        self._wiring = self._changer = None  # They refer to the core.
+        self._wiring = self._changer = None  # Both refer to the core.
         if self._recovery is not None:
             self._recovery.close()
 
@@ -244,16 +249,16 @@ def plan_costs(program: DGSProgram, data: Input, workers: int) -> Costs:
 
 
 def _rate_decider(options: DgsOptions, request: PlanRequest) -> partial[RateDecider]:
-    """Return the decider about plan changes, without the input and its cuts; measures costs."""
+    """Measure costs, and return the decider about plan changes, which takes the input and its cuts."""
     name = options.optimizer
-    chosen = optimizer(name)  # Look it up once: that takes milliseconds.
+    find_plan = optimizer(name)  # The look-up takes milliseconds.
     # All workers start before the first plan, so a plan pays no start.
     costs = replace(request.costs(), start_ns=0.0)
     free = replace(request, costs=lambda: costs)
 
     def choose_plan(rates: Sequence[StreamProfile]) -> Plan:
         try:
-            plan = chosen(replace(free, streams=tuple(rates))).plan
+            plan = find_plan(replace(free, streams=tuple(rates))).plan
             check_plan(plan, request.streams)
         except Exception as error:  # An optimizer may come from another package.
             raise EngineError(
@@ -283,10 +288,12 @@ def _costs(
     rows: dict[int, int] = {}
 
     def time_plan(plan: Plan, part: Input) -> float:
-        """Return the duration in ns; output memory is reserved from the second run of an input on."""
-        expected = rows.get(part.events)
-        one = replace(settings, load=None, workers=plan.workers, expected_outputs=expected)
-        with closing(DgsRun(program, part, one, options, plan=plan, kernels=kernels)) as run:
+        """Return the duration in ns; from the second run of an input on, memory for outputs is reserved."""
+        plan_settings = replace(
+            settings, load=None, workers=plan.workers, expected_outputs=rows.get(part.events)
+        )
+        run = DgsRun(program, part, plan_settings, options, plan=plan, kernels=kernels)
+        with closing(run):
             took_ns = run._run_core()
             rows[part.events] = run._core.rows()
             return took_ns
@@ -297,8 +304,8 @@ def _costs(
 def _most_rows(program: DGSProgram, data: Input) -> int:
     """Return the maximum number of rows that a program can emit, limited to the reserved memory."""
     most = MOST_RESERVED_BYTES // program.output.itemsize
-    own = program.key_kinds()
-    across = sum(len(stream) for stream in data.streams if not own.issuperset(stream.kinds))
+    key_kinds = program.key_kinds()
+    across = sum(len(stream) for stream in data.streams if not key_kinds.issuperset(stream.kinds))
     rows = data.events * program.max_outputs_per_event
     return min(rows + across * _most_across(program, data.alphabet.keys), most)
 

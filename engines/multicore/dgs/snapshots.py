@@ -1,4 +1,4 @@
-"""Defines the states of a run at a cut, from which a run can resume under any plan, and the thread that takes them."""
+"""Defines the states of a run at a cut, from which a run can resume under any plan, and the snapshot thread."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedStates:
-    """States at a cut, as bytes, equal to those of the sequential program.
+    """States at a cut, equal to the states of the sequential program.
 
-    `states` has all keys in their order; `groups` has groups of keys by name of their `across` and number.
+    Attributes:
+        states: states of all keys, in the order of keys.
+        groups: states of groups of keys, by the name of their `across` and the number of the group.
     """
 
     states: bytes
@@ -22,7 +24,14 @@ class JoinedStates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where the core stores the states under one plan: the tree of each key, and the crossing of each group."""
+    """Where the core stores the states under one plan.
+
+    Attributes:
+        tree_of: the tree of each key.
+        state_bytes: size of a key's state.
+        crossings: the crossing of each group.
+        plan: text of the plan.
+    """
 
     tree_of: npt.NDArray[np.int32]
     state_bytes: int
@@ -84,6 +93,6 @@ class SnapshotThread:
             self._error = error
             self._core.call_off()
         finally:
-            # Breaks a reference cycle that would hold all memory of the run.
+            # Breaks a reference cycle that would keep all memory of the run in use.
             del self._body
             self._done.set()

@@ -13,14 +13,22 @@ from streamlab.workloads.model.dgs.plan import ImplTag, PlanNode
 from streamlab.workloads.model.errors import place_of
 from streamlab.workloads.model.streams.records import initial_state
 
-LINE, UNIT = _core.CACHE_LINE, _core.STATE_UNIT  # bytes
+LINE, UNIT = _core.CACHE_LINE, _core.STATE_UNIT
+"""Size of a cache line, and unit of the size of a state, in bytes."""
 
 Int32Array = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A tree of a plan as parallel lists (nodes in preorder), with its keys and the first of its core trees."""
+    """A tree of a plan.
+
+    Attributes:
+        nodes: all nodes, in preorder.
+        parent: index of each node's parent; -1 for the root.
+        keys: the keys of the tree.
+        first_tree: number of the first of the core's trees; each key has one.
+    """
 
     nodes: tuple[PlanNode, ...]
     parent: tuple[int, ...]
@@ -40,7 +48,7 @@ class Shape:
         return above
 
     def trees(self) -> Int32Array:
-        """Return its core trees, one for each key."""
+        """Return the core's trees, one for each key."""
         return self.first_tree + np.arange(len(self.keys), dtype=np.int32)
 
 
@@ -64,7 +72,7 @@ class Templates:
             EngineError: a fork or join does not compile.
         """
         nodes = tuple(root.walk())
-        place = {id(node): index for index, node in enumerate(nodes)}
+        node_index = {id(node): index for index, node in enumerate(nodes)}
         parent, first, second = ([-1] * len(nodes) for _ in range(3))
         fork, join = ([0] * len(nodes) for _ in range(2))
         pred1: list[list[int]] = [[] for _ in nodes]
@@ -73,7 +81,7 @@ class Templates:
             if not node.children:
                 continue
             left, right = node.children
-            first[index], second[index] = place[id(left)], place[id(right)]
+            first[index], second[index] = node_index[id(left)], node_index[id(right)]
             parent[first[index]] = parent[second[index]] = index
             pair = self._pair(node)
             fork[index], join[index] = self._kernels.fork(pair), self._kernels.join(pair)

@@ -1,8 +1,8 @@
 """Builds the core's structures for a synchronization plan in this lab's form: trees, mailboxes, lanes and states.
 
 A worker's leaves with a common stream share one mailbox, so that the worker reads the stream once.
-Leaves without a common stream have separate mailboxes, so that none waits for another's synchronizations.
-Two leaves of one tree never share a mailbox, since each must arrive at a synchronization separately.
+Leaves without a common stream have separate mailboxes, so that no leaf waits for another leaf's synchronizations.
+Two leaves of one tree never share a mailbox, because each must arrive at a synchronization separately.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,13 @@ from streamlab.workloads.optimizers.cost import plan_workers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Phase:
-    """The part of a run under one plan: its begin in each stream, and each stream's owner and readers."""
+    """The part of a run under one plan.
+
+    Attributes:
+        begins: position in each stream at which the phase begins.
+        owners: each stream's owner.
+        readers: each stream's readers.
+    """
 
     begins: tuple[int, ...]
     owners: list[int] = field(default_factory=list)
@@ -45,8 +51,10 @@ class _Phase:
 class Wiring:
     """Builds the plans of a run on its core, one after the other; a run without changes has one plan.
 
-    The core keeps references to the arrays that it borrows. `plan` is the latest plan, and `workers_used` the
-    maximum number of workers with leaves in a plan.
+    Attributes:
+        core: the core's run, which keeps references to the arrays that it borrows.
+        plan: the latest plan.
+        workers_used: maximum number of workers with leaves in a plan.
     """
 
     plan: Plan
@@ -88,10 +96,12 @@ class Wiring:
     def lay_out(
         self, plan: Plan, states: JoinedStates | None, positions: tuple[int, ...] = ()
     ) -> Layout:
-        """Build a plan on the core, from which the previous plan was removed; return the layout of its states.
+        """Build a plan on the core, after the removal of the previous plan; return the layout of its states.
 
-        It resumes from `states`, None means the program's initial state, at `positions` of the streams, empty
-        means their beginnings.
+        Args:
+            plan: the plan.
+            states: states from which the plan resumes; None for the program's initial state.
+            positions: positions in the streams from which the plan resumes; empty for their beginnings.
 
         Raises:
             EngineError: a function of the program does not compile, or `init` raises.
@@ -128,7 +138,7 @@ class Wiring:
         )
 
     def leaf_states(self, layout: Layout) -> npt.NDArray[np.uint8]:
-        """Return uint8[keys, state_bytes], the state of each key after a run whose only plan has no inner nodes."""
+        """Return uint8[keys, state_bytes]: the state of each key after a run of one plan without inner nodes."""
         of_tree = np.empty((len(layout.tree_of), layout.state_bytes), dtype=np.uint8)
         for trees, storage in self._leaves:
             of_tree[trees] = storage[:, : layout.state_bytes]
@@ -140,13 +150,13 @@ class Wiring:
         return Shape(nodes=nodes, parent=parent, keys=keys, first_tree=first_tree)
 
     def _add_streams(self, groups: list["_Group"]) -> None:
-        """Add the streams, each owned by a worker that processes its events, else by a reader."""
+        """Add the streams. A worker that processes a stream's events owns it, else a reader."""
         processing = {s: g.worker for g in reversed(groups) for s in g.leaf_streams}
         reading = {s: g.worker for g in reversed(groups) for s in g.streams()}
         for index, stream in enumerate(self._data.streams):
             owner = processing.get(index, reading.get(index, 0))
             self._phases[-1].owners.append(owner)
-            if len(self._phases) > 1:  # The core has the streams already.
+            if len(self._phases) > 1:  # The first phase added the streams to the core.
                 self.core.own_stream(index, owner)
                 continue
             payload = list(payload_of(stream, self._program))
@@ -249,9 +259,9 @@ class Wiring:
         orders = bool((order_tree[occurring] >= 0).any())
         dense = position == 1 and bool((slots[occurring] >= 0).all())
         if stream.tag is None:
-            only = stream.kinds[0]
-            order_tree, order_node = order_tree[only : only + 1], order_node[only : only + 1]
-            base += int(max(0, slots[only])) * UNIT
+            kind = stream.kinds[0]
+            order_tree, order_node = order_tree[kind : kind + 1], order_node[kind : kind + 1]
+            base += int(max(0, slots[kind])) * UNIT
             dense = True
         update = [
             self._kernels.run(state, layout, keyed=False) if orders else 0

@@ -1,4 +1,4 @@
-"""Runs the band join of `scale_join` with hand-written C++ code, as a comparison for its O+.
+"""Runs the band join of `scale_join` with hand-written C++ code, for comparison with its operator O+.
 
 The variants are the comparison systems of STRETCH's figure 8, and an index.
 Predicate and output are C++ (core/joins/band_match.h, core/joins/pair_consumer.h); only the window and the band come
@@ -67,7 +67,7 @@ class JoinsRun(CoreRun):
     `indexed` does not use the options.
     """
 
-    SERVICE_KNOWN = False
+    HAS_SERVICE_LATENCY = False
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ def _unsupported(kind: str, task: Task, options: JoinsOptions) -> str | None:
             f"{task.workload.name}; use variant vsn"
         )
     if kind != ADHOC and task.workers != 1:
-        return f"variant {kind} has one thread, got workers = {task.workers}; give workers = 1"
+        return f"variant {kind} has one thread, got workers = {task.workers}; use workers = 1"
     if kind != ADHOC and options.tuple_buffer != "order":
         return f"variant {kind} has no log; remove the option tuple_buffer"
     if kind == INDEXED and options.join_form != TILES:

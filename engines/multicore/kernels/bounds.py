@@ -25,7 +25,7 @@ ir: Any = _ir
 
 
 class OutOfBoundsError(IndexError):
-    """Reports an index outside an array; compiled code raises it. `place`: function, file and line."""
+    """Reports an index outside an array; compiled code raises it. `place` is the function, file and line."""
 
     def __init__(self, array: str, place: str, axis: int, index: int, size: int) -> None:
         super().__init__(
@@ -37,15 +37,15 @@ class OutOfBoundsError(IndexError):
 def check_index(typingctx: Any, array: Any, index: Any, label: Any, place: Any) -> Any:
     """Raise `OutOfBoundsError` if an index, or an index of a tuple, is outside an array.
 
-    Values that are not arrays pass: tuples check themselves. Slices pass: they stop at the array's end.
+    Other values pass, because tuples check themselves. Slices pass, because they stop at the array's end.
     """
     if not isinstance(label, types.StringLiteral):
         return None  # Numba tries again without literals if the code below raises.
     signature = types.void(array, index, label, place)
-    several = isinstance(index, types.BaseTuple)
-    kinds: tuple[Any, ...] = tuple(index) if several else (index,)
-    checkable = all(isinstance(kind, types.Integer | types.SliceType) for kind in kinds)
-    if not isinstance(array, types.Array) or len(kinds) > array.ndim or not checkable:
+    is_tuple = isinstance(index, types.BaseTuple)
+    kinds: tuple[Any, ...] = tuple(index) if is_tuple else (index,)
+    is_checkable = all(isinstance(kind, types.Integer | types.SliceType) for kind in kinds)
+    if not isinstance(array, types.Array) or len(kinds) > array.ndim or not is_checkable:
         if isinstance(array, types.Array) and any(isinstance(i, types.Array) for i in kinds):
             raise TypingError(
                 f"{label.literal_value} is indexed by an array, in {place.literal_value}: such "
@@ -56,7 +56,7 @@ def check_index(typingctx: Any, array: Any, index: Any, label: Any, place: Any) 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         shape = context.make_array(array)(context, builder, args[0]).shape
         sizes = cgutils.unpack_tuple(builder, shape, array.ndim)
-        parts = cgutils.unpack_tuple(builder, args[1], len(kinds)) if several else [args[1]]
+        parts = cgutils.unpack_tuple(builder, args[1], len(kinds)) if is_tuple else [args[1]]
         for axis, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
             if isinstance(kind, types.SliceType):
                 continue

@@ -1,6 +1,6 @@
 """Compiles functions to C function pointers, with a cache on disk.
 
-The cache key covers the user's function with all that it reads and calls, the generated loop, this package's
+The cache key covers the user's function with all values and functions that it uses, the generated loop, this package's
 sources and the compiler's version; Numba adds the processor.
 Loading a kernel from the cache takes about 10 ms, compiling one about 0.5 s.
 """
@@ -38,7 +38,7 @@ from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprint, names_of
 
 Functions = dict[str, tuple[str, Callable[..., Any]]]
-"""Roles and users' functions, by the name that a kernel's source uses."""
+"""The role and function of each user's function, by its name in a kernel's source."""
 _NAMES: Mapping[str, object] = {
     "carray": carray,
     "boolean": np.bool_,
@@ -54,7 +54,7 @@ _loaded: dict[tuple[Path, str] | None, Any] = {}
 
 
 class KernelSet:
-    """Compiles kernels on first use, and keeps their code alive; arguments as for `compile_kernel`."""
+    """Compiles kernels on first use, and keeps their code alive; see `compile_kernel` for the arguments."""
 
     def __init__(self, where: str, *, bounds: bool) -> None:
         self._where = where
@@ -68,13 +68,16 @@ class KernelSet:
         source: str,
         signature: Any,
         names: Mapping[str, object],
-        **more: Any,
+        **options: Any,
     ) -> int:
-        """Return the address of a kernel; `key`: its role and what its source depends on; see `compile_kernel`."""
+        """Return the address of a kernel; see `compile_kernel`.
+
+        `key` is the kernel's role and the values on which its source depends.
+        """
         key = tuple(key)
         if key not in self._compiled:
             self._compiled[key] = compile_kernel(
-                self._where, functions, source, signature, names, bounds=self._bounds, **more
+                self._where, functions, source, signature, names, bounds=self._bounds, **options
             )
         return int(self._compiled[key].address)
 
@@ -126,7 +129,9 @@ def compile_kernel(
     before = set(namespace)
     try:
         exec(compile(source, str(path or "<kernel>"), "exec"), namespace)
-    except Exception as error:  # Numba passes on errors of its extensions: KeyError for a field
+    except (
+        Exception
+    ) as error:  # Numba's extensions raise other errors too, such as KeyError for a missing field.
         raise EngineError(_explain(where, functions, error)) from error
     # The kernel is the last name that the source defines.
     new = [name for name in namespace if name not in before and not name.startswith("__")]
@@ -234,7 +239,7 @@ def _sources_fingerprint() -> str:
 def _constant_text(value: object) -> str:
     """Return a text that identifies a constant of a source, equal in every process."""
     function = getattr(value, "py_func", value)
-    if isinstance(function, FunctionType):  # the engine's: `_sources_fingerprint` covers its code
+    if isinstance(function, FunctionType):  # `_sources_fingerprint` covers the engine's functions.
         return f"{function.__module__}.{function.__qualname__}"
     return repr(value)
 
@@ -244,7 +249,7 @@ def _cached_source(
 ) -> Path | None:
     """Write the source into the cache folder; return its path, or None if it cannot be cached."""
     try:
-        # Places (file and line) are part of the key, since errors of a kernel name them.
+        # Places (file and line) are part of the key, because errors of a kernel name them.
         stable = [fingerprint(function, places=True) for function in functions]
     except UnstableError:
         return None

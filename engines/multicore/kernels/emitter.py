@@ -3,7 +3,7 @@
 The C struct behind it is `Emit` (core/run/kernel.h): column pointers, count, capacity, and the number of records
 refused for lack of room.
 A kernel call loads the column pointers once, so that stores to the columns cannot force a reload.
-In between the counters live on the stack.
+During the call the counters are on the stack.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ class EmitterType(StructType):
 
 @intrinsic(lambda address, like: named_type(like)(types.voidptr, like))
 def open_emitter(code: Code, address: Any, like: Any) -> Any:
-    """`open_emitter(address, OUTPUT)`: the emitter of an `Emit` during one kernel call."""
+    """`open_emitter(address, OUTPUT)`: return the emitter of an `Emit` for one kernel call."""
     out = code.struct(code.result)
     columns = code.pointer(address, EMIT.columns)
     for i, element in enumerate(code.result.element_types):
@@ -70,7 +70,7 @@ def close_emitter(code: Code, out: Any, address: Any) -> None:
 
 @intrinsic(lambda out: types.int64(out))
 def room(code: Code, out: Any) -> Any:
-    """`room(out)`: how many more records fit."""
+    """`room(out)`: return how many further records fit."""
     return code.builder.sub(out.capacity, code.builder.load(out.count))
 
 

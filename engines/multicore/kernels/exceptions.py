@@ -1,7 +1,7 @@
 """Collects the Python exceptions that compiled functions raise.
 
 The core's threads cannot handle a Python exception.
-Numba passes it to `sys.unraisablehook`, which prints it, and the kernel returns 0.
+Numba passes the exception to `sys.unraisablehook`, which prints it, and the kernel returns 0.
 """
 
 import sys
@@ -11,12 +11,12 @@ from contextlib import contextmanager
 
 from numba.core.registry import cpu_target
 
-_RAISER = repr(cpu_target.target_context)
-"""The object that Numba reports with an exception it could not raise."""
+_NUMBA_OBJECT = repr(cpu_target.target_context)
+"""What Numba passes as `object` to `sys.unraisablehook`."""
 
 _LOCK = threading.Lock()
-_NOTES: list[list[BaseException]] = []
-"""Exceptions of each active block, in any thread. All blocks collect each one, since its kernel is unknown."""
+_ACTIVE_LISTS: list[list[BaseException]] = []
+"""One list per active block. Each list gets every exception, because the hook cannot tell which kernel raised it."""
 
 
 @contextmanager
@@ -24,32 +24,32 @@ def collect_exceptions() -> Iterator[list[BaseException]]:
     """Collect the exceptions of kernels in any thread until the block ends."""
     raised: list[BaseException] = []
     with _LOCK:
-        _listen()
-        _NOTES.append(raised)
+        _install_hook()
+        _ACTIVE_LISTS.append(raised)
     try:
         yield raised
     finally:
         with _LOCK:
-            _NOTES[:] = [notes for notes in _NOTES if notes is not raised]
+            _ACTIVE_LISTS[:] = [active for active in _ACTIVE_LISTS if active is not raised]
             hook = sys.unraisablehook
-            if not _NOTES and getattr(hook, "notes", None) is _NOTES:
-                sys.unraisablehook = hook.before  # type: ignore[attr-defined]
+            if not _ACTIVE_LISTS and getattr(hook, "lists", None) is _ACTIVE_LISTS:
+                sys.unraisablehook = hook.previous  # type: ignore[attr-defined]
 
 
-def _listen() -> None:
+def _install_hook() -> None:
     """Install a hook in front of the current one, once for all active blocks."""
-    before = sys.unraisablehook
-    if getattr(before, "notes", None) is _NOTES:
+    previous = sys.unraisablehook
+    if getattr(previous, "lists", None) is _ACTIVE_LISTS:
         return
 
-    def note(raised: "sys.UnraisableHookArgs") -> None:
+    def record(raised: "sys.UnraisableHookArgs") -> None:
         with _LOCK:
-            now = list(_NOTES)
-        if now and raised.object == _RAISER and raised.exc_value is not None:
-            for notes in now:
-                notes.append(raised.exc_value)
+            lists = list(_ACTIVE_LISTS)
+        if lists and raised.object == _NUMBA_OBJECT and raised.exc_value is not None:
+            for active in lists:
+                active.append(raised.exc_value)
         else:
-            before(raised)
+            previous(raised)
 
-    note.notes, note.before = _NOTES, before  # type: ignore[attr-defined]
-    sys.unraisablehook = note
+    record.lists, record.previous = _ACTIVE_LISTS, previous  # type: ignore[attr-defined]
+    sys.unraisablehook = record

@@ -1,8 +1,8 @@
-"""Compiles functions that only kernels call: to LLVM IR, without machine code.
+"""Compiles functions that only kernels call to LLVM IR, without machine code.
 
 Numba optimizes each function together with its callees, and generates machine code, before a caller inlines it.
-With calls nested five deep it does this five times for one use.
-That took two thirds of the compile time of a large program (24.6 of 36.0 s for three functions).
+With calls nested five deep, Numba does this five times for one function.
+In a large program this took two thirds of the compile time (24.6 of 36.0 s for three functions).
 """
 
 from collections.abc import Callable
@@ -76,8 +76,8 @@ class PartCompiler(CompilerBase):
         return [passes]
 
 
-# error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which the
-# core's threads cannot handle. forceinline: see memory.py.
+# With error_model="numpy", division by zero returns NaN or 0. The core's threads cannot handle a Python exception.
+# forceinline turns records on the stack into registers (memory.py).
 OPTIONS: dict[str, object] = {
     "forceinline": True,
     "error_model": "numpy",
@@ -104,9 +104,9 @@ def overload_method_part(kind: Any, name: str) -> Callable[[_Function], _Functio
 
 
 def implement(function: Any, *kinds: Any) -> Callable[[_Function], _Function]:
-    """Return a decorator of a function that implements another one for first arguments of Numba types `kinds`.
+    """Return a decorator of an implementation of `function` in compiled code.
 
-    `function` is a function, or the name of a method.
+    `function` is a function, or the name of a method. The implementation is for first arguments of Numba types `kinds`.
     """
 
     def decorate(implementation: _Function) -> _Function:

@@ -23,7 +23,8 @@ BYTES = BYTE.as_pointer()
 class StructType(types.Type):
     """Numba type whose values are structs; set `members` before the call of the base's constructor."""
 
-    members: list[tuple[str, Any]]  # name and Numba type of each
+    members: list[tuple[str, Any]]
+    """Name and Numba type of each member."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -37,12 +38,19 @@ class _StructModel(models.StructModel):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Builds the code of one call."""
+    """Builds the code of one call.
 
-    context: Any  # Numba's target context
+    Attributes:
+        context: Numba's target context.
+        builder: builder of the LLVM IR.
+        kinds: Numba types of the arguments.
+        result: Numba type of the result.
+    """
+
+    context: Any
     builder: ir.IRBuilder
-    kinds: tuple[Any, ...]  # Numba types of the arguments
-    result: Any  # Numba type of the result
+    kinds: tuple[Any, ...]
+    result: Any
 
     def struct(self, kind: StructType, value: Any = None) -> Any:
         """Return a new struct, or the struct of a value, whose members are attributes."""

@@ -1,4 +1,4 @@
-"""Implements `members` of an update across keys, and the model's `arrays` and `widths`, in compiled code."""
+"""Implements in compiled code `members` of an update across keys, and the model's `arrays` and `widths`."""
 
 import operator
 from typing import Any

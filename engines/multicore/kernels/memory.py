@@ -31,9 +31,9 @@ _P, _I = types.voidptr, types.int64
 
 
 def _field_offsets(struct: str) -> Any:
-    """Return the places of fields in a struct of the core, by name, in words of 8 bytes."""
+    """Return the offsets of fields in a struct of the core, by name, in words of 8 bytes."""
     fields: dict[str, int] = _core.STRUCTS[struct]
-    return namedtuple(struct, fields)(**fields)  # known at run time only
+    return namedtuple(struct, fields)(**fields)  # The fields are known only at run time.
 
 
 CALL, FLOW_CALL = _field_offsets("StageCall"), _field_offsets("FlowCall")
@@ -50,7 +50,7 @@ def record_type(dtype: np.dtype[np.void]) -> types.Record:
 
 @intrinsic(lambda address, index, like: named_type(like)(_P, types.intp, like))
 def load(code: Code, address: Any, index: Any, like: Any) -> Any:
-    """`load(address, index, dtype)`: element `index` of the array of `dtype` at `address`."""
+    """`load(address, index, dtype)`: return element `index` of the array of `dtype` at `address`."""
     pointer = code.element(address, index, code.context.get_data_type(code.result))
     model = code.context.data_model_manager[code.result]
     return model.from_data(code.builder, code.builder.load(pointer))
@@ -58,25 +58,25 @@ def load(code: Code, address: Any, index: Any, like: Any) -> Any:
 
 @intrinsic(lambda address, index: _P(_P, types.intp))
 def pointer_at(code: Code, address: Any, index: Any) -> Any:
-    """`pointer_at(address, index)`: element `index` of an array of pointers."""
+    """`pointer_at(address, index)`: return element `index` of an array of pointers."""
     return code.pointer(address, index)
 
 
 @intrinsic(lambda address, nbytes: _P(_P, types.intp))
 def offset(code: Code, address: Any, nbytes: Any) -> Any:
-    """`offset(address, nbytes)`: `address` plus `nbytes`."""
+    """`offset(address, nbytes)`: return `address` plus `nbytes`."""
     return code.element(address, nbytes, BYTE)
 
 
 @intrinsic(lambda address, like: named_type(like)(_P, like))
 def record_at(code: Code, address: Any, like: Any) -> Any:
-    """`record_at(address, dtype)`: the record at `address`, by reference."""
+    """`record_at(address, dtype)`: return the record at `address`, by reference."""
     return code.builder.bitcast(address, code.context.get_value_type(code.result))
 
 
 @intrinsic(lambda like: named_type(like)(like))
 def stack_record(code: Code, like: Any) -> Any:
-    """`stack_record(dtype)`: a zeroed record that lives until the kernel returns."""
+    """`stack_record(dtype)`: return a zeroed record that exists until the kernel returns."""
     size = code.result.size
     storage = cgutils.alloca_once(code.builder, ir.ArrayType(BYTE, max(1, size)))
     cgutils.memset(code.builder, storage, WORD(size), 0)
@@ -121,13 +121,13 @@ def zero_bytes(code: Code, address: Any, nbytes: Any) -> None:
 
 @intrinsic(lambda address: types.boolean(_P))
 def is_null(code: Code, address: Any) -> Any:
-    """`is_null(address)`: whether `address` is the null pointer."""
+    """`is_null(address)`: return whether `address` is the null pointer."""
     return cgutils.is_null(code.builder, address)
 
 
 @intrinsic(lambda: _P())
 def null(code: Code) -> Any:
-    """`null()`: the null pointer."""
+    """`null()`: return the null pointer."""
     return BYTES(None)
 
 
@@ -141,7 +141,7 @@ def prefetch(code: Code, address: Any) -> None:
 
 @intrinsic(lambda function, values: _P(_P, values))
 def call_pointer(code: Code, function: Any, values: Any) -> Any:
-    """`call_pointer(function, values)`: call a C function of a tuple of values that returns a pointer."""
+    """`call_pointer(function, values)`: call a C function with a tuple of values; return the pointer it returns."""
     arguments = cgutils.unpack_tuple(code.builder, values)
     kind = ir.FunctionType(BYTES, [value.type for value in arguments])
     return code.builder.call(code.builder.bitcast(function, kind.as_pointer()), arguments)

@@ -4,9 +4,9 @@
         32 bytes   SHA-256 of the rest
         the rest   vector width in bits or None, and Numba's compile result, pickled
 
-Numba's own cache unpickles and runs any content: a damaged file raises at best and runs wrong code at worst.
-The cache stores the vector width on request, since Numba does not show the code of a loaded kernel.
-Reading the width generates the machine code again, which takes a tenth of the compile time.
+Numba's own cache unpickles and runs any content. A damaged file raises at best, and runs wrong code at worst.
+The cache stores the vector width on request, because Numba does not show the code of a loaded kernel.
+Finding the width generates the machine code again, which takes a tenth of the compile time.
 """
 
 import hashlib
@@ -27,20 +27,23 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 _REGISTERS = (("%zmm", 512), ("%ymm", 256), ("%xmm", 128))
 """Vector registers of x86-64 and their widths in bits, widest first."""
-_NOTED = "_lab_vector_bits"
-"""Attribute of a loaded kernel's code library with its vector width."""
+_WIDTH_ATTRIBUTE = "_lab_vector_bits"
+"""Attribute of a loaded kernel's code library that stores its vector width."""
 
 
 def sealed_cfunc(
     signature: Any, *, keep: bool, width: bool, **options: Any
 ) -> Callable[[Callable[..., Any]], CFunc]:
-    """Return a decorator like `numba.cfunc`; `keep`: uses this module's cache, with the vector width if `width`."""
+    """Return a decorator like `numba.cfunc`.
+
+    If `keep`, the kernel is stored in this module's cache, and if `width`, also its vector width.
+    """
     parsed = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]  # Numba's gap
 
     def decorate(function: Callable[..., Any]) -> CFunc:
         kernel = _SealedCFunc(function, parsed, locals={}, options=options)
         if keep:
-            # Numba raises if it finds no writable cache folder; then each process compiles.
+            # Numba raises if it finds no writable cache folder. Each process then compiles.
             with suppress(RuntimeError):
                 kernel._cache = SealedCache(function, width=width)
         kernel.compile()
@@ -54,8 +57,8 @@ class _SealedCFunc(CFunc):
 
     def _compile_uncached(self) -> Any:
         # A function that raises needs its environment, to build the exception's arguments. Numba
-        # sets it when it generates the function's machine code, or loads it from a cache. Inlined
-        # functions have no machine code, so this sets their environments as loading does.
+        # sets the environment when it generates the function's machine code, or loads it from a
+        # cache. Inlined functions have no machine code, so this sets their environments.
         result: Any = super()._compile_uncached()  # type: ignore[misc]  # Numba's gap
         result.library._ensure_finalized()  # Before this, no function has an address.
         for environment in result._find_referenced_environments():
@@ -80,10 +83,10 @@ class SealedCache(FunctionCache):
             return None
         bits, reduced = pickle.loads(kernel)
         if bits is None and self._keeps_width:
-            return None  # A process stored it without the width.
+            return None  # A process stored the kernel without the width.
         data = self._impl.rebuild(target_context, reduced)
         if bits is not None:
-            setattr(data.library, _NOTED, bits)
+            setattr(data.library, _WIDTH_ATTRIBUTE, bits)
         return data
 
     def _save_overload(self, sig: Any, data: Any) -> None:
@@ -92,7 +95,7 @@ class SealedCache(FunctionCache):
         bits = None
         if self._keeps_width:
             bits = _vector_bits_of(data.library)
-            setattr(data.library, _NOTED, bits)
+            setattr(data.library, _WIDTH_ATTRIBUTE, bits)
         kernel = dumps((bits, self._impl.reduce(data)))  # type: ignore[no-untyped-call]  # Numba's gap
         path = self._path(sig, data.codegen)
         with suppress(OSError):  # A full disk only costs compile time.
@@ -115,7 +118,7 @@ class SealedCache(FunctionCache):
 def vector_bits(kernel: Any) -> int:
     """Return the width in bits of the widest vector registers that a kernel uses.
 
-    Reads the machine code, since the compiler does not always use the widest registers of the processor.
+    Reads the machine code, because the compiler does not always use the widest registers of the processor.
     Returns 0 if the code uses none, and on architectures other than x86-64.
     A kernel from the cache has a width only if `compile_kernel` got `width`.
     """
@@ -123,8 +126,8 @@ def vector_bits(kernel: Any) -> int:
 
 
 def _vector_bits_of(library: Any) -> int:
-    noted = getattr(library, _NOTED, None)
-    if noted is not None:
-        return int(noted)
+    bits = getattr(library, _WIDTH_ATTRIBUTE, None)
+    if bits is not None:
+        return int(bits)
     text = library.get_asm_str()
     return next((bits for name, bits in _REGISTERS if name in text), 0)

@@ -32,7 +32,7 @@ TIME, TURN = _core.DEALINGS
 
 CHANNEL_ROWS = 4096
 """Capacity of a channel in records."""
-HANDED_OVER = (
+LATENCY_AT_FULL_SPEED = (
     "from when an injector handed over the input record that an output comes from, to within 64 "
     "records (of an operator O+ the last one that was read when its window emitted), until the "
     "output was at its sink; at full speed, so it is the time spent in channels"
@@ -41,7 +41,14 @@ HANDED_OVER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayersOptions(CompiledOptions):
-    """Options of variant `layers`, which docs/engines/multicore.md describes."""
+    """Options of variant `layers` (docs/engines/multicore.md).
+
+    Attributes:
+        determinism: the layer that orders records: channels, operators, or none.
+        channels: implementation of ordered channels.
+        merge_unit: records that merge-sorting operators take at once.
+        dealing: whether records are dealt to instances by time or in turn.
+    """
 
     determinism: Literal["communication", "operator", "none"] = "communication"
     channels: Literal["log", "scalegate"] = "log"
@@ -50,7 +57,7 @@ class LayersOptions(CompiledOptions):
 
     @property
     def in_words(self) -> str:
-        """The means of ordering, as text."""
+        """How records are ordered, as text."""
         if self.determinism == COMMUNICATION:
             return "ordered logs as channels" if self.channels == "log" else "ScaleGate as channels"
         if self.determinism == OPERATOR:
@@ -64,11 +71,11 @@ class LayersRun(CoreRun):
 
     Each stream has an injector. A stateful operator of a pipeline has one instance. Each instance of an
     operator O+ has the windows of its own keys.
-    The answer is ordered by time and sink; a late output of a sink stays in place.
+    The answer is ordered by time and sink; a late output of a sink keeps its place.
     The setting `ring_blocks` has an effect only under a load.
     """
 
-    FULL_SPEED = ("latency", HANDED_OVER)
+    FULL_SPEED = ("latency", LATENCY_AT_FULL_SPEED)
 
     def __init__(
         self,
@@ -181,8 +188,8 @@ def check_ties(
     """Return why the answer depends on the order of instances among records of one time, or None.
 
     Records of one time leave a partitioned operator in the order of its instances, not of the input.
-    The same holds for operators without keys if records are dealt in turn. If they are dealt by time,
-    one instance has all records of a time (core/layers/route.h), and their order stays.
+    The same holds for operators without keys if records are dealt in turn. If records are dealt by time,
+    one instance has all records of a time (core/layers/route.h), and keeps their order.
     This does not check whether the input has two records of one key and time.
     """
     reordering = [
@@ -195,7 +202,7 @@ def check_ties(
     sensitive = [
         stage.name for stage in later if stage.kind != STATELESS and not stage.ties_commute
     ]
-    remedy = "give workers = 1, or run variant 'ordered'"
+    remedy = "use workers = 1, or variant 'ordered'"
     if sensitive:
         return (
             f"operator {sensitive[0]} has a state, and reads records of one time in the order of "
@@ -203,7 +210,7 @@ def check_ties(
         )
     if output.key_field is None or output.depends(Tag(0, 0), Tag(0, 1)):
         return (
-            f"outputs of different keys depend on each other, but those of one time leave in the "
+            f"outputs of different keys depend on each other, but outputs of one time leave in the "
             f"order of the {workers} instances of {first.name}, not of the input; {remedy}"
         )
     return None
@@ -219,14 +226,12 @@ def check_graph(query: Query, determinism: str) -> str | None:
     operator = query.operators[0]
     if operator.stores and operator.join is None:
         return (
-            f"operator {operator.name} stores tuples with its keys, which variant layers cannot; "
-            "use variant vsn"
+            f"operator {operator.name} stores tuples with its keys, but variant layers cannot store "
+            "tuples; use variant vsn"
         )
     if operator.join is not None and determinism == NONE:
         # Without an order no tuple leaves its window while one injector is ahead of the other.
-        return (
-            f"{query.name} joins all pairs, which needs an order; do not give determinism = 'none'"
-        )
+        return f"{query.name} joins all pairs and needs an order, but determinism is 'none'; remove the option"
     return check_single(query, "layers")
 
 

@@ -1,13 +1,13 @@
-"""Holds the source templates of an operator O+'s kernels, which `kernels` fills.
+"""Defines the source templates of an operator O+'s kernels, which `kernels` fills.
 
 Each template is one function of core/oplus/kernel.h.
-Counters start with `int64(0)`: a plain 0 has a literal type, and Numba repeats type inference when a loop widens it.
+Counters start with `int64(0)`. A plain 0 has a literal type, and Numba repeats type inference when a loop widens it.
 """
 
-# Three passes over the tuples: find all keys, prefetch their cache lines, update. The last pass
-# visits only tuples with keys of this instance; a check there would be an unpredictable branch.
+# Makes three passes over the tuples: find all keys, prefetch their cache lines, update. The last pass
+# visits only tuples with keys of this instance, because a check there would be an unpredictable branch.
 # Lone keys are first found by stream, in a loop over adjacent rows that LLVM turns into vectors.
-# They are prefetched in that order if all are of these tuples: another instance's tables may not be read.
+# They are prefetched in this order if all belong to these tuples: another instance's tables may not be read.
 PROCESS = """\
 @kernel
 def process(view, begin, end, out_address):
@@ -120,8 +120,7 @@ def process(view, begin, end, out_address):
     return scan_end + 1
 """
 
-# Updates the windows of tuple t at place i, with keys [k, keys_end); its earliest window begins at
-# `first`.
+# Updates the windows of tuple t at place i, with keys [k, keys_end). The tuple's earliest window begins at `first`.
 UPDATE = """\
         for j in range(k, keys_end):
             windows_at, new, fresh = find_or_make(
@@ -147,7 +146,7 @@ UPDATE = """\
 {after_keys}
 """
 
-# For operators that store tuples: the core makes room for one more tuple in each deque beforehand.
+# For operators that store tuples. The core makes room for one tuple in each deque before the update.
 OPEN_STORED = """\
     reserve = pointer_at(view, VIEW.reserve)
     compared = int64(0)
@@ -193,7 +192,7 @@ UPDATE_ONE = """\
 {after_update}
 """
 
-# For single windows that expire without a trace: each key's window is where its last tuple moved it.
+# For single windows that expire without a trace. Each key's window begins where the key's last tuple moved it.
 FIRST_LAZY = "(floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE"
 
 # The core passes the begin of the earliest window, and its slot in the tables.
@@ -264,8 +263,8 @@ def expire(entries, begin, end, left, out_address):
     return i + 1
 """
 
-# Four probes at a time share the loads of the stored tuples. The test whether any pair matches is a
-# vector loop over masks.
+# Four probes at a time share the loads of the stored tuples. A vector loop over masks tests whether any pair
+# matches.
 MATCH = """\
 @kernel
 def match(probes, begin, end, others, first, last, pairs, capacity):

@@ -42,7 +42,13 @@ _DEQUE_FIELD = "stored tuples"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TupleLayout:
-    """The input of a stream's tuples, and the names of the scalar and list fields that it carries."""
+    """The layout of a stream's tuples.
+
+    Attributes:
+        input: index of the operator's input.
+        fields: scalar fields that the stream carries.
+        lists: list fields that the stream carries.
+    """
 
     input: int
     fields: tuple[str, ...]
@@ -59,7 +65,7 @@ def layout_of(operator: Operator, stream: Stream) -> TupleLayout:
 
 
 def columns_of(operator: Operator, stream: Stream) -> list[np.ndarray[Any, Any] | None]:
-    """Return a stream's columns after `ts` in the order that kernels expect; None for missing ones.
+    """Return a stream's columns after `ts` in the order that kernels expect; None for missing columns.
 
     The scalar fields come first, then begins, ends and elements of each list.
     """
@@ -96,7 +102,7 @@ def window_dtype(operator: Operator) -> np.dtype[np.void]:
 
 
 def entry_bytes(operator: Operator) -> int:
-    """Return the size in bytes of a window table's entry, which holds all windows of a key."""
+    """Return the size in bytes of a window table's entry, which has all windows of a key."""
     return window_tables.HEAD_BYTES + _windows_per_entry(operator) * window_dtype(operator).itemsize
 
 
@@ -106,7 +112,7 @@ def _windows_per_entry(operator: Operator) -> int:
 
 
 def _name_of(bucket: Callable[[int], int] | None) -> str:
-    """Return a unique name for a bucket function, since Numba identifies types by name."""
+    """Return a unique name for a bucket function, because Numba identifies types by name."""
     if bucket is None:
         return "hash"
     try:
@@ -116,7 +122,7 @@ def _name_of(bucket: Callable[[int], int] | None) -> str:
 
 
 class OperatorKernels(KernelSet):
-    """Compiles the functions of one operator; methods raise EngineError if one does not compile."""
+    """Compiles the functions of one operator. Methods raise EngineError if a function does not compile."""
 
     def __init__(self, operator: Operator, *, bounds: bool = False) -> None:
         super().__init__(f"operator {operator.name}", bounds=bounds)
@@ -176,7 +182,7 @@ class OperatorKernels(KernelSet):
     def expire(self) -> int:
         """Return the address of the kernel for expiring windows; 0 if they expire without a trace."""
         operator = self._operator
-        if _traceless(operator):
+        if _is_traceless(operator):
             return 0
         functions: Functions = {}
         calls = []
@@ -206,7 +212,7 @@ class OperatorKernels(KernelSet):
     def match(self, left: TupleLayout, right: TupleLayout, *, by_left: bool) -> int:
         """Return the address of the kernel that compares tuples of two inputs.
 
-        `by_left`: new tuples of the left input are compared with stored ones of the right.
+        If `by_left`, new tuples of the left input are compared with stored tuples of the right input.
         """
         assert self._operator.join is not None
         probe, stored = (left, right) if by_left else (right, left)
@@ -230,7 +236,7 @@ class OperatorKernels(KernelSet):
         )
 
     def match_vector_bits(self) -> int:
-        """Return the vector width of the comparisons in bits; 0 if it is unknown, or without a join."""
+        """Return the vector width of the comparisons in bits; 0 if it is unknown, or the operator is no join."""
         compiled = [kernel for key, kernel in self._compiled.items() if key[0] == "match"]
         return max(map(vector_bits, compiled), default=0)
 
@@ -280,12 +286,12 @@ class OperatorKernels(KernelSet):
         return self._address(key, functions, source, signature, names, also=also, width=width)
 
     def _pointers(self, columns: str, prefix: str, layout: TupleLayout) -> str:
-        """Return the lines that load the columns which a stream carries; see `columns_of`."""
+        """Return the lines that load the columns of a stream; see `columns_of`."""
         fields, lists = self._operator.fields.names or (), list(self._operator.lists)
         carried = [True, *(name in layout.fields for name in fields)]
         carried += [name in layout.lists for name in lists for _ in range(3)]
-        places = [index for index, there in enumerate(carried) if there]
-        return column_pointers(places, columns, prefix)
+        indices = [index for index, is_carried in enumerate(carried) if is_carried]
+        return column_pointers(indices, columns, prefix)
 
     def _tuple_source(self, row: str, prefix: str, layout: TupleLayout) -> str:
         def load(index: int, dtype: str = "int64") -> str:
@@ -294,8 +300,8 @@ class OperatorKernels(KernelSet):
         parts = [load(0), f"int64({layout.input})"]
         fields = self._operator.fields.names or ()
         for index, name in enumerate(fields, start=1):
-            carried = name in layout.fields
-            parts.append(load(index, f"TYPE_{name}") if carried else f"TYPE_{name}(0)")
+            is_carried = name in layout.fields
+            parts.append(load(index, f"TYPE_{name}") if is_carried else f"TYPE_{name}(0)")
         for number, (name, dtype) in enumerate(self._operator.lists.items()):
             first = 1 + len(fields) + 3 * number
             address, length = f"{prefix}column_0", "0"
@@ -312,7 +318,7 @@ class OperatorKernels(KernelSet):
         slots = max_open_windows(operator)
         parts = self._stored_source(layout, "windows_at" if slots == 1 else "at")
         touch = []
-        if _lazy(operator):
+        if _is_lazy(operator):
             touch = [f"w = {self._windows_source('windows_at')}"]
             touch += [f"w[{i}].left = first" for i in range(len(operator.inputs))]
         if slots == 1:
@@ -338,18 +344,18 @@ class OperatorKernels(KernelSet):
             due="not is_null(windows_at)" if operator.bag else "fresh",
             after_keys=parts["after_keys"],
         )
-        before = "" if slots == 1 else operator_sources.ADVANCE_LAST
+        check = "" if slots == 1 else operator_sources.ADVANCE_LAST
         # Operators with overlapping windows do not emit on update. Joins check the room per key.
         if operator.emits_on_update and operator.join is None and slots == 1:
             room = f"(keys_end - k) * {operator.max_outputs}"
-            before = f"        if room(out) < {room}:\n            break\n"
-        first = operator_sources.FIRST_LAZY if _lazy(operator) else "left"
-        return f"{before}        first = {first}\n{update}"
+            check = f"        if room(out) < {room}:\n            break\n"
+        first = operator_sources.FIRST_LAZY if _is_lazy(operator) else "left"
+        return f"{check}        first = {first}\n{update}"
 
-    def _stored_source(self, layout: TupleLayout, at: str) -> dict[str, str]:
-        """Return the source around an update of windows at address `at`.
+    def _stored_source(self, layout: TupleLayout, address: str) -> dict[str, str]:
+        """Return the source around an update of the windows at `address`.
 
-        It makes room for stored tuples; for a join it also checks the room for outputs, and counts pairs.
+        The source makes room for stored tuples. For a join it also checks the room for outputs, and counts pairs.
         """
         operator = self._operator
         parts = dict.fromkeys(("check_room", "at_stored", "after_update", "after_keys"), "")
@@ -357,10 +363,12 @@ class OperatorKernels(KernelSet):
             return parts
         width = window_dtype(operator).itemsize
         rooms = [
-            f"has_room(deque_at(offset({at}, {i * width}), DEQUE))"
+            f"has_room(deque_at(offset({address}, {i * width}), DEQUE))"
             for i in range(len(operator.inputs))
         ]
-        parts["at_stored"] = operator_sources.AT_STORED.format(rooms=" and ".join(rooms), at=at)
+        parts["at_stored"] = operator_sources.AT_STORED.format(
+            rooms=" and ".join(rooms), at=address
+        )
         if operator.join is not None:
             other = (1 - layout.input) * width
             parts["check_room"] = operator_sources.CHECK_JOIN_ROOM.format(
@@ -383,13 +391,13 @@ class OperatorKernels(KernelSet):
         return f"({', '.join(parts)},)"
 
 
-def _lazy(operator: Operator) -> bool:
+def _is_lazy(operator: Operator) -> bool:
     """Return whether windows are single and traceless, so that updates can move them."""
-    return _traceless(operator) and operator.window.type == SINGLE
+    return _is_traceless(operator) and operator.window.type == SINGLE
 
 
-def _traceless(operator: Operator) -> bool:
-    """Return whether windows expire without a trace: the operator has no f_O, and no f_S to call."""
+def _is_traceless(operator: Operator) -> bool:
+    """Return whether windows expire without a call of f_O or f_S."""
     slides = operator.slide not in (None, keep) or (
         operator.slide is None and operator.stores and operator.window.type == SINGLE
     )
@@ -397,9 +405,9 @@ def _traceless(operator: Operator) -> bool:
 
 
 def _zero_source(operator: Operator) -> list[str]:
-    """Return the source that sets every byte of a state with value zero to 0, as a float may be -0.0.
+    """Return the source that sets all bytes of a state to 0 if its value is zero.
 
-    The core removes keys whose state has only zero bytes.
+    The core removes keys whose state has only zero bytes, and a float may be -0.0.
     """
     bases = {name: operator.state[name].base for name in operator.state.names or ()}
     if all(base.kind not in "fc" for base in bases.values()):
@@ -408,10 +416,10 @@ def _zero_source(operator: Operator) -> list[str]:
     targets = []
     for i in range(len(operator.inputs)):
         for name, base in bases.items():
-            array = operator.state[name].subdtype is not None
-            parts.append(f"w[{i}].{name}.any()" if array else f"w[{i}].{name} != 0")
+            is_array = operator.state[name].subdtype is not None
+            parts.append(f"w[{i}].{name}.any()" if is_array else f"w[{i}].{name} != 0")
             if base.kind in "fc":
-                targets.append(f"    w[{i}].{name}{'[:]' if array else ''} = 0")
+                targets.append(f"    w[{i}].{name}{'[:]' if is_array else ''} = 0")
     return [f"if not ({' or '.join(parts)}):", *targets]
 
 
@@ -425,8 +433,12 @@ def spec_of(
 ) -> _core.OperatorSpec:
     """Return the core's description of an operator.
 
-    `layouts` are those of its streams; two for fused joins. `fused`: it is a join that runs over columns.
-    `bag`: map instances in front of it keep repeated keys.
+    Args:
+        operator: the operator.
+        kernels: its compiled functions.
+        layouts: layouts of the operator's streams; two for fused joins.
+        fused: whether the operator is a join that runs over columns.
+        bag: whether map instances in front of the operator keep repeated keys.
     """
     join: dict[str, int] = {}
     if fused:

@@ -1,9 +1,9 @@
 """Implements the `out` argument of f_MK in compiled code.
 
-`KeySetType` collects the keys of tuples whose buckets belong to this instance; the C struct behind it is `KeySet`
-(core/oplus/kernel.h). During a kernel call its counters live on the stack.
-`LoneKeyType` collects the keys of tuples that have exactly one, of any instance.
-`OwnersType` collects which of 64 instances own a tuple's keys, as a bit mask.
+`KeySetType` collects the keys of tuples whose buckets belong to this instance; its C struct is `KeySet`
+(core/oplus/kernel.h). During a kernel call its counters are on the stack.
+`LoneKeyType` collects the keys of tuples that have exactly one key, of any instance.
+`OwnersType` collects as a bit mask which of 64 instances own a tuple's keys.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _COUNTERS = (("count", KEY_SET.count), ("refused", KEY_SET.refused))
 
 @part
 def mix_key(key: Any) -> Any:
-    """Return the hash of a key, equal to that of core/run/key_table.h."""
+    """Return the hash of a key, the same as in core/run/key_table.h."""
     x = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -38,7 +38,7 @@ def mix_key(key: Any) -> Any:
 
 
 def bucket_function(buckets: int, bucket: Any | None) -> Any:
-    """Return the compiled function that maps a key and its hash to a bucket; `bucket` None uses the hash."""
+    """Return the compiled function that maps a key and its hash to a bucket; if `bucket` is None, it uses the hash."""
     count = np.uint64(buckets)
     signed = np.int64(buckets)
     if bucket is None:
@@ -73,7 +73,7 @@ class KeySetType(StructType):
 
 @intrinsic(lambda address, like: named_type(like)(types.voidptr, like))
 def open_keys(code: Code, address: Any, like: Any) -> Any:
-    """`open_keys(address, KEYS)`: the empty key set in a `KeySet` during one kernel call."""
+    """`open_keys(address, KEYS)`: return the empty key set in a `KeySet` for one kernel call."""
     keys = code.struct(code.result)
     columns = code.pointer(address, KEY_SET.columns)
     for i, (name, element) in enumerate(_COLUMNS):
@@ -117,16 +117,16 @@ hash_at = _reader("hashes", types.uint64, types.uint64)
 def _append_to(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
     builder = code.builder
     owner = builder.sext(builder.load(builder.gep(keys.owner, [bucket])), WORD)
-    mine = builder.icmp_signed("==", owner, keys.me)
+    is_owned = builder.icmp_signed("==", owner, keys.me)
     count = builder.load(keys.count)
     fits = builder.icmp_signed("<", count, keys.capacity)
     # Write each key without a branch on its owner, which would be unpredictable; the count
     # grows only for keys of this instance. A key without room goes to the slot after the last.
-    at = builder.select(fits, count, keys.capacity)
-    builder.store(key, builder.gep(keys.keys, [at]))
-    builder.store(builder.trunc(bucket, HALF), builder.gep(keys.buckets, [at]))
-    builder.store(mixed, builder.gep(keys.hashes, [at]))
-    added = builder.zext(builder.and_(mine, fits), WORD)
+    slot = builder.select(fits, count, keys.capacity)
+    builder.store(key, builder.gep(keys.keys, [slot]))
+    builder.store(builder.trunc(bucket, HALF), builder.gep(keys.buckets, [slot]))
+    builder.store(mixed, builder.gep(keys.hashes, [slot]))
+    added = builder.zext(builder.and_(is_owned, fits), WORD)
     builder.store(builder.add(count, added), keys.count)
     # Keys of other instances count as refused too, to avoid the same branch.
     code.add(keys.refused, builder.zext(builder.not_(fits), WORD))
@@ -179,7 +179,7 @@ class LoneKeyType(StructType):
 
 @intrinsic(lambda columns, like: named_type(like)(types.voidptr, like))
 def open_lone_key(code: Code, columns: Any, like: Any) -> Any:
-    """`open_lone_key(columns, LONE_KEY)`: a set that writes keys to the columns of a key set."""
+    """`open_lone_key(columns, LONE_KEY)`: return a set that writes keys to the columns of a key set."""
     keys = code.struct(code.result)
     for i, (name, element) in enumerate(_COLUMNS):
         setattr(keys, name, code.pointer(columns, i, types.CPointer(element)))
@@ -189,7 +189,7 @@ def open_lone_key(code: Code, columns: Any, like: Any) -> Any:
 
 @intrinsic(lambda keys, place: types.void(keys, types.int64))
 def expect_key(code: Code, keys: Any, place: Any) -> None:
-    """`expect_key(keys, place)`: the next key is that of a tuple and goes to a place of the columns."""
+    """`expect_key(keys, place)`: start a tuple, whose key goes to a place of the columns."""
     code.builder.store(place, keys.place)
     code.builder.store(WORD(0), keys.count)
 
@@ -197,10 +197,10 @@ def expect_key(code: Code, keys: Any, place: Any) -> None:
 @intrinsic(lambda keys, *values: types.void(keys, types.int64, types.int64, types.uint64))
 def _put(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
     builder = code.builder
-    at = builder.load(keys.place)
-    builder.store(key, builder.gep(keys.keys, [at]))
-    builder.store(builder.trunc(bucket, HALF), builder.gep(keys.buckets, [at]))
-    builder.store(mixed, builder.gep(keys.hashes, [at]))
+    place = builder.load(keys.place)
+    builder.store(key, builder.gep(keys.keys, [place]))
+    builder.store(builder.trunc(bucket, HALF), builder.gep(keys.buckets, [place]))
+    builder.store(mixed, builder.gep(keys.hashes, [place]))
     code.add(keys.count, WORD(1))
 
 
@@ -230,7 +230,7 @@ class OwnersType(StructType):
 
 @intrinsic(lambda address, first, like: named_type(like)(types.voidptr, types.int64, like))
 def open_owners(code: Code, address: Any, first: Any, like: Any) -> Any:
-    """`open_owners(address, first, OWNERS)`: the empty set of owners, by the table of buckets at `address`.
+    """`open_owners(address, first, OWNERS)`: return the empty set of owners, by the table of buckets at `address`.
 
     Bit 0 is instance `first`; instances before it, and from `first + 64` on, have no bit.
     """

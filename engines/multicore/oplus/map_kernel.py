@@ -58,7 +58,7 @@ class TupleMap:
         )
 
     def _keys(self, tuples: Stream) -> tuple[IntArray, IntArray]:
-        """Return int64[rows], where the keys of each tuple end, and the keys of all."""
+        """Return int64[rows], the ends of the tuples' keys, and int64[keys], the keys of all tuples."""
         kernel = _KERNEL(self._kernels.map(layout_of(self._operator, tuples)))
         columns = [tuples.ts, *columns_of(self._operator, tuples)]
         columns = [None if column is None else np.ascontiguousarray(column) for column in columns]
@@ -67,7 +67,7 @@ class TupleMap:
         ends = np.zeros(len(tuples), dtype=np.int64)
         capacity = 2 * len(tuples)
         while True:
-            # The slot after the last takes the keys without room.
+            # Keys without room go to the slot after the last.
             keys, hashes = (np.empty(capacity + 1, dtype=np.int64) for _ in range(2))
             buckets = np.empty(capacity + 1, dtype=np.int32)
             parts = _pointers([keys, buckets, hashes])
@@ -96,7 +96,7 @@ def _pointers(columns: list[npt.NDArray[np.generic] | None]) -> IntArray:
 
 @numba.njit(cache=True, nogil=True)
 def _first_of_tuple(ends: IntArray, keys: IntArray) -> npt.NDArray[np.bool_]:
-    """Return bool[keys]: whether no earlier key of its tuple is equal."""
+    """Return bool[keys]: whether no earlier key of the same tuple is equal."""
     first = np.ones(len(keys), dtype=np.bool_)
     begin = 0
     for end in ends:

@@ -1,6 +1,6 @@
 """Splits an operator into a map stage M and an aggregate A.
 
-For each key of a tuple, M emits a tuple with that key (the f_SK of A) and the fields that f_U reads.
+For each key of a tuple, M emits a tuple with this key (the f_SK of A) and the fields that f_U reads.
 
 Source: STRETCH, Corollary 1; appendix C, Algorithm 7 and Operator 8; appendix D, Algorithms 11 and
 13 and Operator 12.
@@ -20,7 +20,7 @@ from streamlab.workloads.model import Input, InputType, Operator, Query
 from streamlab.workloads.model.code.fingerprint import names_of
 
 KEY = "mapped_key"
-"""Field of a mapped tuple that holds its key."""
+"""The field of a mapped tuple with its key."""
 
 
 def _key_of(t: Any, out: Any) -> None:
@@ -55,11 +55,11 @@ def carried_columns(
 ) -> list[tuple[int, int]]:
     """Return (index of the column, bytes) of each field of a mapped tuple after the key.
 
-    Column 0 is `ts`. Fields that the stream does not carry (`layout`) have 0 bytes.
+    Column 0 is `ts`. Fields that the stream lacks (`layout`) have 0 bytes.
     """
-    places = {name: index for index, name in enumerate(operator.fields.names or (), 1)}
+    indices = {name: index for index, name in enumerate(operator.fields.names or (), 1)}
     return [
-        (places[name], operator.fields[name].itemsize if name in layout.fields else 0)
+        (indices[name], operator.fields[name].itemsize if name in layout.fields else 0)
         for name in (aggregate.fields.names or ())[1:]
     ]
 
@@ -71,11 +71,13 @@ def check_query(query: Query) -> str | None:
     (operator,) = query.operators
     if operator.join is not None:
         return (
-            f"operator {operator.name} is a join, which variant sn-map cannot run; use variant "
+            f"operator {operator.name} is a join, but variant sn-map runs no joins; use variant "
             'vsn, or sn with join_form = "operator10"'
         )
     if KEY in (operator.fields.names or ()):
-        return f"operator {operator.name} has a field {KEY}, which sn-map reserves; rename it"
+        return (
+            f"operator {operator.name} has a field {KEY}, but sn-map reserves this name; rename it"
+        )
     if read := _fields_of_update(operator) & set(operator.lists):
         return (
             f"f_U of operator {operator.name} reads the lists {sorted(read)}, but mapped tuples have "
@@ -95,7 +97,10 @@ def check_maps(maps: int, data: Input | Dataset) -> str | None:
 
 
 def _fields_of_update(operator: Operator) -> set[str]:
-    """Return the fields that f_U, or a function that it calls, names, so may read; all if tuples are stored."""
+    """Return the fields that f_U may read: all whose names it, or a function that it calls, uses as attributes.
+
+    Returns all fields if tuples are stored.
+    """
     fields = {*(operator.fields.names or ()), *operator.lists}
     if operator.stores or operator.update is None:
         return fields
@@ -103,7 +108,7 @@ def _fields_of_update(operator: Operator) -> set[str]:
 
 
 def _names_in(value: object, visited: set[int]) -> set[str]:
-    """Return the names that a function, and the functions that it reads, have for attributes and globals."""
+    """Return the names of attributes and globals in a function, and in the functions that it reads."""
     function = getattr(value, "py_func", value)
     if not isinstance(function, FunctionType) or id(function) in visited:
         return set()
@@ -111,4 +116,4 @@ def _names_in(value: object, visited: set[int]) -> set[str]:
     names = names_of(function.__code__)
     values = [function.__globals__.get(name) for name in names]
     values += [cell.cell_contents for cell in function.__closure__ or ()]
-    return names.union(*(_names_in(each, visited) for each in values))
+    return names.union(*(_names_in(read, visited) for read in values))

@@ -1,8 +1,9 @@
 """Runs a query of one operator O+ on consecutive parts of its input, with the tuples of open windows between them.
 
-Each part is processed after the tuples whose windows were still open, or that a join still compares.
-They give some outputs again, which are left out: those timed up to the watermark before the part, since windows that
-have expired are incomplete, and the first of the others, as many as these tuples gave at their own turn.
+Before each part, the run repeats the tuples whose windows were still open, or that a join still compares.
+These tuples produce some outputs again, and two kinds of outputs are removed. First, outputs up to the watermark before
+the part, because the run repeats only a part of the expired windows. Second, the first of the remaining outputs, as
+many as the tuples produced in earlier parts.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ class OpenWindows:
     Attributes:
         tuples: for each stream, the tuples of open windows.
         watermark: event time up to which the input is complete.
-        emitted: number of outputs of these tuples so far that are timed after it.
+        emitted: number of outputs of these tuples so far with a time after the watermark.
     """
 
     tuples: tuple[Stream, ...]
@@ -40,7 +41,7 @@ def unresumable(query: Query) -> str | None:
         if operator.window.advance == 1:
             return None
         return (
-            f"join {operator.name} has windows that advance by {operator.window.advance}, and only those "
+            f"join {operator.name} has windows that advance by {operator.window.advance}, and only windows "
             "that advance by 1 are resumed"
         )
     if operator.window.type == SINGLE and not _is_stateless(operator):
@@ -53,7 +54,7 @@ def resume(
 ) -> tuple[Columns, OpenWindows]:
     """Process a part of an input up to its `until_ts`; return its outputs and the open windows.
 
-    `state` is from the part before; None at the beginning. `run` returns all outputs of an input.
+    `state` is the state after the preceding part, or None at the beginning. `run` returns all outputs of an input.
     """
     assert data.until_ts is not None, "the end of a part is known"
     streams, watermark = data.streams, data.until_ts - 1
@@ -76,7 +77,7 @@ def _is_stateless(operator: Operator) -> bool:
 
 
 def _in_open_windows(operator: Operator, stream: Stream, watermark: int) -> Stream:
-    """Return the tuples that later ones need."""
+    """Return the tuples that the processing of later tuples needs."""
     if operator.join is not None:
         return since(stream, watermark - operator.window.size)
     if operator.window.type == SINGLE:

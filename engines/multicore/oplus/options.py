@@ -15,10 +15,15 @@ Readers = Annotated[int, Meta(ge=0, le=_core.MOST_DOWNSTREAM)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OplusOptions(CompiledOptions):
-    """Options of variants `vsn` and `sn`, which docs/engines/multicore.md describes.
+    """Options of variants `vsn` and `sn` (docs/engines/multicore.md).
 
-    `max_instances` is the number of threads, at least the maximum of active instances: with several operators, thread
-    i runs instance i of each. None means `workers`, or the controller's max if it is higher.
+    Attributes:
+        tuple_buffer: implementation of the ordered log.
+        max_instances: number of threads, and maximum number of active instances; thread i runs instance i of each
+            operator. None for `workers`, or the controller's max if it is higher.
+        controller: options of the elastic controller; None for a fixed number of instances.
+        downstream: number of threads that read the outputs.
+        join_form: whether a join of all pairs runs over columns, or by key like other operators.
     """
 
     tuple_buffer: Literal["order", "scalegate"] = "order"

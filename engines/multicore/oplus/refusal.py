@@ -15,20 +15,21 @@ MOST_WINDOWS = 1 << 21
 """Maximum number of windows of a run with one key per bucket, over all operators and their states.
 
 With the default of 1,024 buckets this allows 2,048 overlapping windows, which take at least 192 MiB. A tuple updates
-all of them for each of its keys, so at that point the work per tuple is the limit, not the memory.
+all of them for each of its keys, so the work per tuple becomes the limit before the memory.
 """
 
 _LEAST_BYTES = 4 * 24
-"""Minimum size of a window: the smallest table has four entries, and a window has key, boundary and state."""
+"""Minimum memory of a window in bytes: the smallest table has four entries, and a window has 24 bytes for its key,
+boundary and state."""
 
 
 def check_streams(data: Input | Dataset) -> str | None:
     """Return why the core cannot read an input's streams, or None.
 
-    It refuses too many streams, and streams with tuples of several inputs.
+    The core refuses too many streams, and streams with tuples of several inputs.
     """
     if len(data.streams) > _core.MOST_STREAMS:
-        return f"a query reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}"
+        return f"a query reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}; merge streams"
     for stream in data.streams:
         if len(stream.kinds) != 1:
             return f"stream {stream.name} carries several inputs; give each input separate streams"
@@ -49,7 +50,7 @@ def check_time_range(data: Input, reach: int) -> str | None:
 def check_query(query: Query, data: Input, *, fused: bool, states: int = 1) -> str | None:
     """Return why the core cannot run a query on an input, or None.
 
-    `fused`: its first operator is a join that runs over columns. `states`: see `check_windows`.
+    `fused` states whether the first operator is a join that runs over columns. For `states` see `check_windows`.
     """
     for operator in query.operators:
         if operator.stores and operator.lists and not (fused and operator.join is not None):
@@ -80,7 +81,7 @@ def check_query(query: Query, data: Input, *, fused: bool, states: int = 1) -> s
         if kinds != [0, 1]:
             return (
                 f"operator {operator.name}: a join over columns reads one stream for each of its "
-                f"two inputs, in their order; the streams are of inputs {kinds}; give "
+                f"two inputs, in their order; got streams of inputs {kinds}; use "
                 'join_form = "operator10", which reads any streams'
             )
     return None
@@ -121,7 +122,7 @@ def check_single(query: Query, variant: str) -> str | None:
 
 
 def max_open_windows(operator: Operator) -> int:
-    """Return the maximum number of open windows of a key; a table entry holds all of them."""
+    """Return the maximum number of open windows of a key, which are all in one table entry."""
     window = operator.window
     return 1 if window.type == SINGLE else -(-window.size // window.advance)
 
@@ -129,7 +130,7 @@ def max_open_windows(operator: Operator) -> int:
 def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
     """Return why a run's operators have too many windows, or None.
 
-    The core has a table for each bucket of keys, whose entries hold all windows of a key.
+    The core has a table for each bucket of keys; an entry has all windows of a key.
 
     Args:
         operators: operators of the run that have window tables.
@@ -156,22 +157,22 @@ def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
         described += f", and {total} in total"
     remedies = _remedies(operator, (MOST_WINDOWS - (total - most * states)) // states)
     if states > 1 and sum(windows) <= MOST_WINDOWS:
-        remedies.append(f"take at most {MOST_WINDOWS // sum(windows)} instances")
+        remedies.append(f"use at most {MOST_WINDOWS // sum(windows)} instances")
     if not remedies:
-        remedies.append("give the operator fewer buckets and a larger advance")
+        remedies.append("use fewer buckets and a larger advance")
     return (
         f"{described}, at least {total * _LEAST_BYTES >> 20:,} MiB; "
         f"the maximum of a run is {MOST_WINDOWS} windows; {', or '.join(remedies)}"
     )
 
 
-def _remedies(operator: Operator, room: int) -> list[str]:
-    """Return changes that limit an operator's windows per state to `room`."""
+def _remedies(operator: Operator, most_windows: int) -> list[str]:
+    """Return changes that limit an operator's windows per state to `most_windows`."""
     remedies = []
-    if operator.buckets <= room and max_open_windows(operator) > 1:
-        least = -(-operator.window.size // (room // operator.buckets))
+    if operator.buckets <= most_windows and max_open_windows(operator) > 1:
+        least = -(-operator.window.size // (most_windows // operator.buckets))
         remedies.append(f"let the window advance by at least {least}")
-    if max_open_windows(operator) <= room:
-        most = room // max_open_windows(operator)
-        remedies.append(f"give the operator at most {most} buckets")
+    if max_open_windows(operator) <= most_windows:
+        most = most_windows // max_open_windows(operator)
+        remedies.append(f"use at most {most} buckets")
     return remedies

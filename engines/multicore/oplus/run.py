@@ -48,9 +48,8 @@ class OplusRun(CoreRun):
 
     Args:
         query, data, settings, options: the query, its input, the settings and the options of the run.
-        shared_nothing: whether each instance has its own queues and state, instead of a shared log
-            and state.
-        maps: number of map instances in front of shared-nothing instances; 0 means no map stage.
+        shared_nothing: True if each instance has its own queues and state; False if instances share a log and state.
+        maps: number of map instances in front of shared-nothing instances; 0 for no map stage.
     """
 
     def __init__(
@@ -86,10 +85,10 @@ class OplusRun(CoreRun):
         self._kernels = [
             OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
         ]
-        made = None if controller is None else make_controller(controller)
+        elastic = None if controller is None else make_controller(controller)
         self._mappings = [balanced_mapping(each.buckets, instances) for each in self._operators]
-        if made is not None and isinstance(made[0], StartController):
-            table = made[0].map_start(self._operator.buckets, instances)
+        if elastic is not None and isinstance(elastic[0], StartController):
+            table = elastic[0].map_start(self._operator.buckets, instances)
             self._mappings[0] = checked_mapping(table, self._operator.buckets, instances)
         # With a map stage, the aggregate reads the mapped tuples.
         self._aggregate, self._aggregate_kernels = self._operator, self._kernels[0]
@@ -101,7 +100,7 @@ class OplusRun(CoreRun):
                 settings.for_core(query.output, threads=most + options.downstream),
                 spec=spec_of(
                     self._aggregate,
-                    # Windows differ only if they store tuples, which are then mapped ones.
+                    # The aggregate's windows differ only if they store tuples, because these are mapped tuples.
                     self._aggregate_kernels if self._operator.stores else self._kernels[0],
                     self._layouts(),
                     fused=self._fused,
@@ -122,7 +121,7 @@ class OplusRun(CoreRun):
                 self._core.map(mapping.astype(np.int32).tolist(), index)
             self._core.start()
         self._vector_bits = self._kernels[0].match_vector_bits()
-        self._loop = None if made is None else self._make_loop(*made, most)
+        self._loop = None if elastic is None else self._make_loop(*elastic, most)
 
     def run(self) -> Measured:
         """Process the complete input; a failure raises EngineCrashError."""
@@ -166,16 +165,16 @@ class OplusRun(CoreRun):
     ) -> Switch | None:
         """Change the instances of all operators during `run`; see `ElasticOperator`.
 
-        A number n means the first n. `mapping` is that of the first operator. `others` are those of the
-        further operators; None balances them with the fewest moves. Returns the switch of the first
-        operator, once all have switched.
+        A number n means the first n. `mapping` is the mapping of the first operator. `others` are the mappings of
+        the further operators; None balances them with the fewest moves. Returns the switch of the first operator,
+        once all have switched.
         """
         core = self._open()
         active = instance_set(instances)
         if others is None:
             others = [
-                balanced_mapping(operator.buckets, active, now)
-                for operator, now in zip(self._operators[1:], self._mappings[1:], strict=True)
+                balanced_mapping(operator.buckets, active, current)
+                for operator, current in zip(self._operators[1:], self._mappings[1:], strict=True)
             ]
         mappings = [mapping, *others]
         # Request all switches before waiting: a thread needs the switches of all operators.
@@ -199,7 +198,7 @@ class OplusRun(CoreRun):
         if counters is None:
             return None
         time_ns, active, busy_ns, processed, windows, compared = counters
-        join = self._operator.join is not None
+        is_join = self._operator.join is not None
         return RawSnapshot(
             time_ns=time_ns,
             active=tuple(active),
@@ -207,8 +206,8 @@ class OplusRun(CoreRun):
             processed=tuple(processed),
             arrived=self._arrived_tuples(time_ns),
             # A shared-nothing instance does not know the windows of its queues.
-            windows=tuple(windows) if join and not self._shared_nothing else None,
-            comparisons=compared if join else None,
+            windows=tuple(windows) if is_join and not self._shared_nothing else None,
+            comparisons=compared if is_join else None,
         )
 
     def switches(
@@ -240,8 +239,8 @@ class OplusRun(CoreRun):
 
     def _add_streams(self) -> None:
         operator, kernels = self._operator, self._kernels[0]
-        # Instances that share a log skip the tuples without a key of theirs.
-        routed = self._shared_nothing or (not self._fused and self._most > 1)
+        # Instances that share a log skip the tuples without a key of their own.
+        is_routed = self._shared_nothing or (not self._fused and self._most > 1)
         for index, stream in enumerate(self._data.streams):
             layout = layout_of(operator, stream)
             process = 0 if self._fused else kernels.process(layout)
@@ -249,7 +248,7 @@ class OplusRun(CoreRun):
             if self._maps:
                 self._add_mapped(index, stream, columns, layout)
                 continue
-            route = kernels.route(layout) if routed else 0
+            route = kernels.route(layout) if is_routed else 0
             shapes = shapes_of(operator)
             self._add_stream(index, stream, columns, layout.input, process, route, shapes)
 
@@ -305,8 +304,8 @@ def _unsupported_sn(task: Task, options: OplusOptions) -> str | None:
     query = task.workload.program
     if isinstance(query, Query) and options.fuses(query.operators[0]):
         return (
-            f"{task.workload.name} is a join of all pairs over the columns of a shared log, which "
-            'shared-nothing instances do not have; give join_form = "operator10"'
+            f"{task.workload.name} is a join of all pairs over the columns of a shared log, but "
+            'shared-nothing instances share no log; use join_form = "operator10"'
         )
     single = check_single(query, "sn") if isinstance(query, Query) else None
     return single or _unsupported(task, options)
@@ -315,9 +314,9 @@ def _unsupported_sn(task: Task, options: OplusOptions) -> str | None:
 def _run_behind_maps(
     query: Query, data: Input, settings: RunSettings, options: MapStageOptions
 ) -> OplusRun:
-    plain = OplusOptions(tuple_buffer=options.tuple_buffer, downstream=options.downstream)
+    oplus_options = OplusOptions(tuple_buffer=options.tuple_buffer, downstream=options.downstream)
     maps = options.map_instances or settings.workers
-    return OplusRun(query, data, settings, plain, maps=maps)
+    return OplusRun(query, data, settings, oplus_options, maps=maps)
 
 
 def _unsupported_sn_map(task: Task, options: MapStageOptions) -> str | None:

@@ -1,9 +1,9 @@
 """Implements stored tuples in compiled code: `w[i].tuples`, the deque of a window instance.
 
-The C++ struct behind it is in core/oplus/stored_tuples.h: columns for the time, for each scalar field of the operator,
-and for the input. Reading returns the named tuple that kernels build from a stream's row.
-The core makes room for one more tuple before it calls f_U. An f_U that appends more to one deque raises if there is no
-room, and never writes out of bounds.
+Its C++ struct (core/oplus/stored_tuples.h) has columns for the time, for each scalar field of the operator, and for the
+input. Reading returns the named tuple that kernels build from a stream's row.
+The core makes room for one tuple before it calls f_U. If f_U appends further tuples to a full deque, it raises; it
+never writes out of bounds.
 """
 
 import operator as python
@@ -44,13 +44,14 @@ _SimpleIterator: Any = _kinds.SimpleIteratorType
 
 TUPLES_WORDS = _core.STORED_TUPLES_BYTES // 8
 _LANES = 16
-"""Stored tuples that are compared at once: a vector of 512 bits holds as many fields of 32 bits."""
+"""Number of stored tuples that are compared at once: fields of 32 bits in a vector of 512 bits."""
 
 
 def stored_dtype(operator: Operator) -> np.dtype[np.void]:
-    """Return the dtype of a stored tuple: time, scalar fields, input. Its offsets are those of the columns.
+    """Return the dtype of a stored tuple: time, scalar fields, input.
 
-    Wide fields come first, so that each column is aligned, whatever the room of the deque.
+    A column begins at the field's offset times the room of the deque. Wide fields come first, so that each column is
+    aligned.
     """
     fields = [(name, operator.fields[name]) for name in operator.fields.names or ()]
     fields.sort(key=lambda field: -field[1].itemsize)
@@ -68,7 +69,7 @@ class DequeType(types.IterableType):
 
     Args:
         record: dtype of a stored tuple, see `stored_dtype`.
-        named_tuple: class of the named tuple, with the fields `ts`, `input` and those of the record.
+        named_tuple: class of the named tuple, with `ts`, `input` and the fields of the record.
     """
 
     def __init__(self, record: np.dtype[np.void], named_tuple: type) -> None:
@@ -110,7 +111,7 @@ class StoringRecord(types.Record):
         self.deque = deque
 
     @property
-    def key(self) -> Any:  # Numba's base class declares a text, and accepts any value
+    def key(self) -> Any:  # Numba's base class declares a text, and accepts any value.
         """Identity of the type in Numba."""
         return super().key, self.deque
 
@@ -132,7 +133,7 @@ class _DequeIteratorModel(models.StructModel):
         members = [
             ("memory", types.voidptr),
             ("room", types.int64),
-            ("at", _kinds.CPointer(types.int64)),
+            ("position", _kinds.CPointer(types.int64)),
             ("end", types.int64),
         ]
         super().__init__(dmm, fe_type, members)  # type: ignore[no-untyped-call]  # Numba's gap
@@ -148,8 +149,8 @@ class _TuplesOfRecord(AttributeTemplate):
 
 def _deque_in(builder: ir.IRBuilder, window: ir.Value) -> ir.Value:
     """Return the address of the deque of the window instance at an address."""
-    at = builder.gep(builder.bitcast(window, BYTES), [WORD(_core.STORED_TUPLES_AT)])
-    return builder.bitcast(at, WORD.as_pointer())
+    deque = builder.gep(builder.bitcast(window, BYTES), [WORD(_core.STORED_TUPLES_AT)])
+    return builder.bitcast(deque, WORD.as_pointer())
 
 
 @imputils.lower_getattr(StoringRecord, "tuples")  # type: ignore[untyped-decorator]  # Numba's gap
@@ -161,24 +162,32 @@ def _tuples_of_record(
 
 @intrinsic(lambda address, like: named_type(like)(types.voidptr, like))
 def deque_at(code: Code, address: ir.Value, like: ir.Value) -> ir.Value:
-    """`deque_at(address, DEQUE)`: the deque of the window instance at `address`."""
+    """`deque_at(address, DEQUE)`: return the deque of the window instance at `address`."""
     return _deque_in(code.builder, address)
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Builds code that reads and writes the columns of a deque."""
+    """Builds code that reads and writes the columns of a deque.
 
-    context: Any  # Numba's target context
+    Attributes:
+        context: Numba's target context.
+        builder: builder of the LLVM IR.
+        kind: Numba type of the deque.
+        memory: address of the columns.
+        room: number of items of a column.
+    """
+
+    context: Any
     builder: ir.IRBuilder
     kind: DequeType
     memory: ir.Value
-    room: ir.Value  # number of items of a column
+    room: ir.Value
 
     def place(self, name: str, field: types.Type, index: ir.Value) -> ir.Value:
         """Return the address of item `index` of the column of a field of Numba type `field`."""
-        before = self.kind.record.fields[name][1]  # type: ignore[index]
-        column = self.builder.gep(self.memory, [self.builder.mul(self.room, WORD(before))])
+        offset = self.kind.record.fields[name][1]  # type: ignore[index]
+        column = self.builder.gep(self.memory, [self.builder.mul(self.room, WORD(offset))])
         items = self.builder.bitcast(column, self.context.get_data_type(field).as_pointer())
         return self.builder.gep(items, [index])
 
@@ -197,9 +206,9 @@ class _Columns:
 
 
 def _times(code: Code, deque: ir.Value, last: int, first: int) -> ir.Value:
-    """Return the distance of two of the deque's pointers into the column of times, in tuples."""
-    away = code.builder.sub(code.word(deque, last), code.word(deque, first))
-    return code.builder.ashr(away, WORD(3), flags=["exact"])
+    """Return the distance in tuples between two of the deque's pointers into the column of times."""
+    nbytes = code.builder.sub(code.word(deque, last), code.word(deque, first))
+    return code.builder.ashr(nbytes, WORD(3), flags=["exact"])
 
 
 def _columns(code: Code, kind: DequeType, deque: ir.Value) -> _Columns:
@@ -227,7 +236,7 @@ def _item(code: Code, deque: ir.Value, index: ir.Value) -> ir.Value:
 
 @intrinsic(lambda deque: types.boolean(deque))
 def has_room(code: Code, deque: ir.Value) -> ir.Value:
-    """`has_room(deque)`: whether there is room for one more tuple."""
+    """`has_room(deque)`: return whether the deque has room for another tuple."""
     last, limit = code.word(deque, STORED.last), code.word(deque, STORED.limit)
     return code.builder.icmp_signed("!=", last, limit)
 
@@ -260,7 +269,7 @@ def _step(code: Code, deque: ir.Value, pointer: int) -> None:
 
 @intrinsic(lambda deque, matches, t: types.boolean(deque, matches, t))
 def _any_matches(code: Code, deque: ir.Value, matches: ir.Value, t: ir.Value) -> ir.Value:
-    """Compare a tuple with each stored one in a loop that LLVM turns into vectors, the last one masked."""
+    """Compare a tuple with each stored tuple, in a loop that LLVM turns into vectors; the last vector is masked."""
     context, builder = code.context, code.builder
     kind, function, _ = code.kinds
     pair = kind.tuple_type, kind.tuple_type
@@ -285,7 +294,7 @@ def _any_matches(code: Code, deque: ir.Value, matches: ir.Value, t: ir.Value) ->
 def _vector_hints(module: ir.Module) -> ir.values.MDValue:
     """Return the metadata of a loop over a few dozen items, whose remainder would take longer than its vectors.
 
-    Without masked loads, before AVX2, LLVM would test each lane of the last vector, so it gets no hints.
+    Processors before AVX2 get no hints: without masked loads, LLVM would test each lane of the last vector.
     """
     hints = []
     if llvmlite.binding.get_host_cpu_features().get("avx2", False):
@@ -318,13 +327,13 @@ def _bool(deque: Any) -> Any:
 
 @implement(python.getitem, DequeType)
 def _getitem(deque: Any, index: Any) -> Any:
-    at = np.int64(index)
+    position = np.int64(index)
     count = _count(deque)
-    if at < 0:
-        at += count
-    if at < 0 or at >= count:
+    if position < 0:
+        position += count
+    if position < 0 or position >= count:
         raise IndexError("deque index out of range: no such tuple is stored")
-    return _item(deque, at)
+    return _item(deque, position)
 
 
 @implement("append", DequeType)
@@ -351,7 +360,7 @@ def _getiter(
     iterator = context.make_helper(builder, signature.return_type)
     columns = _columns(code, signature.args[0], args[0])
     iterator.memory, iterator.room = columns.memory, columns.room
-    iterator.at = code.local(_times(code, args[0], STORED.first, STORED.memory))
+    iterator.position = code.local(_times(code, args[0], STORED.first, STORED.memory))
     iterator.end = _times(code, args[0], STORED.last, STORED.memory)
     value = iterator._getvalue()
     return imputils.impl_ret_untracked(context, builder, signature.return_type, value)
@@ -363,11 +372,11 @@ def _iternext(
     context: Any, builder: ir.IRBuilder, signature: Any, args: Sequence[ir.Value], result: Any
 ) -> None:
     (kind,) = signature.args
-    walk = context.make_helper(builder, kind, value=args[0])
-    at = builder.load(walk.at)
-    more = builder.icmp_unsigned("!=", at, walk.end)
-    result.set_valid(more)
-    with builder.if_then(more):
-        columns = _Columns(context, builder, kind.deque, walk.memory, walk.room)
-        result.yield_(columns.read(at))
-        builder.store(builder.add(at, WORD(1)), walk.at)
+    iterator = context.make_helper(builder, kind, value=args[0])
+    position = builder.load(iterator.position)
+    is_valid = builder.icmp_unsigned("!=", position, iterator.end)
+    result.set_valid(is_valid)
+    with builder.if_then(is_valid):
+        columns = _Columns(context, builder, kind.deque, iterator.memory, iterator.room)
+        result.yield_(columns.read(position))
+        builder.store(builder.add(position, WORD(1)), iterator.position)

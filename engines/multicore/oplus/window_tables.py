@@ -1,8 +1,8 @@
 """Finds and creates window table entries in compiled code.
 
 An entry holds the window instances of a key; core/run/key_table.h defines the C++ tables.
-Compiled code creates entries only in tables with room. Otherwise, and for a table's first entry, it calls the core:
-`FindWindows` of core/oplus/kernel.h.
+Compiled code creates entries only in tables with room. Otherwise, and for a table's first entry, it calls
+`FindWindows` of the core (core/oplus/kernel.h).
 """
 
 from typing import Any
@@ -27,13 +27,13 @@ from streamlab.engines.multicore.kernels.memory import (
 TABLE_BYTES = _core.WINDOW_TABLE_BYTES
 """Size of a `WindowTable`, which begins with its `WindowIndex`."""
 NO_STAMP, NO_WINDOW = _core.NO_STAMP, _core.NO_WINDOW
-"""The stamp of no tuple, and the left boundary of no window."""
+"""A stamp that no tuple has, and a left boundary that no window has."""
 HEAD_BYTES = _core.WINDOWS_AT
-"""Size of an entry's head: its stamp. The windows follow."""
+"""Size of an entry's head, the stamp. The windows follow."""
 STAMP, KEY = 0, HEAD_BYTES // 8
-"""Words of an entry; its key is that of its first window."""
+"""Words of an entry: its stamp, and its key, which is the first word of its first window."""
 LEFT = 1
-"""Word of a window with its left boundary, after its key."""
+"""The word of a window with its left boundary; the key is word 0."""
 MOST_LINES = 8
 """Maximum number of cache lines of an entry to prefetch; more would evict each other."""
 
@@ -45,19 +45,19 @@ def _first_slot(table: Any, mixed: Any) -> Any:
 
 @part
 def _search(table: Any, key: Any, mixed: Any, stride: Any) -> Any:
-    """Return the entry of a key, null if the table has none, and the slot where the search ended."""
+    """Return the entry of a key (null if the table has none), and the slot where the search ended."""
     slots = pointer_at(table, INDEX.slots)
     entries = pointer_at(table, INDEX.entries)
     mask = load(table, INDEX.mask, np.int64)
-    at = _first_slot(table, mixed)
+    slot = _first_slot(table, mixed)
     while True:
-        entry_number = np.int64(load(slots, at, np.uint32))
+        entry_number = np.int64(load(slots, slot, np.uint32))
         if entry_number == 0:
-            return null(), at
+            return null(), slot
         entry = offset(entries, (entry_number - 1) * stride)
         if load(entry, KEY, np.int64) == key:
-            return entry, at
-        at = (at + 1) & mask
+            return entry, slot
+        slot = (slot + 1) & mask
 
 
 @part
@@ -70,26 +70,26 @@ def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> A
 
 
 @part
-def make_windows(at: Any, key: Any, left: Any, places: Any, nbytes: Any) -> None:
-    """Write the heads of a new entry's `places` windows of `nbytes` bytes, of all inputs, from address `at` on."""
-    for index in range(places):
-        window = offset(at, index * nbytes)
+def make_windows(address: Any, key: Any, left: Any, count: Any, nbytes: Any) -> None:
+    """Write the heads of a new entry's `count` windows of `nbytes` bytes, of all inputs, from `address` on."""
+    for index in range(count):
+        window = offset(address, index * nbytes)
         store_word(window, 0, key)
         store_word(window, LEFT, left)
 
 
 @part
-def free_windows(at: Any, left: Any, inputs: Any, nbytes: Any) -> None:
-    """Reset the windows of an expired place, one for each input from address `at` on, for a new left boundary."""
+def free_windows(address: Any, left: Any, inputs: Any, nbytes: Any) -> None:
+    """Reset expired windows, one for each input from `address` on, for a new left boundary."""
     for index in range(inputs):
-        window = offset(at, index * nbytes)
+        window = offset(address, index * nbytes)
         store_word(window, LEFT, left)
         zero_bytes(offset(window, 16), nbytes - 16)
 
 
 @part
 def table_bytes(table: Any, stride: Any) -> Any:
-    """Return the size of a table in bytes: its slots, and the entries that it has room for."""
+    """Return the size of a table in bytes: its slots, and room for half as many entries."""
     slots = load(table, INDEX.mask, np.int64) + 1
     return slots * (4 + stride // 2)
 
@@ -103,7 +103,7 @@ def prefetch_slot(tables: Any, number: Any, mixed: Any) -> None:
 
 @part
 def prefetch_entry(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
-    """Prefetch the first entry in the search for a key, if there is one."""
+    """Prefetch the entry of the first slot in the search for a key, unless the slot is empty."""
     table = offset(tables, number * TABLE_BYTES)
     slots = pointer_at(table, INDEX.slots)
     entry_number = np.int64(load(slots, _first_slot(table, mixed), np.uint32))
@@ -113,7 +113,7 @@ def prefetch_entry(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
 
 @part
 def prefetch_windows(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
-    """Prefetch all lines of the first entry in the search for a key; for an empty slot, of the next new entry."""
+    """Prefetch all lines of the first entry in the search for a key, or of the next new entry if the slot is empty."""
     table = offset(tables, number * TABLE_BYTES)
     slots = pointer_at(table, INDEX.slots)
     entry_number = np.int64(load(slots, _first_slot(table, mixed), np.uint32)) - 1
@@ -130,15 +130,15 @@ def find_or_make(
 ) -> Any:
     """Return a key's entry; create it if the table is neither empty nor full.
 
-    A new entry is zero except for its stamp, which is that of the tuple, and its first key.
-    A tuple with a `lone` key needs no stamp, as it updates the entry once.
+    A new entry is zero except for its stamp, which is the tuple's, and its first key.
+    A tuple with a `lone` key needs no stamp, because it updates the entry once.
 
     Returns:
         The entry, null if the core must create it; whether the entry is new; whether this tuple has
-        not updated it yet, by its stamp.
+        not updated the entry yet, by the stamp.
     """
     table = offset(tables, number * TABLE_BYTES)
-    entry, at = _search(table, key, mixed, stride)
+    entry, slot = _search(table, key, mixed, stride)
     if not is_null(entry):
         fresh = True
         if not lone:
@@ -153,5 +153,5 @@ def find_or_make(
     store_word(entry, STAMP, stamp)
     store_word(entry, KEY, key)
     store_word(table, INDEX.count, count + 1)
-    store_int32(pointer_at(table, INDEX.slots), at, count + 1)
+    store_int32(pointer_at(table, INDEX.slots), slot, count + 1)
     return entry, True, True

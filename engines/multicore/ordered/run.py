@@ -40,21 +40,29 @@ PROCESSING = (
 HOMED, HYBRID = _core.WORKLISTS[:2]
 BY_SOURCE, BY_OPERATOR = _core.SERIALS
 UNIT_WINDOWS: int = _core.UNIT_WINDOWS
-"""With serials of operators: maximum number of an operator's units, in windows."""
+"""Maximum number of an operator's units in windows, if operators assign serials."""
 
 RECORDS_UNDER_WAY = 8192
 """Records in the default window: enough work for every worker, and small enough for a cache."""
 PARTITIONS_A_WORKER = 2
+"""Default number of partitions per worker, so that a worker can help another."""
 CT_WINDOW_NS = 10_000_000
 """The period over which scheduler `ct` compares operators."""
 LEAST_WINDOW, DEFAULT_MOST_WINDOW = 16, 1024
+"""Limits of the default window, in units."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderedOptions(CompiledOptions):
-    """Options of variant `ordered`, which docs/engines/multicore.md describes.
+    """Options of variant `ordered` (docs/engines/multicore.md).
 
-    None means defaults that depend on other options: see `queue`, `partitions_of` and `window_for`.
+    Attributes:
+        scheduler: how workers choose operators.
+        serials: whether the source or each operator numbers units.
+        worklist: the queue of a partitioned operator; None for the default, see `queue`.
+        reordering: how units are put in order.
+        partitions: partitions of a partitioned operator; None for the default, see `partitions_of`.
+        window: units under way; None for the default, see `window_for`.
     """
 
     scheduler: Literal["ct", "lp", "et", "qst"] = "ct"
@@ -103,8 +111,8 @@ class OrderedOptions(CompiledOptions):
 class OrderedRun(CoreRun):
     """Runs an ordered pipeline once.
 
-    All streams have the pipeline's only kind. `batch` is the size of a unit in records, at most 65,536.
-    `states` are the `final_states` of the run before, with the same options, on the input before this one.
+    All streams have the pipeline's only kind. `settings.batch` is the size of a unit in records, at most 65,536.
+    `states` are the `final_states` of a run with the same options on the preceding input.
     """
 
     FULL_SPEED = ("processing", PROCESSING)
@@ -135,7 +143,7 @@ class OrderedRun(CoreRun):
                 reordering=options.reordering,
                 serials=options.serials,
                 window_ns=CT_WINDOW_NS,
-                capacity=0,  # under `qst`, half of the records in progress may wait between operators
+                capacity=0,  # Under `qst`, half of the records in progress may wait between operators.
                 itemsizes=[8, *itemsizes(pipeline.event)],
             )
             self._kernels = add_stages(
@@ -151,7 +159,7 @@ class OrderedRun(CoreRun):
             self._core.start()
 
     def final_states(self) -> list[list[bytes]]:
-        """Return the states of each operator after the run, for each of its partitions: entries of fixed size."""
+        """Return for each operator the states of its partitions after the run, as entries of fixed size."""
         return [self._open().states(stage) for stage in range(len(self._pipeline.stages))]
 
     def _plan(self, counters: Mapping[str, float]) -> str:
@@ -160,9 +168,9 @@ class OrderedRun(CoreRun):
         for stage in self._pipeline.stages:
             part = f"{stage.name}: {stage.kind}"
             if stage.kind == PARTITIONED:
-                by = "hash" if stage.bounds is None else "range"
+                method = "hash" if stage.bounds is None else "range"
                 count = options.partitions_of(stage, workers)
-                part += f", {count} partitions by {by}, {options.queue}"
+                part += f", {count} partitions by {method}, {options.queue}"
             parts.append(part)
         return (
             f"{' -> '.join(parts)}; {workers} workers, scheduler {options.scheduler}, "
@@ -200,13 +208,13 @@ def check_pipeline(
         if units * partitions > _core.MOST_GROUPS:
             return (
                 f"operator {stage.name}: {partitions} partitions times a window of {units} units "
-                f"exceed {_core.MOST_GROUPS} groups; give fewer partitions or a smaller window"
+                f"exceed {_core.MOST_GROUPS} groups; use fewer partitions or a smaller window"
             )
     return None
 
 
 def _quantiles(latencies: Histogram) -> dict[str, float]:
-    """Return mean, p50 and p99 of processing latencies; empty if there are none."""
+    """Return mean, p50 and p99 of processing latencies; empty without latencies."""
     total = int(latencies.counts.sum())
     if total == 0:
         return {}
@@ -224,7 +232,7 @@ ORDERED = Family(
     options=OrderedOptions,
     properties=properties(
         "operators do not mention workers or partitions",
-        "workers go to operators as they are needed",
+        "the scheduler assigns workers to operators during the run",
         "the order is the runtime's; operators only emit",
     ),
 )

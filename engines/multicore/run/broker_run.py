@@ -1,7 +1,7 @@
 """Runs a program on input that arrives from a broker while it runs.
 
-The run is set up on the dataset, as always, and its columns are emptied before the clock starts. During the run a
-thread reads the topics into these columns, and the core takes rows as they arrive.
+The run is set up on the dataset like any other run, and its columns are emptied before the clock starts. During the run
+a thread reads the topics into these columns, and the core takes rows as they arrive.
 """
 
 import threading
@@ -21,15 +21,19 @@ from streamlab.workloads.model import Columns
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 _POLL_S = 0.0001
+"""Interval between checks whether the run has started; a load starts up to this late."""
 
 
 def refusal(task: Task) -> str | None:
     """Return why a task's input cannot come from a broker, or None."""
     if arrival_tick_ns(task.workload.program) is not None:
-        return f"{task.workload.name} has windows of arrival time, which records of a broker do not carry"
+        return (
+            f"{task.workload.name} has windows of arrival time, but records of a broker carry no arrival times; "
+            "remove the option broker"
+        )
     column = list_column(task.dataset)
     if column is not None:
-        return f"column {column} holds lists, which records of a broker do not carry; remove the option broker"
+        return f"column {column} holds lists, but records of a broker carry no lists; remove the option broker"
     return environment.unusable_reason(NAME, ENVIRONMENT)
 
 
@@ -45,7 +49,7 @@ class BrokerRun:
         """Write the topics if they are missing, set up the run, and empty its columns.
 
         Raises:
-            EngineError: the broker does not answer, or has lost a part of the topics.
+            EngineError: the broker does not answer, or has lost a part of a topic.
         """
         data = task.dataset.load()
         load = task.load or load_at_once(data.streams)
@@ -82,7 +86,7 @@ class BrokerRun:
         """Read and process the complete input.
 
         Raises:
-            EngineCrashError: the broker failed, or a thread of the run.
+            EngineCrashError: the broker or a thread of the run failed.
         """
         assert self._reader is not None and self._run is not None
         self._reader.start()
@@ -91,11 +95,11 @@ class BrokerRun:
         if self._generator is not None:
             sent = self._generator.sent()
             progress = measured.progress
-            if progress is not None:  # records that wait in the broker are backlog, too
+            if progress is not None:  # Records that wait in the broker are also backlog.
                 emitted = self._generator.emitted(len(progress.emitted))
                 progress = replace(progress, emitted=emitted)
             return replace(measured, counters=counters, sent=sent, progress=progress)
-        # All events are due at once: no latency means anything.
+        # All events are due at once, so latencies have no meaning.
         return replace(
             measured,
             counters=counters,
@@ -121,7 +125,7 @@ class BrokerRun:
             self._run.close()
 
     def _begin(self) -> None:
-        """Start the load when the clock of the run starts: due times count from then."""
+        """Start the load when the clock of the run starts, from which due times count."""
         if self._generator is None:
             return
         assert self._run is not None

@@ -30,23 +30,22 @@ from streamlab.workloads.model.errors import place_of
 class CoreRun:
     """Runs a program once on columns in memory. A subclass creates `_core` in its constructor.
 
-    Constructors of subclasses take the program, its input, the settings of the run and the options of
-    the variant. They raise UnsupportedError if the core cannot run
-    this program on this input or with these options, and EngineError if a function does not compile
-    or an option is out of range.
+    Constructors of subclasses take the program, its input, the settings of the run and the options of the variant. They
+    raise UnsupportedError if the core cannot run the program on the input with these options, and EngineError if a
+    function does not compile or an option is out of range.
     """
 
-    SERVICE_KNOWN: ClassVar[bool] = True
+    HAS_SERVICE_LATENCY: ClassVar[bool] = True
     """Whether the core records when a worker took an output's input (service latency)."""
     FULL_SPEED: ClassVar[tuple[str, str] | None] = None
-    """The core's histogram of latencies without a load, and its definition; None: it measures none."""
+    """The core's histogram of latencies without a load, and its definition; None if it measures none."""
 
     def __init__(self, output: np.dtype[np.void], settings: RunSettings) -> None:
         self._output = output
         self._settings = settings
         self._core: Any = None
         self.check_input: Callable[[], object] | None = None
-        """Called now and then during the run of events that arrive from outside; an exception ends the run."""
+        """Called from time to time if events arrive from outside; an exception ends the run."""
 
     def run(self) -> Measured:
         """Process the complete input; a failure raises EngineCrashError."""
@@ -68,7 +67,7 @@ class CoreRun:
         self._open().receive(stream, rows, heartbeats)
 
     def start_ns(self) -> int:
-        """Return when the run began, in ns of the monotonic clock; 0: it has not."""
+        """Return when the run began, in ns of the monotonic clock; 0 before."""
         start: int = self._open().start_ns()
         return start
 
@@ -86,14 +85,14 @@ class CoreRun:
         index: int,
         stream: Stream,
         columns: object,
-        *more: object,
+        *arguments: object,
         add: Callable[..., object] | None = None,
     ) -> None:
-        """Add a stream to the core, which borrows its arrays; `more` follows the heartbeats."""
+        """Add a stream to the core, which borrows its arrays; `arguments` follow the heartbeats."""
         if self._settings.received:
             _check_borrowed(stream, columns)
         heartbeats, *due = stream_times(index, stream, self._settings.load)
-        (add or self._core.add_stream)(stream.ts, columns, heartbeats, *more, *due)
+        (add or self._core.add_stream)(stream.ts, columns, heartbeats, *arguments, *due)
 
     def _run_core(self) -> int:
         """Process the whole input; return the duration in ns.
@@ -110,20 +109,20 @@ class CoreRun:
                 raise OutOfMemoryError(f"multicore: {error}") from error
         return duration_ns
 
-    def _build_measured(self, plan: str, counters: dict[str, float], **more: Any) -> Measured:
-        """Return the measurements of a finished run; `more` are further fields of `Measured`."""
+    def _build_measured(self, plan: str, counters: dict[str, float], **fields: Any) -> Measured:
+        """Return the measurements of a finished run, with further fields of `Measured`."""
         core = self._open()
         return Measured(
             events=core.events(),
             progress=progress(core) if self._settings.measure else None,
             plan=plan,
             counters=counters,
-            **more,
+            **fields,
             **self._latencies(core),
         )
 
     def _plan(self, counters: Mapping[str, float]) -> str:
-        """Return how the core ran the program, as text; a family that overrides `run` needs none."""
+        """Return how the core ran the program, as text. A family that overrides `run` need not override this."""
         raise AssertionError(f"{type(self).__name__} inherits `run`, so it must override `_plan`")
 
     def _counters(self, duration_ns: int) -> dict[str, float]:
@@ -148,16 +147,16 @@ class CoreRun:
             "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
             "sent": Sent(events=core.emitted(), lag=histogram(core.lag(), LAG), own_thread=True),
         }
-        if self.SERVICE_KNOWN:
+        if self.HAS_SERVICE_LATENCY:
             latencies["service_latency"] = histogram(core.service(), SERVICE)
         return latencies
 
 
 def _check_borrowed(stream: Stream, columns: Any) -> None:
-    """Raise UnsupportedError if the core would read a copy of a column, which rows from outside do not reach."""
+    """Raise UnsupportedError if the core would copy a column: rows from outside would not reach the copy."""
     arrays = [column for column in stream.payload.values() if isinstance(column, np.ndarray)]
     for column in columns:
-        if column is None or any(np.may_share_memory(column, each) for each in arrays):
+        if column is None or any(np.may_share_memory(column, array) for array in arrays):
             continue
         if np.any(column):
             raise UnsupportedError(
@@ -167,7 +166,7 @@ def _check_borrowed(stream: Stream, columns: Any) -> None:
 
 
 def stream_times(index: int, stream: Stream, load: OfferedLoad | None) -> Sequence[IntArray]:
-    """Return a stream's heartbeats for the core; under a load also the due times of events and heartbeats."""
+    """Return a stream's heartbeats for the core; under a load also the due times of its events and heartbeats."""
     if load is None:
         return (np.ascontiguousarray(stream.heartbeats, dtype=np.int64),)
     return load.heartbeat_ts[index], load.due_ns[index], load.heartbeat_due_ns[index]
@@ -187,8 +186,8 @@ def setup_errors() -> Iterator[None]:
             yield
         except MemoryError as error:
             raise OutOfMemoryError(
-                f"multicore: no memory to set up the run ({error}); give it fewer workers, buckets "
-                "of keys or overlapping windows, smaller rings, or more memory"
+                f"multicore: no memory to set up the run ({error}); use fewer workers, buckets of keys or "
+                "overlapping windows, smaller rings, or a machine with more memory"
             ) from error
         except (ValueError, TypeError) as error:
             raise EngineError(f"the core refused the run: {error}") from error

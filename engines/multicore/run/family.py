@@ -1,4 +1,4 @@
-"""Defines `Family`: the record by which the adapter offers and prepares one variant."""
+"""Defines `Family`, the record from which the adapter offers and prepares a variant."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Family:
 
     Attributes:
         name: name of the variant.
-        summary: description in half a sentence.
+        summary: description in half a sentence, for users.
         label: the engine's name in tables and charts.
         models: program types that the variant runs.
         run: creates a run with waiting threads, from a program, its input, the `RunSettings` and
@@ -66,6 +66,6 @@ class Family:
         return self.run(program, data, options.settings(task), options)
 
 
-def properties(*why: str, holds: bool = True) -> Mapping[str, Property]:
-    """Return PIP1, PIP2 and PIP3 with one reason each for why they hold, or do not."""
-    return {f"PIP{i}": Property(holds=holds, why=reason) for i, reason in enumerate(why, 1)}
+def properties(*reasons: str, holds: bool = True) -> Mapping[str, Property]:
+    """Return PIP1, PIP2 and PIP3, each with the reason why it holds or does not."""
+    return {f"PIP{i}": Property(holds=holds, why=reason) for i, reason in enumerate(reasons, 1)}

@@ -26,7 +26,7 @@ def histogram(sparse: tuple[bytes, bytes], definition: str) -> Histogram:
 
 
 def quantile(latencies: Histogram, share: float) -> float:
-    """Return the quantile of a histogram with counts, in ns."""
+    """Return the quantile of a histogram with at least one latency, in ns."""
     total = np.cumsum(latencies.counts)
     return float(latencies.values_ns[np.searchsorted(total, share * total[-1])])
 
@@ -50,7 +50,7 @@ def progress(core: Any) -> Progress:
 def elasticity(core: Any, changes: list[Reconfiguration], *, start: int, join: bool) -> Elasticity:
     """Return the scaling history of a finished run, on the time grid of its progress.
 
-    `start` is the number of active instances at the start; `join`: the operator compares pairs.
+    `start` is the number of active instances at the start; `join` states whether the operator compares pairs.
     """
     steps = len(core.progress()[0])
     by_instance = core.load_steps()

@@ -14,12 +14,13 @@ from streamlab.workloads.control_group import most_reserved_bytes
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 RING_BLOCKS = 64
+"""Ring size at full speed."""
 LOAD_RING_BLOCKS = 1 << 14
-"""Ring size under a load: blocks are small, and a stream may wait long for another's heartbeat.
-A writer polls a full ring every 50 us, so 64 one-event blocks would cap the rate at 0.2 to 1 M events/s."""
+"""Ring size under a load. Blocks are small then, and a stream may wait long for the heartbeat of another stream.
+A writer polls a full ring every 50 us, so 64 one-event blocks would limit the rate to 0.2 to 1 M events/s."""
 UNKNOWN_ROWS = 1 << 20
 """Output rows to reserve under a load when their number is unknown.
-Fresh pages stop a core of a virtual machine for up to tens of ms, which would become the latency tail."""
+A fresh page may stop a core of a virtual machine for tens of ms, which would dominate high percentiles of latency."""
 Natural = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 
@@ -29,20 +30,21 @@ class RunSettings:
     """Settings of a run.
 
     Attributes:
-        workers: number of threads, 1 to 256. For operators O+: the instances active at the start.
-            For query graphs: the instances of each operator.
+        workers: number of threads, 1 to 256. Operators O+ start with this many active instances; each operator of a
+            query graph has this many instances.
         batch: maximum number of events in one block.
         ring_blocks: maximum number of blocks that a source may be ahead of its slowest reader.
         pin: whether to pin threads to cores; None pins if there are several threads and a core for each.
-        load: offered load; None means full speed.
+        load: offered load; None for full speed.
         measure: whether to measure latency and progress.
         expected_outputs: number of records in the answer; None if unknown. The run reserves and touches
-            their memory in advance, up to a quarter of the available memory. Further records allocate
-            during the run (counter `outputs_grown`).
+            their memory in advance, up to a quarter of the available memory. The run allocates memory for
+            further records when it needs it (counter `outputs_grown`).
         bounds: whether users' functions check array indices; docs/performance.md states the cost.
-        received: whether events arrive from outside during the run; with a load, whose due times only stamp outputs.
+        received: whether events arrive from outside during the run. It needs a load, whose due times then only stamp
+            outputs.
         arrival_tick_ns: see `Query`.
-        link_rows: capacity of a link between operators in rows; None means the variant's. Tests lower it.
+        link_rows: capacity of a link between operators in rows; None for the variant's capacity. Tests lower it.
     """
 
     workers: int = 1
@@ -66,9 +68,9 @@ class RunSettings:
     ) -> _core.RunSettings:
         """Return the settings for the core.
 
-        Two new threads often start on one core and share it for longer than a run takes.
-        So each of several threads starts on the next core, and stays there if there is a core for each.
-        `threads` None means `workers`; 0 means more threads than cores.
+        Two new threads often start on one core and share it for longer than a run takes. Each of several threads
+        therefore starts on the next core, and stays there if each has its own core. `threads` is the number of threads;
+        None means `workers`, and 0 means more threads than cores.
         """
         available = sorted(os.sched_getaffinity(0))
         count = self.workers if threads is None else threads
@@ -104,9 +106,11 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonOptions:
-    """Options that all variants have; `pin`, `measure` and `bounds` are those of `RunSettings`.
+    """Options that all variants have.
 
-    `broker` is the address of a broker to read the input from; empty: the input is in memory.
+    Attributes:
+        broker: address of a broker to read the input from; empty if the input is in memory.
+        pin, measure, bounds: see `RunSettings`.
     """
 
     broker: Annotated[str, Meta(min_length=1)] = ""

@@ -2,7 +2,7 @@
 
 A record is a named tuple of scalars that the loop builds for each row from the columns.
 It becomes registers once the user's function is inlined.
-`emit` appends to output columns; a parallel array holds the source record of each output.
+`emit` appends to output columns; a parallel array has the source record of each output.
 """
 
 from collections import namedtuple
@@ -28,10 +28,10 @@ _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)
 _PARTITION = _I(_P, _I, _I, _I, _P)
 
-AHEAD = 64
+PREFETCHED_RECORDS = 64
 """Number of records whose states the kernel prefetches together."""
-CLOSE = 256 << 10
-"""Size in bytes of tables below which the kernel does not prefetch: they fit a core's second-level cache."""
+CACHED_BYTES = 256 << 10
+"""Size of tables up to which the kernel does not prefetch, because they fit a core's second-level cache."""
 
 
 def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any]]:
@@ -46,7 +46,10 @@ def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any
 
 
 def partitions_of(stage: Stage, hashed: int | None = None) -> int:
-    """Return the number of partitions of an operator; `hashed`, if not None, is that of keys that are hashed."""
+    """Return the number of partitions of an operator.
+
+    `hashed` is the number if keys are partitioned by hash; None for the operator's own number.
+    """
     if stage.kind != PARTITIONED:
         return 1
     if stage.bounds is not None:
@@ -55,17 +58,17 @@ def partitions_of(stage: Stage, hashed: int | None = None) -> int:
 
 
 def state_bytes(stage: Stage) -> int:
-    """Return the size of an operator's state; of a partitioned one, of a key's entry in the table of states."""
-    assert stage.state is not None, "stateless operators have none"
+    """Return the size of an operator's state; for a partitioned operator, of a key's entry in the table of states."""
+    assert stage.state is not None, "a stateless operator has no state"
     if stage.kind != PARTITIONED:
         return stage.state.itemsize
     return _core.STATE_AT + -(-max(1, stage.state.itemsize) // 8) * 8
 
 
 class StageKernels(KernelSet):
-    """Compiles the functions of one operator; methods raise EngineError if one does not compile.
+    """Compiles the functions of one operator. Methods raise EngineError if a function does not compile.
 
-    `fields` is the dtype of its input records, without `ts`.
+    `fields` is the dtype of the operator's input records, without `ts`.
     """
 
     def __init__(self, stage: Stage, fields: np.dtype[np.void], *, bounds: bool = False) -> None:
@@ -79,16 +82,20 @@ class StageKernels(KernelSet):
         """Return the address of the kernel that applies the operator to records."""
         stage = self._stage
         functions: Functions = {"user": ("apply", stage.apply)}
-        record, opened, ahead, find, argument = "i", "", "", "", ""
+        record, opened, prefetching, find, argument = "i", "", "", "", ""
         if stage.key is not None:
             functions["user_key"] = ("key", stage.key)
             record = "i if whole else int64(load(order, i, int32))"
             opened, find = _KEYED, _FIND.format(partition=self._partition_source())
-            ahead = _AHEAD.format(tuple=self._tuple_source(), partition=self._partition_source())
+            prefetching = _PREFETCHING.format(
+                tuple=self._tuple_source(), partition=self._partition_source()
+            )
             argument = "record_at(offset(entry, HEAD), STATE), "
         elif stage.kind != STATELESS:
             argument = "record_at(states, STATE), "
-        item = _ITEM.format(ahead=ahead, record=record, tuple=self._tuple_source(), find=find)
+        item = _ITEM.format(
+            prefetching=prefetching, record=record, tuple=self._tuple_source(), find=find
+        )
         source = self._bounds_source() + loop(
             "process",
             opened=_OPENED.format(pointers=self._pointers(), opened=opened),
@@ -124,8 +131,8 @@ class StageKernels(KernelSet):
             "bounds_below": bounds_below,
             "HEAD": _core.STATE_AT,
             "KEY_STATES": _core.KEY_STATES_BYTES,
-            "AHEAD": AHEAD,
-            "CLOSE": CLOSE,
+            "PREFETCHED_RECORDS": PREFETCHED_RECORDS,
+            "CACHED_BYTES": CACHED_BYTES,
         }
         if state is not None:
             names["STATE"] = memory.record_type(state)
@@ -192,7 +199,7 @@ def add_stages(
 def check_fields(pipeline: Pipeline, data: Input) -> str | None:
     """Return why the core cannot take an input or a field of a pipeline, or None."""
     if len(data.streams) > _core.MOST_STREAMS:
-        return f"a pipeline reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}"
+        return f"a pipeline reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}; merge streams"
     for index, stage in enumerate(pipeline.stages):
         for verb, fields in (("reads", pipeline.input_of(index)), ("forwards", stage.output)):
             for name in fields.names or ():
@@ -220,7 +227,7 @@ _OPENED = """\
 {opened}"""
 
 _ITEM = """\
-{ahead}
+{prefetching}
         k = int64({record})
         row = base + k
         t = {tuple}
@@ -234,18 +241,18 @@ _KEYED = """\
     whole = is_null(order)
     ahead_end = begin"""
 
-# The table of the next record stands for the size of all tables: this worker owns it, while another
-# worker may be growing the others.
-_AHEAD = """\
+# The size of the next record's table stands for the size of all tables. This worker owns that table; another worker may
+# be growing any other table.
+_PREFETCHING = """\
         if i == ahead_end:
-            ahead_end = min(end, i + AHEAD)
+            ahead_end = min(end, i + PREFETCHED_RECORDS)
             row = base + (i if whole else int64(load(order, i, int32)))
             t = {tuple}
             key = int64(user_key(t))
             mixed = mix_key(key)
             {partition}
-            far = partitions * table_bytes(offset(states, p * KEY_STATES), STRIDE) > CLOSE
-            for touched in range(2 * int64(far)):
+            is_large = partitions * table_bytes(offset(states, p * KEY_STATES), STRIDE) > CACHED_BYTES
+            for touched in range(2 * int64(is_large)):
                 for j in range(i, ahead_end):
                     row = base + (j if whole else int64(load(order, j, int32)))
                     t = {tuple}
@@ -266,7 +273,7 @@ _FIND = """\
         entry = find_entry(table, 0, key, mixed, STRIDE)
         if is_null(entry):
             entry = call_pointer(find, (table, key))
-            if is_null(entry):  # no memory
+            if is_null(entry):  # The core has no memory.
                 break
             entry = offset(entry, -HEAD)"""
 
@@ -285,7 +292,7 @@ def partition(columns, base, records, partitions, result):
     return records + 1
 """
 
-# Uses the low half of the hash, since key tables use the high bits (core/run/key_table.h).
+# Uses the low half of the hash, because key tables use the high bits (core/run/key_table.h).
 _BY_HASH = "p = int64(((mixed & uint64(0xFFFFFFFF)) * uint64(partitions)) >> uint64(32))"
 
 # In the variant `layers` all keys are in one table, so the partition is 0.

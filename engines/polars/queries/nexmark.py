@@ -71,21 +71,21 @@ def nexmark_q3(tables: Tables) -> pl.LazyFrame:
     )
 
 
-def _over(tables: Tables, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows that are not later than the last event."""
+def _select_closed(tables: Tables, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows whose time is at most the last event's."""
     watermark = tables.events(0).select(pl.col("ts").max().alias("watermark"))
     return rows.join(watermark, how="cross").filter(pl.col("ts") <= pl.col("watermark"))
 
 
-def _end(ts: str, every: int) -> pl.Expr:
-    """Return the end of the step in which a time is."""
+def _end_of_step(ts: str, every: int) -> pl.Expr:
+    """Return the end of the step that contains a time."""
     return ((pl.col(ts) // every + 1) * every).alias("ts")
 
 
 def _winners(tables: Tables, steps: int) -> pl.LazyFrame:
     """Return closed auctions with their winning bids, by `expires`, then auction.
 
-    `ts` is the end of the step in which an auction expires, plus `steps` - 1 steps.
+    `ts` is `steps` - 1 steps after the end of the step in which an auction expires.
     """
     bids = _bids(tables, "auction", "person", "price")
     bids = bids.select("auction", _BIDDER, "price", pl.col("ts").alias("bid_ts")).with_row_index()
@@ -98,7 +98,7 @@ def _winners(tables: Tables, steps: int) -> pl.LazyFrame:
         .first()
         .with_columns(((pl.col("expires") // every + steps) * every).alias("ts"))
     )
-    return _over(tables, won).sort("ts", "expires", "auction")
+    return _select_closed(tables, won).sort("ts", "expires", "auction")
 
 
 def nexmark_q4(tables: Tables) -> pl.LazyFrame:
@@ -123,14 +123,14 @@ def nexmark_q5(tables: Tables) -> pl.LazyFrame:
     later = pl.LazyFrame({"later": range(tables.number("slides"))}, schema={"later": pl.Int64})
     windows = (
         _bids(tables, "auction")
-        .group_by(_end("ts", slide), "auction")
+        .group_by(_end_of_step("ts", slide), "auction")
         .agg(pl.len())
         .join(later, how="cross")
         .group_by(pl.col("ts") + (pl.col("later") + 1) * slide, "auction")
         .agg(pl.col("len").sum().cast(pl.Int64).alias("bids"))
     )
     most = pl.col("bids") == pl.col("bids").max().over("ts")
-    return _over(tables, windows).filter(most).select("ts", "auction", "bids").sort("ts")
+    return _select_closed(tables, windows).filter(most).select("ts", "auction", "bids").sort("ts")
 
 
 def nexmark_q6(tables: Tables) -> pl.LazyFrame:
@@ -154,21 +154,21 @@ def nexmark_q7(tables: Tables) -> pl.LazyFrame:
     """Return the bids with the highest price of each window, a window after its end."""
     size = tables.number("size_ms")
     bids = _bids(tables, "auction", "person", "price", "extra").with_columns(
-        _end("ts", size) + size, pl.col("ts").alias("bid_ts")
+        _end_of_step("ts", size) + size, pl.col("ts").alias("bid_ts")
     )
     highest = bids.group_by("ts").agg(pl.col("price").max())
-    found = _over(tables, bids.join(highest, on=["ts", "price"]))
-    return found.select("ts", "auction", _BIDDER, "price", "bid_ts", "extra").sort("ts")
+    winners = _select_closed(tables, bids.join(highest, on=["ts", "price"]))
+    return winners.select("ts", "auction", _BIDDER, "price", "bid_ts", "extra").sort("ts")
 
 
 def nexmark_q8(tables: Tables) -> pl.LazyFrame:
     """Return (ts, person, name) of persons who opened an auction in the window of their registration."""
     events = tables.events(0, "type", "person", "name")
-    events = events.with_columns(_end("ts", tables.number("size_ms")))
+    events = events.with_columns(_end_of_step("ts", tables.number("size_ms")))
     sellers = events.filter(pl.col("type") == AUCTION)
     persons = events.filter(pl.col("type") == PERSON)
-    found = persons.join(sellers, on=["ts", "person"], how="semi")
-    return _over(tables, found).select("ts", "person", "name").sort("ts")
+    new_sellers = persons.join(sellers, on=["ts", "person"], how="semi")
+    return _select_closed(tables, new_sellers).select("ts", "person", "name").sort("ts")
 
 
 def nexmark_q9(tables: Tables) -> pl.LazyFrame:
@@ -200,7 +200,7 @@ def nexmark_q11(tables: Tables) -> pl.LazyFrame:
             pl.col("ts").min().alias("first"),
             pl.col("ts").max().alias("last"),
         )
-        .with_columns(_end("last", gap) + gap)
+        .with_columns(_end_of_step("last", gap) + gap)
     )
     watermark = tables.events(0).select(pl.col("ts").max().alias("watermark"))
     return (
@@ -224,15 +224,15 @@ def nexmark_q13(tables: Tables) -> pl.LazyFrame:
 
 def nexmark_q14(tables: Tables) -> pl.LazyFrame:
     """Return the selected bids in euro cents, with the part of the day and the number of letters c."""
-    thousandths = pl.col("price") * 908
+    milli_cents = pl.col("price") * 908
     hour = pl.col("ts") // 3_600_000 % 24
     day_part = (
         pl.when(hour.is_between(8, 18)).then(0).when(hour.is_between(7, 19)).then(2).otherwise(1)
     )
-    letter = [pl.col("extra") // ALPHABET**place % ALPHABET for place in range(LETTERS)]
+    letters = [pl.col("extra") // ALPHABET**place % ALPHABET for place in range(LETTERS)]
     return (
         _bids(tables, "auction", "person", "price", "extra")
-        .filter(thousandths > 1_000_000_000, thousandths < 50_000_000_000)
+        .filter(milli_cents > 1_000_000_000, milli_cents < 50_000_000_000)
         .select(
             "ts",
             "auction",
@@ -240,7 +240,7 @@ def nexmark_q14(tables: Tables) -> pl.LazyFrame:
             _EUROS,
             day_part.cast(pl.Int8).alias("day_part"),
             "extra",
-            pl.sum_horizontal((each == 2).cast(pl.Int32) for each in letter).alias("c_count"),
+            pl.sum_horizontal((letter == 2).cast(pl.Int32) for letter in letters).alias("c_count"),
         )
     )
 
@@ -268,7 +268,7 @@ def _statistics(tables: Tables, *groups: str) -> pl.LazyFrame:
             first = pl.col(f"bids{suffix}").cast(pl.Int64).cum_sum().over(*groups, "day", field)
             is_new = pl.col(f"bids{suffix}") & (first == 1)
             bids = bids.with_columns(is_new.alias(f"{name}{suffix}"))
-    names = [f"{what}{part}" for what in ("bids", "bidders", "auctions") for part in _RANGES]
+    names = [f"{name}{suffix}" for name in ("bids", "bidders", "auctions") for suffix in _RANGES]
     counts = [_count_so_far(name, pl.col(name), *groups, "day") for name in names]
     return bids.select("ts", *groups, "day", *counts)
 
@@ -287,7 +287,9 @@ def nexmark_q17(tables: Tables) -> pl.LazyFrame:
     """Return the statistics of the auction and day, after each bid."""
     group = ("auction", "day")
     price = pl.col("price")
-    counts = [_count_so_far(f"bids{part}", of, *group) for part, of in _RANGES.items()]
+    counts = [
+        _count_so_far(f"bids{suffix}", condition, *group) for suffix, condition in _RANGES.items()
+    ]
     return (
         _bids(tables, "auction", "price")
         .with_columns((pl.col("ts") // tables.number("day_ms")).alias("day"))
@@ -306,17 +308,17 @@ def nexmark_q17(tables: Tables) -> pl.LazyFrame:
 def nexmark_q18(tables: Tables) -> pl.LazyFrame:
     """Return the last bid of each step, bidder and auction, at the end of the step."""
     bids = _bids(tables, "auction", "person", "price", "channel", "extra").with_columns(
-        _end("ts", tables.number("every_ms")), pl.col("ts").alias("bid_ts")
+        _end_of_step("ts", tables.number("every_ms")), pl.col("ts").alias("bid_ts")
     )
     last = bids.group_by("ts", "person", "auction").last()
     columns = ("ts", "auction", _BIDDER, "price", "channel", "bid_ts", "extra")
-    return _over(tables, last).select(columns).sort("ts")
+    return _select_closed(tables, last).select(columns).sort("ts")
 
 
 def nexmark_q19(tables: Tables) -> pl.LazyFrame:
     """Return the bids that enter the ten highest of their auction, with their rank.
 
-    Rank by rank, a price meets the highest so far; the lower one of both passes on to the next rank.
+    For each rank in turn, compares a price with the highest price so far; the lower of both passes to the next rank.
     """
     bids = _bids(tables, "auction", "person", "price", "channel", "extra")
     bids = bids.with_columns(pl.col("price").alias("passed"), pl.lit(1, pl.Int32).alias("rank"))
@@ -332,7 +334,7 @@ def nexmark_q19(tables: Tables) -> pl.LazyFrame:
 
 
 def nexmark_q20(tables: Tables) -> pl.LazyFrame:
-    """Return the bids for auctions of category 10, with these, by time."""
+    """Return the bids for auctions of category 10 with the auctions' columns, by time."""
     bids = _bids(tables, "auction", "person", "price", "channel")
     auctions = _auctions(tables).filter(pl.col("category") == FIRST_CATEGORY)
     return (

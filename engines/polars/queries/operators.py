@@ -41,10 +41,9 @@ _OUTPUT = {
 def nyse_hedge(tables: Tables) -> pl.DataFrame:
     """Return (ts, l_id, l_price, r_id, r_price), by time.
 
-    Joins left trades, a window's length at a time, with right trades in a range of distances. With
-    d = (price - average) / average, a pair matches if the right trade's d is between `lower` and `upper` times the
-    left trade's d: an inequality join on two conditions. Its quotients are rounded, so the range is widened a little,
-    and the exact condition is tested on the result.
+    With d = (price - average) / average, a pair matches if the right trade's d is between `lower` and `upper` times the
+    left trade's d. An inequality join on d pairs the left trades of a window's length with the right trades near them.
+    The quotients are rounded, so the range of d is widened a little, and the exact condition is tested on the result.
     """
     window = tables.number("ws_ms")
     left, right = (
@@ -64,8 +63,8 @@ def nyse_hedge(tables: Tables) -> pl.DataFrame:
         end = int(left["l_ts"].search_sorted(first + window, side="right"))
         low = int(right["r_ts"].search_sorted(first - window, side="left"))
         high = int(right["r_ts"].search_sorted(left["l_ts"][end - 1] + window, side="right"))
-        here, near = left[begin:end].lazy(), right[low:high].lazy()
-        parts.append(_hedges(here, near, window, bounds).collect())
+        left_part, right_part = left[begin:end].lazy(), right[low:high].lazy()
+        parts.append(_hedges(left_part, right_part, window, bounds).collect())
         begin = end
     return pl.concat(parts).sort("ts", maintain_order=True)
 
@@ -73,9 +72,9 @@ def nyse_hedge(tables: Tables) -> pl.DataFrame:
 def _candidates(trades: pl.LazyFrame, kind: int) -> pl.LazyFrame:
     """Return the trades that can match, with their distances; columns have the prefix `l_` or `r_`."""
     price, average = (pl.col(name).cast(pl.Int64) for name in ("price", "average"))
-    can = (average != 0) if kind else (average != 0) & (price != average)
+    can_match = (average != 0) if kind else (average != 0) & (price != average)
     return (
-        trades.filter(can)
+        trades.filter(can_match)
         .with_columns(
             (price - average).alias("moved"),
             average.cast(pl.Float64).alias("average"),
@@ -114,17 +113,17 @@ def _hedges(
 
 
 _WIDTH = 2 * BAND + 1
-"""Width of a bin: a band, which is 2 x BAND wide, reaches two bins."""
+"""Width of a bin. A band is 2 x BAND wide, so it reaches at most two bins."""
 
 
 def scale_join(tables: Tables) -> pl.LazyFrame:
     """Return all pairs, by time.
 
-    Matching tuples share a bin of both attributes and of time. A left tuple is copied to all bins that its bands and
-    its window reach: two each, so eight. Then the exact conditions are tested.
+    Bins divide both attributes and the time. A left tuple is copied to all bins that its bands and its window reach:
+    two in each of three dimensions, so eight. Then the exact conditions are tested on the tuples of a bin.
     """
     window = tables.number("ws_ms")
-    long = 2 * window + 1
+    time_width = 2 * window + 1
     x, y, ts = pl.col("x").cast(pl.Int64), pl.col("y").cast(pl.Float64), pl.col("ts")
     left = tables.events(0, *(LEFT.names or ()))
     copies = [
@@ -133,14 +132,14 @@ def scale_join(tables: Tables) -> pl.LazyFrame:
             *(LEFT.names or ()),
             ((x - BAND) // _WIDTH + first).alias("first"),
             (((y - BAND) / _WIDTH).floor().cast(pl.Int64) + second).alias("second"),
-            ((ts - window) // long + third).alias("third"),
+            ((ts - window) // time_width + third).alias("third"),
         )
         for first, second, third in product((0, 1), repeat=3)
     ]
     right = tables.events(1, *(RIGHT.names or ())).with_columns(
         (pl.col("a").cast(pl.Int64) // _WIDTH).alias("first"),
         (pl.col("b").cast(pl.Float64) / _WIDTH).floor().cast(pl.Int64).alias("second"),
-        (ts // long).alias("third"),
+        (ts // time_width).alias("third"),
     )
     near = (
         ((x - pl.col("a")).abs() <= BAND)
@@ -166,6 +165,7 @@ def linear_road_pos_rep(tables: Tables) -> pl.LazyFrame:
 
 
 _BYTE = 256
+"""Direction and segment are below this number, so a place fits in one integer."""
 
 
 def linear_road_new_seg(tables: Tables) -> pl.LazyFrame:
@@ -191,8 +191,8 @@ def wordcount(tables: Tables) -> pl.LazyFrame:
 def paircount(tables: Tables) -> pl.LazyFrame:
     """Return (ts, pair, count) by window.
 
-    Pairs the column of words with shifted copies of itself. Only a tweet with a repeated word can repeat a pair, so
-    only such tweets need `unique`. If pairs are a bag, none does.
+    Pairs the column of words with shifted copies of itself. If pairs are a set, only tweets with a repeated word can
+    repeat a pair, so only these need `unique`.
     """
     tweets = tables.events(0, "words").with_row_index("tweet").collect()
     distance = tables.number("distance")
@@ -245,7 +245,12 @@ def _aggregate_windows(
     A window [n WA, n WA + WS) has expired when its right boundary, `ts`, is at most the time of the last event.
     Aggregates first per pane, then over the panes of each window. Panes are the longest pieces of time that no window
     boundary splits. Each event is read once, however many windows contain it.
-    `keyed` has `ts`, `key` and the columns that `pane_value` reads; both aggregates are named `value`.
+
+    Args:
+        tables: the input.
+        keyed: rows with `ts`, `key` and the columns that `pane_value` reads.
+        pane_value: aggregate of a pane, named `value`.
+        window_value: aggregate of the values of panes, named `value`.
     """
     advance, size = tables.number("wa_ms"), tables.number("ws_ms")
     pane = math.gcd(advance, size)

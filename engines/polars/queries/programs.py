@@ -19,7 +19,10 @@ BULK, SEPARATOR = 0, 1
 class Streams:
     """An input as one data frame per stream, with the stream's index, which breaks ties in event time.
 
-    A tag is key x `kinds` + kind.
+    Attributes:
+        bulk: streams of kind 0.
+        separators: streams of kind 1.
+        kinds: number of kinds; a tag is key x `kinds` + kind.
     """
 
     bulk: list[tuple[int, pl.DataFrame]]
@@ -50,15 +53,15 @@ class Streams:
 def read_streams(tables: Tables) -> Streams:
     """Return the streams as data frames; reads files."""
     kinds = [BULK, SEPARATOR]
-    every = [(kind, table) for kind in kinds for table in tables.of(kind)]
-    frames = pl.collect_all([table.rows for _, table in every])
+    streams = [(kind, table) for kind in kinds for table in tables.of_kind(kind)]
+    frames = pl.collect_all([table.rows for _, table in streams])
     by_kind: dict[int, list[tuple[int, pl.DataFrame]]] = {kind: [] for kind in kinds}
-    for (kind, table), frame in zip(every, frames, strict=True):
+    for (kind, table), frame in zip(streams, frames, strict=True):
         by_kind[kind].append((table.src, frame))
     return Streams(bulk=by_kind[BULK], separators=by_kind[SEPARATOR], kinds=tables.kinds)
 
 
-def last(src: int) -> pl.Expr:
+def last_before(src: int) -> pl.Expr:
     """Return the expression for the last event time of stream `src` before a separator."""
     return pl.col("ts") - (pl.col("src") < src).cast(pl.Int64)
 
@@ -66,12 +69,14 @@ def last(src: int) -> pl.Expr:
 def ends(separators: pl.DataFrame, src: int, table: pl.DataFrame) -> pl.Series:
     """Return how many events of a stream come before each separator."""
     return (
-        table["ts"].search_sorted(separators.select(last(src))["ts"], side="right").cast(pl.Int64)
+        table["ts"]
+        .search_sorted(separators.select(last_before(src))["ts"], side="right")
+        .cast(pl.Int64)
     )
 
 
 def run_sums(values: pl.Series, end: pl.Series) -> pl.Series:
-    """Return the sum of the values of each run that ends before `end[i]`."""
+    """Return the sums of consecutive runs of values; run i ends before index `end[i]`."""
     if not len(values):
         return pl.zeros(len(end), pl.Int64, eager=True)
     upto = values.cum_sum().gather((end - 1).clip(0)) * (end > 0).cast(pl.Int64)
@@ -126,7 +131,7 @@ def keyed_counter(tables: Tables) -> list[pl.DataFrame]:
 
 
 def _counts(streams: Streams, src: int, table: pl.DataFrame, resets: pl.DataFrame) -> pl.DataFrame:
-    until = resets.select(last(src).alias("until").set_sorted(), "key", "reset")
+    until = resets.select(last_before(src).alias("until").set_sorted(), "key", "reset")
     return (
         table.select("ts", streams.key(table))
         .join_asof(
@@ -144,7 +149,7 @@ def _counts(streams: Streams, src: int, table: pl.DataFrame, resets: pl.DataFram
 
 
 def page_view_join(tables: Tables) -> list[pl.DataFrame]:
-    """Join each view stream with the updates of its page (as-of), and updates with those that they replace."""
+    """Join each view stream with the updates of its page (as-of), and each update with the update that it replaces."""
     streams = read_streams(tables)
     updates = streams.ordered_separators("meta").with_columns(pl.col("meta").cast(pl.Int32))
     replaced = updates.select(
@@ -160,7 +165,7 @@ def page_view_join(tables: Tables) -> list[pl.DataFrame]:
 
 def _views(streams: Streams, src: int, table: pl.DataFrame, updates: pl.DataFrame) -> pl.DataFrame:
     # An update applies from the first event time of the stream after it.
-    since = updates.select((last(src) + 1).alias("since").set_sorted(), "key", "meta")
+    since = updates.select((last_before(src) + 1).alias("since").set_sorted(), "key", "meta")
     views = table.select("ts", streams.key(table), "user")
     return views.join_asof(
         since, left_on="ts", right_on="since", by="key", check_sortedness=False

@@ -8,7 +8,7 @@ from streamlab.workloads.inputs.retail.schema import DAY_MS, DYNAMIC, ORDER
 
 
 def hours_of(pairs: pl.LazyFrame) -> pl.LazyFrame:
-    """Return (hour, ts) of each hour with pairs, where `ts` is the time of the first pair of the next such hour.
+    """Return (hour, ts) of each hour with pairs; `ts` is the time of the first pair of the next such hour.
 
     The last hour is omitted.
     """
@@ -45,9 +45,9 @@ def running_lists(partners: pl.LazyFrame, item: int, top: int, hour_ms: int) -> 
     pairs = partners.with_columns((pl.col("ts") // hour_ms).alias("hour"))
     new = pairs.group_by("hour", "other").agg(pl.len().cast(pl.Int64).alias("new"))
     # Every hour has a list of all items so far, including items without events in that hour.
-    every = hours_of(pairs).join(new.select("other").unique(), how="cross")
+    all_items = hours_of(pairs).join(new.select("other").unique(), how="cross")
     counts = (
-        every.join(new, on=["hour", "other"], how="left")
+        all_items.join(new, on=["hour", "other"], how="left")
         .sort("other", "hour")
         .with_columns(pl.col("new").fill_null(0).cum_sum().over("other").alias("count"))
         .filter(pl.col("count") > 0)
@@ -114,7 +114,8 @@ def items_viewed_together(tables: Tables) -> pl.LazyFrame:
 def last_views_before_purchase(tables: Tables) -> pl.LazyFrame:
     """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
 
-    Numbers views by user. An as-of join finds the number of the latest view before a purchase; the last few follow.
+    Numbers views by user. An as-of join finds the number of the latest view before a purchase, and thus the numbers of
+    the last few views.
     """
     item, views = tables.number("item"), tables.number("views")
     clicks = tables.events(0, "user", "item", "sale", "category").filter(pl.col("user") != 0)
@@ -144,10 +145,11 @@ def last_views_before_purchase(tables: Tables) -> pl.LazyFrame:
 
 
 def _closed_sessions(clicks: pl.LazyFrame, gap_ms: int) -> pl.LazyFrame:
-    """Return the clicks of ended sessions, by session, each with `end` and `end_row`, time and row of the ending click.
+    """Return the clicks of ended sessions, by session.
 
-    A session ends with the user's first click that comes more than the gap after the previous one. A user's last
-    session does not end. `clicks` are in total order; `row` and `session` are added.
+    A session ends with the user's first click more than the gap after the click before. A user's last session does not
+    end. Adds `row`, `session`, and `end` and `end_row`, the time and row of the click that ends the session.
+    `clicks` must be in total order.
     """
     user, ts = pl.col("user"), pl.col("ts")
     begins = user.ne_missing(user.shift()) | (ts - ts.shift() > gap_ms)

@@ -35,14 +35,15 @@ def keyed_counter(session: SparkSession, dataset: Dataset) -> Columns:
 def fraud_detection(session: SparkSession, dataset: Dataset) -> Columns:
     """Return all aggregates and all fraudulent transactions, unordered.
 
-    The aggregate does not depend on which transactions are fraudulent, so the definition's loop unrolls into two
-    joins, with the models computed in the driver. Two cheap scans are faster than storing the first one's joined rows.
+    The aggregates do not depend on which transactions are fraudulent. Two joins therefore suffice: one for the
+    aggregates, from which the driver computes the models, and one with the models. Two cheap scans are faster than
+    storing the rows of the first join.
     """
     rules = collect(session, dataset, "value")
     sums = _totals(session, dataset, rules, F.sum("value"), ["value"])
     frauds = []
     for joined in _with_current(session, dataset, rules, (sums + rules.value) % MODULUS, "value"):
-        # Before the first rule the model is 0: no window, so the outer join gives null.
+        # Before the first rule the model is 0. There is no window, so the outer join returns null.
         fraud = joined.where(f"pmod(value, {MODULUS}) = coalesce(carried, 0)")
         frauds.append(fraud.selectExpr("ts", f"{FRAUD}Y as kind", "value", "src"))
     aggregates: Columns = {
@@ -85,7 +86,7 @@ QUERIES: dict[str, Callable[[SparkSession, Dataset], Columns]] = {
     "keyed_counter": keyed_counter,
     "page_view_join": page_view_join,
 }
-"""By workload."""
+"""The query of each workload."""
 
 
 def _totals(
@@ -95,7 +96,7 @@ def _totals(
     amount: Column,
     fields: list[str],
 ) -> IntArray:
-    """Return for each separator the amount of the bulk events since the previous separator of its key."""
+    """Return for each separator the aggregate `amount` of the bulk events since its key's previous separator."""
     total = np.zeros(len(separators), dtype=np.int64)
     parts: list[DataFrame] = []
     for members in tie_classes(dataset):
@@ -114,7 +115,7 @@ def _totals(
 def _with_current(
     session: SparkSession, dataset: Dataset, separators: Separators, values: IntArray, field: str
 ) -> list[DataFrame]:
-    """Return bulk events with `carried`, the value of the last separator of their key; null before the first."""
+    """Return bulk events with `carried`, the value of their key's last separator; null before the first separator."""
     parts: list[DataFrame] = []
     for members in tie_classes(dataset):
         begin, end = _span(dataset, members)
@@ -125,7 +126,7 @@ def _with_current(
 
 
 def _span(dataset: Dataset, members: tuple[int, ...]) -> tuple[int, int]:
-    """Return the first and last event time of some streams."""
+    """Return the first and last event time of the streams `members`."""
     filled = [dataset.streams[src] for src in members if dataset.streams[src].rows]
     if not filled:
         return 0, 0
@@ -160,8 +161,8 @@ def _append(columns: Columns, parts: Sequence[DataFrame]) -> Columns:
 def _replaced_values(updates: Separators) -> IntArray:
     order = np.argsort(updates.key, kind="stable")
     key, value = updates.key[order], updates.value[order]
-    old = np.zeros(len(key), dtype=np.int64)
-    old[1:] = np.where(key[1:] == key[:-1], value[:-1], 0)
-    result = np.empty_like(old)
-    result[order] = old
+    previous = np.zeros(len(key), dtype=np.int64)
+    previous[1:] = np.where(key[1:] == key[:-1], value[:-1], 0)
+    result = np.empty_like(previous)
+    result[order] = previous
     return result

@@ -1,9 +1,9 @@
 """Reads separators into the driver, and splits the windows between them into buckets, which Spark joins by equality.
 
 Spark has no fast range join, but a fast equality join with a broadcast table of longs. Each bulk event computes its
-bucket by a shift, finds the windows that overlap the bucket, and keeps the one whose bounds contain it.
+bucket by a shift, finds the windows that overlap the bucket, and keeps the window that contains it.
 Buckets are about as wide as windows, so one or two windows overlap a bucket.
-If many separators share an instant, so do the windows of its bucket, and the join is slow.
+If many separators share an instant, many windows overlap its bucket, and the join is slow.
 """
 
 from dataclasses import dataclass
@@ -22,16 +22,20 @@ from streamlab.engines.spark.query import scan
 from streamlab.workloads.datasets.dataset import Dataset
 
 MAX_ROWS = 4_000_000
-"""Upper bound of the table of buckets: about 250 MB when broadcast."""
+"""Maximum rows of the table of buckets, which takes about 250 MB when broadcast."""
 MAX_PER_BUCKET = 32
-"""Windows of one key that overlap a bucket before narrower buckets are tried."""
+"""If more windows of one key overlap a bucket, narrower buckets are tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separators:
-    """All separators in total order (event time, stream, position), as int64[m].
+    """All separators in total order (event time, stream, position).
 
-    `value` is the requested field, or 0.
+    Attributes:
+        ts: int64[m], event times.
+        src: int64[m], indices of streams.
+        key: int64[m].
+        value: int64[m], the requested field, or 0.
     """
 
     ts: IntArray
@@ -78,9 +82,12 @@ def collect(session: SparkSession, dataset: Dataset, field: str | None = None) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Windows:
-    """Closed intervals of event time with a key; int64[w] each; empty where last < first.
+    """Closed intervals of event time with a key.
 
-    The join adds `id` and `value` to the events in a window.
+    Attributes:
+        key: int64[w].
+        first, last: int64[w], bounds of the window; it is empty if last < first.
+        id, value: int64[w]; the join adds these to the events in the window.
     """
 
     key: IntArray
@@ -93,18 +100,18 @@ class Windows:
 def between(
     separators: Separators, src: int, begin: int, end: int, value: IntArray
 ) -> tuple[Windows, Windows]:
-    """Return the window before each separator and the window after each, in the event times of bulk stream `src`.
+    """Return the windows before and the windows after the separators, in the event times of bulk stream `src`.
 
-    `begin` and `end` bound the stream's event times; `value`, int64[m], holds after each separator.
+    `begin` and `end` bound the stream's event times. `value`, int64[m], is the value after each separator.
     """
     order = np.argsort(separators.key, kind="stable")
     # For each separator, the last event time of the stream that precedes it in total order.
     key, upper = separators.key[order], (separators.ts - (separators.src < src))[order]
-    same = np.zeros(len(key), dtype=bool)
-    same[1:] = key[1:] == key[:-1]
-    lower = np.where(same, np.roll(upper, 1) + 1, begin)
-    next_same = np.roll(same, -1) if len(same) else same
-    after = np.where(next_same, np.roll(upper, -1), end)
+    has_previous = np.zeros(len(key), dtype=bool)
+    has_previous[1:] = key[1:] == key[:-1]
+    lower = np.where(has_previous, np.roll(upper, 1) + 1, begin)
+    has_next = np.roll(has_previous, -1) if len(has_previous) else has_previous
+    after = np.where(has_next, np.roll(upper, -1), end)
     zero = np.zeros(len(key), dtype=np.int64)
     return (
         _clip(Windows(key=key, first=lower, last=upper, id=order, value=zero), begin, end),
@@ -116,19 +123,26 @@ def between(
 
 def _clip(windows: Windows, begin: int, end: int) -> Windows:
     first, last = np.maximum(windows.first, begin), np.minimum(windows.last, end)
-    keep = first <= last
+    overlaps = first <= last
     return Windows(
-        key=windows.key[keep],
-        first=first[keep],
-        last=last[keep],
-        id=windows.id[keep],
-        value=windows.value[keep],
+        key=windows.key[overlaps],
+        first=first[overlaps],
+        last=last[overlaps],
+        id=windows.id[overlaps],
+        value=windows.value[overlaps],
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Buckets:
-    """A broadcast table of windows by bucket, with the parameters by which an event computes its bucket."""
+    """A broadcast table of windows by bucket.
+
+    Attributes:
+        table: the windows of each bucket.
+        begin: event time at which the first bucket begins.
+        shift: a bucket has 2^shift units of event time.
+        keys: number of keys.
+    """
 
     table: DataFrame
     begin: int
@@ -144,28 +158,28 @@ class Buckets:
 
 
 def build(session: SparkSession, dataset: Dataset, windows: Windows, begin: int) -> Buckets:
-    """Split windows into buckets, so that few of one key overlap a bucket.
+    """Split windows into buckets, so that few windows of one key overlap a bucket.
 
     Raises:
         UnsupportedError: the table of buckets is too large to broadcast.
     """
     count = len(windows.key)
     span = int((windows.last - windows.first + 1).sum()) if count else 1
-    # The mean window, rounded up to a power of two, so that the bucket is a shift instead of a division.
+    # Round the mean window up to a power of two, so that an event finds its bucket by a shift instead of a division.
     shift = max(0, int(np.ceil(np.log2(max(1, span // max(1, count))))))
     while True:
         lowest, highest = (windows.first - begin) >> shift, (windows.last - begin) >> shift
         copies = highest - lowest + 1
         if int(copies.sum()) > MAX_ROWS:
             raise UnsupportedError(
-                f"spark broadcasts {MAX_ROWS:,} windows between separators at most, and the input has "
-                f"{count:,}; use fewer events, or variant native"
+                f"spark broadcasts a table of at most {MAX_ROWS:,} rows, and the {count:,} windows between "
+                "separators need more; use fewer events, or variant native"
             )
         row = np.repeat(np.arange(count), copies)
         offset = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
         bucket = (lowest[row] + offset) * dataset.alphabet.keys + windows.key[row]
         most = int(np.unique(bucket, return_counts=True)[1].max(initial=0))
-        # Buckets of half the width have twice the rows at most.
+        # Buckets of half the width have at most twice the rows.
         if most <= MAX_PER_BUCKET or shift == 0 or 2 * int(copies.sum()) > MAX_ROWS:
             break
         shift -= 1

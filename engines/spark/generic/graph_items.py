@@ -1,7 +1,7 @@
 """Converts the pairs between vertices of a typed dataflow graph to Arrow tables and back.
 
-A row is a pair: its destination vertex, its key, and a column for each field that any vertex reads; fields of other
-vertices are 0. Markers are rows, too, while a group sorts its input.
+A row is a pair: its destination vertex, its key, and a column for each field that any vertex reads. Fields that the
+destination does not read are 0. While a group sorts its input, markers are also rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ from streamlab.workloads.model.streams.stream import IntArray
 
 VERTEX = "pair vertex"
 KEY = "pair key"
-"""The key; for a marker, its time."""
+"""The column of keys; for a marker, of its time."""
 
 OUT = -1
-"""The destination of pairs of the answer, in place of a vertex."""
+"""The destination of pairs that belong to the answer."""
 MARKER = -2
 """The destination of markers, which go to all vertices."""
 
@@ -34,7 +34,7 @@ Pair = tuple[int, int, Any]
 
 @dataclass(frozen=True)
 class Items:
-    """Converts pairs to tables and back; `types` has the type that each destination vertex reads."""
+    """Converts pairs to tables and back. `types` has the type that each destination vertex reads."""
 
     types: Mapping[int, TraceType]
 
@@ -52,10 +52,10 @@ class Items:
         key = np.array([pair[1] for pair in pairs], dtype=np.int64)
         columns = self._zeros(len(pairs))
         for index, type_ in self.types.items():
-            at = np.flatnonzero(vertex == index)
-            values = zip(*(pairs[row][2] for row in at.tolist()), strict=True)
+            rows = np.flatnonzero(vertex == index)
+            values = zip(*(pairs[row][2] for row in rows.tolist()), strict=True)
             for field, column in zip(type_.fields, values, strict=False):
-                columns[_column(type_, field)][at] = np.array(column, dtype=type_.value[field])
+                columns[_column(type_, field)][rows] = np.array(column, dtype=type_.value[field])
         return output_table({VERTEX: vertex, KEY: key, **columns}, places)
 
     def markers(self, times: IntArray, places: Sequence[IntArray]) -> pa.Table:
@@ -69,11 +69,11 @@ class Items:
         pairs: list[Pair] = [(MARKER, ts, None) for ts in key]
         columns = {name: np.asarray(column_of(table[name])) for name in self._columns}
         for index, type_ in self.types.items():
-            at = np.flatnonzero(vertex == index)
-            fields = (columns[_column(type_, name)][at].tolist() for name in type_.fields)
+            rows = np.flatnonzero(vertex == index)
+            fields = (columns[_column(type_, name)][rows].tolist() for name in type_.fields)
             values = zip(*fields, strict=True)
             make = record_type(type_.fields[1:])._make
-            for row, value in zip(at.tolist(), map(make, values), strict=True):
+            for row, value in zip(rows.tolist(), map(make, values), strict=True):
                 pairs[row] = (index, key[row], value)
         return pairs
 

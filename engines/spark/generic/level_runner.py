@@ -16,20 +16,20 @@ from streamlab.workloads.model.dataflow.vertex_reference import Marker, Take, st
 from streamlab.workloads.model.streams.records import rows_to_columns
 
 BEHIND_ALL = 1 << 62
-"""The stream number of markers, plus the level: sorts a marker after all events of its block."""
+"""Stream number of markers at level 0; adding the level sorts a marker after all results of earlier levels."""
 
 
 class FlowLevel:
     """Runs the vertices of one group at one level.
 
-    A marker is a row of the table. It comes after all results of earlier events; its own results come after it, and
-    before the same marker at the next level.
+    A marker is a row of the table, after all results of earlier events. Its own results come after it, and before the
+    same marker at the next level.
     """
 
     def __init__(
         self, segment: Segment, alphabet: Alphabet, group: int, opening: int | None
     ) -> None:
-        """Start without states; `opening` is the time of the first event of the input, None for an empty input."""
+        """Start without states; `opening` is the time of the input's first event, or None if it is empty."""
         assert isinstance(segment.program, Dataflow)
         assert segment.level is not None
         flow, level = segment.program, segment.level
@@ -43,14 +43,14 @@ class FlowLevel:
             for index, vertex in enumerate(flow.vertices)
             if isinstance(vertex.operator, OpStateless)
         }
-        here = {*stateless, *level.keyed, *(flow.sources if level.number == 0 else ())}
-        self._runs = {index: start(flow.vertices[index], _lost) for index in sorted(here)}
+        local = {*stateless, *level.keyed, *(flow.sources if level.number == 0 else ())}
+        self._runs = {index: start(flow.vertices[index], _drop) for index in sorted(local)}
         for index, run in self._runs.items():
-            readers = [self._to(reader) for reader in flow.readers(index)]
-            run.give = to_all(readers or [self._to(OUT)])
+            readers = [self._take_of(reader) for reader in flow.readers(index)]
+            run.give = to_all(readers or [self._take_of(OUT)])
         # Only one instance of a stateless operator takes the marker.
-        first = level.number == 1 and group == 0
-        self._marked = [run for i, run in self._runs.items() if first or i not in stateless]
+        is_first = level.number == 1 and group == 0
+        self._marked = [run for i, run in self._runs.items() if is_first or i not in stateless]
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
         """Process a table, in order, and the markers up to the watermark."""
@@ -60,7 +60,7 @@ class FlowLevel:
         counter = Counter(self._rows)
         for take, key, value in self._pairs(table) if self._level.number else self._events(table):
             take(key, value)
-            counter.note()
+            counter.mark()
         places = counter.places(table, self._places)
         if self._level.number == self._level.last:
             output = output_table(rows_to_columns(self._rows, self._flow.output), places)
@@ -79,8 +79,8 @@ class FlowLevel:
         for index, state in states.items():
             self._runs[index].restore(state)
 
-    def _to(self, vertex: int) -> Take:
-        """Return the function that takes pairs for a vertex: the vertex if it runs here, else the next level."""
+    def _take_of(self, vertex: int) -> Take:
+        """Return the function that takes pairs for a vertex: its own if it runs here, else the next level's."""
         run = self._runs.get(vertex)
         if run is not None:
             return run.item
@@ -103,7 +103,7 @@ class FlowLevel:
         return sort_by_place([markers, *([] if table is None else [table])], self._places)
 
     def _pairs(self, table: pa.Table) -> Iterator[tuple[Take, int, Any]]:
-        takes = {vertex: self._to(vertex) for vertex in self._level.types_read(self._flow)}
+        takes = {vertex: self._take_of(vertex) for vertex in self._level.types_read(self._flow)}
         takes[MARKER] = self._mark
         for vertex, key, value in self._reads.pairs(table):
             yield takes[vertex], key, value
@@ -123,5 +123,5 @@ class FlowLevel:
             run.marker(m)
 
 
-def _lost(key: int, value: Any) -> None:
-    """Drop a pair: the placeholder until a vertex's readers are set."""
+def _drop(key: int, value: Any) -> None:
+    """Drop a pair; a placeholder until a vertex's readers are set."""

@@ -1,10 +1,10 @@
 """Splits a typed dataflow graph into levels: the parts that run between two shuffles.
 
-Each vertex with states (SORT, keyed operators) has one level and runs there in groups by key hash. It reads the
-output of lower levels, and that of its own group at the same level if the group has all pairs of its keys.
-Stateless vertices run wherever pairs for them arise.
-Each pair names its destination vertex and passes through the levels between, so that fan-out, merges and links that
-skip levels need no special case.
+Each vertex with states (SORT, keyed operators) has one level, where it runs in groups by key hash. It reads the output
+of lower levels. It also reads the output of its own group at the same level if the group has all pairs of its keys.
+Stateless vertices run at every level at which pairs for them arise.
+Each pair names its destination vertex and passes through all levels before it, so fan-out, merges and links that skip
+levels need no special case.
 """
 
 from dataclasses import dataclass, replace
@@ -21,11 +21,13 @@ from streamlab.workloads.model.streams.stream import IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """One level of a graph: level 0 reads streams before the first shuffle; the last one's output is the answer.
+    """One level of a graph. Level 0 reads streams before the first shuffle; the last level outputs the answer.
 
     Attributes:
-        levels: level of each vertex; for a stateless one, the last at which it emits pairs.
-        degrees: over how many groups the keys of each vertex with states are spread; others: 0.
+        number: number of this level.
+        last: number of the last level.
+        levels: level of each vertex; for a stateless vertex, the last level at which it emits pairs.
+        degrees: number of groups for the keys of each vertex with states; 0 for other vertices.
     """
 
     number: int
@@ -62,7 +64,7 @@ class Level:
 
     def groups_of(self, table: pa.Table) -> IntArray:
         """Return the group of each pair of a table."""
-        # Pairs that only pass through may go to any group; the answer's entry comes last.
+        # Pairs that only pass through may go to any group. The last entry is for pairs of the answer, at index OUT.
         most = np.array([*(min(degree, self.groups) for degree in self.degrees), self.groups])
         vertex, key = table[VERTEX].to_numpy(), table[KEY].to_numpy()
         groups: IntArray = (hash_keys(key) % most[vertex].astype(np.uint64)).astype(np.int64)
@@ -70,24 +72,24 @@ class Level:
 
 
 def levels(flow: Dataflow, workers: int) -> tuple[Level, ...]:
-    """Return the levels of a graph: that of streams first, then at least one more."""
+    """Return the levels of a graph: the level of streams, and at least one further level."""
     vertex_levels: list[int] = []
     degrees: list[int] = []
     spreads: list[int] = []
-    """Over how many groups each vertex's output is spread by key; 0: in no such order."""
+    """Number of groups over which each vertex's output is spread by key; 0 if it is not spread by key."""
     for index, vertex in enumerate(flow.vertices):
-        before = vertex.inputs
+        inputs = vertex.inputs
         if vertex.is_source:
             level, degree, spread = 0, 0, 0
         elif isinstance(vertex.operator, OpStateless):
-            # At a marker it emits in one group, of the first level that has markers.
-            marked = vertex.operator.on_marker is not None
-            level = max([*(vertex_levels[i] for i in before), marked])
-            degree, spread = 0, int(all(spreads[i] == 1 for i in before))
+            # At a marker the vertex emits in one group, at the first level that has markers.
+            emits_at_marker = vertex.operator.on_marker is not None
+            level = max([*(vertex_levels[i] for i in inputs), emits_at_marker])
+            degree, spread = 0, int(all(spreads[i] == 1 for i in inputs))
         else:
-            unit = flow.reads(index).key is None
-            degree = 1 if unit else min(workers, vertex.degree or workers)
-            level = max(vertex_levels[i] + (spreads[i] != degree) for i in before)
+            is_keyed = flow.reads(index).key is not None
+            degree = min(workers, vertex.degree or workers) if is_keyed else 1
+            level = max(vertex_levels[i] + (spreads[i] != degree) for i in inputs)
             keeps_keys = vertex.is_sort or isinstance(vertex.operator, OpKeyedOrdered)
             spread = degree if keeps_keys or degree == 1 else 0
         vertex_levels.append(level)

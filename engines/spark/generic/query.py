@@ -20,7 +20,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenericQuery(SparkQuery):
-    """A workload to run generically, with its program split into segments."""
+    """A workload to run generically; `split` is its program in segments."""
 
     row: ClassVar[str] = ROW
     conf: ClassVar[Mapping[str, str]] = {**ROCKS_DB, "spark.sql.caseSensitive": "true"}

@@ -1,8 +1,8 @@
 """Buffers events until no earlier event can arrive.
 
-The header of each piece of a stream states its rows and its last event time. The headers alone show how far each
-stream has come, in whatever order Spark reads files. Events that all streams have passed are complete in total order
-(event time, stream, row). All groups get all headers, so all release the same prefix in a micro-batch.
+The header of each piece of a stream states its rows and its last event time. The headers alone show the progress of
+each stream, in whatever order Spark reads files. Events that all streams have passed are complete in total order (event
+time, stream, row). All groups get all headers, so all release the same prefix in a micro-batch.
 """
 
 from dataclasses import dataclass, field
@@ -15,24 +15,24 @@ from streamlab.engines.spark.files import END
 from streamlab.engines.spark.generic.tables import pack, sort_by_place, unpack
 
 BEGIN = int(np.iinfo(np.int64).min) - 1
-"""Before any event time."""
+"""A time before any event time."""
 
 
 @dataclass(slots=True)
 class StreamProgress:
-    """How far one stream has come.
+    """The progress of one stream.
 
     Attributes:
         rows: number of rows that have arrived without a gap.
-        ts: event time of the last of these rows; later rows are not earlier.
-        later_pieces: pieces after a gap: first row, end row (exclusive), time of the last row.
+        ts: event time of the last of these rows; further rows are not earlier.
+        later_pieces: pieces after a gap, as first row, end row (exclusive) and time of the last row.
     """
 
     rows: int = 0
     ts: int = BEGIN
     later_pieces: list[tuple[int, int, int]] = field(default_factory=list)
 
-    def piece(self, begin: int, end: int, ts: int) -> None:
+    def add_piece(self, begin: int, end: int, ts: int) -> None:
         """Record the arrival of a piece."""
         self.later_pieces.append((begin, end, ts))
         self.later_pieces.sort(reverse=True)
@@ -45,9 +45,9 @@ class GroupProgress:
     """The state of a group between micro-batches, which can be pickled.
 
     Attributes:
-        streams: how far each stream has come.
-        waiting: buffered events.
-        value: the state of the segment's runner; None at first.
+        streams: the progress of each stream.
+        waiting: buffered events, as tables in bytes.
+        value: the state of the segment's runner; None before its first run.
     """
 
     streams: list[StreamProgress]

@@ -1,7 +1,8 @@
 """Runs a segment in one group: the program's functions on the group's records, in order.
 
-A runner has `run(table, watermark)`, which processes records, in order, closes the windows that end at or before the
-watermark, and returns the outputs or None; `state()`, which can be pickled; and `restore(saved)`.
+A runner has three methods. `run(table, watermark)` processes records in order, closes the windows that end at or before
+the watermark, and returns the outputs or None. `state()` returns a state that can be pickled, and `restore(saved)`
+restores it.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,7 @@ def runner(
 ) -> "FlowLevel | _Keys | _Records":
     """Return a runner for a group of a segment, without state.
 
-    `opening` is the time of the first event of the input; None: the input is empty, or the segment needs no opening.
+    `opening` is the time of the input's first event; None if the input is empty, or the segment does not need it.
     """
     if isinstance(segment.program, Dataflow):
         return FlowLevel(segment, alphabet, group, opening)
@@ -60,7 +61,7 @@ class _Records:
         counter = Counter(self._out.rows)
         for event in events(self._program, self._alphabet, table):
             self._process(event)
-            counter.note()
+            counter.mark()
         columns = self._out.columns(self._program.output)
         output = output_table(columns, counter.places(table, self._places))
         self._out.rows.clear()
@@ -93,8 +94,8 @@ class _Keys:
         columns = rows_to_columns(self._rows, self._query.output)
         self._rows.clear()
         ts: IntArray = columns["ts"].astype(np.int64, copy=False)
-        nth = np.arange(len(ts))
-        return output_table(columns, [ts, np.full_like(nth, self._group), nth])
+        number = np.arange(len(ts))
+        return output_table(columns, [ts, np.full_like(number, self._group), number])
 
     def state(self) -> Any:
         return self._instance.state()

@@ -3,11 +3,11 @@
 A DGS program is one segment; its groups are independent parts of the alphabet.
 A query has one segment per operator; groups own buckets of keys.
 A pipeline has one segment per operator with a state, including the stateless operators after it; groups own
-partitions of keys. Stateless operators at the beginning need no group (`front`).
+partitions of keys. Leading stateless operators need no group (`front`).
 A typed dataflow graph has one segment per level (`levels`).
 
-Keys are spread over one group per worker, and a group has a state for each key: a Python call per key would cost more
-than the work in it.
+Keys are spread over one group per worker, and a group has a state for each key. With a group per key, Python calls
+would cost more than their work.
 """
 
 from bisect import bisect_right
@@ -42,11 +42,11 @@ class Segment:
     """One segment.
 
     Attributes:
-        program: the program that its groups run, in the model of the whole program; None: groups only sort.
+        program: the program that the segment's groups run, in the model of the whole program; None if groups only sort.
         groups: number of groups.
-        places: number of columns that order its input.
-        parts: for a DGS program, the part of each tag.
-        level: for a typed dataflow graph, the level.
+        places: number of columns that order the input.
+        parts: the part of each tag in a DGS program; None for other programs.
+        level: the level of a typed dataflow graph; None for other programs.
     """
 
     program: Program | None
@@ -57,7 +57,7 @@ class Segment:
 
     @property
     def places_out(self) -> int:
-        """Number of columns that order its output: the place of the cause, then the number of the result."""
+        """Number of columns that order the output: the place of the cause, then the number of the result."""
         if self.program is None:
             return self.places
         return PLACE if isinstance(self.program, Query) else self.places + 1
@@ -67,7 +67,10 @@ class Segment:
 class Segments:
     """A program split into at least one segment.
 
-    `front` has the leading stateless operators of a pipeline or a graph, which run where streams are read.
+    Attributes:
+        program: the program.
+        front: leading stateless operators of a pipeline or a graph, which run in the tasks that read streams; or None.
+        segments: the segments, in the order of the data.
     """
 
     program: Program
@@ -89,11 +92,11 @@ def segments(program: Program, alphabet: Alphabet, workers: int) -> Segments:
         return Segments(program=program, front=None, segments=_query(program, workers))
     if isinstance(program, Dataflow):
         return _dataflow(program, workers)
-    assert isinstance(program, DGSProgram), "the adapter runs no other"
+    assert isinstance(program, DGSProgram), "the adapter runs no other programs"
     parts = independent_parts(program, alphabet)
     groups = min(workers, len(np.unique(parts)))
-    only = Segment(program=program, groups=groups, parts=parts)
-    return Segments(program=program, front=None, segments=(only,))
+    segment = Segment(program=program, groups=groups, parts=parts)
+    return Segments(program=program, front=None, segments=(segment,))
 
 
 def _query(query: Query, workers: int) -> tuple[Segment, ...]:
@@ -106,11 +109,11 @@ def _query(query: Query, workers: int) -> tuple[Segment, ...]:
 
 
 def _dataflow(flow: Dataflow, workers: int) -> Segments:
-    front, *behind = (
+    front, *following = (
         Segment(program=flow, groups=level.groups, places=PLACE + level.number, level=level)
         for level in levels(flow, workers)
     )
-    return Segments(program=flow, front=front, segments=tuple(behind))
+    return Segments(program=flow, front=front, segments=tuple(following))
 
 
 def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
@@ -125,8 +128,8 @@ def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
     places = PLACE + (front is not None)
     parts: list[Segment] = []
     for (begin, groups), end in zip(cuts, [*begins, len(pipeline.stages)][1:], strict=True):
-        piece = _slice(pipeline, begin, end)
-        parts.append(Segment(program=piece, groups=groups, places=places + len(parts)))
+        stages = _slice(pipeline, begin, end)
+        parts.append(Segment(program=stages, groups=groups, places=places + len(parts)))
     if not parts:
         # Files of different streams do not end at the same event time, so a segment must sort records.
         parts.append(Segment(program=None, groups=1, places=places))
@@ -134,7 +137,7 @@ def _pipeline(pipeline: Pipeline, workers: int) -> Segments:
 
 
 def _groups(stage: Stage, workers: int) -> int:
-    """Return over how many groups an operator is spread; 0 for a stateless one."""
+    """Return the number of groups of an operator; 0 for a stateless operator."""
     if stage.kind == STATELESS:
         return 0
     if stage.kind != PARTITIONED:
@@ -173,7 +176,7 @@ def _owners(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArra
         owners[segment.parts[table[TAG].to_numpy()] % groups, np.arange(len(table))] = True
     elif isinstance(program, Pipeline):
         key = program.stages[0].key
-        assert key is not None, "segments of several groups are those of keys"
+        assert key is not None, "only segments with keys have several groups"
         for row, t in enumerate(events(program, alphabet, table)):
             owners[_partition(program.stages[0], int(key(t))) % groups, row] = True
     else:

@@ -1,8 +1,8 @@
 """Implements the steps between shuffles: assigning rows of streams to groups, and running each segment.
 
-Steps exchange parcels: a group's records of a piece of the input, as bytes, with a header. A parcel costs Spark one
-row. Each piece yields a parcel for every group of the next segment, even an empty one: its header tells the group
-how far event time has come.
+Steps exchange parcels. A parcel has a group's records of a piece of the input, as bytes, with a header. It is one row
+for Spark. Each piece yields a parcel for every group of the next segment. Even an empty parcel tells the group in its
+header the progress of event time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,8 +23,8 @@ from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.workloads.model import Alphabet
 
 PARCEL = "group int, src int, begin long, end long, ts long, records binary"
-"""The schema of parcels. From a stream: rows [begin, end) of stream `src`, the last of which is at `ts`.
-From a segment: `ts` is the watermark after it. `records` is null if the parcel is empty."""
+"""The schema of parcels. A parcel from a stream has rows [begin, end) of stream `src`; `ts` is the last row's time.
+In a parcel from a segment, `ts` is the watermark after it. `records` is null if the parcel is empty."""
 
 FROM_SEGMENT = -1
 """`src` of a segment's parcels."""
@@ -58,12 +58,12 @@ def parcels_of(
         output = runner(cut.front, alphabet).run(table, BEGIN)
         assert output is not None, "there is a table"
         table = output
-    by_group = assign_groups(cut.segments[0], alphabet, table)
-    return [Parcel(group, src, begin, end, ts, rows) for group, rows in enumerate(by_group)]
+    group_records = assign_groups(cut.segments[0], alphabet, table)
+    return [Parcel(group, src, begin, end, ts, rows) for group, rows in enumerate(group_records)]
 
 
 def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Split a batch where its row numbers have a gap, as at the end of a file."""
+    """Split a batch at gaps in its row numbers, such as at the end of a file."""
     rows = batch.column(ROW).to_numpy()
     cuts = [0, *(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), len(rows)]
     for begin, end in pairwise(cuts):
@@ -87,9 +87,9 @@ class Step:
     def process(
         self, group: int, state: GroupProgress, parcels: Iterable[Parcel], *, ended: bool
     ) -> list[Parcel]:
-        """Process a group's parcels, all or those of a micro-batch, and return those for the next segment.
+        """Process a group's parcels of the whole input or of a micro-batch; return the parcels for the next segment.
 
-        Changes `state`. `ended` states that no parcels follow, as in a batch query.
+        Changes `state`. `ended` states that no further parcels follow, as in a batch query.
         """
         table, watermark = self._complete_records(state, parcels, ended)
         if watermark == BEGIN:
@@ -115,11 +115,11 @@ class Step:
             if self.index:
                 watermark = max(watermark, parcel.ts)
             else:
-                state.streams[parcel.src].piece(parcel.begin, parcel.end, parcel.ts)
+                state.streams[parcel.src].add_piece(parcel.begin, parcel.end, parcel.ts)
             if parcel.records is not None:
                 tables.append(unpack(parcel.records))
         if self.index:
-            # The first segment releases complete spans of the total order; this table is one.
+            # The first segment releases complete spans of the total order, and this table is such a span.
             return sort_by_place(tables, places) if tables else None, watermark
         if ended:
             state.end()
@@ -129,16 +129,16 @@ class Step:
 
     def _next_parcels(self, output: pa.Table | None, watermark: int) -> list[Parcel]:
         following = self.cut.segments[self.index + 1 :]
-        by_group: Sequence[bytes | None]
+        group_records: Sequence[bytes | None]
         if output is None or not len(output):
-            by_group = [None] * following[0].groups if following else []
+            group_records = [None] * following[0].groups if following else []
         elif not following:
-            by_group = [pack(output)]
+            group_records = [pack(output)]
         else:
             # The outputs of a join are ahead of the watermark and advance it for the next operator.
             watermark = max(watermark, pc.max(output["place 0"]).as_py())
-            by_group = assign_groups(following[0], self.reference.alphabet, output)
+            group_records = assign_groups(following[0], self.reference.alphabet, output)
         return [
             Parcel(group, FROM_SEGMENT, 0, 0, watermark, rows)
-            for group, rows in enumerate(by_group)
+            for group, rows in enumerate(group_records)
         ]

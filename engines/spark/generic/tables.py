@@ -1,7 +1,8 @@
 """Converts a program's events and outputs to Arrow tables and back.
 
-A table has the columns of the record's place, which orders it, and the fields that a program reads or writes.
-The first place column is the event time. Names of other columns contain a space, so that they differ from all fields.
+A table has columns for the place of each record in the order of records, and the fields that a program reads or writes.
+The first place column is the event time. Names of columns other than fields contain a space, so that they differ from
+all fields.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from streamlab.workloads.model.streams.total_order import MergedInput
 
 TAG = "event tag"
 ROW = "event row"
-"""An event's row number in its stream; also a column of the files."""
+"""The column of an event's row number in its stream; the files have it too."""
 
 
 def place_names(columns: int) -> list[str]:
@@ -37,7 +38,7 @@ def place_names(columns: int) -> list[str]:
 def stream_table(
     program: Program, kinds: tuple[int, ...], src: int, columns: Mapping[str, pa.Array]
 ) -> pa.Table:
-    """Return rows of stream `src`, which has some kinds, as a program's events.
+    """Return rows of stream `src`, which carries `kinds`, as a program's events.
 
     `columns` are `ts`, ROW, optionally `tag`, and fields. Missing fields become 0, or an empty list.
     """
@@ -61,7 +62,7 @@ def stream_table(
 
 
 def events(program: Program, alphabet: Alphabet, table: pa.Table) -> Iterator[Any]:
-    """Yield the records of a table, in its order, as a program's events."""
+    """Yield the records of a table, in the table's order, as a program's events."""
     ts = table["place 0"].to_numpy()
     tag = table[TAG].to_numpy() if TAG in table.column_names else np.zeros(len(ts), np.int64)
     kinds = len(alphabet.kinds)
@@ -73,9 +74,10 @@ def events(program: Program, alphabet: Alphabet, table: pa.Table) -> Iterator[An
             lists[name] = column
         else:
             columns[name] = column
-    none = np.zeros(0, dtype=np.int64)
+    no_streams = np.zeros(0, dtype=np.int64)
     order = np.arange(len(ts))
-    return MergedInput(columns=columns, lists=lists, stream=none, order=order).events(program)
+    merged = MergedInput(columns=columns, lists=lists, stream=no_streams, order=order)
+    return merged.events(program)
 
 
 def output_table(columns: Columns, places: Sequence[IntArray]) -> pa.Table:
@@ -90,21 +92,21 @@ class Counter:
         self._rows = rows
         self._marks: list[int] = [0]
 
-    def note(self) -> None:
+    def mark(self) -> None:
         """Mark the end of a record's outputs."""
         self._marks.append(len(self._rows))
 
     def places(self, table: pa.Table, places: int) -> list[IntArray]:
-        """Return the places of all outputs: the place of the record that caused each, then its number."""
+        """Return the places of all outputs: the place of the causing record, then the number of the output."""
         marks = np.array(self._marks, dtype=np.int64)
         counts = marks[1:] - marks[:-1]
         cause = np.repeat(np.arange(len(counts)), counts)
-        nth = np.arange(len(cause)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return [*(table[name].to_numpy()[cause] for name in place_names(places)), nth]
+        number = np.arange(len(cause)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return [*(table[name].to_numpy()[cause] for name in place_names(places)), number]
 
 
 def sort_by_place(tables: Sequence[pa.Table], places: int) -> pa.Table:
-    """Concatenate at least one table, and sort by place."""
+    """Concatenate tables (at least one), and sort by place."""
     rows = pa.concat_tables(tables)
     keys = [rows[name].to_numpy() for name in reversed(place_names(places))]
     return rows.take(np.lexsort(keys))
@@ -143,5 +145,5 @@ def _column(array: pa.Array, dtype: ColumnType) -> Column:
         return _numbers(array, dtype)
     column = column_of(array)
     assert isinstance(column, ListColumn)
-    packed_ = column.packed()
-    return ListColumn(packed_.offsets, packed_.values.astype(dtype.element, copy=False))
+    packed = column.packed()
+    return ListColumn(packed.offsets, packed.values.astype(dtype.element, copy=False))

@@ -1,7 +1,7 @@
 """Describes a task to Spark's Python workers, which load its program by reference.
 
-Functions of a user's file cannot be pickled, since its module has no importable name. Sending code by value would
-pickle it for every Spark task.
+Functions of a user's file cannot be pickled, because its module has no importable name. Code sent by value would be
+pickled for every Spark task.
 """
 
 from dataclasses import dataclass
@@ -18,9 +18,13 @@ class TaskReference:
     """The description of a task that is sent to workers.
 
     Attributes:
-        opening: time of the first event; None: the input is empty.
+        alphabet: the dataset's alphabet.
+        streams: number of streams.
+        workers: number of workers.
+        opening: time of the first event; None if the input is empty.
         closing: the watermark at the end of the input.
         reference: the name by which `streamlab.workloads.registry` finds the workload.
+        params: the workload's query parameters.
     """
 
     alphabet: Alphabet
@@ -59,6 +63,6 @@ def unreachable(workload: Workload) -> str | None:
     if code_of(program) != code_of(workload.program):
         return (
             f"spark's Python workers would load another program as {workload.found_by}; "
-            f"put workload {workload.name} into a separate file and give its path"
+            f"put workload {workload.name} into a separate file and name its path"
         )
     return None

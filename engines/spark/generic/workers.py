@@ -75,7 +75,7 @@ class SegmentProcessor(ValueProcessor):
     ) -> tuple[pd.DataFrame | None, Any]:
         """Process a group's parcels of a micro-batch."""
         if self._step is None:
-            # Not in `init`, which Spark also calls in a separate process when a query starts.
+            # Spark also calls `init` in a separate process when a query starts, so load here.
             cut = segments_of(self._reference)
             self._step = Step(reference=self._reference, cut=cut, index=self._index)
         state = value or initial_state(self._reference)
@@ -90,7 +90,7 @@ def _process(
     """Run a step on the group with a label, and return its parcels for the groups of the next segment."""
     segments_ = step.cut.segments
     group = labels(segments_[step.index].groups).index(label)
-    # The output of the last segment is one group.
+    # The output of the last segment has one group.
     following = [segment.groups for segment in segments_[step.index + 1 :]] or [1]
     return _batch(step.process(group, state, parcels, ended=ended), labels(following[0]))
 

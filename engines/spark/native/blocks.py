@@ -1,6 +1,6 @@
-"""Packs columns as the bytes of a block, in few bytes: Spark copies and compresses a block several times.
+"""Packs columns into few bytes, because Spark copies and compresses a block several times.
 
-Integers become the differences from the least, and event times those from the time before, of the smallest type.
+Integers become differences from the least value in the smallest type, and event times differences from the time before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _STEPS = "ts"
 
 
 def pack_block(columns: Mapping[str, Column]) -> bytes:
-    """Return columns, of at least one row, as bytes."""
+    """Return columns with at least one row as bytes."""
     arrays: dict[str, Column] = {}
     packed: dict[str, str] = {}
     for name, column in columns.items():
@@ -55,17 +55,22 @@ def unpack_blocks(blocks: Sequence[pa.Buffer]) -> dict[str, Column]:
 
 
 def _narrow(column: npt.NDArray[Any], *, steps: bool) -> tuple[npt.NDArray[Any], int]:
-    """Return differences of integers and the numbers from which they count. They may wrap around, as the sums do."""
+    """Return differences of integers, and the number from which they count.
+
+    Differences may wrap around; the sums of `_widen` then wrap back.
+    """
     base = int(column[0] if steps else column.min())
-    less = np.diff(column, prepend=column[:1]) if steps else column - column.dtype.type(base)
-    less = less.view(f"u{column.dtype.itemsize}")
-    return less.astype(np.min_scalar_type(less.max()), copy=False), base
+    differences = np.diff(column, prepend=column[:1]) if steps else column - column.dtype.type(base)
+    differences = differences.view(f"u{column.dtype.itemsize}")
+    return differences.astype(np.min_scalar_type(differences.max()), copy=False), base
 
 
-def _widen(less: npt.NDArray[Any], base: int, values: npt.NDArray[Any], *, steps: bool) -> None:
-    """Write the integers of which `_narrow` returned the differences."""
+def _widen(
+    differences: npt.NDArray[Any], base: int, values: npt.NDArray[Any], *, steps: bool
+) -> None:
+    """Write the integers whose differences `_narrow` returned to `values`."""
     if steps:
-        np.cumsum(less, dtype=values.dtype, out=values)
+        np.cumsum(differences, dtype=values.dtype, out=values)
     else:
-        values[:] = less
+        values[:] = differences
     values += values.dtype.type(base)

@@ -1,4 +1,4 @@
-"""Finds the engine that compiles programs for tasks: adapters do not import each other."""
+"""Finds the engine that compiles programs for tasks, because adapters do not import each other."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -15,7 +15,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Program
 
 COMPILER_ARCHIVE = "compiler.zip"
-"""On a cluster, the archive of the compiling engine's folder: Python loads no extension module from a zip file."""
+"""The archive of the compiling engine's folder, on a cluster. Python loads no extension module from a zip file."""
 
 
 def split_work(program: Program, dataset: Dataset, *, workers: int, partials: bool) -> WorkSplit:
@@ -24,7 +24,7 @@ def split_work(program: Program, dataset: Dataset, *, workers: int, partials: bo
     compiler = engine(COMPILER)
     assert isinstance(compiler, SplitsWork)
     span = time_span(dataset)
-    if span is not None:  # No share knows the last event of all.
+    if span is not None:  # No share sees the last event of the whole input.
         dataset = replace(dataset, until_ts=span[1] + 1)
     return compiler.split_work(program, dataset, shares=workers, partials=partials)
 

@@ -1,8 +1,8 @@
 """Implements the functions that Spark's Python workers run in a native streaming query.
 
 Spark sees only the paths of arriving files. A micro-batch has one file of each stream, all up to the same event time.
-Tasks read the files themselves and distribute their rows to shares, as blocks; the share of a program with one share
-reads them itself. Each share also gets the event time reached, in a row of `TIME`.
+Tasks read the files and distribute their rows to shares, as blocks. If a program has only one share, the share reads
+the files itself. Each share also gets the last event time, in a row of `TIME`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,33 +33,40 @@ from streamlab.workloads.datasets.dataset import DatasetStream
 from streamlab.workloads.model import Stream
 
 FILES = "path string, modificationTime timestamp, length long, content binary"
-"""Spark's schema of files as they are; it reads only the columns that a query uses."""
+"""Spark's schema of binary files; Spark reads only the columns that a query uses."""
 TIME = -1
-"""`src` of a share's row of time: `part` is the number of the micro-batch, `begin` the last event time in it."""
+"""`src` of a share's row of time. `part` is the number of the micro-batch, and `begin` its last event time."""
 NO_TIME = -(1 << 63)
 """The last event time of a micro-batch without events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrivedFiles:
-    """The files of a micro-batch, by stream, and its number."""
+    """The files of a micro-batch.
+
+    Attributes:
+        number: number of the micro-batch.
+        paths: the file of each stream.
+    """
 
     number: int
     paths: Mapping[int, Path]
 
     @classmethod
-    def of(cls, addresses: Sequence[str]) -> "ArrivedFiles":
+    def from_addresses(cls, addresses: Sequence[str]) -> "ArrivedFiles":
         """Return the files with these addresses, which end with `stream-SRC/part-NUMBER.parquet`.
 
         Raises:
             EngineError: a stream has several files, or files have different numbers.
         """
         paths = [Path(unquote(urlsplit(address).path)) for address in addresses]
-        of_src = {_number_in(path.parent.name): path for path in paths}
+        path_by_src = {_number_in(path.parent.name): path for path in paths}
         numbers = {_number_in(path.stem) for path in paths}
-        if len(of_src) < len(paths) or len(numbers) > 1:
-            raise EngineError(f"a micro-batch has {sorted(map(str, paths))}, not one file a stream")
-        return cls(number=numbers.pop(), paths=of_src)
+        if len(path_by_src) < len(paths) or len(numbers) > 1:
+            raise EngineError(
+                f"a micro-batch has the files {sorted(map(str, paths))}; expected one file of each stream"
+            )
+        return cls(number=numbers.pop(), paths=path_by_src)
 
     def last_ts(self) -> int:
         """Return the last event time in the files."""
@@ -97,7 +104,8 @@ def distribute_files_task(reference: NativeReference) -> Task:
                 arrived.setdefault(task, []).append(path)
         tasks = labels(reference.task.workers)
         for task, paths in arrived.items():
-            yield from _distribute(reference, ArrivedFiles.of(paths), tasks.index(task), len(tasks))
+            files = ArrivedFiles.from_addresses(paths)
+            yield from _distribute(reference, files, tasks.index(task), len(tasks))
 
     return distribute
 
@@ -122,7 +130,10 @@ def _distribute(
 
 
 class ShareProcessor(ValueProcessor):
-    """Processes a share's rows of each micro-batch; Spark stores the number of the next one and the share's state."""
+    """Processes a share's rows of each micro-batch.
+
+    Spark stores the number of the next micro-batch and the share's state.
+    """
 
     def __init__(self, reference: NativeReference) -> None:
         """Load nothing yet: Spark pickles the object for its workers."""
@@ -134,7 +145,7 @@ class ShareProcessor(ValueProcessor):
         """Process the share's rows: blocks, or the paths of files if rows are not distributed.
 
         Raises:
-            EngineError: a micro-batch does not follow the one before.
+            EngineError: a micro-batch does not follow the preceding one.
         """
         reference, name = self._reference, int(key[0])
         split = reference.split()
@@ -146,11 +157,11 @@ class ShareProcessor(ValueProcessor):
             number, last_ts = time.part, time.begin
             streams = streams_of(reference, share, blocks)
         else:
-            files = ArrivedFiles.of([path for frame in rows for path in frame["path"]])
+            files = ArrivedFiles.from_addresses([path for frame in rows for path in frame["path"]])
             number, last_ts = files.number, files.last_ts()
             streams = [files.read(reference.streams, src) for src in range(len(files.paths))]
         if number != expected:
-            raise EngineError(f"files {number} of the streams arrived, not files {expected}")
+            raise EngineError(f"files {number} of the streams arrived, expected files {expected}")
         if last_ts == NO_TIME and not any(map(len, streams)):
             return None, (number + 1, state)
         columns, state = split.resume(share, streams, state, reference.until_ts(last_ts))

@@ -1,7 +1,7 @@
 """Builds and runs a batch query whose tasks run compiled code on packed columns.
 
 Tasks read files and distribute their rows to shares of the work. Spark moves the rows, as blocks, to one task per
-share, which computes its part of the answer. The adapter uses it for variant `native`.
+share, which computes its part of the answer. Variant `native` is such a query.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,23 +29,23 @@ from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.dataset import Dataset
 
 TASKS_A_WORKER = 2
-"""Tasks that read files, per worker: two balance the load, as for other batch queries."""
+"""Tasks that read files, per worker; two balance the load."""
 
 CHECKED_ROWS = 1 << 14
-"""Rows of each stream that the driver processes before the clock starts: many separators, but little work."""
+"""Rows of each stream that the driver processes before the clock starts. They have many separators, but little work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeQuery(SparkQuery):
-    """A workload to run natively; `partials`: see `SplitsWork`."""
+    """A workload to run natively; see `SplitsWork` for `partials`."""
 
-    # Few blocks a batch: an Arrow batch of binary values holds at most 2 GiB.
+    # A batch has few blocks, because binary values of an Arrow batch have at most 2 GiB.
     conf: ClassVar[Mapping[str, str]] = {"spark.sql.execution.arrow.maxRecordsPerBatch": "16"}
 
     partials: bool
 
     def parts(self, dataset: Dataset) -> tuple[Part, ...]:
-        """Return none: tasks read the files themselves."""
+        """Return an empty tuple, because tasks read the files themselves."""
         return ()
 
     def relation(
@@ -63,7 +63,7 @@ class NativeQuery(SparkQuery):
         return blocks.repartition(split.shares, "share").mapInArrow(answer_task(reference), BLOCK)
 
     def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
-        """Load an output into the driver; shares are merged by event time."""
+        """Load an output into the driver, and merge shares by event time."""
         schema = self.schema()
         blocks = frame.select("share", "part", "records").toArrow()
         blocks = blocks.sort_by([("share", "ascending"), ("part", "ascending")])
@@ -84,7 +84,7 @@ class NativeQuery(SparkQuery):
         """Compile the program, process the first rows of an input in this process, and return the split.
 
         Raises:
-            NoPartialsError: partial states depend on earlier ones.
+            NoPartialsError: partial states depend on earlier states.
             UnsupportedError, EngineError: see `WorkSplit.answer`.
         """
         reference = self._reference(dataset)
@@ -106,7 +106,7 @@ class NativeQuery(SparkQuery):
 
 
 def _by_time(ts: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return the order of rows by time; a row that is late in its share takes the time of the row before it."""
+    """Return the order of rows by time. A row that is late in its share counts with the latest time before it."""
     time = ts.copy()
     begins = np.flatnonzero(np.diff(share, prepend=-1))
     for begin, end in zip(begins, [*begins[1:], len(time)], strict=True):

@@ -38,7 +38,10 @@ class NativeStreamingQuery(NativeQuery):
         return tuple(Part(src=src, columns=stream.columns) for src, stream in enumerate(streams))
 
     def cut_times(self, dataset: Dataset, files: int) -> IntArray:
-        """Return the event times at which the files of all streams end, so that no event waits; of graphs, markers."""
+        """Return the event times at which the files of all streams end, so that no event waits.
+
+        The files of a typed dataflow graph end at markers.
+        """
         program, times = self.workload.program, equal_times(dataset, files)
         if not isinstance(program, Dataflow):
             return times
@@ -71,7 +74,7 @@ class NativeStreamingQuery(NativeQuery):
     def streaming(
         self, session: SparkSession, dataset: Dataset, folder: Path, checkpoint: Path
     ) -> QueryResult:
-        """Run the query; Spark's own counts are of files and shares, not events."""
+        """Run the query. Spark's own counters are replaced, because they count files and shares."""
         result = SparkQuery.streaming(self, session, dataset, folder, checkpoint)
         counters = {"micro_batches": result.counters["micro_batches"]}
         return replace(result, events=dataset.events, counters=counters)

@@ -1,6 +1,6 @@
 """Builds the functions of tasks in Spark's Python workers: they distribute rows of files to shares, and answer a share.
 
-Rows travel as blocks. A block is the columns of some rows as bytes, in one row of Spark.
+Rows travel as blocks. A block is one row of Spark, with the columns of several rows as bytes.
 """
 
 import gc
@@ -24,9 +24,9 @@ from streamlab.workloads.model import Columns, ListColumn, Stream, column_type
 from streamlab.workloads.model.streams.stream import until
 
 BLOCK_ROWS = 1 << 18
-"""Rows in a block: at most some megabytes, since Spark copies a block several times."""
+"""Rows in a block. Blocks have at most some megabytes, because Spark copies a block several times."""
 BLOCK = "share int, src int, begin long, part int, records binary"
-"""The schema of blocks: rows of stream `src` for a share, which come from the rows of the file from `begin` on."""
+"""The schema of blocks: rows of stream `src` for a share. `begin` and `part` order the blocks of a stream."""
 _SCHEMA = pa.schema(
     [
         ("share", pa.int32()),
@@ -51,7 +51,15 @@ class Block(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Rows of a stream: `rows` of a row group of one of its files, from row `begin` of the stream on."""
+    """Rows of a stream.
+
+    Attributes:
+        src: index of the stream.
+        file: index of the file in the stream.
+        group: index of the row group in the file.
+        begin: number of the first row in the stream.
+        rows: number of rows.
+    """
 
     src: int
     file: int
@@ -65,7 +73,7 @@ class NativeReference:
     """Describes a task to workers.
 
     Attributes:
-        task: the program, and how to find it.
+        task: reference to the program.
         code: identifies the program's code, so that workers load a changed program again.
         dataset: the input, with the columns that the program reads.
         partials: see `SplitsWork`.
@@ -82,7 +90,7 @@ class NativeReference:
         return self.dataset.streams
 
     def split(self) -> WorkSplit:
-        """Return the program's work in shares; works in any process, and splits once in each."""
+        """Return the program's work in shares; works in any process, and splits once in each process."""
         files = [([*map(str, stream.paths)], stream.rows) for stream in self.streams]
         key = f"{self.code} {self.task} {files} {self.dataset.until_ts} {self.partials}"
         if key not in _SPLITS:
@@ -92,11 +100,11 @@ class NativeReference:
                 program, self.dataset, workers=workers, partials=self.partials
             )
             if TaskContext.get() is not None:
-                gc.freeze()  # After each task Spark would spend 0.1 s on a walk through the compiler.
+                gc.freeze()  # Otherwise the garbage collection after each task takes 0.1 s for the compiler's objects.
         return _SPLITS[key]
 
     def until_ts(self, last_ts: int) -> int:
-        """Return the time before which the input is complete when all events up to `last_ts` have come."""
+        """Return the time before which the input is complete if all events up to `last_ts` have arrived."""
         first_and_last = time_span(self.dataset)
         assert first_and_last is not None, "there is an event"
         last = max(stream.ts_max for stream in self.streams if stream.rows)
@@ -117,7 +125,7 @@ class NativeReference:
 
 
 _SPLITS: dict[str, WorkSplit] = {}
-"""The latest split of this process: a split holds compiled functions."""
+"""The latest split of this process; it has compiled functions, so other splits are dropped."""
 
 
 def distribute_task(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
@@ -182,24 +190,26 @@ def empty_rows(stream: DatasetStream) -> Stream:
 
 
 def first_rows(streams: Sequence[DatasetStream], rows: int) -> list[Stream]:
-    """Return at most the first `rows` rows of each stream, of its first row group, up to one event time."""
-    read = []
+    """Return at most the first `rows` rows of each stream's first row group, up to one event time for all streams."""
+    beginnings = []
     for src, stream in enumerate(streams):
         piece = Piece(src, 0, 0, 0, min(rows, stream.rows))
-        read.append(stream_of(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
-    ends = [r.ts[-1] for r, s in zip(read, streams, strict=True) if len(r) < s.rows]
-    return [until(r, int(min(ends))) for r in read] if ends else read
+        beginnings.append(
+            stream_of(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream)
+        )
+    ends = [r.ts[-1] for r, s in zip(beginnings, streams, strict=True) if len(r) < s.rows]
+    return [until(r, int(min(ends))) for r in beginnings] if ends else beginnings
 
 
 def streams_of(reference: NativeReference, share: int, blocks: Iterable[Block]) -> list[Stream]:
     """Return the rows of a share of each stream, in order."""
     split = reference.split()
-    of_src: dict[int, list[Block]] = {}
+    blocks_by_src: dict[int, list[Block]] = {}
     for block in blocks:
-        of_src.setdefault(block.src, []).append(block)
+        blocks_by_src.setdefault(block.src, []).append(block)
     streams = []
     for src, stream in enumerate(reference.streams):
-        ordered = sorted(of_src.get(src, ()), key=lambda block: (block.begin, block.part))
+        ordered = sorted(blocks_by_src.get(src, ()), key=lambda block: (block.begin, block.part))
         if ordered:
             columns = unpack_blocks([block.records for block in ordered])
             streams.append(_stream(stream, columns))
@@ -223,7 +233,7 @@ def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
 
 
 def columns_of(rows: Stream) -> dict[str, Column]:
-    """Return all columns of some rows."""
+    """Return all columns of a stream's rows."""
     tag = {} if rows.tag is None else {"tag": rows.tag}
     return {"ts": rows.ts, **tag, **rows.payload}
 

@@ -1,7 +1,7 @@
 """Converts event times to Spark's timestamps.
 
 Event times of these workloads are milliseconds, anywhere in int64. Spark stores microseconds since 1970, starts its
-watermark at 1970 and drops earlier tuples as late. Therefore time is shifted, so that the first event falls at least
+watermark at 1970 and drops earlier tuples as late. Times are therefore shifted so that the first event is at least
 one window advance after 1970. The shift is a multiple of the advance, which preserves the windows.
 """
 
@@ -18,9 +18,11 @@ _LATEST_MS = (2**63 - 1) // 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """The shift from event times to timestamps, and the end of the input, up to which the watermark closes windows.
+    """The shift from event times to timestamps.
 
-    `origin` is the event time that maps to the beginning of 1970.
+    Attributes:
+        origin: event time in ms that maps to the beginning of 1970.
+        end: event time of the end of the input, up to which the watermark closes windows.
     """
 
     origin: int
@@ -28,13 +30,13 @@ class Clock:
 
     def time(self, column: str) -> str:
         """Return the SQL of a column of event times as timestamps."""
-        return f"timestamp_millis({self.since(column)})"
+        return f"timestamp_millis({self.since_origin(column)})"
 
-    def since(self, column: str) -> str:
+    def since_origin(self, column: str) -> str:
         """Return the SQL of a column of event times as milliseconds since the origin, above 0."""
         return f"({column} - ({self.origin}L))"
 
-    def back(self, timestamp: str) -> str:
+    def event_time(self, timestamp: str) -> str:
         """Return the SQL of a timestamp as event time."""
         return f"(unix_millis({timestamp}) + ({self.origin}L))"
 
@@ -51,11 +53,11 @@ def clock(dataset: Dataset, advance: int) -> Clock:
 def timestamp_overflow(dataset: Dataset, advance: int, size: int) -> str | None:
     """Return why an input does not fit Spark's timestamps, or None."""
     times = clock(dataset, advance)
-    lasts = times.end - times.origin + 2 * size
-    if lasts > _LATEST_MS or times.origin <= -(2**63):
+    latest_ms = times.end - times.origin + 2 * size
+    if latest_ms > _LATEST_MS or times.origin <= -(2**63):
         return (
             f"spark stores timestamps as 64-bit microseconds: windows of {size} ms on event times "
-            f"from {times.origin} to {times.end} ms do not fit"
+            f"from {times.origin} to {times.end} ms do not fit; use another engine"
         )
     return None
 

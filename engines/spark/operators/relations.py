@@ -1,11 +1,11 @@
 """Defines the relations of queries of operators, the same in batch and streaming.
 
-Tweets: sliding windows over the exploded keys of each tweet. If the keys of a tweet are a set, arrays are made
-distinct before they are exploded. SQL array functions make the pairs of words; no Python runs on tweets.
+Queries on tweets explode the keys of each tweet and count them in sliding windows. If the keys of a tweet are a set,
+arrays are made distinct before they are exploded. SQL array functions make the pairs of words, without Python.
 
-Joins: Spark joins streams, and spreads joins over tasks, by equality only. Therefore time is split into buckets, a
-fixed number per window. A left tuple is in one bucket; a right tuple is copied to all buckets that its window reaches.
-Each pair near enough in time meets in exactly one bucket, the left tuple's, where the exact conditions are checked.
+Spark joins streams, and spreads joins over tasks, only by equality. Time is therefore split into buckets, a fixed
+number per window. A left tuple is in one bucket; a right tuple is copied to all buckets that its window reaches. Each
+pair near in time meets in exactly one bucket, the left tuple's, where the exact conditions are checked.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,8 +26,13 @@ from streamlab.workloads.suite.scale_join.program import BAND
 class Inputs:
     """The inputs of a relation.
 
-    `kinds` has all tuples by kind: `ts`, `src` (the stream), the kind's columns and, unless the relation uses no event
-    time, `time`: `ts` as a timestamp, with a watermark when streaming. `tasks` is for heavy joins.
+    Attributes:
+        kinds: all tuples by kind, with `ts`, `src` (the stream) and the kind's columns. If the relation uses event
+            time, they also have `time`: `ts` as a timestamp, with a watermark when streaming.
+        params: the workload's query parameters.
+        clock: the shift from event times to timestamps.
+        tasks: number of tasks of a heavy join.
+        streaming: whether the query runs in micro-batches.
     """
 
     kinds: Mapping[str, DataFrame]
@@ -42,9 +47,9 @@ class Relation:
     """The query of one workload.
 
     Attributes:
-        build: returns the output: `ts`, the fields of the program's output, and `src`, the stream of the tuple that
-            caused a record, or 0.
-        delay_ms: how far the watermark stays behind the latest event; None: the relation uses no event time.
+        build: returns the output, with `ts`, the fields of the program's output, and `src`, the stream of the tuple
+            that caused a record, or 0.
+        delay_ms: event time from the watermark to the latest event; None if the relation uses no event time.
         closes: whether outputs wait for the watermark, so that streams must end with heartbeats.
         aligned: whether micro-batches must end at the same event time in all streams, to keep outputs in time order.
     """
@@ -56,9 +61,10 @@ class Relation:
 
 
 PER_WINDOW = 8
-"""Buckets per window in batch: 17 copies of a right tuple, and 6 % more pairs than necessary."""
+"""Buckets per window in batch. A right tuple has 17 copies, and 6 % more pairs than necessary are compared."""
 PER_WINDOW_STREAMING = 2
-"""The same in a stream, where copies are state: 5 of a right tuple, and 25 % more pairs than necessary."""
+"""Buckets per window in a stream, where copies are state. A right tuple has 5 copies, and 25 % more pairs than
+necessary are compared."""
 
 
 def near_join(inputs: Inputs, match: str, output: list[str]) -> DataFrame:
@@ -71,23 +77,23 @@ def near_join(inputs: Inputs, match: str, output: list[str]) -> DataFrame:
     width = max(1, -(-size // count))
     reach = -(-size // width)
     left, right = (_add_prefix(inputs.kinds[kind], kind[0]) for kind in ("left", "right"))
-    bucket = f"{inputs.clock.since('l_ts')} div {width}"
+    bucket = f"{inputs.clock.since_origin('l_ts')} div {width}"
     left = left.select("*", F.expr(bucket).alias("l_bucket"))
-    bucket = f"{inputs.clock.since('r_ts')} div {width}"
+    bucket = f"{inputs.clock.since_origin('r_ts')} div {width}"
     copies = f"sequence({bucket} - {reach}, {bucket} + {reach})"
     right = right.select("*", F.explode(F.expr(copies)).alias("r_bucket"))
     if inputs.streaming:
-        # On timestamps, from which Spark derives when a tuple can leave the state.
-        close = (
+        # Spark derives from conditions on timestamps when a tuple can leave the state.
+        is_near = (
             f"r_time >= l_time - interval {size} milliseconds"
             f" and r_time <= l_time + interval {size} milliseconds"
         )
     else:
-        close = f"r_ts between l_ts - {size}L and l_ts + {size}L"
-        # One hash table per bucket: a sort would not reduce the pairs.
+        is_near = f"r_ts between l_ts - {size}L and l_ts + {size}L"
+        # Each bucket has a hash table, because a sort would not reduce the pairs.
         left = left.repartition(inputs.tasks, "l_bucket")
         right = right.repartition(inputs.tasks, "r_bucket").hint("shuffle_hash")
-    joined = left.join(right, F.expr(f"l_bucket = r_bucket and {match} and {close}"))
+    joined = left.join(right, F.expr(f"l_bucket = r_bucket and {match} and {is_near}"))
     return joined.selectExpr("greatest(l_ts, r_ts) + 1 as ts", *output, "cast(0 as short) as src")
 
 
@@ -148,7 +154,7 @@ def _distinct(keys: str) -> str:
 
 
 def _word_pairs(distance: int) -> str:
-    """Return the SQL of all pairs of words at most `distance` apart; 0: any two."""
+    """Return the SQL of all pairs of words at most `distance` apart; 0 for all pairs."""
     near = f"slice(words, at + 2, {distance})" if distance else "slice(words, at + 2, size(words))"
     pair = f"cast(first as bigint) * {FIRST}L + second"
     return f"flatten(transform(words, (first, at) -> transform({near}, second -> {pair})))"
@@ -160,15 +166,15 @@ def _windows(inputs: Inputs, keys: str, value: Column) -> DataFrame:
     keyed = inputs.kinds["tweet"].select("time", "chars", F.explode(F.expr(keys)).alias("key"))
     window = F.window("time", size, advance).alias("window")
     values = keyed.groupBy(window, "key").agg(value.alias("value"))
-    right = F.expr(inputs.clock.back("window.end")).alias("ts")
+    right = F.expr(inputs.clock.event_time("window.end")).alias("ts")
     values = values.select(right, "key", "value", F.lit(0).cast("short").alias("src"))
-    # In a stream the watermark closes windows up to the end only; a table has no watermark.
+    # In a stream the watermark closes only windows up to the end. A table has no watermark.
     return values if inputs.streaming else values.where(F.col("ts") <= inputs.clock.end)
 
 
 RELATIONS: Mapping[str, Relation] = {
     "forward": Relation(build=_copies, delay_ms=None),
-    # A watermark 1 ms behind: a join drops tuples that are not later, and ties may continue in the next file.
+    # The watermark is 1 ms late, because a join drops tuples at the watermark, and ties may continue in the next file.
     "nyse_hedge": Relation(build=_hedges, delay_ms=1, aligned=True),
     "scale_join": Relation(build=_band_pairs, delay_ms=1, aligned=True),
     "wordcount": Relation(build=_word_counts, delay_ms=0, closes=True),

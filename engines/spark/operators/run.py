@@ -18,7 +18,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Query
 
 TASKS_PER_WORKER = 4
-"""Tasks per worker of a batch join: buckets differ in size, and several tasks balance them."""
+"""Tasks per worker of a batch join. Buckets differ in size, and several tasks balance them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class OperatorQuery(SparkQuery):
         return tuple(parts)
 
     def cut_times(self, dataset: Dataset, files: int) -> IntArray | None:
-        """Return the event times at which files end, where these must be equal in all streams."""
+        """Return the event times at which files end, if these must be equal in all streams, else None."""
         return equal_times(dataset, files) if self.query.aligned else None
 
     def closing(self, dataset: Dataset, table: pa.Table) -> dict[str, int]:
@@ -73,7 +73,7 @@ class OperatorQuery(SparkQuery):
             frame = frame.select("ts", source, *(name for name, _ in part.columns[1:]))
             if self.query.delay_ms is not None:
                 frame = frame.withColumn("time", F.expr(times.time("ts")))
-                # One watermark per part: Spark then uses the slowest part's.
+                # Each part has a watermark, and Spark uses the earliest.
                 frame = frame.withWatermark("time", f"{self.query.delay_ms} milliseconds")
             kinds[self.program.kinds[kind]].append(frame)
         inputs = Inputs(
@@ -86,7 +86,7 @@ class OperatorQuery(SparkQuery):
         return self.query.build(inputs)
 
     def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
-        """Load an output, which has no order; that of a micro-batch is sorted by time."""
+        """Load an output, which has no order, and sort the output of a micro-batch by time."""
         table = frame.toArrow()
         return table.sort_by("ts") if streaming else table
 

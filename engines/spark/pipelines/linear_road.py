@@ -41,13 +41,15 @@ def _changes(key: str, fields: tuple[str, ...], output: str) -> Step:
     """Return the step that forwards records that differ in some field from the key's previous record."""
 
     def run(state: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-        records, old = append_rows(state, new)
-        by = records.sort_values(key, kind="stable")
-        begins = run_starts(by[key])
-        differs = np.logical_or.reduce([begins, *(run_starts(by[name]) for name in fields)])
-        ends = np.append(begins[1:], True)
-        changed = by[differs & (by.index >= old)]
-        return changed, by[ends]
+        records, old_count = append_rows(state, new)
+        sorted_records = records.sort_values(key, kind="stable")
+        is_first = run_starts(sorted_records[key])
+        differs = np.logical_or.reduce(
+            [is_first, *(run_starts(sorted_records[name]) for name in fields)]
+        )
+        is_last = np.append(is_first[1:], True)
+        changed = sorted_records[differs & (sorted_records.index >= old_count)]
+        return changed, sorted_records[is_last]
 
     return Step(run=run, output=output)
 

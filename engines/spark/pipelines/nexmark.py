@@ -77,20 +77,20 @@ def _local_sellers(records: DataFrame, params: Params) -> DataFrame:
 def _winners(records: DataFrame, params: Params, steps: int) -> DataFrame:
     """Return closed auctions with their winning bids.
 
-    `ts` is the end of the step in which an auction expires, plus `steps` - 1 steps.
+    `ts` is `steps` - 1 steps after the end of the step in which an auction expires.
     """
     every = f"{params['every_ms']}L"
     bids = _bids(records, "auction", "person as bidder", "price").withColumnRenamed("ts", "bid_ts")
     auctions = _auctions(records)
     joined = bids.join(auctions, "auction").where("bid_ts between opened and expires")
-    # The highest price, then the first place.
-    best = "max(struct(price, -bid_ts as at, -src as src, -row as row, bidder)) as best"
+    # Of bids with the highest price, the first.
+    best = "max(struct(price, -bid_ts as time, -src as src, -row as row, bidder)) as best"
     won = joined.groupBy(*auctions.columns).agg(F.expr(best))
     last = records.selectExpr("max(ts) as last")
     return (
         won.selectExpr(
             f"(expires div {every} + {steps}) * {every} as ts",
-            *auctions.columns, "best.bidder", "best.price", "-best.at as bid_ts",
+            *auctions.columns, "best.bidder", "best.price", "-best.time as bid_ts",
         )
         .crossJoin(F.broadcast(last))
         .where("ts <= last")
@@ -127,7 +127,7 @@ def _expanded(records: DataFrame, params: Params) -> DataFrame:
 
 
 def _per_event(fields: tuple[str, ...], select: Select) -> Relation:
-    """Return a relation whose rows depend on one event each."""
+    """Return a relation in which each row depends on one event."""
     return Relation(
         fields=("type", *fields),
         batch=select,

@@ -20,14 +20,14 @@ _RANGES = {
 """Conditions on prices by the suffix of a column."""
 
 
-def _over(rows: DataFrame, records: DataFrame) -> DataFrame:
-    """Return the rows that are not later than the last record."""
+def _select_closed(rows: DataFrame, records: DataFrame) -> DataFrame:
+    """Return the rows whose time is at most the last record's."""
     last = records.selectExpr("max(ts) as last_ts")
     return rows.crossJoin(F.broadcast(last)).where("ts <= last_ts")
 
 
-def _end(ts: str, every: object, steps: int = 1) -> str:
-    """Return the end of the step in which a time is, plus `steps` - 1 steps."""
+def _end_of_step(ts: str, every: object, steps: int = 1) -> str:
+    """Return the SQL of a time `steps` - 1 steps after the end of the step that contains `ts`."""
     return f"({ts} div {every}L + {steps}) * {every}L"
 
 
@@ -35,7 +35,7 @@ def _hot_items(records: DataFrame, params: Params) -> DataFrame:
     slide = params["slide_ms"]
     counts = (
         records.where(f"type = {BID}")
-        .selectExpr("auction", f"{_end('ts', slide, 2)} as next")
+        .selectExpr("auction", f"{_end_of_step('ts', slide, 2)} as next")
         .groupBy("next", "auction")
         .agg(F.expr("count(*) as bids"))
     )
@@ -45,24 +45,26 @@ def _hot_items(records: DataFrame, params: Params) -> DataFrame:
     sums = windows.groupBy(F.expr(f"next + later * {slide}L").alias("ts"), "auction").agg(
         F.expr("sum(bids) as bids")
     )
-    ranked = _over(sums, records).selectExpr("*", "max(bids) over (partition by ts) as most")
+    ranked = _select_closed(sums, records).selectExpr(
+        "*", "max(bids) over (partition by ts) as most"
+    )
     return ranked.where("bids = most")
 
 
 def _highest_bids(records: DataFrame, params: Params) -> DataFrame:
     bids = records.where(f"type = {BID}").selectExpr(
-        f"{_end('ts', params['size_ms'], 2)} as ts", "auction", "person as bidder", "price",
+        f"{_end_of_step('ts', params['size_ms'], 2)} as ts", "auction", "person as bidder", "price",
         "ts as bid_ts", "extra", "src", "row",
     )  # fmt: skip
     highest = bids.groupBy("ts").agg(F.expr("max(price) as price"))
-    return _over(bids.join(highest, ["ts", "price"]), records)
+    return _select_closed(bids.join(highest, ["ts", "price"]), records)
 
 
 def _new_sellers(records: DataFrame, params: Params) -> DataFrame:
-    end = f"{_end('ts', params['size_ms'])} as ts"
+    end = f"{_end_of_step('ts', params['size_ms'])} as ts"
     sellers = records.where(f"type = {AUCTION}").selectExpr(end, "person")
     persons = records.where(f"type = {PERSON}").selectExpr(end, "person", "name")
-    return _over(persons.join(sellers, ["ts", "person"], "left_semi"), records)
+    return _select_closed(persons.join(sellers, ["ts", "person"], "left_semi"), records)
 
 
 def _sessions(records: DataFrame, params: Params) -> DataFrame:
@@ -78,7 +80,9 @@ def _sessions(records: DataFrame, params: Params) -> DataFrame:
     sessions = numbered.groupBy("bidder", "session").agg(
         F.expr("count(*) as bids"), F.expr("min(bid_ts) as first"), F.expr("max(bid_ts) as last")
     )
-    return _over(sessions.selectExpr(f"{_end('last', gap, 2)} as ts", "*"), records)
+    return _select_closed(
+        sessions.selectExpr(f"{_end_of_step('last', gap, 2)} as ts", "*"), records
+    )
 
 
 def _statistics(records: DataFrame, params: Params, *groups: str) -> DataFrame:
@@ -104,7 +108,9 @@ def _statistics(records: DataFrame, params: Params, *groups: str) -> DataFrame:
 
 def _auction_statistics(records: DataFrame, params: Params) -> DataFrame:
     so_far = f"over (partition by auction, day {_SO_FAR})"
-    counts = [f"count_if({of}) {so_far} as bids{suffix}" for suffix, of in _RANGES.items()]
+    counts = [
+        f"count_if({condition}) {so_far} as bids{suffix}" for suffix, condition in _RANGES.items()
+    ]
     values = {"lowest": "min", "highest": "max", "sum": "sum"}
     bids = records.where(f"type = {BID}").selectExpr("*", f"ts div {params['day_ms']}L as day")
     totals = bids.selectExpr(
@@ -116,17 +122,17 @@ def _auction_statistics(records: DataFrame, params: Params) -> DataFrame:
 
 def _last_bids(records: DataFrame, params: Params) -> DataFrame:
     bids = records.where(f"type = {BID}").selectExpr(
-        f"{_end('ts', params['every_ms'])} as ts", "auction", "person as bidder",
+        f"{_end_of_step('ts', params['every_ms'])} as ts", "auction", "person as bidder",
         "struct(ts as bid_ts, src, row, price, channel, extra) as bid",
     )  # fmt: skip
     last = bids.groupBy("ts", "auction", "bidder").agg(F.expr("max(bid) as bid"))
-    return _over(last.select("ts", "auction", "bidder", "bid.*"), records)
+    return _select_closed(last.select("ts", "auction", "bidder", "bid.*"), records)
 
 
 def _ranked_bids(records: DataFrame, params: Params) -> DataFrame:
     """Return the bids that enter the ten highest of their auction.
 
-    Rank by rank, a price meets the highest so far; the lower one of both passes on to the next rank.
+    For each rank in turn, compares a price with the highest price so far; the lower of both passes to the next rank.
     """
     bids = records.where(f"type = {BID}").selectExpr(
         *PLACE, "auction", "person as bidder", "price", "channel", "extra", "price as passed",

@@ -1,14 +1,13 @@
 """Defines how an ordered pipeline becomes a Spark relation of records with places, and its operators with a state.
 
 A relation has no order, so each record has its place in the total order of the input: `ts`, `src` (the stream) and
-`row` (its row in the stream). Windows over (ts, src, row) express sequential steps, or aggregates of `place`, the
-struct of the three, which Spark compares field by field. The relation keeps the columns of `order`, by which Spark
-sorts its output.
+`row` (its row in the stream). Sequential steps are windows over (ts, src, row), or aggregates of `place`, the struct of
+the three, which Spark compares field by field. Spark sorts the output by the columns of `order`.
 
 On Structured Streaming, operators with a state are steps over the records of a micro-batch, which has all records of a
-span of event time. Spark passes records to an operator in any order, so a step sorts them by place first.
-A step takes a group of keys as one pandas frame, because a call per key would cost more than the work in it: `by_key`
-spreads keys over a few groups, `in_one_group` uses one group.
+span of event time. Spark passes records to an operator in any order, so a step first sorts them by place.
+A step takes a group of keys as one pandas frame, because a call per key would cost more than its work. `by_key` spreads
+keys over a few groups; `in_one_group` uses one group.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,8 +37,8 @@ class Relation:
         batch: returns the output, with the columns of `order`, from all records and the query parameters.
         order: columns by which the output is sorted; they are unique per output.
         streaming: the same on Structured Streaming; its third argument is the number of groups of keys. Each
-            micro-batch has all records of a span of event time, which follows that of the previous micro-batch. None:
-            it runs in batch only (`BATCH_ONLY`).
+            micro-batch has all records of a span of event time, and the spans follow each other. None if the query runs
+            only in batch (`BATCH_ONLY`).
     """
 
     fields: tuple[str, ...]
@@ -56,10 +55,12 @@ def id_filter(params: Params, name: str, column: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Processes a group's records of a micro-batch; `output` is the schema of the result.
+    """Processes a group's records of a micro-batch.
 
-    From the state after the previous micro-batch (None at first) and the new records in order, `run` returns the output
-    and the new state.
+    Attributes:
+        run: returns the output and the new state, from the state after the previous micro-batch (None before the first)
+            and the new records in order.
+        output: schema of the output.
     """
 
     run: Callable[[Any, pd.DataFrame], tuple[pd.DataFrame, Any]]
@@ -107,7 +108,7 @@ def append_rows(state: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataF
 
 
 def run_starts(column: pd.Series) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-    """Return a mask of the values that differ from their predecessor; the first value counts as different."""
+    """Return a mask of the values that differ from the value before; the first value counts as different."""
     values = column.to_numpy()
     begins = np.ones(len(values), dtype=np.bool_)
     begins[1:] = values[1:] != values[:-1]

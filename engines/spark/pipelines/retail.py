@@ -31,7 +31,7 @@ def in_sessions(clicks: DataFrame, gap_ms: int) -> DataFrame:
 
 
 def closed_sessions(sessions: DataFrame) -> DataFrame:
-    """Return the sessions that have ended, each with the place of the click that begins the user's next session."""
+    """Return the ended sessions, each with the place of the click that begins the user's next session."""
     end = "lead(began) over (partition by user order by session) as end"
     return sessions.selectExpr("*", end).where("end is not null")
 
@@ -77,7 +77,7 @@ def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
     views = int(params["views"])
     count = f"count_if(sale = 0) over ({_BY_USER}) as seen"
     counted = _relevant(clicks, params).selectExpr("*", count)
-    # The frame ranges over the number of views so far; a frame of rows would also count purchases.
+    # The frame ranges over the number of views so far, because a frame of rows would also count purchases.
     frame = f"order by seen range between {views - 1} preceding and current row"
     view = "case when sale = 0 then struct(ts as time, item) end"
     recent = counted.selectExpr(
@@ -132,7 +132,7 @@ def _lines(sales: DataFrame, params: Params) -> DataFrame:
 
 
 def _sales_by_day(sales: DataFrame, params: Params) -> DataFrame:
-    """Return the sales of the selected stores from the first day on, with their day, at most `days`."""
+    """Return the sales of the selected stores from the first day on, with the number of their day, at most `days`."""
     begin = day_number(str(params["first_day"])) * DAY_MS
     selected = sales.where(f"ts >= {begin}L and {id_filter(params, 'stores', 'store')}")
     day = f"least((ts - {begin}L) div {DAY_MS}L, {params['days']}L) as day"
@@ -141,11 +141,11 @@ def _sales_by_day(sales: DataFrame, params: Params) -> DataFrame:
 
 def _sold_together(sales: DataFrame, params: Params) -> DataFrame:
     by_slot = f"partition by slot {IN_ORDER}"
-    others = f"case when lag(ticket) over ({by_slot}) = ticket then 0 else 1 end as begins"
-    opened = _lines(sales, params).selectExpr("*", others)
+    begins = f"case when lag(ticket) over ({by_slot}) = ticket then 0 else 1 end as begins"
+    opened = _lines(sales, params).selectExpr("*", begins)
     tickets = opened.selectExpr("*", f"sum(begins) over ({by_slot}) as number")
     first = tickets.groupBy("slot", "number", "item").agg(F.min(F.expr(AS_PLACE)).alias("place"))
-    # The items of a ticket before a line; empty at its first line.
+    # `earlier` has the items of a ticket before a line; it is empty at the ticket's first line.
     turns = "partition by slot, number order by place"
     before = "rows between unbounded preceding and 1 preceding"
     counted = first.selectExpr(

@@ -63,14 +63,14 @@ class PipelineQuery(SparkQuery):
         )
         params = self.workload.query_params
         if streaming:
-            assert self.query.streaming is not None, "others are refused"
+            assert self.query.streaming is not None, "queries without `streaming` are refused"
             return self.query.streaming(records, params, self.workers)
         return self.query.batch(records, params).orderBy(*self.query.order)
 
     def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
         """Load an output, in order.
 
-        The sort of a micro-batch uses one partition: over several, Spark would run the query twice to sample the
+        The sort of a micro-batch uses one partition, because with several Spark would run the query twice to sample the
         ranges.
         """
         if streaming:

@@ -1,7 +1,7 @@
 """Implements the steps of the retail queries.
 
-The state of a key is its open part: the clicks of its session, the items of its ticket, the days of its year. A step
-processes it again, together with the new records. Top lists and the running mean have a single state.
+The state of a key is its open part: the clicks of its session, the items of its ticket, or the days of its year. A step
+processes this part again, together with the new records. Top lists and the running mean have a single state.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ TRENDS = f"{_PLACE}, category short, day int, points int, rise long, run long"
 
 
 def viewed_together(item: int, gap_ms: int, most_items: int) -> Step:
-    """Return the step that makes pairs of items of ended sessions, at the place of the click that ends each."""
+    """Return the step that makes pairs of items of ended sessions, at the place of the click that ends the session."""
 
     def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
         closed, still_open = _sessions(state, new, gap_ms)
@@ -64,7 +64,7 @@ def abandoned_carts(gap_ms: int) -> Step:
 def _sessions(
     state: pd.DataFrame | None, new: pd.DataFrame, gap_ms: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the clicks of ended sessions, with the ends' places, and the clicks of open sessions."""
+    """Return the clicks of ended sessions, with the places of the sessions' ends, and the clicks of open sessions."""
     unsorted, _ = append_rows(state, new)
     clicks = unsorted.sort_values("user", kind="stable", ignore_index=True)
     first = run_starts(clicks["user"])
@@ -72,12 +72,11 @@ def _sessions(
     begins[1:] |= np.diff(clicks["ts"].to_numpy()) > gap_ms
     session = np.cumsum(begins) - 1
     starts = np.flatnonzero(begins)
-    # A session is over if the next session belongs to the same user.
-    over = np.append(~first[starts[1:]], False)
+    # A session has ended if the next session belongs to the same user.
+    has_ended = np.append(~first[starts[1:]], False)[session]
     end = np.append(starts[1:], 0)[session]
     ends = {f"end_{name}": clicks[name].to_numpy()[end] for name in PLACE}
-    is_over = over[session]
-    return clicks.assign(session=session, **ends)[is_over], clicks[~is_over]
+    return clicks.assign(session=session, **ends)[has_ended], clicks[~has_ended]
 
 
 def _at_end(rows: pd.DataFrame, fields: list[str]) -> pd.DataFrame:
@@ -91,18 +90,18 @@ def last_views(views: int, within_ms: int) -> Step:
     def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
         clicks, _ = append_rows(state, new)
         steps = clicks.sort_values("user", kind="stable", ignore_index=True)
-        viewing = (steps["sale"] == 0).to_numpy()
-        viewed, bought = steps[viewing], steps[~viewing]
-        # Views are sorted by user, so those before a purchase end at its place among them.
-        end = np.cumsum(viewing)[~viewing]
+        is_view = (steps["sale"] == 0).to_numpy()
+        viewed, bought = steps[is_view], steps[~is_view]
+        # Views are sorted by user, so the views before a purchase end at the number of views so far.
+        end = np.cumsum(is_view)[~is_view]
         user = np.searchsorted(viewed["user"].to_numpy(), bought["user"].to_numpy())
         begin = np.maximum(user, end - views)
         size = np.maximum(end - begin, 0)
         nth = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
         view = viewed.iloc[np.repeat(begin, size) + nth]
         pairs = bought.iloc[np.repeat(np.arange(len(bought)), size)][PLACE]
-        recent = pairs["ts"].to_numpy() - view["ts"].to_numpy() <= within_ms
-        pairs = pairs.assign(nth=nth, item=view["item"].to_numpy())[recent]
+        is_recent = pairs["ts"].to_numpy() - view["ts"].to_numpy() <= within_ms
+        pairs = pairs.assign(nth=nth, item=view["item"].to_numpy())[is_recent]
         return pairs, viewed.groupby("user").tail(views)
 
     return Step(run=run, output=PAIRS)
@@ -112,33 +111,33 @@ def sold_together(most_items: int, hour_ms: int) -> Step:
     """Return the step that counts pairs of items on tickets, by hour, within a micro-batch."""
 
     def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        sales, old = append_rows(state, new)
-        sales = sales.assign(fresh=np.arange(len(sales)) >= old)
-        by_slot = sales.sort_values("slot", kind="stable", ignore_index=True)
-        slots = run_starts(by_slot["slot"])
-        number = np.cumsum(slots | run_starts(by_slot["ticket"]))
-        lines = by_slot.assign(number=number).drop_duplicates(["number", "item"])
+        sales, old_count = append_rows(state, new)
+        sales = sales.assign(is_new=np.arange(len(sales)) >= old_count)
+        sorted_sales = sales.sort_values("slot", kind="stable", ignore_index=True)
+        begins_slot = run_starts(sorted_sales["slot"])
+        number = np.cumsum(begins_slot | run_starts(sorted_sales["ticket"]))
+        lines = sorted_sales.assign(number=number).drop_duplicates(["number", "item"])
         lines = lines.assign(nth=lines.groupby("number").cumcount())
         lines = lines[lines["nth"] < most_items]
-        pairs = _earlier(lines).assign(count=1)
+        pairs = _pair_with_earlier(lines).assign(count=1)
         pairs["since"] = pairs["ts"] // hour_ms * hour_ms
         counted = pairs.groupby(["since", "item_1", "item_2"], as_index=False).agg(
             ts=("ts", "first"), src=("src", "first"), row=("row", "first"), count=("count", "sum")
         )
-        latest = np.append(slots[1:], True)
-        is_open = lines["number"].isin(number[latest])
-        return counted, lines[is_open].drop(columns=["fresh", "number", "nth"])
+        is_latest = np.append(begins_slot[1:], True)
+        is_open = lines["number"].isin(number[is_latest])
+        return counted, lines[is_open].drop(columns=["is_new", "number", "nth"])
 
     return Step(run=run, output=COUNTED)
 
 
-def _earlier(lines: pd.DataFrame) -> pd.DataFrame:
+def _pair_with_earlier(lines: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each new line and each earlier item of its ticket, in order of places."""
-    at = np.flatnonzero(lines["fresh"])
-    earlier = lines["nth"].to_numpy()[at]
-    turn = np.arange(earlier.sum()) - np.repeat(np.cumsum(earlier) - earlier, earlier)
-    items, later = lines["item"].to_numpy(), np.repeat(at, earlier)
-    item, other = items[later], items[np.repeat(at - earlier, earlier) + turn]
+    new_line = np.flatnonzero(lines["is_new"])
+    count = lines["nth"].to_numpy()[new_line]
+    nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    items, later = lines["item"].to_numpy(), np.repeat(new_line, count)
+    item, other = items[later], items[np.repeat(new_line - count, count) + nth]
     pairs = lines.iloc[later][PLACE]
     pairs = pairs.assign(item_1=np.minimum(item, other), item_2=np.maximum(item, other))
     return pairs.sort_values(PLACE)
@@ -148,23 +147,23 @@ def declining(days: int) -> Step:
     """Return the step that reports each category that is not growing, at the end of each day."""
 
     def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        sales, _ = append_rows(state, new.assign(fresh=True))
+        sales, _ = append_rows(state, new.assign(is_new=True))
         by_day = sales.groupby(["category", "day"], as_index=False).agg(
             ts=("ts", "first"),
             src=("src", "first"),
             row=("row", "first"),
             net_paid=("net_paid", "sum"),
-            fresh=("fresh", "first"),
+            is_new=("is_new", "first"),
         )
         category = by_day.groupby("category")
         x, y = by_day["day"], by_day["net_paid"]
         table = by_day.assign(x=x, y=y, xy=x * y, xx=x * x)
         sums = table.groupby("category")[["x", "y", "xy", "xx"]].cumsum()
         n = category.cumcount() + 1
-        ends = by_day[[*PLACE, "fresh"]].shift(-1, fill_value=0)
-        same = (by_day["category"] == by_day["category"].shift(-1)).to_numpy()
+        ends = by_day[[*PLACE, "is_new"]].shift(-1, fill_value=0)
+        has_ended = (by_day["category"] == by_day["category"].shift(-1)).to_numpy()
         rise = n * sums["xy"] - sums["x"] * sums["y"]
-        report = same & (ends["fresh"] == 1) & (x < days) & (n > 1) & (rise <= 0)
+        is_reported = has_ended & (ends["is_new"] == 1) & (x < days) & (n > 1) & (rise <= 0)
         trends = ends[PLACE].assign(
             category=by_day["category"],
             day=x,
@@ -172,7 +171,7 @@ def declining(days: int) -> Step:
             rise=rise,
             run=n * sums["xx"] - sums["x"] * sums["x"],
         )
-        return trends[report], by_day.assign(fresh=False)
+        return trends[is_reported], by_day.assign(is_new=False)
 
     return Step(run=run, output=TRENDS)
 
@@ -195,9 +194,9 @@ class _Counts:
 
 
 def lists(top: int, more_than: int, *, restart: bool) -> Step:
-    """Return the step that adds up counts of pairs and emits a top list, of counts above `more_than`, each hour.
+    """Return the step that adds up counts of pairs and emits a top list each hour, from counts above `more_than`.
 
-    With `restart` counts restart every hour.
+    With `restart`, counts restart every hour.
     """
 
     def run(state: _Counts | None, new: pd.DataFrame) -> tuple[pd.DataFrame, _Counts]:
@@ -218,8 +217,8 @@ def lists(top: int, more_than: int, *, restart: bool) -> Step:
 
 
 def _best(counts: _Counts, top: int, more_than: int, ts: int) -> pd.DataFrame:
-    often = counts.by_pair[counts.by_pair > more_than].rename("count").reset_index()
-    best = often.sort_values(["count", *_ITEMS], ascending=[False, True, True]).head(top)
+    frequent = counts.by_pair[counts.by_pair > more_than].rename("count").reset_index()
+    best = frequent.sort_values(["count", *_ITEMS], ascending=[False, True, True]).head(top)
     return best.assign(ts=ts, since=counts.since, rank=range(1, len(best) + 1))
 
 

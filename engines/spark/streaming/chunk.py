@@ -1,9 +1,9 @@
 """Buffers the events of a micro-batch per stream, and takes the prefix that is complete over all streams.
 
-Each stream arrives in order, so its last event time is a promise: no earlier event follows. The smallest promise over
-all streams bounds a prefix of the total order (event time, stream, position) that is complete; the rest waits in
-state. No event is late, so none is dropped.
-Under an offered load a micro-batch may take several files of a stream, which Spark reads in any order. Then beats are
+Each stream arrives in order, so its last event time promises that no earlier event follows. The smallest promise of all
+streams limits the complete prefix of the total order (event time, stream, position); the rest waits in state. No event
+is late, so none is dropped.
+Under an offered load a micro-batch may take several files of a stream, which Spark reads in any order. Beats are then
 the promises (`load_files.py`).
 """
 
@@ -26,7 +26,7 @@ BEGIN = np.iinfo(np.int64).min
 
 @dataclass(slots=True)
 class Pending:
-    """Events that wait for other streams, and how far each stream has come.
+    """Events that wait for other streams, and the progress of each stream.
 
     Attributes:
         runs: per stream, runs in order of arrival.
@@ -43,14 +43,14 @@ class Pending:
     def add(self, src: int, runs: list[Run], *, promised: bool = False) -> None:
         """Add the runs of one stream in one micro-batch, in any order.
 
-        The last event is a promise, unless beats are the promises (`promised`). Then a run may also be unsorted.
+        The last event is a promise, unless beats are the promises (`promised`). In this case a run may be unsorted.
         """
         order = "pos" if "pos" in runs[0] else "ts"
         runs = [*self.runs.get(src, []), *runs]
         runs.sort(key=lambda run: (int(run[order][0]), int(run[order][-1])))
         if not promised:
             self.frontier[src] = max(self.frontier.get(src, BEGIN), int(runs[-1]["ts"][-1]))
-        # Ties of bulk events may change places, because bulk events are independent.
+        # Bulk events of equal time may change places, because they are independent.
         elif not _ascending([run[order] for run in runs]):
             merged = _concatenate(runs)
             place = np.argsort(merged[order], kind="stable")
@@ -104,12 +104,12 @@ def _cut(runs: list[Run], limit: int, side: Any) -> tuple[list[Run], list[Run]]:
     done: list[Run] = []
     rest: list[Run] = []
     for run in runs:
-        at = int(np.searchsorted(run["ts"], limit, side=side))
-        if at:
-            done.append({name: column[:at] for name, column in run.items()})
-        if at < len(run["ts"]):
-            # A copy: a view of a few waiting events would keep the whole run in memory.
-            rest.append({name: column[at:].copy() for name, column in run.items()})
+        end = int(np.searchsorted(run["ts"], limit, side=side))
+        if end:
+            done.append({name: column[:end] for name, column in run.items()})
+        if end < len(run["ts"]):
+            # Copy the few waiting events, because a view would keep the whole run in memory.
+            rest.append({name: column[end:].copy() for name, column in run.items()})
     return done, rest
 
 
@@ -129,7 +129,7 @@ class Prefix:
     Attributes:
         separators: columns of all separators in total order, with `key` and `src`.
         bulk: per stream, columns of its bulk events with `key`.
-        before: per stream, for each of its bulk events, the number of separators before it.
+        before: per stream, the number of separators before each bulk event.
     """
 
     separators: Run
@@ -140,12 +140,11 @@ class Prefix:
 def separate(
     prefix: dict[int, Run], kinds: tuple[tuple[int, ...], ...], n_kinds: int, payload: str
 ) -> Prefix:
-    """Split a complete prefix into separators, in total order, and bulk events with their positions among them.
+    """Split a complete prefix into separators, in total order, and bulk events with their positions among these.
 
-    `kinds` are the kinds of each stream, which has one; `payload` is the separator's payload column, or `ts` if it has
-    none.
+    `kinds` has the only kind of each stream. `payload` is the payload column of separators, or `ts` without payload.
     """
-    marked: list[tuple[Any, ...]] = []
+    parts: list[tuple[Any, ...]] = []
     bulk: dict[int, Run] = {}
     for src, run in prefix.items():
         key = _keys(run, n_kinds)
@@ -153,10 +152,10 @@ def separate(
             bulk[src] = run | {"key": key}
         else:
             rows = np.arange(len(key))
-            marked.append((run["ts"], np.full_like(rows, src), rows, key, run[payload]))
-    if not marked:
-        marked.append((np.zeros(0, dtype=np.int64),) * 5)
-    ts, source, row, key, value = (np.concatenate(column) for column in zip(*marked, strict=True))
+            parts.append((run["ts"], np.full_like(rows, src), rows, key, run[payload]))
+    if not parts:
+        parts.append((np.zeros(0, dtype=np.int64),) * 5)
+    ts, source, row, key, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((row, source, ts))
     separators = {"ts": ts, "src": source, "row": row, "key": key, "value": value}
     separators = {name: column[order] for name, column in separators.items()}
@@ -165,9 +164,9 @@ def separate(
 
 
 def _windows_of(src: int, run: Run, separators: Run) -> npt.NDArray[np.int64]:
-    late = np.searchsorted(run["ts"], separators["ts"], side="right")
-    early = np.searchsorted(run["ts"], separators["ts"], side="left")
-    cut = np.where(separators["src"] > src, late, early)
+    after_ties = np.searchsorted(run["ts"], separators["ts"], side="right")
+    before_ties = np.searchsorted(run["ts"], separators["ts"], side="left")
+    cut = np.where(separators["src"] > src, after_ties, before_ties)
     # Cuts ascend with the separators, so the runs between them are the windows.
     sizes = np.diff(np.concatenate([[0], cut, [len(run["ts"])]]))
     return np.repeat(np.arange(len(cut) + 1), sizes)

@@ -1,10 +1,10 @@
 """Moves files into the folders that Spark watches, each at its planned time: the source of an open loop.
 
-`python -I -S file_source.py PLAN` runs in a separate process, so that Spark and the driver cannot delay it. It is
-isolated, because this folder's `operator.py` would hide Python's.
-PLAN is JSON: `planned_ns`, and `moves`, the [from, to] pairs of each drop. The start time arrives on standard input,
-on the monotonic clock, which all processes share. The times of the drops, in ns after the start, go to standard
-output as JSON. The process never waits for a reader of the files, and ends when its parent is gone.
+`python -I -S file_source.py PLAN` runs in a separate process, so that Spark and the driver cannot delay it. Python is
+isolated, because this folder's `operator.py` would hide the standard module.
+PLAN is JSON with `planned_ns`, and `moves`, the [from, to] pairs of each drop. The process reads the start time, in ns
+of the monotonic clock, from standard input. It prints the times of the drops, in ns after the start, as JSON. It never
+waits for a reader of the files, and ends when its parent ends.
 """
 
 import json
@@ -18,20 +18,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SPIN_NS = 200_000
-"""A sleep may end this late, so the last part of a wait is a busy loop."""
+"""A sleep may end this late, so this last part of a wait is a busy loop."""
 LOWEST_PRIORITY = 1
 """The lowest real-time priority, already above every ordinary process."""
 LONGEST_SLEEP_S = 1.0
-"""How long a dropper may outlive its parent."""
+"""Longest time that a dropper may outlive its parent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTimes:
-    """When each drop was done, ns after the start, and whether the process had real-time priority.
+    """The times of drops.
 
     With both cores busy, the latest of about 60 drops was 10 to 25 ms late in an ordinary process. With real-time
-    priority it was below 0.2 ms in ten of eleven runs, and 5.5 ms in the other. The process sleeps between drops, so
-    its priority does not slow other work.
+    priority it was less than 0.2 ms late in ten runs, and 5.5 ms in one. The process sleeps between drops, so its
+    priority does not slow other work.
+
+    Attributes:
+        times_ns: when each drop was done, after the start.
+        real_time: whether the process had real-time priority.
     """
 
     times_ns: tuple[int, ...]
@@ -61,8 +65,8 @@ class Dropper:
         self._process.stdin.write(f"{start_ns}\n")
         self._process.stdin.flush()
 
-    def failed(self) -> bool:
-        """Whether the process has ended with an error."""
+    def has_failed(self) -> bool:
+        """Return whether the process has ended with an error."""
         return self._process.poll() not in (None, 0)
 
     def result(self) -> DropTimes:
@@ -86,7 +90,7 @@ def main(plan: str) -> None:
     task = json.loads(Path(plan).read_text(encoding="utf-8"))
     parent = os.getppid()
     real_time = False
-    with suppress(OSError):  # Needs a privilege; without it a busy machine delays drops.
+    with suppress(OSError):  # This needs a privilege. Without it, a busy machine delays drops.
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(LOWEST_PRIORITY))
         real_time = True
     print("ready", flush=True)
@@ -102,7 +106,7 @@ def main(plan: str) -> None:
             if os.getppid() != parent:
                 return
         for source, target in files:
-            os.rename(source, target)  # noqa: PTH104 (the fastest call, as it delays the drop)
+            os.rename(source, target)  # noqa: PTH104 (the fastest call)
         times.append(time.monotonic_ns() - start)
     print(json.dumps({"times_ns": times, "real_time": real_time}), flush=True)
 

@@ -10,28 +10,30 @@ import pandas as pd
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 PERIOD = 840
+"""The least common multiple of 1 to 8."""
 _MASK = 0xFFFFFFFF
 _SEED = 42
+"""The seed of Spark SQL's `hash`."""
 
 
 def labels(groups: int) -> tuple[int, ...]:
     """Return one int32 label per group, so that Spark's hash partitioning spreads groups evenly over partitions.
 
     Spark puts a group into partition `hash(label) mod n`, with Murmur3. Small numbers collide: for two or four
-    partitions, 0 and 1 go to the same partition. A label whose hash is i modulo 840 goes to partition i modulo n for
-    every n that divides 840, which includes all n up to 8.
+    partitions, 0 and 1 go to the same partition. A label whose hash is i modulo 840 goes to partition i modulo n, for
+    every n that divides 840. All n up to 8 do.
     """
-    by_residue: dict[int, int] = {}
-    places = min(groups, PERIOD)
+    label_of_residue: dict[int, int] = {}
+    residues = min(groups, PERIOD)
     for label in count():
-        place = murmur3(label) % PERIOD
-        if place < places:
-            by_residue.setdefault(place, label)
-        if len(by_residue) == places:
+        residue = murmur3(label) % PERIOD
+        if residue < residues:
+            label_of_residue.setdefault(residue, label)
+        if len(label_of_residue) == residues:
             break
-    # Beyond the period any unused label serves.
-    rest = (label for label in count() if label not in set(by_residue.values()))
-    return tuple(by_residue[i] if i < places else next(rest) for i in range(groups))
+    # Groups beyond the period get any unused labels.
+    unused = (label for label in count() if label not in set(label_of_residue.values()))
+    return tuple(label_of_residue[i] if i < residues else next(unused) for i in range(groups))
 
 
 def murmur3(value: int) -> int:
@@ -56,7 +58,7 @@ class ValueProcessor(StatefulProcessor):
     ) -> tuple[pd.DataFrame | None, Any]:
         """Process a group's rows of a micro-batch, in any order; return the output or None, and the value to store.
 
-        `value` was stored after the previous micro-batch; None at first.
+        `value` was stored after the previous micro-batch; it is None before the first.
         """
 
     def init(self, handle: StatefulProcessorHandle) -> None:

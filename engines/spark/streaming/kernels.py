@@ -20,7 +20,7 @@ Kernel = Callable[[State, Prefix, int], Output]
 
 
 def event_window(state: State, prefix: Prefix, keys: int) -> Output:
-    """Sum the values of each window; the sum of the open one is the state."""
+    """Sum the values of each window; the sum of the open window is the state."""
     sums = _sums(prefix)
     sums[0] += state.get("sum", 0)
     state["sum"] = sums[-1]
@@ -38,9 +38,15 @@ def fraud_detection(state: State, prefix: Prefix, keys: int) -> Output:
     # Outputs at the same place have the same kind, so (ts, src, row) orders them.
     parts = [(rules["ts"], np.full(count, AGGREGATE), sums[:-1], rules["src"], rules["row"])]
     for src, run in prefix.bulk.items():
-        at = np.flatnonzero(run["value"] % MODULUS == models[prefix.before[src]])
+        rows = np.flatnonzero(run["value"] % MODULUS == models[prefix.before[src]])
         parts.append(
-            (run["ts"][at], np.full(len(at), FRAUD), run["value"][at], np.full(len(at), src), at)
+            (
+                run["ts"][rows],
+                np.full(len(rows), FRAUD),
+                run["value"][rows],
+                np.full(len(rows), src),
+                rows,
+            )
         )
     ts, kind, value, source, row = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((row, source, ts))
@@ -75,13 +81,13 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
     updates, stream = prefix.separators, state["stream"]
     order, first = _by_key(updates["key"], keys)
     meta = state.get("meta", np.zeros(keys, dtype=np.int64))
-    # Per page: the metadata from the state, then that of each update.
+    # For each page, the metadata from the state, then the metadata of each update.
     count = len(order)
     chain = np.empty(count + keys, dtype=np.int64)
     chain[first[:-1] + np.arange(keys)] = meta
     chain[np.arange(count) + updates["key"][order] + 1] = updates["value"][order]
     state["meta"] = chain[first[1:] + np.arange(keys)]
-    mine = updates["src"] == stream
+    is_own = updates["src"] == stream
     replaced = np.empty(count, dtype=np.int64)
     replaced[order] = chain[np.arange(count) + updates["key"][order]]
     values: tuple[Any, ...]
@@ -90,7 +96,7 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
         place = _next_of_key(updates["key"], order, run["key"], prefix.before[stream])
         values = run["ts"], VIEW, run["key"], run["user"], chain[place + run["key"]]
     else:
-        values = updates["ts"][mine], UPDATE, updates["key"][mine], NO_USER, replaced[mine]
+        values = updates["ts"][is_own], UPDATE, updates["key"][is_own], NO_USER, replaced[is_own]
     output = dict(
         zip(("ts", "kind", "page", "user", "meta", "src"), (*values, stream), strict=True)
     )
@@ -109,7 +115,7 @@ def _sums(prefix: Prefix) -> npt.NDArray[np.int64]:
 
 
 def _by_key(key: npt.NDArray[Any], keys: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the separators' order by key, and the start of each key in it, with the end appended."""
+    """Return the separators' order by key, and the start of each key in this order, with the end appended."""
     order = np.argsort(key, kind="stable")
     return order, np.searchsorted(key[order], np.arange(keys + 1))
 
@@ -120,7 +126,7 @@ def _next_of_key(
     key: npt.NDArray[Any],
     before: npt.NDArray[Any],
 ) -> npt.NDArray[Any]:
-    """Return for each bulk event the position, in the separators by key, of the next separator of its key."""
+    """Return for each bulk event the position of its key's next separator, in the separators' order by key."""
     stride = len(order) + 1
     place = np.searchsorted(separator_key[order] * stride + order, key * stride + before)
     return np.asarray(place)

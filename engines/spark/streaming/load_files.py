@@ -2,9 +2,9 @@
 
 A *drop* has the events that become due in one period of `file_ms`: one file for each stream with events, and one
 *beat* file with a row for each stream.
-Due times never decrease along the total order, so the events of all drops so far are a prefix of it. A beat states an
-event time before which no event of the stream follows, and the number of the stream's rows so far, so that the
-operator can detect a beat whose files have not all arrived.
+Due times never decrease along the total order, so the events of all drops so far are a prefix of it. A beat promises
+that no event of the stream before an event time follows. It also has the number of the stream's rows so far, so that
+the operator can detect a beat whose files have not all arrived.
 A period without events has no drop.
 """
 
@@ -27,8 +27,9 @@ from streamlab.workloads.model.streams.stream import IntArray
 BEATS = "beats"
 """Folder of the beat files."""
 CEILING_FILE_EVENTS = 16_384
-"""Small: the size at 130,000 events/s with two streams and files of 250 ms."""
+"""Events of a file in the measurement of the ceiling: the size at 130,000 events/s with two streams and 250 ms."""
 CEILING_DROP_FILES = 3
+"""Files of a drop: two streams and the beats."""
 CEILING_FILES = 6_000
 
 
@@ -63,7 +64,7 @@ def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_
     rows = tuple(
         np.concatenate([[0], np.searchsorted(due, (periods + 1) * period_ns)]) for due in due_ns
     )
-    # The last event of each prefix in total order: the latest, in ties that of the last stream.
+    # The last event of each prefix in total order is the latest; of events of equal time, the last stream's.
     begin = np.iinfo(np.int64).min
     latest = np.full(len(periods), begin)
     last_src = np.zeros(len(periods), dtype=np.int64)
@@ -72,7 +73,7 @@ def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_
             last_ts = np.where(rows[src][1:] > 0, times[rows[src][1:] - 1], begin)
             last_src = np.where((last_ts >= latest) & (last_ts > begin), src, last_src)
             latest = np.maximum(latest, last_ts)
-    # A stream that precedes that stream has no more events at that event time.
+    # Earlier streams have no further events at this time.
     beats = tuple(latest + (src < last_src) for src in range(len(ts)))
     return Drops(planned_ns=planned, rows=rows, beats=beats)
 
@@ -82,7 +83,7 @@ def stage(
 ) -> list[list[tuple[str, str]]]:
     """Write the files of all drops to a staging folder, and make the folders that Spark watches.
 
-    Returns source and target of each file per drop, the beat file last.
+    Returns for each drop the source and target of its files, the beat file last.
     """
     moves: list[list[tuple[str, str]]] = [[] for _ in range(len(drops))]
 
@@ -114,7 +115,7 @@ def stage(
 def measure_ceiling() -> float:
     """Drop files that are all due at once, and return the events/s in them, without beat files.
 
-    Every third file counts as a beat file. Each file is a link to the same rows, since a rename does not read them.
+    Every third file counts as a beat file. All files are links to the same rows, because a rename reads no rows.
     """
     with tempfile.TemporaryDirectory(prefix="spark-ceiling-") as folder:
         staging, watched = Path(folder) / "staging", Path(folder) / "watched"
@@ -127,8 +128,8 @@ def measure_ceiling() -> float:
             (staging / name).hardlink_to(staging / "rows")
         moves = [(str(staging / name), str(watched / name)) for name in names]
         drops = [
-            moves[at : at + CEILING_DROP_FILES]
-            for at in range(0, CEILING_FILES, CEILING_DROP_FILES)
+            moves[begin : begin + CEILING_DROP_FILES]
+            for begin in range(0, CEILING_FILES, CEILING_DROP_FILES)
         ]
         dropper = Dropper([0] * len(drops), drops, Path(folder) / "plan.json")
         try:

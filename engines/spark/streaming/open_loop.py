@@ -39,8 +39,8 @@ class Batch(NamedTuple):
     Attributes:
         taken_ns: when Spark began the micro-batch.
         done_ns: when the driver had its output.
-        outputs: number of its outputs.
-        processed: number of events processed by all micro-batches up to this one.
+        outputs: how many outputs it has.
+        processed: how many events all micro-batches up to this one have processed.
     """
 
     taken_ns: int
@@ -57,9 +57,15 @@ def measure(
     drops: Drops,
     dropped_ns: IntArray,
 ) -> Measured:
-    """Return the measurements of a run from its micro-batches, in order, and all their outputs, with `src`.
+    """Return the measurements of a run.
 
-    `ts` are the event times of each stream; `dropped_ns` is when each drop was done, after the start of the load.
+    Args:
+        batches: the micro-batches, in order.
+        output: all outputs of the micro-batches, with column `src`.
+        ts: the event times of each stream.
+        load: the offered load.
+        drops: the planned drops.
+        dropped_ns: when each drop was done, in ns after the start of the load.
     """
     taken_ns, done_ns, sizes, processed = np.array(batches, dtype=np.int64).reshape(-1, 4).T
     due = due_times(output, ts, load.due_ns)
@@ -85,8 +91,8 @@ def measure(
 def due_times(output: Columns, ts: Sequence[IntArray], due_ns: Sequence[IntArray]) -> IntArray:
     """Return for each output the due time of the event that caused it.
 
-    An output carries the stream and event time of that event; among several such events the first counts, so that no
-    latency is too short.
+    An output has the stream and event time of that event. Several events may have both in common; the first of them
+    counts, so that no latency is too short.
     """
     source = output["src"]
     due = np.zeros(len(source), dtype=np.int64)
@@ -97,7 +103,7 @@ def due_times(output: Columns, ts: Sequence[IntArray], due_ns: Sequence[IntArray
 
 
 LOOK_S = 0.2
-"""Interval of the checks whether the query or the dropper has failed."""
+"""Interval of the checks for a failure of the query or the dropper."""
 REPORT_S = 5.0
 """Longest wait for the report of a micro-batch after its output."""
 
@@ -118,7 +124,14 @@ class OpenLoop:
     ) -> None:
         """Stage all files and start the query and the dropper; nothing is dropped yet.
 
-        `ts` are the event times of each stream; the events of one period share a file; `folder` must not exist.
+        Args:
+            session: the session that runs the query.
+            dataset: the input.
+            ts: the event times of each stream.
+            load: the offered load.
+            dgs: the query.
+            period_ns: the events of each such period share a file.
+            folder: where to write; must not exist.
         """
         self._ts, self._load = ts, load
         self._expected = {src: len(times) for src, times in enumerate(ts)}
@@ -135,7 +148,7 @@ class OpenLoop:
         files = max(1, dgs.micro_batch_events // largest)
 
         def arriving(columns: Sequence[tuple[str, str]], name: str) -> DataFrame:
-            # Delete files after reading, since listing a folder takes longer with every file in it.
+            # Delete each file after reading it: the more files a folder has, the longer Spark takes to list it.
             files_read = reader(session, columns, files).option("cleanSource", "delete")
             return files_read.parquet(str(watched / name))
 
@@ -174,10 +187,10 @@ class OpenLoop:
         schema = arrow_schema(self._output)
         tables = [schema.empty_table()]
         processed: dict[int, int] = {}
-        for number, (at_ns, table) in sorted(self._answers.items()):
+        for number, (answered_ns, table) in sorted(self._answers.items()):
             processed |= _acknowledgements(table)
             tables.append(table.filter(pc.field("src") >= 0).cast(schema))
-            done_ns = at_ns - start_ns
+            done_ns = answered_ns - start_ns
             taken_ns = began_ns[number] - wall_ns - start_ns if number in began_ns else done_ns
             batches.append(Batch(taken_ns, done_ns, len(tables[-1]), sum(processed.values())))
         answer = columns_of(pa.concat_tables(tables))
@@ -210,15 +223,15 @@ class OpenLoop:
         if failure is not None:
             raise failure
         if not self._started.isActive:
-            raise EngineCrashError("the streaming query ended before its input did")
-        if self._dropper.failed():
+            raise EngineCrashError("the streaming query ended before it had read all input")
+        if self._dropper.has_failed():
             raise EngineCrashError("the process that drops files failed; see its error above")
 
     def _batch_starts(self) -> dict[int, int]:
         """Return when each micro-batch began, on the wall clock in ns."""
         last = max(self._answers, default=-1)
         deadline = time.monotonic() + REPORT_S
-        # Spark reports a micro-batch when it is committed, a moment after its output.
+        # Spark reports a micro-batch when it is committed, shortly after its output.
         while time.monotonic() < deadline:
             report = self._started.lastProgress
             if last < 0 or (report is not None and report["batchId"] >= last):
@@ -233,9 +246,9 @@ class OpenLoop:
 
 def _acknowledgements(table: pa.Table) -> dict[int, int]:
     source = table["src"].to_numpy()
-    at = np.flatnonzero(source < 0)
-    rows = table["ts"].to_numpy()[at]
-    return {int(BEAT_SRC - src): int(n) for src, n in zip(source[at], rows, strict=True)}
+    rows = np.flatnonzero(source < 0)
+    processed = table["ts"].to_numpy()[rows]
+    return {int(BEAT_SRC - src): int(n) for src, n in zip(source[rows], processed, strict=True)}
 
 
 def _wall_ns(timestamp: str) -> int:

@@ -1,14 +1,14 @@
 """Implements the streaming query as one stateful operator over all streams.
 
 A stateless Python step first packs each run of events into one row (a few hundred kilobytes of column bytes). Spark
-then shuffles and groups a few rows per micro-batch, and an event costs only the copy of its bytes.
+then shuffles and groups only a few rows per micro-batch, and an event costs no more than the copy of its bytes.
 
-If an event's output needs no other bulk event (page views), there is one group per stream, and all separators are
-replicated to each group; otherwise there is one group.
+If the output of a bulk event needs no other bulk event (page views), each stream has its own group, and all separators
+are replicated to each group; otherwise there is one group.
 
-Under an offered load every micro-batch also has beats, which state how far the input has come (`load_files.py`).
+Under an offered load, every micro-batch also has beats: promises about the progress of the input (`load_files.py`).
 Every group then emits acknowledgements: a row for each of its streams, with `src` = -1 - stream and `ts` = the number
-of that stream's events processed.
+of processed events of that stream.
 """
 
 import pickle
@@ -27,7 +27,7 @@ from streamlab.engines.spark.streaming.kernels import KERNELS, Output
 PACKED = "group int, src int, events binary"
 RESULT = "rows binary"
 RESULT_ROWS = 1 << 14
-"""Output rows packed into one: a quarter of a megabyte, not a huge object for the JVM."""
+"""Most output rows packed into one: about a quarter of a megabyte, so that the JVM gets no huge object."""
 STATE = "value binary"
 BEAT = (("src", "int64"), ("ts", "int64"), ("rows", "int64"))
 BEAT_SRC = -1
@@ -39,12 +39,16 @@ class StatefulQuery:
     """The description of the query, which is sent to Python workers with it.
 
     Attributes:
-        columns, kinds: per stream, (name, dtype) of the columns in its files, and the kinds that occur.
-        payload: the separators' payload column, or `ts` if they have none.
+        workload: name of the workload.
+        columns: (name, dtype) of the columns in the files of each stream.
+        kinds: the kinds that occur in each stream.
+        n_kinds: how many kinds the alphabet has.
+        keys: how many keys the alphabet has.
+        payload: the separators' payload column; `ts` for separators without payload.
         per_stream: whether there is one group per stream.
-        labels: per group, its value in the `group` column.
+        labels: the value of each group in the `group` column.
         output: (name, dtype) of the output, with `src` last.
-        beats: whether beats state how far streams have come, and are acknowledged.
+        beats: whether beats report the progress of streams, and groups acknowledge events.
     """
 
     workload: str
@@ -72,7 +76,10 @@ class StatefulQuery:
 def packer(
     query: StatefulQuery, src: int, groups: Sequence[int]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the step that packs the rows of stream `src`, or BEAT_SRC, column after column, for some groups."""
+    """Return the step that packs the rows of stream `src`, column after column, for some groups.
+
+    `src` is BEAT_SRC for beats.
+    """
     labels = [query.labels[group] for group in groups]
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -141,8 +148,8 @@ def _pack_output(query: StatefulQuery, output: Output) -> list[bytes]:
     columns = [output[name].astype(dtype) for name, dtype in query.output] if output else []
     size = len(columns[0]) if columns else 0
     return [
-        b"".join(column[at : at + RESULT_ROWS].tobytes() for column in columns)
-        for at in range(0, size, RESULT_ROWS)
+        b"".join(column[begin : begin + RESULT_ROWS].tobytes() for column in columns)
+        for begin in range(0, size, RESULT_ROWS)
     ]
 
 
@@ -159,8 +166,8 @@ def unpacker(
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the step that turns the operator's packed output into rows.
 
-    `applyInPandasWithState` costs several times more per row than per byte: it pads a column of Python objects for
-    the state next to every output.
+    The operator packs its output because rows are expensive in `applyInPandasWithState`: it adds a padded column of
+    Python objects for the state to every output.
     """
     names = [name for name, _ in query.output]
 

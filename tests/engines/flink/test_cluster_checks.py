@@ -65,7 +65,7 @@ def plan(folder: Path, port: int, memory_mb: int = 1024) -> ClusterPlan:
     [
         (4, 4, None),
         (4, 5, "has 4 slots on 2 task managers, and the task needs 5"),
-        (1, 2, "has 1 of 4 slots free, and the task needs 2: they belong to other; wait"),
+        (1, 2, "has 1 of 4 slots free, and the task needs 2: the rest belong to other; wait"),
     ],
 )
 def test_slots_are_compared_with_free_memory(free, workers, words):
@@ -81,7 +81,7 @@ def test_an_address_without_host_or_port_is_refused(address):
 
 @pytest.mark.parametrize("option", [{"heap_mb": 512}, {"managed_memory_mb": 512}])
 def test_memory_that_the_cluster_sets_is_refused(option):
-    with pytest.raises(OptionError, match="set where its task managers start"):
+    with pytest.raises(OptionError, match="set when its task managers start"):
         check_options(ENGINE, VARIANTS["automatic"], {"jobmanager": "head:8081", **option})
 
 

@@ -130,8 +130,8 @@ def test_the_text_uses_functions_of_flink(name, text):
     ("name", "cost"),
     [
         ("sliding", "sliding copies each row into its 5 windows"),
-        ("deduplicate_within", "deduplicate_within finds the rows that leave by a pattern"),
-        ("count_window", "count_window keeps the state of ended windows"),
+        ("deduplicate_within", "deduplicate_within finds the output rows with MATCH_RECOGNIZE"),
+        ("count_window", "count_window stores the state of ended windows"),
         ("distinct_counts", "distinct_counts sorts its input, which comes from several tasks"),
     ],
 )

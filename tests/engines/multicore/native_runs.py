@@ -32,7 +32,7 @@ class ScriptDecider:
     def __init__(self, steps: Sequence[tuple[int, Plan]]) -> None:
         self._steps = list(steps)
 
-    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
+    def consider(self, plan: Plan, decided: int) -> PlanProposal | None:
         """Return the next step."""
         if not self._steps:
             return None

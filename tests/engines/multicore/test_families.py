@@ -54,7 +54,7 @@ def test_a_program_of_another_model_is_refused_with_the_variant_for_it(
     subject = workload(name)
     task = task_of(subject, ordinary_input(subject), tmp_path, variant)
     refused = MulticoreEngine().unsupported(task) == (
-        f"{name} is {model}; give variants = ['{default}']"
+        f"{name} is {model}; use variants = ['{default}']"
     )
     assert refused is not isinstance(subject.program, FAMILIES[variant].models)
 
@@ -123,14 +123,14 @@ def test_names_are_those_of_the_core_or_registered(variant, option, names):
             {"checkpoint_every": -1},
             "checkpoint_every is -1; it must be a whole number of at",
         ),
-        ("dgs", {"checkpoint_folder": "/tmp/x"}, "needs checkpoint_every"),
+        ("dgs", {"checkpoint_folder": "/tmp/x"}, "checkpoint_every is 0"),
         ("dgs", {"checkpoint_every": 1, "checkpoint_folder": "x"}, "absolute path"),
-        ("dgs", {"form": "as-published", "gather": True}, "option gather is this lab's own"),
-        ("dgs", {"form": "as-published", "handover": "ring"}, "drop handover, or form"),
+        ("dgs", {"form": "as-published", "gather": True}, "option gather is this lab's addition"),
+        ("dgs", {"form": "as-published", "handover": "ring"}, "remove handover, or form"),
         (
             "dgs",
             {"form": "as-published", "adapt": True, "checkpoint_every": 1},
-            "drop adapt and checkpoint_every, or form",
+            "remove adapt and checkpoint_every, or form",
         ),
         (
             "dgs",

@@ -233,7 +233,7 @@ def test_answers_that_depend_on_ties_between_instances_are_refused(tmp_path):
     strict = task_of("items_sold_together", readings(5, 2, 1), tmp_path, "layers", workers=2)
     refused = engine.unsupported(strict)
     assert refused is not None and "in the order of the 2 instances" in refused
-    assert "run variant 'ordered'" in refused
+    assert "or variant 'ordered'" in refused
     assert engine.unsupported(replace(strict, workers=1)) is None
     after = replace(RUNNING, name="after")
     refused = check_ties(pipeline("two", keyed(remember), after), BY_KEY, 2)

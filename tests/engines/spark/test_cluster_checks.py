@@ -24,7 +24,7 @@ NODES = [("a", 2, 2, 4096, 4096), ("b", 2, 1, 4096, 1000)]
         (2, 1024, None),
         (3, 1000, None),
         (5, 1000, "has 4 cores on 2 workers, and the task needs 5"),
-        (4, 1000, "has 3 of 4 cores free, and the task needs 4: they belong to other"),
+        (4, 1000, "has 3 of 4 cores free, and the task needs 4: the rest belong to other"),
         (3, 1024, "has 2 free cores on workers with 1024 MB of free memory, and the task needs 3"),
     ],
 )

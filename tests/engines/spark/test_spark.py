@@ -140,7 +140,7 @@ def test_errors_of_java_are_crashes_with_their_words(spark):
     words = r"event_window: (.|\n)*NullPointerException"
     with pytest.raises(EngineCrashError, match=words), crash_errors("event_window"):
         java.util.Objects.requireNonNull(None)
-    with pytest.raises(OutOfMemoryError, match="give fewer events"), crash_errors("event_window"):
+    with pytest.raises(OutOfMemoryError, match="use fewer events"), crash_errors("event_window"):
         java.util.Arrays.copyOf(b"x", 2**31 - 1)
 
 
@@ -236,7 +236,7 @@ def test_every_program_has_a_relation_or_a_reason():
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("wordcount", "acknowledgements from its stateful operator"),
+        ("wordcount", "windows and joins do not send"),
         ("linear_road_pos_rep", "operators of a pipeline do not send"),
     ],
 )

@@ -150,7 +150,7 @@ def test_impossible_runs_are_refused_with_the_reason(variant, tmp_path):
     given = spark_task(chosen, ordinary_input(chosen), tmp_path, variant=variant)
     load = load_at_once([stream.rows for stream in given.dataset.streams])
     for change, reason in [
-        ({"load": load}, "takes no load: it runs at full speed only"),
+        ({"load": load}, "takes no load; run it at full speed, or use variant streaming"),
         ({"options": {"form": "blocks"}}, "does not take option form"),
         ({"options": {"speed": 1}}, "no option 'speed'"),
     ]:

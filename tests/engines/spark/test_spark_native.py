@@ -103,7 +103,7 @@ def test_impossible_runs_are_refused_with_the_reason(tmp_path):
     task = spark_task(chosen, ordinary_input(chosen), tmp_path, variant="native")
     load = load_at_once([stream.rows for stream in task.dataset.streams])
     for change, reason in [
-        ({"load": load}, "takes no load: it runs at full speed only"),
+        ({"load": load}, "takes no load; run it at full speed, or use variant streaming"),
         ({"options": {"form": "packed"}}, "one of blocks, partials"),
         ({"workload": replace(chosen, reference="", name="mine")}, "load a program by reference"),
     ]:

@@ -134,7 +134,7 @@ def test_times_that_no_order_of_64_bits_holds_are_refused(tmp_path):
     far = replace(first, ts=np.append(first.ts[:-1], 1 << 62))
     data = replace(data, streams=(far, *data.streams[1:]))
     task = task_of(WORKLOADS[0], data, tmp_path, "layers", options=QUICK)
-    with pytest.raises(UnsupportedError, match="event times of 2\\*\\*61 ms"):
+    with pytest.raises(UnsupportedError, match="at most 2\\*\\*61 ms"):
         StormEngine().start(task)
 
 

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
-/** The rows of a record, of which one is the next (engines/broker/records.py). */
+/** Iterates over the rows of a record (engines/broker/records.py). */
 final class Rows {
     static final int HEADER_BYTES = 40;
     private static final int MAGIC = 0x3142414c; // "LAB1", as a little-endian number
@@ -14,12 +14,12 @@ final class Rows {
     private final Topics.Topic topic;
     private final ByteBuffer bytes;
     private final int kinds;
-    private int at = HEADER_BYTES;
+    private int offset = HEADER_BYTES;
 
     Rows(Topics topics, Topics.Topic topic, byte[] record, String place) {
         this.topic = topic;
         kinds = topics.kinds;
-        if (record == null || record.length < HEADER_BYTES || !ours(topics, topic, record)) {
+        if (record == null || record.length < HEADER_BYTES || !isOurs(topics, topic, record)) {
             throw new IllegalStateException(
                     place + " was not written by the lab for this dataset; delete the topic, and the next"
                             + " trial writes it again");
@@ -29,7 +29,7 @@ final class Rows {
         promise = bytes.getLong(32);
     }
 
-    private static boolean ours(Topics topics, Topics.Topic topic, byte[] record) {
+    private static boolean isOurs(Topics topics, Topics.Topic topic, byte[] record) {
         ByteBuffer bytes = ByteBuffer.wrap(record).order(ByteOrder.LITTLE_ENDIAN);
         return bytes.getInt(0) == MAGIC
                 && topics.dataset.equals(new String(record, 8, 16, StandardCharsets.US_ASCII))
@@ -37,7 +37,7 @@ final class Rows {
                 && record.length == HEADER_BYTES + bytes.getInt(28) * topic.rowBytes();
     }
 
-    /** Returns the number of the last row, after checking that the first comes after row `last` of the partition. */
+    /** Checks that the first row comes after row `last` of the partition, and returns the number of the last row. */
     int after(int last, String place) {
         if (row() <= last) {
             throw new IllegalStateException(
@@ -48,19 +48,19 @@ final class Rows {
     }
 
     boolean isEmpty() {
-        return at == bytes.limit();
+        return offset == bytes.limit();
     }
 
     void next() {
-        at += topic.rowBytes();
+        offset += topic.rowBytes();
     }
 
     int row() {
-        return (int) bytes.getLong(at);
+        return (int) bytes.getLong(offset);
     }
 
     long ts() {
-        return bytes.getLong(at + 16);
+        return bytes.getLong(offset + 16);
     }
 
     long lastTs() {
@@ -68,19 +68,19 @@ final class Rows {
     }
 
     int kind() {
-        return topic.tag() < 0 ? topic.kind() : bytes.getInt(at + topic.tag()) % kinds;
+        return topic.tag() < 0 ? topic.kind() : bytes.getInt(offset + topic.tag()) % kinds;
     }
 
     int key() {
-        return topic.tag() < 0 ? 0 : bytes.getInt(at + topic.tag()) / kinds;
+        return topic.tag() < 0 ? 0 : bytes.getInt(offset + topic.tag()) / kinds;
     }
 
-    /** The value of the row's kind; its lowest bit says whether it has eight bytes. */
+    /** Returns the row's value, or 0 if its kind has none. A place is 2 x (first byte) + (1 if it has eight bytes). */
     long value(int kind) {
         int place = topic.value()[kind];
         if (place < 0) {
             return 0;
         }
-        return (place & 1) == 1 ? bytes.getLong(at + (place >> 1)) : bytes.getInt(at + (place >> 1));
+        return (place & 1) == 1 ? bytes.getLong(offset + (place >> 1)) : bytes.getInt(offset + (place >> 1));
     }
 }

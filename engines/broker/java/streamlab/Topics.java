@@ -7,11 +7,14 @@ import java.util.concurrent.TimeUnit;
 
 /** The topics of a dataset and the layout of their rows, from settings that Python wrote (`topic_settings`). */
 final class Topics {
-    /** A topic: where the columns begin in a row (-1: it has none); those of values are by kind, see `Rows.value`. */
+    /**
+     * A topic. `tag` and `value` are the bytes of a row at which the columns begin, or -1 if it lacks the column;
+     * `value` has one for each kind (see `Rows.value`).
+     */
     record Topic(String name, int stream, int partitions, int rows, int rowBytes, int kind, int tag, int[] value) {}
 
     final String broker;
-    /** The beginning of the dataset's id, in each record. */
+    /** The beginning of the dataset's id, which each record has. */
     final String dataset;
     /** Number of kinds in the alphabet: a tag is kind + kinds x key. */
     final int kinds;

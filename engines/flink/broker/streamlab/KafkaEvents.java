@@ -22,18 +22,18 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 /**
  * Reads the events of a dataset's topics with Flink's connector for Kafka.
  *
- * <p>Topics of a load grow during the run, and their number of records is open: the sources never end. Each record
- * then ends with a mark, which carries the promise of the record and becomes a watermark; that of the last record
- * is the end of time.
+ * <p>Topics of a load grow during the run, and the number of their records is unknown, so the sources never end. The
+ * events of each record are then followed by a mark. It carries the record's promise and becomes a watermark. The
+ * promise of the last record is the end of time.
  */
 final class KafkaEvents implements BrokerSource {
-    /** A record has up to 1,000 rows; what is fetched before the clock starts stays little. */
+    /** A record has up to 1,000 rows. This limits the rows fetched before the clock starts. */
     private static final String RECORDS_A_POLL = "64";
-    /** Average number of input events by which one partition may be ahead; `InOrder` keeps them. */
+    /** Average number of input events by which one partition may be ahead; `InOrder` stores them. */
     private static final long MOST_EVENTS = 1 << 20;
 
     private static final Duration COMPARE_EVERY = Duration.ofMillis(20);
-    /** The row of a mark. */
+    /** The row number of a mark. */
     private static final int MARK = -1;
 
     @Override
@@ -51,7 +51,7 @@ final class KafkaEvents implements BrokerSource {
                         .setBootstrapServers(job.topics.broker)
                         .setTopics(topics.stream().map(Topics.Topic::name).toList())
                         .setStartingOffsets(OffsetsInitializer.earliest())
-                        // Bounded in any case: a task without partitions ends, and holds nothing up.
+                        // Bounded even under a load, so that a task without partitions ends and delays no others.
                         .setBounded(
                                 job.offered
                                         ? new NoStoppingOffsetsInitializer()
@@ -72,7 +72,7 @@ final class KafkaEvents implements BrokerSource {
         return job.offered ? events.filter(event -> event.row != MARK).setParallelism(tasks) : events;
     }
 
-    /** Turns a record into the events of some kinds; waits for the clock. */
+    /** Waits for the clock, then turns a record into the events of some kinds. */
     private static final class Events implements KafkaRecordDeserializationSchema<Event> {
         private final Run.Id run;
         private final int kinds;

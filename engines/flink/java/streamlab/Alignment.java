@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * the operators' memory. Flink's own alignment works in periods of a second, which is too coarse.
  */
 final class Alignment {
-    /** Average number of input events by which one source may be ahead; a few MB. */
+    /** Average number of input events by which one source may be ahead; they take a few MB. */
     private static final long MOST_EVENTS = 1 << 16;
 
     private final AtomicLongArray reached;
@@ -38,8 +38,8 @@ final class Alignment {
     boolean tooFarAhead(int place, long ts) {
         reach(place, ts);
         long slowest = Long.MAX_VALUE;
-        for (int other = 0; other < reached.length(); other++) {
-            slowest = Math.min(slowest, reached.get(other));
+        for (int reader = 0; reader < reached.length(); reader++) {
+            slowest = Math.min(slowest, reached.get(reader));
         }
         return ts - slowest > mostAhead;
     }

@@ -4,8 +4,8 @@ import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
 /**
- * Adds a source that reads from a broker. Its class is compiled for a task that needs it, since only the broker's
- * environment has the connector.
+ * Adds a source that reads from a broker. The lab compiles the implementation only for a task that needs it, because
+ * only the broker's environment has the connector.
  */
 interface BrokerSource {
     /** Adds a source of the events of some kinds (one bit each), with a number of tasks. */
@@ -14,8 +14,8 @@ interface BrokerSource {
 
     static BrokerSource find() {
         try {
-            Class<?> found = Class.forName("streamlab.KafkaEvents");
-            return (BrokerSource) found.getDeclaredConstructor().newInstance();
+            Class<?> implementation = Class.forName("streamlab.KafkaEvents");
+            return (BrokerSource) implementation.getDeclaredConstructor().newInstance();
         } catch (ReflectiveOperationException error) {
             throw new IllegalStateException("the programs for brokers are not compiled", error);
         }

@@ -21,7 +21,7 @@ interface Cluster {
 
     CompletableFuture<JobResult> result(JobID id);
 
-    /** Returns whether all tasks of a job run, or have ended: a reader without streams may end at once. */
+    /** Returns whether all tasks of a job run or have ended. A reader without streams may end at once. */
     boolean isRunning(JobID id) throws Exception;
 
     void cancel(JobID id) throws Exception;
@@ -34,7 +34,7 @@ interface Cluster {
         return state == ExecutionState.RUNNING || state == ExecutionState.FINISHED;
     }
 
-    /** A cluster in this process, which ends with it. */
+    /** A cluster in this process. */
     final class Here implements Cluster {
         private final MiniCluster cluster;
 

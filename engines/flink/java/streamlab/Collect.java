@@ -13,8 +13,8 @@ import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
 
 /**
- * Stores all rows; the run ends when every task of the sink has all its rows. After a failure the rows
- * that a checkpoint did not count are removed, and come again.
+ * Stores all rows; the run ends when every task of the sink has all its rows. After a failure, rows that no
+ * checkpoint includes are removed, and arrive again.
  */
 final class Collect<T> implements Sink<T>, SupportsWriterState<T, Collect.Stored> {
     /** Writes a row in its layout. */
@@ -85,7 +85,7 @@ final class Collect<T> implements Sink<T>, SupportsWriterState<T, Collect.Stored
             }
         }
 
-        /** No event follows, as the sources of an endless job have promised. */
+        /** Completes the part at the end of time: the sources of an endless job then have no further events. */
         @Override
         public void writeWatermark(Watermark mark) throws IOException {
             if (run.isEndless() && mark.getTimestamp() == Long.MAX_VALUE) {

@@ -20,20 +20,20 @@ import org.apache.flink.util.InstantiationUtil;
 /**
  * Passes events to an update in the total order of the input.
  *
- * <p>Flink keeps the order within a channel but not between channels. Events therefore wait here, in
- * one queue for each stream and source that reads it, until the watermark passes them; then the
- * queues are merged. The queues hold a few events per watermark, plus the lead of one source over
- * another. Checkpoints hold the queues and the update's own fields.
+ * <p>Flink keeps the order within a channel but not between channels. Events therefore wait here until
+ * the watermark passes them, in one queue for each stream and source; then the queues are merged. The
+ * queues have a few events per watermark, plus the lead of one source over another. Checkpoints include
+ * the queues and the update's own fields.
  */
 final class InOrder extends AbstractStreamOperator<Answer>
         implements OneInputStreamOperator<Event, Answer> {
     private final Run.Id run;
     private Update update;
-    /** The label of each key in Flink's state; null where events are not partitioned by key. */
+    /** The label of each key in Flink's state; null if events are not partitioned by key. */
     private final int[] labels;
 
     private transient Run shared;
-    /** By stream and kind; bulk and synchronizing events of one stream may have two sources. */
+    /** Queues by stream and kind; bulk and synchronizing events of one stream may have two sources. */
     private transient Queue<Event>[][] waiting;
     /** The queues of `waiting` that are not null. */
     private transient List<Queue<Event>> queues;
@@ -77,12 +77,12 @@ final class InOrder extends AbstractStreamOperator<Answer>
         }
     }
 
-    /** From a broker, a stream's events come in several partitions; each is in order. */
+    /** Returns a queue that orders its events if a broker splits a stream into partitions. */
     private Queue<Event> newQueue() {
         if (shared.job.topics == null) {
             return new ArrayDeque<>();
         }
-        return new PriorityQueue<>((one, other) -> isBefore(one, other) ? -1 : 1);
+        return new PriorityQueue<>((left, right) -> isBefore(left, right) ? -1 : 1);
     }
 
     @Override
@@ -105,7 +105,7 @@ final class InOrder extends AbstractStreamOperator<Answer>
         update.open(shared, task, labels == null ? null : getKeyedStateStore());
     }
 
-    /** Does not set the key: an arriving event only waits, and no keyed state is used. */
+    /** Sets no key, because an arriving event only waits and uses no keyed state. */
     @Override
     @SuppressWarnings("rawtypes")
     public void setKeyContextElement1(StreamRecord record) {}
@@ -156,7 +156,7 @@ final class InOrder extends AbstractStreamOperator<Answer>
         }
         update.take(event, out);
         if (shared.paced) {
-            // If several tasks take the same event, the last time counts; races lose little.
+            // If several tasks take the same event, the latest time counts. A race may store a slightly earlier time.
             long[] done = shared.doneNs[event.stream];
             done[event.row] = Math.max(done[event.row], shared.nowNs());
         }

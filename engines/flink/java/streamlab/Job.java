@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
-/** Reads the settings of a job from the folder that the adapter wrote, and streams when a task needs them. */
+/** Reads a job's settings from the folder that the adapter wrote, and each stream when a task first needs it. */
 final class Job {
     /** A column of the table of a query; the type is long, double or boolean. */
     record Column(String name, String type) {}
@@ -19,13 +19,13 @@ final class Job {
     final String variant;
     final int workers;
     final boolean offered;
-    /** Milliseconds between checkpoints; 0: none. */
+    /** Milliseconds between checkpoints; 0 for no checkpoints. */
     final int checkpointMs;
     /** By stream, the kinds that may occur, one bit each. */
     final int[] kinds;
-    /** The columns of a query's table; of other programs none. */
+    /** The columns of a query's table; empty for other programs. */
     final List<Column> columns = new ArrayList<>();
-    /** Null: the input is in memory. */
+    /** Null if the input is in memory. */
     final Topics topics;
     private final Properties settings = new Properties();
     private final AtomicReferenceArray<Stream> streams;
@@ -56,7 +56,7 @@ final class Job {
         }
     }
 
-    /** Returns whether tasks run in other processes than the trial's. */
+    /** Returns whether tasks run outside the trial's process. */
     boolean onCluster() {
         return settings.containsKey("jobmanager");
     }
@@ -76,7 +76,7 @@ final class Job {
         return streams.getPlain(index);
     }
 
-    /** Returns the average event time that a number of events takes, at least 1. */
+    /** Returns the average event time from one event to the one `events` later, at least 1. */
     long timeOf(long events) {
         return Math.max(1, (long) (Double.parseDouble(text("time_per_event")) * events));
     }
@@ -97,7 +97,7 @@ final class Job {
         return Long.parseLong(text(name));
     }
 
-    /** Returns the number of rows of each stream, in all or for a warm-up. */
+    /** Returns the number of rows of each stream: all rows, or the rows of a warm-up. */
     int[] rows(boolean warmUp) {
         int[] rows = new int[kinds.length];
         for (int index = 0; index < rows.length; index++) {

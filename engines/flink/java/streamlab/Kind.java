@@ -5,7 +5,7 @@ final class Kind {
     /** The kind of the many events that do not depend on each other. */
     static final int BULK = 0;
 
-    /** The kind that all events (of its key) depend on. */
+    /** The kind on which all events of its key depend. */
     static final int SYNCHRONIZING = 1;
 
     /** Kinds of outputs of fraud_detection. */

@@ -22,7 +22,7 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
  */
 public final class Main {
     private static final int DEPLOYMENT_POLL_MS = 5;
-    /** A second apart: a lost task manager may be offered again until its heartbeats are missed. */
+    /** Restarts are a second apart. Flink may reuse a lost task manager until it misses the heartbeats. */
     private static final String MOST_RESTARTS = "60";
 
     private final Cluster cluster;
@@ -43,10 +43,10 @@ public final class Main {
         Main main = null;
         try {
             main = new Main(Cluster.of(new Job(Path.of(arguments[0]))));
-            int at = 0;
-            while (at < arguments.length
-                    && main.serve(new Job(Path.of(arguments[at])), commands, replies)) {
-                at++;
+            int index = 0;
+            while (index < arguments.length
+                    && main.serve(new Job(Path.of(arguments[index])), commands, replies)) {
+                index++;
             }
         } catch (Throwable error) {
             error.printStackTrace();
@@ -64,7 +64,7 @@ public final class Main {
         }
     }
 
-    /** Runs a job; returns whether the next one is to run, too. */
+    /** Runs a job; returns whether to run the next job. */
     private boolean serve(Job job, BufferedReader commands, PrintStream replies) throws Exception {
         for (int round = 0; round < job.number("warm_up_rounds"); round++) {
             Deployment warmUp = deploy(job, true);

@@ -8,10 +8,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Numbers in files, by which processes that share only a folder signal each other.
+ * Numbers in files. With these, processes that share only a folder signal each other.
  *
- * <p>A file exists, with 0, before its number is set in place. Network file systems show a new content to
- * a reader that opens the file after it was closed, but may hide a new file for seconds.
+ * <p>Each file is created with 0 before its number is set in place. On network file systems, a reader that opens
+ * a file sees its last closed content, but may not see a new file for seconds.
  */
 final class Marks {
     private final Path folder;

@@ -9,8 +9,8 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.flink.api.common.eventtime.Watermark;
-import org.apache.flink.api.connector.source.ReaderOutput;
-import org.apache.flink.api.connector.source.SourceReader;
+import org.apache.flink.api.connector.position.ReaderOutput;
+import org.apache.flink.api.connector.position.SourceReader;
 import org.apache.flink.core.io.InputStatus;
 
 /**
@@ -27,7 +27,7 @@ final class MemoryReader implements SourceReader<Event, MemorySource.Share> {
     private static final long ALIGNMENT_WAIT_NS = 20_000;
     /** Longer waits release the task's thread. */
     private static final long LONG_WAIT_NS = 500_000;
-    /** How much earlier the thread resumes, to wait for the rest itself. */
+    /** The timer releases the thread this much earlier; the thread waits for the rest itself. */
     private static final long EARLY_NS = 200_000;
 
     private static final ScheduledExecutorService TIMER =
@@ -52,7 +52,7 @@ final class MemoryReader implements SourceReader<Event, MemorySource.Share> {
     private final int task;
 
     private final int number;
-    /** The place in the alignment of the trial's own process; -1 without streams, or on a cluster. */
+    /** This task's index in the alignment of the trial's own process; -1 without streams, or on a cluster. */
     private final int place;
     private CompletableFuture<Void> available;
     private long lastTs = Long.MIN_VALUE;
@@ -72,8 +72,8 @@ final class MemoryReader implements SourceReader<Event, MemorySource.Share> {
         }
         indices = mine.stream().mapToInt(Integer::intValue).toArray();
         streams = new Stream[indices.length];
-        for (int at = 0; at < indices.length; at++) {
-            streams[at] = run.job.stream(indices[at]);
+        for (int position = 0; position < indices.length; position++) {
+            streams[position] = run.job.stream(indices[position]);
         }
         next = new int[indices.length];
         beats = run.paced && indices.length > 0 ? streams[0] : null;
@@ -99,18 +99,18 @@ final class MemoryReader implements SourceReader<Event, MemorySource.Share> {
         run.gate.join(); // Fails if the trial has ended before.
 
         for (int turn = 0; turn < EVENTS_A_CALL; turn++) {
-            int at = earliest();
-            if (at < 0) {
+            int position = earliest();
+            if (position < 0) {
                 if (place >= 0) {
                     run.alignment.done(place);
                 }
                 run.sourceIsComplete(number, handedOver);
                 return InputStatus.END_OF_INPUT;
             }
-            Stream stream = streams[at];
-            int row = next[at];
+            Stream stream = streams[position];
+            int row = next[position];
             if (run.paced) {
-                // Wait for events of another source's kinds, too: no watermark may precede them.
+                // Also wait for events that another source reads: no watermark may precede them.
                 long nowNs = run.nowNs();
                 if (stream.dueNs[row] > nowNs) {
                     return await(stream.dueNs[row], nowNs, output);
@@ -123,10 +123,10 @@ final class MemoryReader implements SourceReader<Event, MemorySource.Share> {
                 LockSupport.parkNanos(ALIGNMENT_WAIT_NS);
                 return InputStatus.MORE_AVAILABLE;
             }
-            next[at]++;
+            next[position]++;
             lastTs = stream.ts[row];
             if ((kinds >> stream.kind(row) & 1) != 0) {
-                output.collect(event(stream, indices[at], row), lastTs);
+                output.collect(event(stream, indices[position], row), lastTs);
                 handedOver++;
             }
         }
@@ -153,11 +153,11 @@ final class MemoryReader implements SourceReader<Event, MemorySource.Share> {
     private int earliest() {
         int first = -1;
         long ts = Long.MAX_VALUE;
-        for (int at = 0; at < indices.length; at++) {
-            if (next[at] < run.rows[indices[at]]) {
-                long candidate = streams[at].ts[next[at]];
+        for (int position = 0; position < indices.length; position++) {
+            if (next[position] < run.rows[indices[position]]) {
+                long candidate = streams[position].ts[next[position]];
                 if (first < 0 || candidate < ts) {
-                    first = at;
+                    first = position;
                     ts = candidate;
                 }
             }
@@ -165,7 +165,7 @@ final class MemoryReader implements SourceReader<Event, MemorySource.Share> {
         return first;
     }
 
-    /** Waits for the next event or heartbeat, and emits the heartbeats that are due. */
+    /** Emits the heartbeats that are due, and waits for the next event or heartbeat. */
     private InputStatus await(long dueNs, long nowNs, ReaderOutput<Event> output) {
         emitProgress(output);
         while (beat < beats.beatTs.length && beats.beatDueNs[beat] <= nowNs) {
@@ -209,7 +209,7 @@ final class MemoryReader implements SourceReader<Event, MemorySource.Share> {
         return List.of(new MemorySource.Share(task, next.clone(), beat, lastTs, handedOver));
     }
 
-    /** Resumes at a checkpoint; called before `start`, and only then. */
+    /** Resumes at a checkpoint; called only before `start`. */
     @Override
     public void addSplits(List<MemorySource.Share> splits) {
         for (MemorySource.Share share : splits) {

@@ -21,13 +21,13 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
  * Reads the streams of the input from memory; task i modulo the number of tasks reads stream i. Only
  * events of some kinds are read.
  *
- * <p>Each task has one split, its share of the streams, from its start: it reads them before the clock
- * starts. The enumerator therefore assigns nothing; checkpoints hold the positions.
+ * <p>Each task has one split from its start, its share of the streams, and reads it before the clock
+ * starts. The enumerator therefore assigns nothing. Checkpoints include the positions.
  */
 final class MemorySource implements Source<Event, MemorySource.Share, Integer> {
     /**
      * Average number of input events by which one source may be ahead on a cluster. Flink compares the
-     * sources 50 times a second, in which they must not run out of events.
+     * sources 50 times a second; a source must not run out of events in between.
      */
     private static final long MOST_EVENTS = 1 << 20;
 
@@ -103,7 +103,7 @@ final class MemorySource implements Source<Event, MemorySource.Share, Integer> {
         return new Serializer<>();
     }
 
-    /** A task's share of the streams: the next row of each, and what has been handed over so far. */
+    /** A task's share of the streams: the next row of each, and the progress so far. */
     record Share(int task, int[] next, int beat, long lastTs, long handedOver)
             implements SourceSplit, Serializable {
         @Override

@@ -14,7 +14,7 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
  * Merges the rows of several tasks, each in order, by the events that made them. The `kind` of a row is
- * its task. Rows wait until the watermark has passed them; checkpoints hold those that wait.
+ * its task. Rows wait until the watermark has passed them; checkpoints include the waiting rows.
  */
 final class Merge extends AbstractStreamOperator<Answer>
         implements OneInputStreamOperator<Answer, Answer> {

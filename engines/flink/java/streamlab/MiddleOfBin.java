@@ -3,7 +3,7 @@ package streamlab;
 import org.apache.flink.table.functions.ScalarFunction;
 
 /**
- * The function `middle_of_bin` of generated queries: the middle of the bin that holds a number. Each
+ * The function `middle_of_bin` of generated queries: returns the middle of the bin of a number. Each
  * power of two has `steps` bins.
  */
 public final class MiddleOfBin extends ScalarFunction {

@@ -18,7 +18,7 @@ final class Part {
 
     final int sink;
     private final int rowBytes;
-    /** Null: all rows stay in memory. */
+    /** Null if all rows stay in memory. */
     private final FileChannel file;
     private final List<ByteBuffer> full = new ArrayList<>();
     private ByteBuffer chunk = newChunk();
@@ -33,7 +33,7 @@ final class Part {
                         : FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     }
 
-    /** Removes all rows after a number of bytes of the file; called before `next`. */
+    /** Removes the content of the file after a number of bytes; called before `next`. */
     void truncate(long bytes) throws IOException {
         if (file != null) {
             file.truncate(bytes).position(bytes);
@@ -63,7 +63,7 @@ final class Part {
         return file.position();
     }
 
-    /** Flushes, and returns the size of a file that is stored even if the machine fails. */
+    /** Flushes the rows to the disk, so that they survive a failure of the machine; returns the file's size. */
     long store() throws IOException {
         long size = flush();
         file.force(false);

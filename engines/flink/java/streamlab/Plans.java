@@ -89,7 +89,7 @@ final class Plans {
     }
 
     private SingleOutputStreamOperator<Event> synchronizing() {
-        // They are few: waiting for a full buffer would delay all other events.
+        // Synchronizing events are few: waiting for a full buffer would delay all other events.
         return source(ONLY_SYNCHRONIZING, 1, "synchronizing")
                 .setBufferTimeout(Math.min(1, job.large("buffer_timeout_ms")));
     }
@@ -131,9 +131,9 @@ final class Plans {
                         .setParallelism(job.workers)
                         .windowAll(TumblingEventTimeWindows.of(Duration.ofMillis(1)))
                         .reduce(
-                                (one, other) -> {
-                                    one.value += other.value;
-                                    return one;
+                                (left, right) -> {
+                                    left.value += right.value;
+                                    return left;
                                 });
         collect(sums.setParallelism(1));
     }
@@ -153,7 +153,7 @@ final class Plans {
         collect(inOrder(byKey, update, job.workers, labels));
     }
 
-    /** Broadcasts tuples to tasks that forward them; one task merges the copies, as a reader in order. */
+    /** Broadcasts tuples to tasks that forward them; one task merges the copies in order. */
     private void forward() {
         Update update = new Automatic.Forward(job.number("copies"), job.workers);
         collect(
@@ -206,8 +206,8 @@ final class Plans {
     }
 
     /**
-     * Returns labels that Flink's hash assigns to tasks in turn. With the keys themselves, two pages
-     * may share a task; the paper's programs also invert the hash (appendix G.2.2).
+     * Returns labels that Flink's hash assigns to tasks in turn. If the keys were labels, two pages could
+     * share a task. The paper's programs also invert the hash (appendix G.2.2).
      */
     private int[] spread() {
         int[] labels = new int[job.number("keys")];

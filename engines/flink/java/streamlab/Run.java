@@ -19,13 +19,13 @@ import java.util.concurrent.atomic.LongAdder;
  * State that the tasks of one Flink job share: the input, the gate that stops the sources until the clock
  * starts, and the outputs and times.
  *
- * <p>In the trial's own process all tasks share one object. On a cluster each task manager has an
- * object of its own, which reads the input from the trial's folder, and the processes signal each
- * other through files there. Flink serializes jobs, so functions carry the id and look the run up
- * here; a cluster loads this class anew for each job.
+ * <p>In the trial's own process all tasks share one object. On a cluster each task manager has its own
+ * object, which reads the input from the trial's folder; the processes signal each other through files
+ * there. Flink serializes jobs, so functions carry the id and look the run up here. A cluster loads this
+ * class anew for each job.
  */
 final class Run {
-    /** The folder is the job's; `number` counts the runs of the trial. */
+    /** Identifies a run by the job's folder and the number of the run in the trial. */
     record Id(String folder, int number, boolean warmUp) implements Serializable {}
 
     private static final Map<Id, Run> RUNS = new ConcurrentHashMap<>();
@@ -39,32 +39,33 @@ final class Run {
     final boolean paced;
     /** Completed when the clock starts. */
     final CompletableFuture<Void> gate = new CompletableFuture<>();
-    /** Set before the gate opens; 0 for a load through a broker, whose start its generator knows. */
+    /** Set before the gate opens; 0 for a load through a broker, because only its generator knows the start. */
     volatile long startNs;
-    /** The service as called by tasks of variant `manual`; else null. */
+    /** The service, or its RMI stub, that tasks of variant `manual` call; null in other variants. */
     volatile ForkJoin service;
-    /** The service itself; this reference keeps it alive, since RMI does not. */
+    /** The service itself; this reference keeps it alive, because RMI does not. */
     volatile ForkJoin.Service served;
     /** When each event was handed over, by stream and row; null at full speed and from a broker. */
     final long[][] sentNs;
     /** When each event was finished; null at full speed. */
     final long[][] doneNs;
-    /** Events and records that came from a broker. */
+    /** Number of events that came from a broker. */
     final LongAdder received = new LongAdder();
+    /** Number of records that came from a broker. */
     final LongAdder records = new LongAdder();
-    /** Of a load: partitions of topics whose last record has come, by source, and all of them. */
+    /** Under a load, how often a source has read the last record of a partition. */
     final LongAdder ends = new LongAdder();
-
+    /** The final value of `ends`. */
     final LongAdder expectedEnds = new LongAdder();
     /** Null on a cluster, where Flink aligns the sources. */
     final Alignment alignment;
 
     /** The run's files. */
     private final Path folder;
-    /** Null in the trial's own process. */
+    /** Signals between the processes of a cluster; null in the trial's own process. */
     private final Marks marks;
     private final Map<Integer, Part> parts = new ConcurrentHashMap<>();
-    /** Events that the tasks of sources have handed over, once they have ended. */
+    /** Number of events that each ended task of a source has handed over. */
     private final Map<Integer, Long> handedOver = new ConcurrentHashMap<>();
     private final CompletableFuture<Void> allRows = new CompletableFuture<>();
     private final Map<Integer, Boolean> completeParts = new ConcurrentHashMap<>();
@@ -151,7 +152,7 @@ final class Run {
         }
     }
 
-    /** Returns whether the sources never end, since no one knows the number of a load's records before. */
+    /** Returns whether the sources never end, because the number of a load's records is unknown. */
     boolean isEndless() {
         return paced && job.topics != null;
     }
@@ -215,7 +216,7 @@ final class Run {
         }
     }
 
-    /** Waits for an end; Flink would wait for ever for a broker that has died. */
+    /** Waits for an end, or fails if the broker has died; Flink would wait for ever. */
     private void awaitBroker(CompletableFuture<?> end) throws Exception {
         long seen = -1;
         long heardNs = 0;

@@ -13,8 +13,8 @@ public final class SideInput extends TableFunction<Row> {
     public void eval(Integer rows, Long key) {
         if (values == null) {
             values = new long[rows];
-            for (int at = 0; at < rows; at++) {
-                values[at] = rows - at;
+            for (int index = 0; index < rows; index++) {
+                values[index] = rows - index;
             }
         }
         collect(Row.of(values[key.intValue()]));

@@ -39,7 +39,7 @@ final class Sql {
             throws IOException {
         StreamTableEnvironment tables = StreamTableEnvironment.create(env);
         tables.getConfig().set("table.local-time-zone", "UTC");
-        // Local sums would be added in another order.
+        // With local sums, Flink would add floats in another order.
         tables.getConfig().set("table.optimizer.agg-phase-strategy", "ONE_PHASE");
         DataType eventType = types(job);
         Schema schema =
@@ -55,8 +55,8 @@ final class Sql {
                         .setParallelism(1);
         tables.createTemporaryView(EVENTS, events, schema);
         String[] statements = Files.readString(job.folder.resolve("query.sql")).split(";\\s*\n");
-        for (int at = 0; at < statements.length - 1; at++) {
-            tables.executeSql(statements[at]);
+        for (int index = 0; index < statements.length - 1; index++) {
+            tables.executeSql(statements[index]);
         }
         Table answer = tables.sqlQuery(statements[statements.length - 1]);
         DataType type = answer.getResolvedSchema().toPhysicalRowDataType();
@@ -64,7 +64,7 @@ final class Sql {
         int bytes = columns.size() * Long.BYTES;
         if (job.text("updates").equals("yes")) {
             DataStream<Row> changes = tables.toChangelogStream(answer);
-            // As many tasks as before: the versions of a row stay in order.
+            // The same number of tasks as before keeps the versions of a row in order.
             DataStream<Row> current =
                     changes.filter(new IsCurrent()).setParallelism(tasksOf(changes, job));
             return collect(current, job, new Collect<>(run, 0, bytes, Sql::putRow));
@@ -117,20 +117,20 @@ final class Sql {
                 shared = Run.of(run);
             }
             Object[] columns = shared.job.stream(event.stream).columns;
-            GenericRowData made = new GenericRowData(3 + columns.length);
-            made.setField(0, event.ts);
-            made.setField(1, (long) event.stream);
-            made.setField(2, (long) event.row);
-            for (int at = 0; at < columns.length; at++) {
-                if (columns[at] instanceof long[] longs) {
-                    made.setField(3 + at, longs[event.row]);
-                } else if (columns[at] instanceof double[] doubles) {
-                    made.setField(3 + at, doubles[event.row]);
+            GenericRowData result = new GenericRowData(3 + columns.length);
+            result.setField(0, event.ts);
+            result.setField(1, (long) event.stream);
+            result.setField(2, (long) event.row);
+            for (int index = 0; index < columns.length; index++) {
+                if (columns[index] instanceof long[] longs) {
+                    result.setField(3 + index, longs[event.row]);
+                } else if (columns[index] instanceof double[] doubles) {
+                    result.setField(3 + index, doubles[event.row]);
                 } else {
-                    made.setField(3 + at, ((int[]) columns[at])[event.row] != 0);
+                    result.setField(3 + index, ((int[]) columns[index])[event.row] != 0);
                 }
             }
-            return made;
+            return result;
         }
     }
 
@@ -142,7 +142,7 @@ final class Sql {
         }
     }
 
-    /** Writes a value as eight bytes: a whole number, or a double; a Boolean is 0 or 1. */
+    /** Writes a value as eight bytes: a whole number or a double. A Boolean becomes 0 or 1. */
     private static void put(Object value, ByteBuffer to) {
         if (value instanceof Double number) {
             to.putDouble(number);
@@ -154,8 +154,8 @@ final class Sql {
     }
 
     private static void putRow(Row row, ByteBuffer to) {
-        for (int at = 0; at < row.getArity(); at++) {
-            put(row.getField(at), to);
+        for (int index = 0; index < row.getArity(); index++) {
+            put(row.getField(index), to);
         }
     }
 
@@ -164,8 +164,8 @@ final class Sql {
 
         Numbers(List<LogicalType> types) {
             fields = new RowData.FieldGetter[types.size()];
-            for (int at = 0; at < fields.length; at++) {
-                fields[at] = RowData.createFieldGetter(types.get(at), at);
+            for (int index = 0; index < fields.length; index++) {
+                fields[index] = RowData.createFieldGetter(types.get(index), index);
             }
         }
 

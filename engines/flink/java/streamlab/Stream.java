@@ -20,9 +20,9 @@ final class Stream {
     /** Number of kinds in the alphabet: a tag is kind + alphabet x key. */
     final int alphabet;
     final long[] ts;
-    /** Null: all events have the first kind and key 0. */
+    /** Null if all events have the first kind and key 0. */
     final int[] tag;
-    /** Null: no payload. */
+    /** Null without a payload. */
     final long[] value;
     /** The list of row i is [listEnd[i - 1], listEnd[i]) of `list`. */
     final int[] listEnd;

@@ -22,8 +22,9 @@ final class Tweets {
     }
 
     /**
-     * Flink hashes a key by {@code Long.hashCode}, the exclusive or of its halves, which many pairs of words share. A
-     * pair of texts has no such collisions, so the key is multiplied by this odd number, and by its inverse at the end.
+     * Multiplier of keys. Flink hashes a key by {@code Long.hashCode}, the exclusive or of its halves, which is equal
+     * for many pairs of words. Pairs of texts would not collide like this, so the key is multiplied by this odd number
+     * (2^64 divided by the golden ratio) before, and by its inverse modulo 2^64 after.
      */
     private static final long SPREAD = 0x9E3779B97F4A7C15L;
 
@@ -49,7 +50,7 @@ final class Tweets {
                 .aggregate(new Aggregate(longest), new AtTheEnd())
                 .returns(TypeInformation.of(Answer.class))
                 .setParallelism(job.workers)
-                // At the end of the input Flink closes all windows, also open ones.
+                // At the end of the input Flink also closes windows that the model leaves open.
                 .filter(row -> row.ts <= until)
                 .setParallelism(job.workers);
     }
@@ -85,9 +86,9 @@ final class Tweets {
             }
             Word word = new Word();
             word.chars = (int) tweet.value;
-            for (int at = 0; at < count; at++) {
-                if (bag || at == 0 || items[at] != items[at - 1]) {
-                    word.key = items[at] * SPREAD;
+            for (int index = 0; index < count; index++) {
+                if (bag || index == 0 || items[index] != items[index - 1]) {
+                    word.key = items[index] * SPREAD;
                     out.collect(word);
                 }
             }
@@ -98,8 +99,8 @@ final class Tweets {
 
         private int addItems(Stream stream, int begin, int end) {
             int count = 0;
-            for (int at = begin; at < end; at++) {
-                count = add(count, stream.list[at]);
+            for (int index = begin; index < end; index++) {
+                count = add(count, stream.list[index]);
             }
             return count;
         }

@@ -8,7 +8,7 @@ abstract class Update implements Serializable {
     /** The output row, which is reused. */
     final Answer row = new Answer();
 
-    /** Called once, before any event. `keyed` is null where events are not partitioned by key. */
+    /** Called once, before any event. `keyed` is null if events are not partitioned by key. */
     void open(Run run, int task, KeyedStateStore keyed) throws Exception {}
 
     abstract void take(Event event, Out out) throws Exception;

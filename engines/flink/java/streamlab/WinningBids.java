@@ -9,10 +9,10 @@ import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
 /**
- * The function `winning_bids` of Nexmark's queries: the highest bid of each auction, of equal prices the first, at
- * the end of the step of `every_ms` in which the auction expires. Flink's SQL has no window that ends by a column.
+ * The function `winning_bids` of Nexmark's queries: emits the highest bid of each auction (of equal prices, the
+ * first) at the end of the step of `every_ms` in which the auction expires. No window of Flink's SQL ends by a column.
  *
- * <p>A bid may precede its auction if it has the time at which this opens; until then it is kept.
+ * <p>At the time at which an auction opens, bids may precede it; they are stored until it opens.
  */
 @FunctionHint(
         output =
@@ -31,7 +31,7 @@ public final class WinningBids extends ProcessTableFunction<Row> {
     private static final int TS = 8;
     private static final long AUCTION = 1;
 
-    /** An auction and its best bid; before it opens, the best bid of the latest time. */
+    /** An auction and its best bid; before the auction opens, the best bid of the latest time. */
     public static final class Auction {
         public boolean isOpen;
         public boolean hasBid;
@@ -91,7 +91,7 @@ public final class WinningBids extends ProcessTableFunction<Row> {
     public void onTimer(OnTimerContext context, Auction auction) {
         long time = context.timeContext(Long.class).time();
         if (time < (auction.isOpen ? auction.closes : auction.bidTs)) {
-            return; // Set for an earlier bid; a later one may be here already.
+            return; // The timer was set for an earlier bid.
         }
         if (auction.isOpen && auction.hasBid) {
             collect(
@@ -108,10 +108,10 @@ public final class WinningBids extends ProcessTableFunction<Row> {
                             auction.price,
                             auction.bidTs));
         }
-        context.clearAllState(); // Not the timers: Flink 2.3 would remove the timers of all auctions.
+        context.clearAllState(); // Clears no timers, because Flink 2.3 would remove the timers of all auctions.
     }
 
-    private static long field(Row row, int at) {
-        return (Long) row.getField(at);
+    private static long field(Row row, int index) {
+        return (Long) row.getField(index);
     }
 }

@@ -30,16 +30,16 @@ public final class Word implements CopyableValue<Word> {
     }
 
     @Override
-    public void copyTo(Word made) {
-        made.key = key;
-        made.chars = chars;
+    public void copyTo(Word target) {
+        target.key = key;
+        target.chars = chars;
     }
 
     @Override
     public Word copy() {
-        Word made = new Word();
-        copyTo(made);
-        return made;
+        Word copy = new Word();
+        copyTo(copy);
+        return copy;
     }
 
     @Override

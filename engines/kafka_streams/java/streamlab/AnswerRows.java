@@ -1,6 +1,6 @@
 package streamlab;
 
-/** Puts the tuples of the last step into the answer, and notes how far the step is. */
+/** Puts the tuples of the last step into the answer, and records the step's progress. */
 final class AnswerRows extends Output {
     private final Run run;
     private final Collect collect;

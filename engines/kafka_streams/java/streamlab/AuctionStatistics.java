@@ -1,6 +1,6 @@
 package streamlab;
 
-/** Gives statistics of the prices of an auction and day so far, after each bid (query 17). */
+/** Emits statistics of the prices of an auction and day so far, after each bid (query 17). */
 final class AuctionStatistics implements Step {
     private static final int LOWEST = 4;
     private static final int HIGHEST = 5;
@@ -12,7 +12,7 @@ final class AuctionStatistics implements Step {
         this.dayMs = dayMs;
     }
 
-    /** Returns the range of a price, 0 to 2. */
+    /** Returns the number of a price's range, from 0 to 2. */
     static int priceRange(long price) {
         return price < 10_000 ? 0 : price < 1_000_000 ? 1 : 2;
     }

@@ -1,6 +1,6 @@
 package streamlab;
 
-/** Averages the prices of a category so far, after each step of time with one (query 4). */
+/** Averages the prices of a category so far, after each step of time with a price (query 4). */
 final class CategoryAverages implements Step {
     private final long everyMs;
 

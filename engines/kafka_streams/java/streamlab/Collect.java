@@ -9,7 +9,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The rows of the answer that a task makes, or how far it is, in memory; with times under a load. */
+/** Stores a task's rows of the answer, or its progress, in memory; with times of arrival under a load. */
 final class Collect {
     private static final int BLOCK_BYTES = 1 << 20;
     private static final int ROW_BYTES = 48;
@@ -25,7 +25,7 @@ final class Collect {
         this.timed = timed;
     }
 
-    /** Names the event that makes the next rows. */
+    /** Sets the event that makes the next rows. */
     void madeBy(long ts, int stream, int row) {
         this.ts = ts;
         this.stream = stream;
@@ -48,7 +48,7 @@ final class Collect {
         stamp();
     }
 
-    /** Notes under a load that everything before a time is done. */
+    /** Records under a load that the task makes no rows of times before a bound. */
     void addBound(long bound) {
         if (timed) {
             reserve(16);
@@ -73,10 +73,10 @@ final class Collect {
     void write(Path path) throws IOException {
         try (FileChannel file =
                 FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-            for (ByteBuffer each : blocks) {
-                each.flip();
-                while (each.hasRemaining()) {
-                    file.write(each);
+            for (ByteBuffer written : blocks) {
+                written.flip();
+                while (written.hasRemaining()) {
+                    file.write(written);
                 }
             }
         }

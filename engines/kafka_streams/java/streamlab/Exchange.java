@@ -7,13 +7,14 @@ import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 
 /**
- * Sends tuples to the tasks of the next step through a repartition topic of Kafka Streams, by Kafka's hash of their keys.
- * A record has the sender, the least time of its later tuples, the number of longs of a tuple, and the tuples.
+ * Sends tuples to the tasks of the next step by Kafka's hash of their keys, through a repartition topic.
+ * A record has the sender, a lower bound on the times of its later tuples, the number of longs of a tuple, and the
+ * tuples.
  */
 final class Exchange extends Output {
     static final int PARTITIONS = 4;
     private static final int HEADER_BYTES = 24;
-    /** Above it a record leaves before the output of a step is complete: Kafka takes records of up to 1 MiB. */
+    /** Records above this size are sent before the output of a step is complete. Kafka's limit is 1 MiB. */
     private static final int FULL_BYTES = 1 << 19;
 
     private final ProcessorContext<Integer, byte[]> context;
@@ -66,7 +67,7 @@ final class Exchange extends Output {
         buffer.position(HEADER_BYTES);
     }
 
-    /** Adds the tuples of a record. */
+    /** Adds the tuples of a record to a merge. */
     static void read(byte[] record, Merge merge) {
         ByteBuffer bytes = ByteBuffer.wrap(record);
         int sender = (int) bytes.getLong();

@@ -2,7 +2,7 @@ package streamlab;
 
 import java.util.Arrays;
 
-/** Gives the tuples of each window with the highest value of a field, all ties (queries 5 and 7). */
+/** Emits the tuples of each window that have the highest value of a field (queries 5 and 7). */
 final class Highest implements Step {
     private final long sizeMs;
     private final int width;
@@ -30,8 +30,8 @@ final class Highest implements Step {
 
     @Override
     public void due(long ts, long key, long[] best, State state, Output out) {
-        for (int at = 0; at < best.length; at += width) {
-            out.emit(0, Arrays.copyOfRange(best, at, at + width));
+        for (int begin = 0; begin < best.length; begin += width) {
+            out.emit(0, Arrays.copyOfRange(best, begin, begin + width));
         }
     }
 }

@@ -9,12 +9,12 @@ import org.apache.kafka.streams.state.KeyValueStore;
 
 /**
  * Applies a program to the rows of one partition of all topics, in the order of time, stream and row. A row waits until
- * no earlier one can come: the streams promise their times.
+ * the promises of all streams exclude an earlier row.
  */
 final class InOrder extends ContextualProcessor<byte[], byte[], Void, Void> {
     static final String STORE = "state";
 
-    /** The rows of a stream that have arrived, and the least time of the rows that follow. */
+    /** The rows of a stream that have arrived, and a lower bound on the times of later rows. */
     private static final class Stream {
         final ArrayDeque<Rows> rows = new ArrayDeque<>();
         long bound = Long.MIN_VALUE;
@@ -87,9 +87,9 @@ final class InOrder extends ContextualProcessor<byte[], byte[], Void, Void> {
                 }
             }
             if (least < 0 || streams[least].rows.isEmpty()) {
-                return; // all is done, or an earlier row may come
+                return; // All rows are done, or an earlier row may still arrive.
             }
-            // The time of the other streams' next rows: rows before it need no comparison.
+            // The earliest time of the other streams' next rows. Rows before this time need no comparison.
             long until = Long.MAX_VALUE;
             boolean first = true;
             for (int index = 0; index < streams.length; index++) {

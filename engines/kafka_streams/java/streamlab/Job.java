@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Properties;
 
-/** The settings of a job, from the folder that the adapter wrote. */
+/** Reads the settings of a job from the folder that the adapter wrote. */
 final class Job {
     final Path folder;
     final String application;
@@ -14,9 +14,9 @@ final class Job {
     final int workers;
     final int warmUpRounds;
     final Topics topics;
-    /** The unit of arrival times, which then replace event times; 0: they do not. */
+    /** The unit of arrival times, which replace event times; 0 to keep event times. */
     final long arrivalTickNs;
-    /** Where the columns that a query reads begin in a row, by stream: 16 x place + bytes. */
+    /** The columns that a query reads, by stream: 16 x (first byte in a row) + size in bytes. */
     final int[][] columns;
     private final Properties settings = new Properties();
 

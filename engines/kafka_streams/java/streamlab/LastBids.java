@@ -2,7 +2,7 @@ package streamlab;
 
 import java.util.Arrays;
 
-/** Gives the last bid of each bidder and auction in each step of time (query 18). */
+/** Emits the last bid of each bidder and auction in each step of time (query 18). */
 final class LastBids implements Step {
     private final long everyMs;
 

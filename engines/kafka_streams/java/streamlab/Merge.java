@@ -4,11 +4,11 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Merges tuples of several senders, each in its order, by time, stream and row. */
+/** Merges senders by (time, stream, row); each sender adds its tuples in that order. */
 final class Merge {
     private static final class Sender {
         final ArrayDeque<long[]> tuples = new ArrayDeque<>();
-        /** The least time of what follows. */
+        /** No later tuple has a smaller time. */
         long bound = Long.MIN_VALUE;
 
         long leastTs() {
@@ -32,7 +32,7 @@ final class Merge {
         senders.get(sender).bound = Math.max(senders.get(sender).bound, bound);
     }
 
-    /** Returns the next tuple, or null if an earlier one may come. */
+    /** Returns the next tuple, or null if an earlier tuple may still arrive. */
     long[] next() {
         Sender least = null;
         long bound = Long.MAX_VALUE;
@@ -43,11 +43,12 @@ final class Merge {
                 least = sender;
             }
         }
+        // At the time of the bound, a tuple of equal time may still arrive.
         boolean waits = least == null || (least.tuples.peek()[0] >= bound && bound < Long.MAX_VALUE);
         return waits ? null : least.tuples.remove();
     }
 
-    /** Returns the least time of what `next` will return: the end of time after all. */
+    /** Returns a lower bound on the times of further tuples; Long.MAX_VALUE after the last. */
     long bound() {
         long bound = Long.MAX_VALUE;
         for (Sender sender : senders) {

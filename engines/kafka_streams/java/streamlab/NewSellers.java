@@ -8,7 +8,7 @@ final class NewSellers implements Step {
         this.sizeMs = sizeMs;
     }
 
-    /** The state is whether the person registered, and opened an auction, and the name. */
+    /** The state is whether the person registered, whether the person opened an auction, and the name. */
     @Override
     public void take(long[] t, State state, Output out) {
         long end = Step.after(t[0], sizeMs);

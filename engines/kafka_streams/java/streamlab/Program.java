@@ -2,7 +2,7 @@ package streamlab;
 
 import org.apache.kafka.streams.state.KeyValueStore;
 
-/** A program: what a row does to the state of its key, and which rows of the answer it makes. */
+/** A program: updates the state of a row's key, and adds rows to the answer. */
 @FunctionalInterface
 interface Program {
     void update(int kind, int key, long value, KeyValueStore<Integer, Long> state, Collect out);
@@ -19,11 +19,11 @@ interface Program {
     }
 
     private static long of(KeyValueStore<Integer, Long> state, int key) {
-        Long found = state.get(key);
-        return found == null ? 0 : found;
+        Long value = state.get(key);
+        return value == null ? 0 : value;
     }
 
-    /** Sums values; a barrier (kind 1) gives the sum since the last one. */
+    /** Sums values; a barrier (kind 1) outputs the sum since the barrier before. */
     private static void sum(int kind, int key, long value, KeyValueStore<Integer, Long> state, Collect out) {
         if (kind == 0) {
             state.put(key, of(state, key) + value);
@@ -33,7 +33,7 @@ interface Program {
         }
     }
 
-    /** Counts increments; a read-reset (kind 1) gives the count. */
+    /** Counts increments; a read-reset (kind 1) outputs the count and resets it. */
     private static void count(int kind, int key, long value, KeyValueStore<Integer, Long> state, Collect out) {
         if (kind == 0) {
             state.put(key, of(state, key) + 1);
@@ -43,7 +43,7 @@ interface Program {
         }
     }
 
-    /** Gives each view the metadata of its page; an update (kind 1) gives the metadata that it replaces. */
+    /** Outputs each view with the metadata of its page; an update (kind 1) outputs the metadata that it replaces. */
     private static void join(int kind, int key, long value, KeyValueStore<Integer, Long> state, Collect out) {
         out.add(kind, key, kind == 0 ? value : NO_USER, of(state, key));
         if (kind == 1) {

@@ -6,7 +6,7 @@ import java.util.List;
 /** The Nexmark queries as steps; the first step selects and converts events, without a state. */
 final class Queries {
     private static final int TS = 0;
-    /** Columns of an event, as the adapter orders them; workloads/inputs/nexmark/schema.py says what they hold. */
+    /** Columns of an event, in the order of the adapter (see workloads/inputs/nexmark/schema.py). */
     private static final int TYPE = 3;
 
     private static final int PERSON = 4;
@@ -116,7 +116,7 @@ final class Queries {
         };
     }
 
-    /** The price in euro cents, halves up. */
+    /** Returns the price in euro cents, with halves rounded up. */
     private static long euros(long[] bid) {
         return (bid[PRICE] * 908 + 500) / 1000;
     }
@@ -131,7 +131,7 @@ final class Queries {
                         }));
     }
 
-    /** Key k of the table has the value rows - k. */
+    /** Returns the steps of query 13, whose table has the value rows - k for key k. */
     private static List<Step> sideInput(long rows) {
         long[] table = new long[(int) rows];
         Arrays.setAll(table, key -> rows - key);
@@ -144,8 +144,8 @@ final class Queries {
     }
 
     private static void calculate(long[] bid, Output out) {
-        long thousandths = bid[PRICE] * 908;
-        if (thousandths <= 1_000_000_000L || thousandths >= 50_000_000_000L) {
+        long milliCents = bid[PRICE] * 908;
+        if (milliCents <= 1_000_000_000L || milliCents >= 50_000_000_000L) {
             return;
         }
         long hour = bid[TS] / 3_600_000 % 24;

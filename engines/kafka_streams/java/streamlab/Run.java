@@ -20,7 +20,7 @@ import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.ThreadMetadata;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 
-/** One run of a topology: it is paused until `run`, and ends after its last record. */
+/** One run of a topology, which is paused until `run` and ends after its last record. */
 final class Run implements AutoCloseable {
     private static final long START_S = 60;
 
@@ -35,7 +35,7 @@ final class Run implements AutoCloseable {
     private final Map<Integer, Collect> bounds = new ConcurrentSkipListMap<>();
     private final AtomicInteger records = new AtomicInteger();
     private final LongAdder rows = new LongAdder();
-    /** When each row was done, or taken by the first step of a query, for a load; each row has one writer. */
+    /** Under a load, when each row was done, or taken by the first step of a query; each row has one writer. */
     private final long[][] doneNs;
     private volatile long startNs;
 
@@ -74,7 +74,7 @@ final class Run implements AutoCloseable {
             check();
             throw new IllegalStateException("the broker at " + job.topics.broker + " did not assign the topics within 60 s");
         }
-        // Threads join one after the other, and tasks move to them; later they would lose what they have.
+        // Threads join one after the other, and tasks move to them. During the run, tasks would lose their state.
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(START_S);
         while (!isAssigned()) {
             check();
@@ -95,7 +95,7 @@ final class Run implements AutoCloseable {
         return active == tasks && least == tasks / job.workers;
     }
 
-    /** Processes everything, and returns how long it took in ns; arrival times count from `startNs`. */
+    /** Processes all records and returns the duration in ns; arrival times count from `startNs`. */
     long run(long startNs) throws Exception {
         this.startNs = startNs;
         long begin = System.nanoTime();
@@ -127,12 +127,12 @@ final class Run implements AutoCloseable {
         return parts.computeIfAbsent(partition, each -> new Collect(timed));
     }
 
-    /** Returns where the task of the last step with this partition notes how far it is. */
+    /** Returns the container for the progress of the last step's task with this partition. */
     Collect bounds(int partition) {
         return bounds.computeIfAbsent(partition, each -> new Collect(timed));
     }
 
-    /** Returns the arrival time of what arrives now. */
+    /** Returns the arrival time of a row that arrives now. */
     long arrival() {
         return (System.nanoTime() - startNs) / job.arrivalTickNs;
     }
@@ -182,9 +182,9 @@ final class Run implements AutoCloseable {
         settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, job.topics.broker);
         settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, job.workers);
         settings.put(StreamsConfig.STATE_DIR_CONFIG, job.folder.resolve("state").toString());
-        // A record has up to 1,000 rows; what is fetched before the clock starts stays little.
+        // A record has up to 1,000 rows. This limits the rows fetched before the clock starts.
         settings.put(StreamsConfig.BUFFERED_RECORDS_PER_PARTITION_CONFIG, 16);
-        // Of repartition topics. The default of 100 ms would become a part of each latency.
+        // For repartition topics. The default of 100 ms would add to each latency.
         settings.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 5);
         settings.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 1 << 18);
         return settings;

@@ -3,7 +3,7 @@ package streamlab;
 import java.util.Arrays;
 import java.util.Comparator;
 
-/** Averages the last ten prices of a seller, after each step of time with one (query 6). */
+/** Averages the last ten prices of a seller, after each step of time with a price (query 6). */
 final class SellerAverages implements Step {
     private static final int LATEST = 10;
 

@@ -1,8 +1,8 @@
 package streamlab;
 
 /**
- * Counts the bids of each session of a bidder (query 11). A session leaves at the first multiple of the gap that is later
- * than its last bid by more than the gap.
+ * Counts the bids of each session of a bidder (query 11). A session is emitted at the first multiple of the gap that is
+ * more than the gap later than its last bid.
  */
 final class Sessions implements Step {
     private final long gapMs;
@@ -12,8 +12,9 @@ final class Sessions implements Step {
     }
 
     /**
-     * The state is the bids, and the times of the first and the last. A session that a later bid has closed is due at its
-     * end. So is an entry without numbers, when the current session may be over. Ends of a bidder's sessions differ.
+     * The state is the number of bids, and the times of the first and the last bid. Two kinds of entries are due at the
+     * end of a session: a session that a later bid has closed, and an empty entry for the current session. They do not
+     * collide, because the ends of a bidder's sessions differ.
      */
     @Override
     public void take(long[] t, State state, Output out) {
@@ -34,7 +35,7 @@ final class Sessions implements Step {
     @Override
     public void due(long ts, long bidder, long[] closed, State state, Output out) {
         if (closed.length > 0) {
-            give(bidder, closed, out);
+            emit(bidder, closed, out);
         }
         long[] session = state.get(bidder);
         if (end(session[2]) > ts) {
@@ -42,14 +43,14 @@ final class Sessions implements Step {
             return;
         }
         state.remove(bidder);
-        give(bidder, session, out);
+        emit(bidder, session, out);
     }
 
     private long end(long ts) {
         return Step.after(ts, gapMs) + gapMs;
     }
 
-    private static void give(long bidder, long[] session, Output out) {
+    private static void emit(long bidder, long[] session, Output out) {
         out.emit(0, bidder, session[0], session[1], session[2]);
     }
 }

@@ -10,8 +10,8 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
 
 /**
- * Applies a step of a query to the tuples of one task: the first step to rows of the dataset's topics. With arrival times
- * these rows are one sequence, as they come.
+ * Applies a step of a query to the tuples of one task. The first step reads rows of the dataset's topics; with arrival
+ * times, these rows form one sequence in the order of arrival.
  */
 final class Stage extends ContextualProcessor<Object, byte[], Integer, byte[]> {
     private final Run run;
@@ -94,13 +94,13 @@ final class Stage extends ContextualProcessor<Object, byte[], Integer, byte[]> {
         }
         ByteBuffer bytes = ByteBuffer.wrap(record).order(ByteOrder.LITTLE_ENDIAN);
         int[] columns = run.job.columns[stream];
-        for (int at = Rows.HEADER_BYTES; !rows.isEmpty(); rows.next(), at += topic.rowBytes()) {
+        for (int offset = Rows.HEADER_BYTES; !rows.isEmpty(); rows.next(), offset += topic.rowBytes()) {
             long[] tuple = new long[3 + columns.length];
             tuple[0] = byArrival ? arrival : rows.ts();
             tuple[1] = stream;
             tuple[2] = rows.row();
             for (int column = 0; column < columns.length; column++) {
-                tuple[3 + column] = number(bytes, at + (columns[column] >> 4), columns[column] & 15);
+                tuple[3 + column] = number(bytes, offset + (columns[column] >> 4), columns[column] & 15);
             }
             merge.add(sender, tuple);
             run.done(stream, rows.row());
@@ -119,11 +119,11 @@ final class Stage extends ContextualProcessor<Object, byte[], Integer, byte[]> {
         }
     }
 
-    private static long number(ByteBuffer row, int at, int size) {
+    private static long number(ByteBuffer record, int offset, int size) {
         return switch (size) {
-            case 1 -> row.get(at);
-            case 4 -> row.getInt(at);
-            default -> row.getLong(at);
+            case 1 -> record.get(offset);
+            case 4 -> record.getInt(offset);
+            default -> record.getLong(offset);
         };
     }
 }

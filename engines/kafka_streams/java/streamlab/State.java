@@ -13,7 +13,7 @@ import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 
 /**
- * The state of a step in a key-value store: entries by key, and entries by time and key, which are due at that time.
+ * The state of a step in a key-value store: entries by key, and entries by time and key, which are due at their time.
  * Times are above 0, and keys are not negative.
  */
 final class State {
@@ -32,7 +32,7 @@ final class State {
                 .withCachingDisabled();
     }
 
-    /** Numbers as big-endian bytes, whose order is theirs if none is negative. */
+    /** Stores numbers as big-endian bytes, which have the same order if no number is negative. */
     private static Serde<long[]> numbers() {
         return Serdes.serdeFrom(
                 (topic, values) -> {
@@ -76,14 +76,14 @@ final class State {
         store.put(new long[] {due, key}, value);
     }
 
-    /** Gives a step all entries that are due up to a time, in the order of time and key, and removes them. */
+    /** Removes all entries that are due up to a time, in the order of time and key, and passes them to a step. */
     void advance(long until, Step step, Output out) {
         while (!times.isEmpty() && times.first() <= until) {
             long due = times.pollFirst();
             List<KeyValue<long[], long[]>> entries = new ArrayList<>();
-            try (KeyValueIterator<long[], long[]> found =
+            try (KeyValueIterator<long[], long[]> dueEntries =
                     store.range(new long[] {due, 0}, new long[] {due, Long.MAX_VALUE})) {
-                found.forEachRemaining(entries::add);
+                dueEntries.forEachRemaining(entries::add);
             }
             for (KeyValue<long[], long[]> entry : entries) {
                 store.delete(entry.key);

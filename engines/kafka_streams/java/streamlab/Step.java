@@ -1,14 +1,14 @@
 package streamlab;
 
 /**
- * A step of a query: what a tuple does to the state of its key. Tuples come in the order of time, stream and row; after
- * these three, from index 3, they have the fields that the step before gave.
+ * A step of a query: updates the state of a tuple's key, and outputs tuples. Tuples come in the order of time, stream
+ * and row. These are their first three numbers; the fields from the step before follow.
  */
 @FunctionalInterface
 interface Step {
     void take(long[] tuple, State state, Output out);
 
-    /** Handles an entry of the state whose time has come, before any tuple of that time; it is no longer in the state. */
+    /** Takes an entry that is due, before any tuple of its time; the state no longer has the entry. */
     default void due(long ts, long key, long[] value, State state, Output out) {
         throw new IllegalStateException("this step sets no times");
     }

@@ -3,8 +3,8 @@ package streamlab;
 import java.util.Arrays;
 
 /**
- * Gives each bid that is among the ten highest of its auction, with its rank from 1 (query 19). Of equal prices, the
- * earlier bid ranks higher.
+ * Emits each bid that is among the ten highest of its auction so far, with its rank from 1 (query 19). Of equal prices,
+ * the earlier bid ranks higher.
  */
 final class TopBids implements Step {
     private static final int MOST = 10;
@@ -18,13 +18,13 @@ final class TopBids implements Step {
         if (count == MOST && price <= prices[MOST - 1]) {
             return;
         }
-        int at = Math.min(count, MOST - 1);
-        long[] ranked = prices == null ? new long[1] : Arrays.copyOf(prices, at + 1);
-        for (; at > 0 && price > ranked[at - 1]; at--) {
-            ranked[at] = ranked[at - 1];
+        int index = Math.min(count, MOST - 1);
+        long[] ranked = prices == null ? new long[1] : Arrays.copyOf(prices, index + 1);
+        for (; index > 0 && price > ranked[index - 1]; index--) {
+            ranked[index] = ranked[index - 1];
         }
-        ranked[at] = price;
+        ranked[index] = price;
         state.put(t[3], ranked);
-        out.emit(0, t[3], at + 1, t[4], price, t[6], t[7]);
+        out.emit(0, t[3], index + 1, t[4], price, t[6], t[7]);
     }
 }

@@ -41,7 +41,7 @@ final class Topologies {
         return partitions + Math.max(0, steps.size() - 1) * Exchange.PARTITIONS;
     }
 
-    /** Returns how often the run has `ended`: for each partition, or for each task of the last step. */
+    /** Returns how often the run must call `ended`: for each partition, or for each task of the last step. */
     int ends() {
         if (steps.isEmpty()) {
             return topics.stream().mapToInt(Topics.Topic::partitions).sum();
@@ -72,7 +72,7 @@ final class Topologies {
         return topology;
     }
 
-    /** Steps are connected by repartition topics, whose records have their partition as key. */
+    /** Connects the steps by repartition topics; the key of a record is its partition. */
     private Topology ofQuery() {
         StreamsBuilder builder = new StreamsBuilder();
         KStream<byte[], byte[]> events =
@@ -99,7 +99,7 @@ final class Topologies {
         return () -> new Stage(run, steps, index);
     }
 
-    /** The event time of a record's first row, so that Kafka Streams takes records of several topics in that order. */
+    /** Extracts the event time of a record's first row; Kafka Streams takes the records of all topics in this order. */
     private record EventTime(Topics topics) implements TimestampExtractor {
         @Override
         public long extract(ConsumerRecord<Object, Object> record, long partitionTime) {

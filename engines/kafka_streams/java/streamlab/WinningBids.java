@@ -1,9 +1,10 @@
 package streamlab;
 
 /**
- * Finds the winning bid of each auction (queries 4, 6 and 9): the first of those with the highest price, from the opening
- * to `expires`, inclusive. It leaves at the end of the step of time in which the auction expires. Bids for auctions that
- * are not open are stored until the end of a step, because the event that opens the auction may follow at the same time.
+ * Finds the winning bid of each auction (queries 4, 6 and 9): the first bid with the highest price, from the opening to
+ * `expires`, inclusive. The winner is emitted at the end of the step of time in which the auction expires. Bids for
+ * auctions that are not open are stored until the end of a step, because the event that opens the auction may follow at
+ * the same time.
  */
 final class WinningBids implements Step {
     static final int SELLER = 2;
@@ -19,7 +20,7 @@ final class WinningBids implements Step {
     private static final int RESERVE = 9;
     private static final int BID_TS = 10;
 
-    /** Gives the winner of an auction, which has this state. */
+    /** Emits the winner of an auction from the auction's state. */
     @FunctionalInterface
     interface Winner {
         void emit(long auction, long[] state, Output out);
@@ -88,7 +89,7 @@ final class WinningBids implements Step {
         return Step.after(Math.max(ts, auction[EXPIRES]), everyMs);
     }
 
-    /** Gives all that query 9 asks for. */
+    /** Emits all fields of query 9. */
     static void emitAll(long auction, long[] w, Output out) {
         out.emit(
                 0, auction, w[ITEM], w[INITIAL_BID], w[RESERVE], w[OPENED], w[EXPIRES], w[SELLER], w[CATEGORY],

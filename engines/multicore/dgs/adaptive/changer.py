@@ -13,7 +13,7 @@ from streamlab.workloads.model import Input
 from streamlab.workloads.model.dgs.plan import Plan
 
 MOST_CHANGES = 100
-"""Maximum number of changes in a run, since the memory of a plan stays in use until the end."""
+"""Maximum number of changes in a run, because the memory of each plan stays in use until the end."""
 REST_PER_LOOK = 50
 """Minimum pause between checks of the rates, as a multiple of the duration of a check.
 With 10,000 keys a check takes about 25 ms of a core that the workers need."""
@@ -21,7 +21,15 @@ With 10,000 keys a check takes about 25 ms of a core that the workers need."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A plan change, from the time `at_ns` of the run at which all mailboxes had stopped, after `events` events."""
+    """A plan change.
+
+    Attributes:
+        at_ns: time of the run at which all mailboxes had stopped.
+        took_ns: duration of the change.
+        events: number of events before the change.
+        event_ts: event time of the cut.
+        why: the reason, in words.
+    """
 
     at_ns: int
     took_ns: int
@@ -40,9 +48,9 @@ class Change:
 class PlanChanger:
     """Replaces the running plan by the plans that a decider proposes.
 
-    Call `begin` before the run and read `changes` after it. The snapshot thread calls the rest.
+    Call `begin` before the run and read `changes` after it. The snapshot thread calls all other methods.
 
-    `wire` builds a plan on the core from joined states and stream positions, and returns its layout.
+    `wire` builds a plan on the core from joined states and stream positions, and returns the plan's layout.
     """
 
     def __init__(
@@ -93,7 +101,7 @@ class PlanChanger:
         if len(self.changes) == MOST_CHANGES:
             return
         self._looked_s, worked_s = time.monotonic(), time.thread_time()
-        self._proposal = self._decider.look(self._plan, self._core.cuts_decided())
+        self._proposal = self._decider.consider(self._plan, self._core.cuts_decided())
         rest_s = REST_PER_LOOK * (time.thread_time() - worked_s)
         self._period_s = max(self._decider.period_s, rest_s)
         if self._proposal is not None:
@@ -102,7 +110,7 @@ class PlanChanger:
     def change(self) -> Layout | None:
         """Replace the plan at a snapshot that has stopped the workers; return the new layout.
 
-        Returns None if the run was aborted; then no further snapshot follows.
+        Returns None if the run was aborted; no further snapshot follows then.
         """
         assert self._proposal is not None, "only this object requests stops"
         proposal, begun_s, cut = self._proposal, time.monotonic(), self._core.snapshot_cut()

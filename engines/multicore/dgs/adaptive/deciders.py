@@ -1,11 +1,11 @@
-"""Decides when the plan changes, and to which plan: by measured rates."""
+"""Decides by measured rates when the plan changes, and to which plan."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from streamlab.engines.multicore.dgs.adaptive.rates import measure_rates, similar_rates
+from streamlab.engines.multicore.dgs.adaptive.rates import are_similar, measure_rates
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from streamlab.workloads.model import Input
 from streamlab.workloads.model.dgs.plan import Plan
@@ -14,20 +14,27 @@ from streamlab.workloads.optimizers import Costs
 from streamlab.workloads.optimizers.prediction import predict
 
 FIRST_CHANGE_NS = 2e6
-"""Assumed cost of the first change; 1.7 ms were measured on two cores."""
+"""Assumed duration of the first change in ns; 1.7 ms were measured on two cores."""
 MARGIN = 0.1
-"""Predicted gain that another plan needs: twice that of the optimizer `cost` for a further worker, since
-a change takes milliseconds."""
+"""Predicted gain that another plan needs: twice the gain that the optimizer `cost` requires for a further worker,
+because a change takes milliseconds."""
 MOST_SKIPPED = 7
 """Maximum number of successive checks that skip planning."""
 
 FEWEST_EVENTS = 4096
-"""Minimum number of events in a period: fewer give unreliable rates, and promise little gain."""
+"""Minimum number of events in a period: with fewer, rates are unreliable and a change gains little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanProposal:
-    """A plan for the cuts from `from_cut` on; it would have saved `saved_ns` in the latest period."""
+    """A plan for the cuts from `from_cut` on.
+
+    Attributes:
+        plan: the proposed plan.
+        from_cut: index of the first cut at which the plan may begin.
+        why: the reason, in words.
+        saved_ns: time that the plan would have saved in the latest period.
+    """
 
     plan: Plan
     from_cut: int = 0
@@ -44,35 +51,35 @@ def propose_change(
     margin: float,
     period_ns: float,
 ) -> PlanProposal | None:
-    """Return a change of the running plan to the optimizer's if that is predicted to be faster, else None.
+    """Return a change of the running plan to the optimizer's plan if the prediction for it is faster, else None.
 
     `rates` and `period_ns` are those of the latest period; `margin` is the required gain as a share, e.g. 0.1.
     """
-    other = choose_plan(rates)
-    if same_plan(plan, other):
+    new_plan = choose_plan(rates)
+    if same_plan(plan, new_plan):
         return None
-    now, then = predict(plan, rates, costs), predict(other, rates, costs)
-    if now.duration_ns <= (1 + margin) * then.duration_ns:
+    current, proposed = predict(plan, rates, costs), predict(new_plan, rates, costs)
+    if current.duration_ns <= (1 + margin) * proposed.duration_ns:
         return None
-    saved_ns = period_ns * (1 - then.duration_ns / now.duration_ns)
+    saved_ns = period_ns * (1 - proposed.duration_ns / current.duration_ns)
     why = (
-        f"at the rates of the last {period_ns / 1e6:.3g} ms an event takes {now.event_ns:.3g} ns, "
+        f"at the rates of the last {period_ns / 1e6:.3g} ms an event takes {current.event_ns:.3g} ns, "
+        f"and {proposed.event_ns:.3g} ns with another plan"
     )
-    why += f"and {then.event_ns:.3g} ns with another plan"
-    return PlanProposal(plan=other, why=why, saved_ns=saved_ns)
+    return PlanProposal(plan=new_plan, why=why, saved_ns=saved_ns)
 
 
 class Patience:
     """Delays a change until the savings missed without it equal its cost (rent or buy).
 
-    The total cost is then at most twice that of the best plan, however long the rates last.
+    The total cost is then at most twice the cost of the best plan, however long the rates last.
     """
 
     def __init__(self) -> None:
         self._missed_ns = 0.0
 
     def worth(self, proposal: PlanProposal | None, change_ns: float) -> PlanProposal | None:
-        """Return a proposed change if the missed savings exceed its cost; no proposal resets them."""
+        """Return a proposed change if the missed savings exceed its cost. None as proposal resets the savings."""
         if proposal is None:
             self._missed_ns = 0.0
             return None
@@ -99,25 +106,30 @@ class Decider(Protocol):
     at_once: bool
     """Whether to ask again right after a change."""
 
-    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
-        """Return a change of the running plan to make, or None. Called at most once a period.
+    def consider(self, plan: Plan, decided: int) -> PlanProposal | None:
+        """Return a change of the running plan to make, or None. Called at most once per period.
 
         `decided` is the number of cuts that a mailbox has reached.
         """
 
     def changed(self, took_ns: int) -> None:
-        """Take note of a completed change and its duration."""
+        """Record a completed change and its duration."""
 
 
 class RateDecider:
     """Proposes changes by the rates of the latest period and the durations predicted from them.
 
-    Planning takes longer than measuring rates, on a core that the workers need. So a check skips it if the rates are
-    similar to those for which no better plan was found. At most `MOST_SKIPPED` successive checks skip it, since the
-    similarity may be chance, and an optimizer may react to small differences.
+    Planning takes longer than measuring rates, on a core that the workers need. A check therefore skips planning if the
+    rates are similar to rates for which no better plan was found. At most `MOST_SKIPPED` successive checks skip it,
+    because the similarity may be chance, and an optimizer may react to small differences.
 
-    `choose_plan` is the optimizer. Only the set of tags of `input_profile`, the profile of the complete input, is
-    used. `margin` is the predicted gain that another plan needs, as a share.
+    Args:
+        data, cuts: the input and its cuts.
+        period_s: time between two checks.
+        choose_plan: the optimizer.
+        costs: costs of the program's steps.
+        input_profile: the profile of the complete input; only its set of tags is used.
+        margin: predicted gain that another plan needs, as a share.
     """
 
     at_once = False
@@ -142,22 +154,22 @@ class RateDecider:
         self._cuts = cuts
         self._change_ns: float = FIRST_CHANGE_NS
         self._patience = Patience()
-        self._from: tuple[int, ...] | None = None
+        self._positions: tuple[int, ...] | None = None
         self._settled: Sequence[StreamProfile] | None = None
         self._skipped = 0
         self._since_ns = time.monotonic_ns()
 
-    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
-        """See `Decider.look`."""
+    def consider(self, plan: Plan, decided: int) -> PlanProposal | None:
+        """See `Decider.consider`."""
         if decided == 0:
             return None
         now_ns = time.monotonic_ns()
-        here = positions_at(self._data, *self._cuts[decided - 1].item())
-        begins, since_ns = self._from or (0,) * len(here), self._since_ns
-        self._from, self._since_ns = here, now_ns
+        positions = positions_at(self._data, *self._cuts[decided - 1].item())
+        begins, since_ns = self._positions or (0,) * len(positions), self._since_ns
+        self._positions, self._since_ns = positions, now_ns
         proposal = None
-        if sum(here) - sum(begins) >= FEWEST_EVENTS:
-            rates = measure_rates(self._data, begins, here, self._input_profile)
+        if sum(positions) - sum(begins) >= FEWEST_EVENTS:
+            rates = measure_rates(self._data, begins, positions, self._input_profile)
             proposal = self._propose(plan, rates, now_ns - since_ns)
         return self._patience.worth(proposal, self._change_ns)
 
@@ -165,9 +177,9 @@ class RateDecider:
         self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float
     ) -> PlanProposal | None:
         # If no tag's share differs by more than this, no ratio of durations differs by the margin.
-        within = 1 - (1 + self._margin) ** -0.5
+        tolerance = 1 - (1 + self._margin) ** -0.5
         settled = self._settled if self._skipped < MOST_SKIPPED else None
-        if settled is not None and similar_rates(settled, rates, within):
+        if settled is not None and are_similar(settled, rates, tolerance):
             self._skipped += 1
             return None
         proposal = propose_change(

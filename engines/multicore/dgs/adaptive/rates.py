@@ -13,7 +13,7 @@ MOST_SAMPLED = 1 << 15
 """Maximum number of sampled events of a stream. A share of 1 % is then accurate to a twentieth of itself.
 Counting the sample takes about 0.1 ms; counting all events would take as long as processing them."""
 CHANCE = 5.0
-"""Standard deviations of a sampled count that count as chance."""
+"""Differences of a sampled count up to this many standard deviations are chance."""
 
 
 def measure_rates(
@@ -21,15 +21,15 @@ def measure_rates(
 ) -> tuple[StreamProfile, ...]:
     """Return the number of events of each tag between two positions of every stream.
 
-    In long parts every n-th event counts n times, so an input with that period gives wrong rates.
-    Each tag of the complete input (`input_profile`) counts at least once, since a plan without it would lose
-    its events.
+    In long parts every n-th event counts n times, so the rates of an input with period n are wrong.
+    Each tag of the complete input (`input_profile`) counts at least once, because a plan without the tag would lose its
+    events.
     """
     profiles = []
-    for stream, begin, end, occurring in zip(
+    for stream, begin, end, tag_profile in zip(
         data.streams, begins, ends, input_profile, strict=True
     ):
-        cells = occurring.counts.reshape(-1)
+        cells = tag_profile.counts.reshape(-1)
         if stream.tag is None:
             counts: npt.NDArray[np.int64] = np.zeros(len(cells), dtype=np.int64)
             counts[stream.kinds[0]] = end - begin
@@ -37,25 +37,25 @@ def measure_rates(
             step = _step(end - begin)
             part = stream.tag[begin:end:step]
             counts = np.bincount(part, minlength=len(cells)).astype(np.int64) * step
-        at_least_once = np.maximum(counts, cells > 0).reshape(occurring.counts.shape)
-        profiles.append(replace(occurring, counts=at_least_once))
+        at_least_once = np.maximum(counts, cells > 0).reshape(tag_profile.counts.shape)
+        profiles.append(replace(tag_profile, counts=at_least_once))
     return tuple(profiles)
 
 
-def similar_rates(
-    then: Sequence[StreamProfile], now: Sequence[StreamProfile], within: float
+def are_similar(
+    earlier: Sequence[StreamProfile], later: Sequence[StreamProfile], tolerance: float
 ) -> bool:
-    """Return whether each tag's share of all events differs by at most `within`, or by chance.
+    """Return whether each tag's share of all events differs by at most `tolerance`, or by chance.
 
-    Rare tags differ much by chance: 25 and 70 events count as similar. The period of `then` has events.
+    Rare tags differ much by chance: 25 and 70 events count as similar. `earlier` must have events.
     """
-    longer = sum(profile.events for profile in now) / sum(profile.events for profile in then)
-    for old, new in zip(then, now, strict=True):
-        before, after = old.counts * longer, new.counts.astype(np.float64)
+    ratio = sum(profile.events for profile in later) / sum(profile.events for profile in earlier)
+    for old, new in zip(earlier, later, strict=True):
+        before, after = old.counts * ratio, new.counts.astype(np.float64)
         most = np.maximum(before, after)
         # Events per sampled event, in the coarser of the two samples.
-        weight = max(longer * _step(old.events), _step(new.events))
-        if (np.abs(before - after) > within * most + CHANCE * np.sqrt(most * weight)).any():
+        weight = max(ratio * _step(old.events), _step(new.events))
+        if (np.abs(before - after) > tolerance * most + CHANCE * np.sqrt(most * weight)).any():
             return False
     return True
 

@@ -1,6 +1,6 @@
 """Finds the cuts of an input at which snapshots are possible, and the stream positions at a cut.
 
-A cut lies just before an event of a kind that depends on itself or concerns many keys; plans put such kinds at roots.
+A cut lies just before an event of a kind that depends on itself or reads many keys; plans put such kinds at roots.
 It divides the total order of all events, so the input alone determines the position of every stream.
 """
 
@@ -13,11 +13,11 @@ import numpy.typing as npt
 from streamlab.workloads.model import DGSProgram, Input, Stream
 
 MOST_CUTS = 1 << 16
-"""Maximum number of cuts of a run. At 2 ms per checkpoint they suffice for two minutes."""
+"""Maximum number of cuts of a run. With 2 ms per checkpoint they suffice for two minutes."""
 
 
 CUT = np.dtype([("ts", np.int64), ("stream", np.int32), ("position", np.int64)])
-"""A cut: time, stream and position in its stream of the event after it."""
+"""A cut: time, stream, and position in its stream, of the first event after the cut."""
 Cuts = npt.NDArray[np.void]
 """Cuts in the order of events, as records of `CUT`."""
 
@@ -31,7 +31,7 @@ def columns_of(
 
 
 def cuts_after(cuts: Cuts, positions: Sequence[int]) -> Cuts:
-    """Return the cuts after some stream positions, with positions counted from there."""
+    """Return the cuts after the given stream positions; their positions count from there."""
     offset = np.asarray(positions, dtype=np.int64)[cuts["stream"]]
     later = cuts["position"] > offset
     rest: Cuts = cuts[later]
@@ -40,9 +40,9 @@ def cuts_after(cuts: Cuts, positions: Sequence[int]) -> Cuts:
 
 
 def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = None) -> Cuts:
-    """Return the cuts of an input: before every n-th event of the synchronizing kinds.
+    """Return the cuts of an input, before every `every`-th event of the synchronizing kinds.
 
-    There are at most `most` cuts, spread evenly; None means `MOST_CUTS`.
+    Returns at most `most` cuts, spread evenly; None means `MOST_CUTS`.
     """
     most = MOST_CUTS if most is None else most
     kinds = sorted(synchronizing_kinds(program))
@@ -80,11 +80,11 @@ def drop_before(data: Input, positions: Sequence[int]) -> Input:
     streams = tuple(
         replace(
             stream,
-            ts=stream.ts[at:],
-            tag=None if stream.tag is None else stream.tag[at:],
-            payload={name: column[at:] for name, column in stream.payload.items()},
+            ts=stream.ts[begin:],
+            tag=None if stream.tag is None else stream.tag[begin:],
+            payload={name: column[begin:] for name, column in stream.payload.items()},
         )
-        for stream, at in zip(data.streams, positions, strict=True)
+        for stream, begin in zip(data.streams, positions, strict=True)
     )
     return replace(data, streams=streams)
 

@@ -40,12 +40,13 @@ _READ_BYTES = 1 << 20
 class CheckpointFolder:
     """A checkpoint folder, locked while this object is open; created if it is missing.
 
-    It finds the newest usable checkpoint, and truncates the outputs to it.
-    `row_bytes` is the size of an output record.
+    Finds the newest usable checkpoint, and truncates the file of outputs to it. `row_bytes` is the size of an output
+    record.
 
     Attributes:
-        checkpoint: checkpoint from which a run resumes; None means the beginning.
-        refused: reasons why newer checkpoints are unusable, as text.
+        path: path of the folder.
+        checkpoint: checkpoint from which a run resumes; None if it starts at the beginning.
+        refused: reasons why newer checkpoints are unusable.
 
     Raises:
         EngineError: the folder is not accessible, another process uses it, or all its checkpoints
@@ -96,7 +97,7 @@ class CheckpointFolder:
                 self._checkpoint_paths.insert(0, path)
         if self.checkpoint is None and foreign:
             text = "; ".join(self.refused)
-            raise EngineError(f"{text}; give another checkpoint folder, or empty this one")
+            raise EngineError(f"{text}; use another checkpoint folder, or empty this one")
         self._number = 1 + stored[0][0] if stored else 0
 
     def write(
@@ -152,7 +153,7 @@ class CheckpointFolder:
                 yield int(match[1]), path
 
     def _check_outputs(self, checkpoint: Checkpoint) -> None:
-        """Raise RefusedError if the outputs are not those that were written with the checkpoint."""
+        """Raise RefusedError if the outputs changed after the checkpoint."""
         left, crc = checkpoint.rows * self._row_bytes, 0
         path = self._outputs_path
         if not path.exists():
@@ -165,7 +166,7 @@ class CheckpointFolder:
                 left -= len(piece)
                 crc = zlib.crc32(piece, crc)
         if crc != checkpoint.rows_crc:
-            raise RefusedError(f"{path.name} has another checksum than its outputs had")
+            raise RefusedError(f"{path.name} changed after the checkpoint: its checksum is wrong")
 
     @contextmanager
     def _io_errors(self, action: str) -> Iterator[None]:
@@ -177,7 +178,7 @@ class CheckpointFolder:
             text = (
                 f"checkpoint folder {self.path} cannot be {action}: {error.strerror}{where}; free "
             )
-            text += "space, fix its permissions or give another folder, and run again: all outputs "
+            text += "space, fix its permissions or use another folder, and run again: all outputs "
             raise EngineError(text + "until the last checkpoint are safe") from error
 
 
@@ -195,7 +196,7 @@ def _write_atomically(path: Path, data: bytes) -> None:
 def _write_all(file: io.FileIO, data: bytes) -> None:
     left = memoryview(data)
     while len(left) > 0:
-        left = left[file.write(left) :]  # A disk that fills up takes only a part.
+        left = left[file.write(left) :]  # A full disk takes only a part.
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
@@ -203,7 +204,7 @@ def _lock(file: BinaryIO, path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         text = f"checkpoint folder {path}: another process runs in it; wait for it to end, or "
-        raise EngineError(text + "give another folder") from error
+        raise EngineError(text + "use another folder") from error
 
 
 def _sync_folder(path: Path) -> None:

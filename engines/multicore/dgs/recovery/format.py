@@ -5,7 +5,7 @@ r"""Encodes and decodes checkpoint files.
     bytes 12..15  CRC-32 of the rest of the file, uint32, little-endian
     the rest      `Identity` and `Checkpoint` in MessagePack
 
-A file is valid if its checksum is right, and program and input are those of the run.
+A file is valid if its checksum is right, and its program and input equal those of the run.
 """
 
 import struct
@@ -25,7 +25,7 @@ class RefusedError(Exception):
     """A checkpoint is unusable; the message says why.
 
     Attributes:
-        foreign: whether the file is intact, but of another run or format version.
+        foreign: whether the file is intact, but has another run or format version.
     """
 
     def __init__(self, why: str, *, foreign: bool = False) -> None:
@@ -35,7 +35,13 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The program and the input of a checkpoint: name, fingerprint of the code, digest of the input."""
+    """The program and the input of a checkpoint.
+
+    Attributes:
+        name: name of the program.
+        program: fingerprint of the program's code.
+        data: digest of the input.
+    """
 
     name: str
     program: str
@@ -48,8 +54,8 @@ class Checkpoint:
 
     Attributes:
         number: number of the checkpoint, ascending within a folder.
-        positions: position of the first event after the cut, by stream.
-        rows: number of output records of the events before it, all in the file of outputs.
+        positions: for each stream, the position of the first event after the cut.
+        rows: number of output records of the events before the cut, all in the file of outputs.
         rows_crc: CRC-32 of these records.
         plan: text of the plan under which the checkpoint was written.
         joined: states at the cut; None if the run is complete.
@@ -78,7 +84,7 @@ def decode(data: bytes, identity: Identity) -> Checkpoint:
     """Return the checkpoint in the bytes of a file.
 
     Raises:
-        RefusedError: the file is damaged, or of another format version, program or input.
+        RefusedError: the file is damaged, or has another format version, program or input.
     """
     if len(data) < _PREFIX.size:
         raise RefusedError(
@@ -88,20 +94,20 @@ def decode(data: bytes, identity: Identity) -> Checkpoint:
     if magic != MAGIC:
         raise RefusedError(f"it is not a checkpoint: it begins with {magic!r}, not {MAGIC!r}")
     if version != VERSION:
-        text = f"it has version {version} of the format, this lab reads version {VERSION}"
+        text = f"it has format version {version}, and this lab reads version {VERSION}"
         raise RefusedError(text, foreign=True)
     body = data[_PREFIX.size :]
     if zlib.crc32(body) != checksum:
         raise RefusedError(
             "its checksum is wrong: it was truncated or changed after it was written"
         )
-    theirs, checkpoint = msgspec.msgpack.decode(body, type=tuple[Identity, Checkpoint])
+    stored, checkpoint = msgspec.msgpack.decode(body, type=tuple[Identity, Checkpoint])
     for noun, other, expected in (
-        ("program", theirs.program, identity.program),
-        ("input", theirs.data, identity.data),
+        ("program", stored.program, identity.program),
+        ("input", stored.data, identity.data),
     ):
         if other != expected:
-            text = f"it is of another {noun} ({theirs.name}, {noun} {other[:12]}); "
+            text = f"it is of another {noun} ({stored.name}, {noun} {other[:12]}); "
             text += f"this run is {identity.name}, {noun} {expected[:12]}"
             raise RefusedError(text, foreign=True)
     return checkpoint

@@ -1,4 +1,4 @@
-"""Asks a program whether a checkpoint is to be written at a cut, with the joined state there.
+"""Asks a program with the joined state at a cut whether to write a checkpoint.
 
 Source: DGS paper, appendix D.2, "depending on an arbitrary user defined predicate".
 """
@@ -14,21 +14,22 @@ from streamlab.engines.multicore.dgs.wiring import payload_of
 from streamlab.workloads.model import DGSProgram, Stream
 
 _TRUE = 2
+"""Result of a compiled predicate that holds; 1 if it does not hold, 0 if it raised an exception."""
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class CheckpointPredicate:
-    """Decides by the program's function `checkpoint`; always true for a program without one."""
+    """Decides by the program's function `checkpoint`; a program without the function has all checkpoints."""
 
     def __init__(self, program: DGSProgram, kernels: Kernels) -> None:
         address = kernels.checkpoint()
         self._call = None if address is None else _FUNCTION(address)
-        self._kernels = kernels  # keeps the compiled code
+        self._kernels = kernels  # Keeps the compiled code in memory.
         self._program = program
         self._event = np.zeros(1, dtype=event_dtype(program))
 
     def decide(self, joined: JoinedStates, stream: Stream, position: int) -> bool:
-        """Return the decision about the cut before an event of a stream, with the states there.
+        """Return whether to write a checkpoint at the cut before an event of a stream.
 
         Raises:
             EngineError: the program's function raised.
@@ -48,6 +49,6 @@ class CheckpointPredicate:
         if not result:
             raise EngineError(
                 f"program {self._program.name}: function checkpoint raised at event "
-                f"{position} of stream {stream.name}; call it in Python with that state to debug it"
+                f"{position} of stream {stream.name}; call it in Python with this state to debug it"
             )
         return bool(result == _TRUE)

@@ -1,4 +1,4 @@
-"""Adds checkpoints to a run of a DGS program: it resumes from the last one and writes new ones."""
+"""Adds checkpoints to a run of a DGS program: the run resumes from the last one and writes new ones."""
 
 import hashlib
 import threading
@@ -28,14 +28,17 @@ from streamlab.workloads.model.code.fingerprint import code_of
 
 
 class Recovery:
-    """Manages the checkpoint folder of a run: where it resumes, and the answer.
+    """Manages the checkpoint folder of a run: where the run resumes, and its answer.
 
     Attributes:
+        folder: the folder.
+        checkpoint: the checkpoint from which the run resumes, or None.
         offsets: number of events of each stream before the checkpoint.
-        rest, cuts: the input after the checkpoint, and its cuts.
+        rest: the input after the checkpoint.
+        cuts: the cuts of `rest`.
         dtype: dtype of the records in the file of outputs.
         pause_s: minimum time between two checkpoints.
-        declined: number of snapshots at which the program wanted no checkpoint.
+        declined: number of snapshots for which the program declined a checkpoint.
 
     Raises:
         EngineError: the folder is not accessible, or belongs to another run.
@@ -61,8 +64,8 @@ class Recovery:
             self.folder.close()
             raise EngineError(
                 f"checkpoint folder {path} has a checkpoint at event {self.checkpoint.events}, "
-                "but a run under an offered load cannot resume from one: its events are due "
-                "from the start; run without a load, or give an empty folder"
+                "but a run under an offered load cannot resume, because its events are due "
+                "from the start; run without a load, or use an empty folder"
             )
         self._events = data.events
         self.offsets = self.checkpoint.positions if self.checkpoint else (0,) * len(data.streams)
@@ -103,7 +106,7 @@ class Recovery:
 class CheckpointWriter(SnapshotThread):
     """Writes a run's snapshots as checkpoints in a separate thread, and a last one at the end.
 
-    At some of them the changer, if there is one, changes the plan.
+    At some snapshots the changer, unless None, changes the plan.
     """
 
     def __init__(
@@ -131,8 +134,8 @@ class CheckpointWriter(SnapshotThread):
             ts, stream, position = self._recovery.cuts[self._core.snapshot_cut()].item()
             joined = self._layout.joined_states(self._core)
             stops = self._core.snapshot_stops()
-            wanted = stops or self._recovery.wants(joined, stream, position)
-            if wanted:
+            is_written = stops or self._recovery.wants(joined, stream, position)
+            if is_written:
                 self._write(positions_at(self._recovery.rest, ts, stream, position), joined)
             else:
                 self._recovery.declined += 1
@@ -143,16 +146,16 @@ class CheckpointWriter(SnapshotThread):
                     return
                 self._layout = layout
                 continue
-            if wanted:
+            if is_written:
                 ending.wait(self._recovery.pause_s)
             if self._changer is not None:
                 self._changer.ask()
             self._core.free_snapshot()
 
-    def _write(self, here: Sequence[int], joined: JoinedStates | None) -> None:
-        """Write the outputs since the last snapshot, and a checkpoint at positions of the rest."""
-        positions = tuple(map(sum, zip(here, self._recovery.offsets, strict=True)))
-        self._recovery.folder.write(self._rows(), positions, self._layout.plan, joined)
+    def _write(self, positions: Sequence[int], joined: JoinedStates | None) -> None:
+        """Write the outputs since the last snapshot, and a checkpoint at positions of the rest of the input."""
+        input_positions = tuple(map(sum, zip(positions, self._recovery.offsets, strict=True)))
+        self._recovery.folder.write(self._rows(), input_positions, self._layout.plan, joined)
 
     def _rows(self) -> bytes:
         """Return the outputs since the last snapshot as records."""

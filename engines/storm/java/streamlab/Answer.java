@@ -12,7 +12,7 @@ import java.util.List;
 
 /** The rows of a sink in the order of their arrival, and a histogram of their latencies. */
 public final class Answer {
-    /** A bucket is a value below 2,048 ns, else one of 1,024 a power of two, as in recording.py. */
+    /** Each value below 2,048 ns has its own bucket; above, 1,024 buckets share a power of two, as in recording.py. */
     private static final int SUB_BUCKET_BITS = 11;
     private static final int BUCKETS = (Long.SIZE - SUB_BUCKET_BITS + 1) << (SUB_BUCKET_BITS - 1);
     private static final int CHUNK_ROWS = 1 << 13;
@@ -27,7 +27,7 @@ public final class Answer {
         chunk = newChunk();
     }
 
-    /** Returns a buffer to put exactly one row into. */
+    /** Returns the buffer into which the caller puts exactly one row. */
     public ByteBuffer row() {
         if (!chunk.hasRemaining()) {
             full.add(chunk);
@@ -46,7 +46,7 @@ public final class Answer {
         return (shift << (SUB_BUCKET_BITS - 1)) + (int) (value >> shift);
     }
 
-    /** Writes how many latencies of all sinks are in each bucket. */
+    /** Writes for each bucket how many latencies of all sinks are in it. */
     static void writeLatencies(Answer[] sinks, Path path) throws IOException {
         ByteBuffer counts =
                 ByteBuffer.allocate(BUCKETS * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
@@ -64,10 +64,10 @@ public final class Answer {
         try (FileChannel file =
                 FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
             full.add(chunk);
-            for (ByteBuffer each : full) {
-                each.flip();
-                while (each.hasRemaining()) {
-                    file.write(each);
+            for (ByteBuffer written : full) {
+                written.flip();
+                while (written.hasRemaining()) {
+                    file.write(written);
                 }
             }
         }

@@ -10,7 +10,7 @@ import java.util.function.Consumer;
  * a ScaleGate. A channel with one source stays a queue.
  */
 public final class Channels {
-    /** By task, what makes its queue a ScaleGate of its sources. */
+    /** For each task, the function that makes its queue a ScaleGate of its sources. */
     private static final Map<Integer, Consumer<List<Integer>>> QUEUES = new ConcurrentHashMap<>();
 
     private final boolean merge;

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
  * The value of a Storm tuple: a record of Linear Road, a promise or the end of a phase. Immutable.
  *
  * @param kind DATA, PROMISE (later events of the producer have at least this order) or END
- * @param order the event time, counted from the first of the input, plus the start of the phase
+ * @param order the time since the first event of the input, plus the start of the phase
  * @param handedOverNs when the injector emitted the record
  */
 record Event(
@@ -50,8 +50,8 @@ record Event(
     }
 
     /** Writes the record as a row of the answer. */
-    void put(ByteBuffer to, long ts) {
-        to.putLong(ts)
+    void put(ByteBuffer row, long ts) {
+        row.putLong(ts)
                 .put(type)
                 .putInt(vehicle)
                 .putShort(speed)
@@ -63,8 +63,8 @@ record Event(
     }
 
     private static Event of(byte kind, long order) {
-        byte no = 0;
-        short none = 0;
-        return new Event(kind, order, 0, no, 0, none, none, no, no, no, 0);
+        byte noByte = 0;
+        short noShort = 0;
+        return new Event(kind, order, 0, noByte, 0, noShort, noShort, noByte, noByte, noByte, 0);
     }
 }

@@ -6,7 +6,7 @@ import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.topology.base.BaseRichSpout;
 
-/** Emits a stream of the input, a record at a time, phase by phase. */
+/** Emits a stream of the input, record by record and phase by phase. */
 final class Injector extends BaseRichSpout {
     private final String consumer;
     private transient Run run;
@@ -14,11 +14,11 @@ final class Injector extends BaseRichSpout {
     private transient Rows rows;
     private transient Steps steps;
     private transient int number;
-    private transient boolean keyed;
+    private transient boolean isKeyed;
     private transient int phase;
     private transient int row;
 
-    /** The consumer is a component with a task for each instance. */
+    /** Sends to a component that has a task for each instance. */
     Injector(String consumer) {
         this.consumer = consumer;
     }
@@ -29,7 +29,7 @@ final class Injector extends BaseRichSpout {
         number = context.getThisTaskIndex();
         rows = run.job.rows[number];
         steps = run.newSteps();
-        keyed = Rule.isKeyed(run.job.workload);
+        isKeyed = Rule.isKeyed(run.job.workload);
         sender =
                 Sender.toAll(
                         context, consumer, (task, tuple) -> collector.emitDirect(task, tuple));
@@ -54,7 +54,7 @@ final class Injector extends BaseRichSpout {
         }
         long nowNs = System.nanoTime();
         Event event = Event.of(rows, row, order, nowNs);
-        if (keyed) {
+        if (isKeyed) {
             sender.sendByHash(event.vehicle(), event);
         } else {
             sender.deal(event);

@@ -13,16 +13,16 @@ public final class Job {
     public final int workers;
     final String variant;
     final int spouts;
-    /** Number of tasks that store the answer. */
+    /** How many tasks store the answer. */
     final int sinks;
     final int answerBytes;
-    /** Whether mergers order the tuples of several producers; else channels do. */
+    /** Whether mergers order the tuples of several producers; otherwise channels do. */
     final boolean mergesInOperators;
-    /** Whether tasks deal events without a key in turn; else by time. */
+    /** Whether tasks deal events without a key in turn; otherwise they deal them by time. */
     final boolean dealsInTurn;
     final Rows[] rows;
     private final Properties settings = new Properties();
-    /** A warm-up on a prefix of the input, if there is one, and the timed phase. */
+    /** How many phases there are: the timed one, after a warm-up on a prefix of the input if there is one. */
     final int phases;
     final long longestLead;
     private final int[] warmUpRows;
@@ -50,19 +50,19 @@ public final class Job {
         span = time("span");
         rows = new Rows[number("streams")];
         warmUpRows = new int[rows.length];
-        long all = 0;
-        int warmUp = 0;
+        long totalRows = 0;
+        int totalWarmUpRows = 0;
         for (int stream = 0; stream < rows.length; stream++) {
             rows[stream] = new Rows(folder.resolve(stream + ".rows"), number("fields"));
             warmUpRows[stream] = number("warm_up_rows." + stream);
-            all += rows[stream].ts.length;
-            warmUp += warmUpRows[stream];
+            totalRows += rows[stream].ts.length;
+            totalWarmUpRows += warmUpRows[stream];
         }
-        phases = warmUp > 0 ? 2 : 1;
-        longestLead = (long) ((double) span / Math.max(1, all) * Lead.ROWS) + 1;
+        phases = totalWarmUpRows > 0 ? 2 : 1;
+        longestLead = (long) ((double) span / Math.max(1, totalRows) * Lead.ROWS) + 1;
     }
 
-    /** Returns a setting; empty without one. */
+    /** Returns a setting, or an empty text if the job does not have it. */
     public String text(String name) {
         return settings.getProperty(name, "");
     }
@@ -79,7 +79,7 @@ public final class Job {
         return phase == phases - 1;
     }
 
-    /** Returns up to which time markers pass in a phase. */
+    /** Returns the time of the last possible marker in a phase. */
     long lastTime(int phase) {
         return isTimed(phase) ? lastTime : lastWarmUpTime;
     }

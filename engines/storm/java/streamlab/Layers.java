@@ -5,8 +5,8 @@ import org.apache.storm.topology.IRichBolt;
 import org.apache.storm.topology.TopologyBuilder;
 
 /**
- * Injectors, instances and sinks, as many sinks as instances. With operator-layer determinism a merger
- * precedes each consumer of several producers; with communication-layer determinism its channel merges.
+ * Injectors, instances and as many sinks. With operator-layer determinism, a merger precedes each consumer
+ * that has several producers; with communication-layer determinism, the consumer's channel merges.
  */
 final class Layers {
     private static final String INJECTORS = "injector";

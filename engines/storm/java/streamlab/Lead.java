@@ -3,11 +3,11 @@ package streamlab;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Holds an injector back that is far ahead of another in event time: merging needs the others' records
- * first, and would store all of its own. The injector that is furthest behind is never held back.
+ * Holds back injectors that are far ahead of another in event time: merging needs the other's records
+ * first, and would have to store all records of the injectors ahead. The last injector never waits.
  */
 final class Lead {
-    /** Most records, on average, between the first injector and the last. */
+    /** Most records, on average, by which the first injector is ahead of the last. */
     static final int ROWS = 1 << 14;
 
     private final AtomicLongArray next;
@@ -19,7 +19,7 @@ final class Lead {
         restart();
     }
 
-    /** Called before a phase opens. */
+    /** Forgets all positions; called before a phase opens. */
     void restart() {
         for (int injector = 0; injector < next.length(); injector++) {
             next.set(injector, Long.MIN_VALUE);
@@ -27,7 +27,7 @@ final class Lead {
     }
 
     void reached(int injector, long order) {
-        next.setOpaque(injector, order); // Other injectors need only see it at some time.
+        next.setOpaque(injector, order); // Nothing else is published; other injectors may see it late.
     }
 
     boolean mayEmit(int injector, long order) {

@@ -15,8 +15,8 @@ import streamlab.typed.Compiler;
 
 /**
  * Runs one topology on a local cluster in this process, controlled by commands on standard input: `go`
- * starts the clock, `answer` writes the records of the sinks. The reply to each is a line on standard
- * output. The process ends when standard input ends.
+ * starts the timed phase, and `answer` writes the records of the sinks. The reply to each is a line on
+ * standard output. The process ends when standard input ends.
  */
 public final class Main {
     private Main() {}
@@ -36,7 +36,7 @@ public final class Main {
             exit = 1;
         }
         replies.flush();
-        // No other clean-up is needed: the cluster has its files in the trial's folder.
+        // The cluster needs no other clean-up: its files are in the trial's folder.
         Runtime.getRuntime().halt(exit);
     }
 
@@ -47,8 +47,8 @@ public final class Main {
                 new LocalCluster.Builder().withSupervisors(1).withPortsPerSupervisor(1).build();
         cluster.submitTopology("lab", settings(), topology);
         run.awaitTasks();
-        int timed = run.job.phases - 1;
-        for (int phase = 0; phase < timed; phase++) {
+        int timedPhase = run.job.phases - 1;
+        for (int phase = 0; phase < timedPhase; phase++) {
             run.runToEnd(phase);
         }
         System.gc();
@@ -58,7 +58,7 @@ public final class Main {
             switch (line) {
                 case "go" -> {
                     Run.Usage before = run.usage();
-                    long tookNs = run.runToEnd(timed);
+                    long tookNs = run.runToEnd(timedPhase);
                     Run.Usage used = run.usage().since(before);
                     run.writeLatencies();
                     replies.printf(

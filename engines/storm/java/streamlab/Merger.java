@@ -14,14 +14,14 @@ import org.apache.storm.tuple.Tuple;
 
 /**
  * The merge-sorting operator of operator-layer determinism: hands the events of its producers over to one
- * consumer by (order, producer), a tuple at a time.
+ * consumer, one by one, by (order, producer).
  */
 final class Merger extends BaseRichBolt {
     private final String consumer;
     private transient Sources sources;
     private transient Sender sender;
     private transient List<ArrayDeque<Event>> waiting;
-    /** By producer, the order of its last event. */
+    /** The order of each producer's last event. */
     private transient long[] promised;
 
     Merger(String consumer) {
@@ -64,19 +64,19 @@ final class Merger extends BaseRichBolt {
         }
     }
 
-    /** Returns the least event if no producer can still send a lesser one, else null. */
+    /** Returns the first event if no producer can still send an earlier one, else null. */
     private Event nextReady() {
-        int least = 0;
-        long order = Long.MAX_VALUE;
+        int firstSource = 0;
+        long firstOrder = Long.MAX_VALUE;
         for (int source = 0; source < promised.length; source++) {
             Event first = waiting.get(source).peek();
-            long at = first == null ? promised[source] : first.order();
-            if (at < order) {
-                order = at;
-                least = source;
+            long sourceOrder = first == null ? promised[source] : first.order();
+            if (sourceOrder < firstOrder) {
+                firstOrder = sourceOrder;
+                firstSource = source;
             }
         }
-        return waiting.get(least).poll();
+        return waiting.get(firstSource).poll();
     }
 
     @Override

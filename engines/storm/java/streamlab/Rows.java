@@ -7,32 +7,32 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** A stream of the input in memory: the time of each row, and columns of its other fields. */
+/** A stream of the input in memory: the time of each row, and a column for each other field. */
 public final class Rows {
-    private static final int ROWS_AT_A_TIME = 1 << 16;
+    private static final int ROWS_PER_READ = 1 << 16;
 
     public final long[] ts;
     private final int[][] columns;
 
-    /** Reads a file as the adapter writes it: each row's time, then the fields. */
+    /** Reads a file that the adapter wrote: each row has its time, then the fields. */
     Rows(Path path, int fields) throws IOException {
         int bytes = Long.BYTES + fields * Integer.BYTES;
         try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ)) {
             int rows = Math.toIntExact(file.size() / bytes);
             ts = new long[rows];
             columns = new int[fields][rows];
-            ByteBuffer from =
-                    ByteBuffer.allocateDirect(ROWS_AT_A_TIME * bytes).order(ByteOrder.LITTLE_ENDIAN);
+            ByteBuffer chunk =
+                    ByteBuffer.allocateDirect(ROWS_PER_READ * bytes).order(ByteOrder.LITTLE_ENDIAN);
             for (int row = 0; row < rows; ) {
-                while (from.hasRemaining() && file.read(from) >= 0) {}
-                from.flip();
-                for (; from.remaining() >= bytes; row++) {
-                    ts[row] = from.getLong();
+                while (chunk.hasRemaining() && file.read(chunk) >= 0) {}
+                chunk.flip();
+                for (; chunk.remaining() >= bytes; row++) {
+                    ts[row] = chunk.getLong();
                     for (int[] column : columns) {
-                        column[row] = from.getInt();
+                        column[row] = chunk.getInt();
                     }
                 }
-                from.compact();
+                chunk.compact();
             }
         }
     }

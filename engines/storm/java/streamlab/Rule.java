@@ -15,7 +15,7 @@ interface Rule {
         };
     }
 
-    /** Returns whether a workload's instances have the records of their own vehicles. */
+    /** Returns whether all records of a vehicle go to the same instance. */
     static boolean isKeyed(String workload) {
         return workload.equals("linear_road_new_seg");
     }
@@ -38,8 +38,8 @@ interface Rule {
                     event.expressway() << 16
                             | (event.direction() & 0xff) << 8
                             | (event.segment() & 0xff);
-            Integer before = places.put(event.vehicle(), place);
-            return before == null || before != place;
+            Integer previous = places.put(event.vehicle(), place);
+            return previous == null || previous != place;
         }
 
         @Override

@@ -19,7 +19,7 @@ public final class Run {
     public final Job job;
     final Channels channels;
     final Lead lead;
-    /** By sink. */
+    /** The answer of each sink. */
     public final Answer[] answers;
 
     private final List<CountDownLatch> unfinishedSinks = new ArrayList<>();
@@ -47,26 +47,26 @@ public final class Run {
         return current;
     }
 
-    /** Called before the topology is submitted. */
+    /** Sets how many tasks the topology has; called before it is submitted. */
     void expect(int tasks) {
         unpreparedTasks = new CountDownLatch(tasks);
     }
 
-    /** Returns the counts of a task. */
+    /** Returns new counts for a task. */
     Steps newSteps() {
         Steps counts = new Steps(this);
         steps.add(counts);
         return counts;
     }
 
-    /** Called by tasks in an open phase: they see the time that was set before it opened. */
+    /** Called by tasks in an open phase: `open` publishes the time that was set before it. */
     long startNs() {
         return startNs;
     }
 
-    /** Called by the thread of each task. */
+    /** Counts a task as prepared; called by its own thread. */
     public void isPrepared() {
-        try { // `self` alone is the process.
+        try { // `self` would be the process.
             threads.add(Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName().toString());
         } catch (IOException error) {
             throw new UncheckedIOException(error);
@@ -91,7 +91,7 @@ public final class Run {
         return System.nanoTime() - startNs;
     }
 
-    /** Called by a sink. */
+    /** Counts a sink that has the end of a phase; called by the sink. */
     public void hasEnded(int phase) {
         unfinishedSinks.get(phase).countDown();
     }

@@ -7,13 +7,13 @@ import java.util.List;
 import org.apache.storm.tuple.AddressedTuple;
 
 /**
- * A channel that several sources add tuples to, each in order, and that one reader gets them from by
- * (order, source). Source: Viper, section 3.3: a skip list with a node a tuple, without locks. A tuple is
- * ready when each source has added one behind it.
+ * A channel for several sources and one reader. Each source adds its tuples in order; the reader gets all
+ * tuples by (order, source). It is a lock-free skip list with one node per tuple (Viper, section 3.3). A
+ * tuple is ready once each source has added a later one.
  *
- * <p>Flow control: a source marks a node in every quarter of its capacity; the reader that passes it
- * acknowledges the nodes of the source up to it. A source that has its whole capacity unacknowledged
- * waits, but only while the reader has a ready tuple. So a source never waits for another source: the
+ * <p>Flow control: a source marks one node in every quarter of its capacity. The reader that passes it
+ * acknowledges the source's nodes up to this one. A source with as many unacknowledged nodes as its
+ * capacity waits, but only while the reader has a ready tuple. No source therefore waits for another: some
  * reader always has work, down to the sinks, which wait for nothing.
  */
 public final class ScaleGate {
@@ -37,12 +37,12 @@ public final class ScaleGate {
     private static final class Node {
         final long order;
         final int source;
-        /** The number of the tuple at its source if the reader acknowledges it, else 0. */
+        /** The tuple's number at its source if the reader acknowledges it, else 0. */
         final long mark;
         final Node[] next;
         /** Written by the source before the node is linked, then by the reader. */
         AddressedTuple tuple;
-        /** Whether its source has added nothing behind it; written by the source, read by the reader. */
+        /** Whether its source has not added a later one; written by the source, read by the reader. */
         boolean last = true;
 
         Node(long order, int source, AddressedTuple tuple, long mark, int levels) {
@@ -53,21 +53,21 @@ public final class ScaleGate {
             next = new Node[levels];
         }
 
-        /** Acquires what was published with the link (`link`). */
+        /** Returns the next node; the acquire pairs with the compare-and-set in `link`. */
         Node next(int level) {
             return (Node) NEXT.getAcquire(next, level);
         }
 
-        /** Whether a new node of this order and source belongs behind this one. */
+        /** Returns whether a new node of this order and source belongs after this one. */
         boolean isBefore(long newOrder, int newSource) {
             return order < newOrder || order == newOrder && source <= newSource;
         }
     }
 
-    /** The state by which a source's own thread adds tuples. */
+    /** The state that a source's own thread needs to add tuples. */
     private static final class Source {
         final int task;
-        /** By level, a node before the source's next one: where its search begins. */
+        /** For each level, a node before the source's next one, where its search begins. */
         final Node[] before = new Node[LEVELS];
         Node last;
         long added;
@@ -90,14 +90,14 @@ public final class ScaleGate {
 
     private final Source[] sources;
     private final int firstTask;
-    /** By task from the first, the number of its source; -1: none. */
+    /** For each task from the first, the number of its source; -1 if it is none. */
     private final int[] numbers;
     private final long capacity;
     private final long marked;
     /** The last node that the reader has passed; written by the reader, read by sources. */
     private Node head;
 
-    /** The capacity is a source's, in tuples. */
+    /** Creates a channel; the capacity is the number of tuples of one source. */
     public ScaleGate(List<Integer> tasks, long capacity) {
         this.capacity = capacity;
         marked = Math.max(1, capacity / 4);
@@ -117,10 +117,10 @@ public final class ScaleGate {
         }
     }
 
-    /** Returns the number of a task among the sources; -1 if the task is no source, as for Storm's own ticks. */
+    /** Returns the number of a tuple's source; -1 if a tuple has none, such as Storm's own ticks. */
     public int sourceOf(AddressedTuple tuple) {
-        int at = tuple.getTuple().getSourceTask() - firstTask;
-        return at < 0 || at >= numbers.length ? -1 : numbers[at];
+        int index = tuple.getTuple().getSourceTask() - firstTask;
+        return index < 0 || index >= numbers.length ? -1 : numbers[index];
     }
 
     /** Adds a tuple of a source, by its own thread; returns false if the source has to wait. */
@@ -143,31 +143,31 @@ public final class ScaleGate {
     }
 
     private void search(Source source, Node node) {
-        Node at = source.before[LEVELS - 1];
+        Node previous = source.before[LEVELS - 1];
         for (int level = LEVELS - 1; level >= 0; level--) {
             Node hint = source.before[level];
-            if (!hint.isBefore(at.order, at.source)) {
-                at = hint;
+            if (!hint.isBefore(previous.order, previous.source)) {
+                previous = hint;
             }
-            for (Node next = at.next(level);
+            for (Node next = previous.next(level);
                     next != null && next.isBefore(node.order, node.source);
-                    next = at.next(level)) {
-                at = next;
+                    next = previous.next(level)) {
+                previous = next;
             }
-            source.before[level] = at;
+            source.before[level] = previous;
         }
     }
 
     private void link(Source source, Node node, int level) {
-        Node at = source.before[level];
+        Node previous = source.before[level];
         while (true) {
-            Node next = at.next(level);
+            Node next = previous.next(level);
             if (next != null && next.isBefore(node.order, node.source)) {
-                at = next;
+                previous = next;
                 continue;
             }
             NEXT.setRelease(node.next, level, next);
-            if (NEXT.compareAndSet(at.next, level, next, node)) {
+            if (NEXT.compareAndSet(previous.next, level, next, node)) {
                 source.before[level] = node;
                 return;
             }

@@ -7,11 +7,11 @@ import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.tuple.Fields;
 import org.apache.storm.tuple.Values;
 
-/** Sends a producer's events to its consumers, in order, each to one of them. */
+/** Sends a producer's events in order, each to one of its consumers. */
 final class Sender {
-    /** Rows after which consumers without any of them get a promise. */
+    /** How many rows make a batch; consumers that got none of a batch get a promise at its end. */
     static final int ROWS_PER_PROMISE = 64;
-    /** Spreads times that are multiples of a number: 2^64 by the golden ratio. */
+    /** 2^64 divided by the golden ratio; spreads times that are all multiples of a number. */
     private static final long MIX = 0x9E3779B97F4A7C15L;
 
     /** Emits a tuple to a task. */
@@ -27,7 +27,7 @@ final class Sender {
     private int turn;
     private int unpromisedRows;
 
-    /** Without `inTurn`, `deal` sends all events of a time to one consumer, so that ties stay in order. */
+    /** Without `inTurn`, `deal` sends all events with the same time to one consumer, so that they stay in order. */
     Sender(Emit emit, List<Integer> tasks, boolean inTurn) {
         this.inTurn = inTurn;
         this.emit = emit;
@@ -46,7 +46,7 @@ final class Sender {
         declarer.declare(true, new Fields("event"));
     }
 
-    /** Sends an event to the consumer whose turn it is, or that has its time. */
+    /** Sends an event to the consumer whose turn it is, or to the one of its time. */
     void deal(Event event) {
         if (inTurn) {
             send(turn, event);
@@ -60,12 +60,12 @@ final class Sender {
         send(Math.floorMod(hash, tasks.length), event);
     }
 
-    private void send(int to, Event event) {
-        last[to] = event.order();
-        emit.to(tasks[to], new Values(event));
+    private void send(int consumer, Event event) {
+        last[consumer] = event.order();
+        emit.to(tasks[consumer], new Values(event));
     }
 
-    /** Counts a row that was read, whether or not it was sent. */
+    /** Counts a row that was read, even if it was not sent. */
     void countRow(long order) {
         if (++unpromisedRows >= ROWS_PER_PROMISE) {
             promise(order);
@@ -75,17 +75,17 @@ final class Sender {
     /** Promises that later events have at least this order, to consumers that do not know it yet. */
     void promise(long order) {
         unpromisedRows = 0;
-        for (int to = 0; to < tasks.length; to++) {
-            if (last[to] < order) {
-                send(to, Event.promise(order));
+        for (int consumer = 0; consumer < tasks.length; consumer++) {
+            if (last[consumer] < order) {
+                send(consumer, Event.promise(order));
             }
         }
     }
 
-    /** Ends a phase: the promise behind the end makes the end ready. */
+    /** Ends a phase; the promise after the end makes the end ready. */
     void end(long order) {
-        for (int to = 0; to < tasks.length; to++) {
-            send(to, Event.end(order));
+        for (int consumer = 0; consumer < tasks.length; consumer++) {
+            send(consumer, Event.end(order));
         }
         promise(order + 1);
     }

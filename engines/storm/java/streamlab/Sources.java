@@ -7,7 +7,7 @@ import org.apache.storm.generated.GlobalStreamId;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.tuple.Tuple;
 
-/** The tasks upstream of a bolt's task that send to it, numbered in the order of their ids. */
+/** The tasks that send to a bolt's task, numbered in the order of their ids. */
 final class Sources {
     private final List<Integer> tasks;
     private int ended;
@@ -16,7 +16,7 @@ final class Sources {
         this.tasks = tasks;
     }
 
-    /** Returns the sources of a task: all tasks of the components upstream, or the one merger of an instance. */
+    /** Returns the sources of a task: its own merger, or all tasks of the components upstream. */
     static Sources of(TopologyContext context) {
         List<Integer> tasks = new ArrayList<>();
         for (GlobalStreamId input : context.getThisSources().keySet()) {

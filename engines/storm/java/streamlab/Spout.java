@@ -8,12 +8,12 @@ import org.apache.storm.topology.base.BaseRichSpout;
 
 /**
  * Emits the rows of its streams in order of time, phase by phase, with a marker between two blocks. All
- * spouts emit the same markers: those after the first row of the input, up to the time of its end.
+ * spouts emit the same markers: those after the first row of the input, up to the end of its time.
  */
 public abstract class Spout<E> extends BaseRichSpout {
     /** The marker that ends a phase. */
     public static final long END = Long.MAX_VALUE;
-    private static final int ROWS_PER_LOOK = 64;
+    private static final int ROWS_PER_CHECK = 64;
 
     /** Makes the event of a row. */
     public interface MakeEvent<E> extends Serializable {
@@ -77,18 +77,18 @@ public abstract class Spout<E> extends BaseRichSpout {
             emitMarker(END);
             phase++;
             begin();
-        } else if (emitted % ROWS_PER_LOOK != 0 || run.lead.mayEmit(number, ts)) {
+        } else if (emitted % ROWS_PER_CHECK != 0 || run.lead.mayEmit(number, ts)) {
             emitted++;
             emit(make.of(run.job.rows[streams[stream]], next[stream]++));
         }
     }
 
-    /** Returns the stream whose next row has the least time; -1 if no rows are left. */
+    /** Returns the stream whose next row is the earliest; -1 if no rows are left. */
     private int earliest() {
         int earliest = -1;
         for (int stream = 0; stream < streams.length; stream++) {
-            boolean left = next[stream] < run.job.rowsOf(phase, streams[stream]);
-            if (left && (earliest < 0 || ts(stream) < ts(earliest))) {
+            boolean hasRows = next[stream] < run.job.rowsOf(phase, streams[stream]);
+            if (hasRows && (earliest < 0 || ts(stream) < ts(earliest))) {
                 earliest = stream;
             }
         }

@@ -18,7 +18,7 @@ final class Steps {
     static final int CONSUMED = 1;
     private static final int OUTPUTS = 2;
     private static final int LONGEST = 3;
-    /** The columns from here on count latencies by bucket, eight a power of two, as in progress.py. */
+    /** The columns from here on count latencies: eight buckets per power of two, as in progress.py. */
     private static final int LATENCIES = 4;
     private static final int SUB_BUCKET_BITS = 3;
     private static final int COLUMNS =
@@ -54,7 +54,7 @@ final class Steps {
         return (shift << SUB_BUCKET_BITS) + (int) (value >> shift);
     }
 
-    /** Returns the step of a time, with a row for it; only a task with outputs needs the columns of latencies. */
+    /** Returns the step of a time, and adds its row; rows have no columns of latencies until a task has outputs. */
     private int step(long nowNs) {
         int step = (int) ((nowNs - run.startNs()) / STEP_NS);
         while (rows.size() <= step) {
@@ -63,7 +63,7 @@ final class Steps {
         return step;
     }
 
-    /** Writes the sums over tasks, and the longest latency, of each step. */
+    /** Writes for each step the sums over all tasks, and the longest latency. */
     static void write(Iterable<Steps> tasks, Path path) throws IOException {
         List<long[]> sums = new ArrayList<>();
         for (Steps task : tasks) {

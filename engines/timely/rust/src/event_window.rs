@@ -20,7 +20,7 @@ pub fn event_window<'scope>(
     total(shares(values, barriers.broadcast(), streams, recorder))
 }
 
-/// Returns each barrier with the sum of this worker's values since the one before.
+/// Returns each barrier with the sum of this worker's values since the barrier before.
 fn shares<'scope>(
     values: StreamVec<'scope, i64, Event>,
     barriers: StreamVec<'scope, i64, Event>,
@@ -42,10 +42,10 @@ fn shares<'scope>(
                 let end = barrier.as_ref().map_or(end_of(reached), Event::place);
                 for value in values.drain_before(end) {
                     sum = sum.wrapping_add(value.value);
-                    recorder.done(&value);
+                    recorder.record_done(&value);
                 }
                 let Some(barrier) = barrier else { break };
-                recorder.done(&barrier);
+                recorder.record_done(&barrier);
                 session.give(Event { value: sum, ..barrier });
                 sum = 0;
             }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use timely::progress::Timestamp;
 use timely::progress::frontier::MutableAntichain;
 
-/// Where an event is in the total order of the input: event time, stream, and row of the stream.
+/// The place of an event in the total order of the input: event time, stream, and row of the stream.
 pub type Place = (i64, u32, u32);
 
-/// An event of either kind; `value` is the only column of its kind.
+/// An event of any kind; a kind has at most one column, `value`.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Event {
     pub ts: i64,
@@ -45,21 +45,21 @@ impl Row {
         Row { ts, stream, row, kind: 0, key, value, other: 0 }
     }
 
-    pub fn write(&self, to: &mut Vec<u8>) {
-        to.extend(self.ts.to_le_bytes());
-        to.extend(self.stream.to_le_bytes());
-        to.extend(self.row.to_le_bytes());
-        to.extend(self.kind.to_le_bytes());
-        to.extend(self.key.to_le_bytes());
-        to.extend(self.value.to_le_bytes());
-        to.extend(self.other.to_le_bytes());
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.ts.to_le_bytes());
+        bytes.extend(self.stream.to_le_bytes());
+        bytes.extend(self.row.to_le_bytes());
+        bytes.extend(self.kind.to_le_bytes());
+        bytes.extend(self.key.to_le_bytes());
+        bytes.extend(self.value.to_le_bytes());
+        bytes.extend(self.other.to_le_bytes());
     }
 }
 
 /// Events that an operator has received, by stream: each stream arrives in its order.
 ///
-/// A message at time t has events at or after t, since a source sends batches. A frontier at t says
-/// that all events before t have arrived; others at t may follow.
+/// A message at time t may also have events after t, because a source sends batches. A frontier at t
+/// means that all events before t have arrived; others at t may follow.
 pub struct Pending(Vec<VecDeque<Event>>);
 
 impl Pending {
@@ -86,7 +86,7 @@ impl Pending {
         self.0[first.stream as usize].pop_front()
     }
 
-    /// Removes all events before a place, one stream after the other.
+    /// Removes all events before a place, stream by stream.
     pub fn drain_before(&mut self, end: Place) -> impl Iterator<Item = Event> + '_ {
         self.0.iter_mut().flat_map(move |events| {
             let count = events.partition_point(|event| event.place() < end);
@@ -100,7 +100,7 @@ pub fn end_of(reached: Option<i64>) -> Place {
     (reached.unwrap_or(i64::MAX), 0, 0)
 }
 
-/// Returns the event time that all inputs of an operator have reached; None: all have ended.
+/// Returns the event time that all inputs of an operator have reached; None if all have ended.
 pub fn reached<T: Timestamp>(
     frontiers: &[&MutableAntichain<T>],
     event_time: impl Fn(&T) -> i64,

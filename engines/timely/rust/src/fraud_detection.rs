@@ -1,7 +1,7 @@
 //! Fraudulent transactions by a model that every rule retrains (DGS paper, appendix F).
 //!
 //! The model travels on a feedback loop. Its logical time is (event time, number of the window), so
-//! that rules of one event time are different times, too.
+//! that two rules with the same event time have different logical times.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const FRAUD: i32 = 0;
 const AGGREGATE: i32 = 1;
 const MODULUS: i64 = 1000;
 
-/// Event time, and the number of rules before.
+/// Event time, and the number of earlier rules.
 type Time = Product<i64, u64>;
 type Stream<'scope, D> = StreamVec<'scope, Time, D>;
 
@@ -99,10 +99,10 @@ fn detect<'scope>(
                         fraud_session.give(Row { kind: FRAUD, ..Row::of(&transaction) });
                     }
                     sum = sum.wrapping_add(transaction.value);
-                    recorder.done(&transaction);
+                    recorder.record_done(&transaction);
                 }
                 let Some(rule) = rule else { break };
-                recorder.done(&rule);
+                recorder.record_done(&rule);
                 let at_rule = for_shares.delayed(&Product::new(rule.ts, window));
                 share_output.session(&at_rule).give(Share { rule, sum });
                 models.remove(&window);

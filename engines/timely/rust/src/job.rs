@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::events::Event;
 
-/// The kind of the many events that do not depend on each other.
+/// The kind of most events; they do not depend on each other.
 pub const BULK: i32 = 0;
 
 /// The settings in `job.properties`.
@@ -27,8 +27,9 @@ pub struct Stream {
     value: Vec<i64>,
     key: Vec<u32>,
     tag: Vec<i32>,
-    /// The kinds of this stream, and how many there are.
+    /// The kinds of this stream.
     kinds: Vec<i32>,
+    /// How many kinds all streams have.
     all_kinds: i32,
 }
 
@@ -94,7 +95,7 @@ impl Job {
 }
 
 impl Stream {
-    /// Returns the kind of all events; None: it has several.
+    /// Returns the kind of all events; None if the stream has several kinds.
     pub fn only_kind(&self) -> Option<i32> {
         if let [kind] = self.kinds[..] { Some(kind) } else { None }
     }

@@ -1,6 +1,6 @@
-//! Runs one job on Timely Dataflow, controlled by commands on standard input: `go` starts the clock of
-//! the dataflow that was built, `answer` writes its rows. The reply to each is a line on standard
-//! output. The process ends when standard input ends.
+//! Runs one job on Timely Dataflow, controlled by commands on standard input: `go` starts the dataflow
+//! and its clock, and `answer` writes its rows. The reply to each is a line on standard output. The
+//! process ends when standard input ends.
 
 mod event_window;
 mod events;
@@ -46,8 +46,8 @@ fn main() {
     let folder = PathBuf::from(std::env::args_os().nth(1).expect("the folder of a job"));
     let job = Arc::new(Job::read(&folder));
     let workers = job.number("workers");
-    let all = || Arc::new(Barrier::new(workers + 1));
-    let gate = Gate { built: all(), open: all(), clock: Clock::default() };
+    let barrier = || Arc::new(Barrier::new(workers + 1));
+    let gate = Gate { built: barrier(), open: barrier(), clock: Clock::default() };
     let config = match workers {
         1 => timely::Config::thread(),
         _ => timely::Config::process(workers),
@@ -59,7 +59,7 @@ fn main() {
     gate.built.wait();
     reply("ready");
     if next_command() != Some("go".to_owned()) {
-        std::process::exit(0); // the workers wait
+        std::process::exit(0); // The workers still wait for the clock.
     }
     gate.clock.start();
     gate.open.wait();
@@ -116,9 +116,9 @@ fn build(
     probe: &ProbeHandle<i64>,
     recorder: &Recorder,
 ) -> Vec<Rc<RefCell<Part>>> {
-    // The first worker has all rows of sums and models, and its share of the others.
+    // The first worker stores all rows of sums and models; every worker stores its share of other rows.
     let outputs = job.number("expected_outputs");
-    let room = if worker.index() == 0 { outputs } else { outputs.div_ceil(worker.peers()) };
+    let capacity = if worker.index() == 0 { outputs } else { outputs.div_ceil(worker.peers()) };
     let (keys, streams) = (job.number("keys"), job.number("streams"));
     worker.dataflow(|scope| {
         let bulk = scope.input_from(&mut inputs.bulk);
@@ -148,29 +148,29 @@ fn build(
             ("nothing", "ceiling") => vec![bulk.filter(|_| false).map(|event| Row::of(&event))],
             (workload, variant) => panic!("no dataflow for {workload} in variant {variant}"),
         };
-        let stored = rows.into_iter().map(|rows| recorder.store(rows.probe_with(probe), room));
+        let stored = rows.into_iter().map(|rows| recorder.store(rows.probe_with(probe), capacity));
         stored.collect()
     })
 }
 
-/// Writes a file per part, and under a load the times of all events; returns the number of parts.
+/// Writes a file per part and, under a load, the times of all events; returns the number of parts.
 fn write(finished: &[Finished], folder: &Path) -> io::Result<usize> {
     let parts: Vec<&Part> = finished.iter().flat_map(|worker| &worker.parts).collect();
     for (number, part) in parts.iter().enumerate() {
         let mut bytes = Vec::with_capacity(part.rows.len() * (Row::BYTES + size_of::<i64>()));
-        for (at, row) in part.rows.iter().enumerate() {
+        for (index, row) in part.rows.iter().enumerate() {
             row.write(&mut bytes);
-            bytes.extend(part.emit_ns.get(at).into_iter().flat_map(|ns| ns.to_le_bytes()));
+            bytes.extend(part.emit_ns.get(index).into_iter().flat_map(|ns| ns.to_le_bytes()));
         }
         fs::write(folder.join(format!("{number}.part")), bytes)?;
     }
     for sent in finished.iter().flat_map(|worker| &worker.sent) {
         let mut done_ns = vec![-1; sent.at_ns.len()];
-        // Several workers may have taken an event that was broadcast: it is done with the last.
+        // Several workers may process a broadcast event; it is done when the last of them is.
         for done in finished.iter().flat_map(|worker| &worker.done) {
             if done.stream == sent.stream {
-                let at = &mut done_ns[done.row as usize];
-                *at = done.at_ns.max(*at);
+                let latest_ns = &mut done_ns[done.row as usize];
+                *latest_ns = done.at_ns.max(*latest_ns);
             }
         }
         for (name, times) in [("sent_ns", &sent.at_ns), ("done_ns", &done_ns)] {

@@ -27,21 +27,21 @@ pub fn automatic<'scope>(
     join(views, updates, by_page, pages, streams, recorder, |_| true)
 }
 
-/// Leaves views where they are, and sends updates to all workers, which drop those that are not theirs.
+/// Leaves views where they are and sends updates to all workers, each of which drops those it does not need.
 ///
-/// `mine` has the pages that this worker's streams view. One worker of each page emits its updates.
+/// `viewed_pages` has the pages in this worker's streams. One worker of each page emits its updates.
 pub fn manual<'scope>(
     views: Events<'scope>,
     updates: Events<'scope>,
     pages: usize,
     streams: usize,
     recorder: Recorder,
-    mine: impl Iterator<Item = u32>,
+    viewed_pages: impl Iterator<Item = u32>,
 ) -> Rows<'scope> {
     let (worker, workers) = (views.scope().index(), views.scope().peers());
     let emits = move |page: u32| page as usize % workers == worker;
     let mut relevant: Vec<bool> = (0..pages as u32).map(emits).collect();
-    mine.for_each(|page| relevant[page as usize] = true);
+    viewed_pages.for_each(|page| relevant[page as usize] = true);
     let updates = updates.broadcast().filter(move |update| relevant[update.key as usize]);
     join(views, updates, || Pipeline, pages, streams, recorder, emits)
 }
@@ -77,7 +77,7 @@ where
                         other: metadata[view.key as usize],
                         ..Row::of(&view)
                     });
-                    recorder.done(&view);
+                    recorder.record_done(&view);
                 }
                 let Some(update) = update else { break };
                 let replaced = std::mem::replace(&mut metadata[update.key as usize], update.value);
@@ -88,7 +88,7 @@ where
                         other: replaced,
                         ..Row::of(&update)
                     });
-                    recorder.done(&update);
+                    recorder.record_done(&update);
                 }
             }
             drop(session);

@@ -55,7 +55,7 @@ impl Recorder {
     }
 
     /// Records that an event is done now.
-    pub fn done(&self, event: &Event) {
+    pub fn record_done(&self, event: &Event) {
         if self.paced {
             let Event { stream, row, .. } = *event;
             self.done.borrow_mut().push(Done { stream, row, at_ns: self.clock.now_ns() });
@@ -66,17 +66,17 @@ impl Recorder {
         self.done.take()
     }
 
-    /// Stores the rows of a stream in memory for `room` rows, which is allocated here.
+    /// Stores the rows of a stream; memory for `capacity` rows is allocated by this call.
     pub fn store<T: Timestamp>(
         &self,
         rows: StreamVec<'_, T, Row>,
-        room: usize,
+        capacity: usize,
     ) -> Rc<RefCell<Part>> {
         let part = Rc::new(RefCell::new(Part::default()));
         // Write the memory, so that the system allocates its pages before the clock starts.
         part.borrow_mut()
             .rows
-            .resize(room, Row::of(&Event { ts: -1, value: -1, stream: 1, row: 1, key: 1 }));
+            .resize(capacity, Row::of(&Event { ts: -1, value: -1, stream: 1, row: 1, key: 1 }));
         part.borrow_mut().rows.clear();
         let (stored, clock, paced) = (part.clone(), self.clock.clone(), self.paced);
         rows.sink(Pipeline, "store", move |(input, _)| {

@@ -12,10 +12,10 @@ use crate::events::Event;
 use crate::job::{BULK, Job, Stream};
 use crate::recorder::Clock;
 
-/// Batches of a source that the dataflow may not have finished yet. Timely itself has no back-pressure.
-const AHEAD: usize = 8;
-/// A parked thread resumes up to about this late, so it waits for the rest itself.
-const EARLY: Duration = Duration::from_micros(100);
+/// Most batches of a source that the dataflow has not finished. Timely itself has no back-pressure.
+const MOST_UNFINISHED: usize = 8;
+/// A parked thread resumes late by up to about this time, so it wakes early and does not park again.
+const WAKE_EARLY: Duration = Duration::from_micros(100);
 
 /// The inputs of a worker: events that commute, and those that synchronize.
 #[derive(Default)]
@@ -54,14 +54,14 @@ impl Inputs {
     }
 }
 
-/// When the events of a stream were handed over; without a load only how many.
+/// When the events of a stream were handed over; without a load, only how many.
 pub struct Sent {
     pub stream: u32,
     pub events: usize,
     pub at_ns: Vec<i64>,
 }
 
-/// Reads the streams of a worker in total order: stream i belongs to worker i modulo the workers.
+/// Reads the streams of a worker in total order; stream i belongs to worker i % workers.
 pub struct Source {
     streams: Vec<Stream>,
     sent: Vec<Sent>,
@@ -69,7 +69,7 @@ pub struct Source {
     batch: usize,
     /// Whether the source waits until a batch is full.
     full: bool,
-    beat: usize,
+    next_beat: usize,
 }
 
 impl Source {
@@ -87,7 +87,7 @@ impl Source {
             clock,
             batch: job.number("batch"),
             full: job.is_set("full"),
-            beat: 0,
+            next_beat: 0,
         }
     }
 
@@ -103,18 +103,18 @@ impl Source {
         mut inputs: Inputs,
         probe: &ProbeHandle<i64>,
     ) -> Vec<Sent> {
-        let mut unfinished = VecDeque::with_capacity(AHEAD);
-        while let Some(at) = self.earliest() {
-            let ts = self.next_ts(at);
+        let mut unfinished = VecDeque::with_capacity(MOST_UNFINISHED);
+        while let Some(index) = self.earliest() {
+            let ts = self.next_ts(index);
             inputs.advance_to(ts);
-            while unfinished.len() == AHEAD && probe.less_than(&unfinished[0]) {
+            while unfinished.len() == MOST_UNFINISHED && probe.less_than(&unfinished[0]) {
                 worker.step_or_park(None);
             }
-            if unfinished.len() == AHEAD {
+            if unfinished.len() == MOST_UNFINISHED {
                 unfinished.pop_front();
             }
             unfinished.push_back(ts);
-            self.send(at, self.batch, &mut inputs);
+            self.send(index, self.batch, &mut inputs);
             worker.step();
         }
         self.sent
@@ -122,66 +122,66 @@ impl Source {
 
     /// Hands over every event when it is due; returns a record of each transfer.
     ///
-    /// Times advance to those of sent events and heartbeats: later events are not known before they are due. A
-    /// worker that has sent its last event opens its frontier.
+    /// The input's time advances to that of sent events and heartbeats, because later events are unknown until they
+    /// are due. A worker that has sent its last event opens its frontier.
     pub fn run_paced(mut self, worker: &mut Worker, mut inputs: Inputs) -> Vec<Sent> {
         let mut last_ts = i64::MIN;
         while let Some(due_ns) = self.next_due_ns() {
             let now_ns = self.clock.now_ns();
             if due_ns <= now_ns {
-                let until_ns = if self.full { due_ns } else { now_ns };
-                for at in 0..self.streams.len() {
-                    let due = self.unsent_due(at).partition_point(|&due| due <= until_ns);
-                    self.send(at, due.min(self.batch), &mut inputs);
-                    last_ts = last_ts.max(self.last_ts(at));
+                let latest_due_ns = if self.full { due_ns } else { now_ns };
+                for index in 0..self.streams.len() {
+                    let count = self.unsent_due(index).partition_point(|&due| due <= latest_due_ns);
+                    self.send(index, count.min(self.batch), &mut inputs);
+                    last_ts = last_ts.max(self.last_ts(index));
                 }
                 inputs.advance_to(self.bounded(last_ts));
                 worker.step();
                 continue;
             }
-            let mut until_ns = due_ns;
+            let mut wake_ns = due_ns;
             let beats = &self.streams[0];
-            if let Some(&beat_ns) = beats.beat_due_ns.get(self.beat) {
+            if let Some(&beat_ns) = beats.beat_due_ns.get(self.next_beat) {
                 if beat_ns <= now_ns {
-                    inputs.advance_to(self.bounded(beats.beat_ts[self.beat] + 1));
-                    self.beat += 1;
+                    inputs.advance_to(self.bounded(beats.beat_ts[self.next_beat] + 1));
+                    self.next_beat += 1;
                     worker.step();
                     continue;
                 }
-                until_ns = until_ns.min(beat_ns);
+                wake_ns = wake_ns.min(beat_ns);
             }
-            let wait = Duration::from_nanos((until_ns - now_ns) as u64);
-            worker.step_or_park(Some(wait.saturating_sub(EARLY)));
+            let wait = Duration::from_nanos((wake_ns - now_ns) as u64);
+            worker.step_or_park(Some(wait.saturating_sub(WAKE_EARLY)));
         }
         self.sent
     }
 
     /// Returns which stream has the next event in total order.
     fn earliest(&self) -> Option<usize> {
-        let unsent = (0..self.streams.len()).filter(|&at| self.unsent(at) > 0);
-        unsent.min_by_key(|&at| self.next_ts(at)) // the first of several
+        let unsent = (0..self.streams.len()).filter(|&index| self.unsent(index) > 0);
+        unsent.min_by_key(|&index| self.next_ts(index)) // the first of several
     }
 
-    fn unsent(&self, at: usize) -> usize {
-        self.streams[at].ts.len() - self.sent[at].events
+    fn unsent(&self, index: usize) -> usize {
+        self.streams[index].ts.len() - self.sent[index].events
     }
 
-    fn next_ts(&self, at: usize) -> i64 {
-        self.streams[at].ts[self.sent[at].events]
+    fn next_ts(&self, index: usize) -> i64 {
+        self.streams[index].ts[self.sent[index].events]
     }
 
-    fn last_ts(&self, at: usize) -> i64 {
-        self.sent[at].events.checked_sub(1).map_or(i64::MIN, |last| self.streams[at].ts[last])
+    fn last_ts(&self, index: usize) -> i64 {
+        self.sent[index].events.checked_sub(1).map_or(i64::MIN, |last| self.streams[index].ts[last])
     }
 
-    /// Returns the earlier of a time and that of the next event, which may wait for a batch.
+    /// Returns the earlier of a time and the time of the next event, which may wait for a batch.
     fn bounded(&self, ts: i64) -> i64 {
-        self.earliest().map_or(ts, |at| ts.min(self.next_ts(at)))
+        self.earliest().map_or(ts, |index| ts.min(self.next_ts(index)))
     }
 
-    /// Sends up to `most` events of a stream.
-    fn send(&mut self, at: usize, most: usize, inputs: &mut Inputs) {
-        let (stream, sent) = (&self.streams[at], &mut self.sent[at]);
+    /// Sends at most `most` events of a stream.
+    fn send(&mut self, index: usize, most: usize, inputs: &mut Inputs) {
+        let (stream, sent) = (&self.streams[index], &mut self.sent[index]);
         let rows = sent.events..stream.ts.len().min(sent.events.saturating_add(most));
         if rows.is_empty() {
             return;
@@ -197,15 +197,15 @@ impl Source {
     fn next_due_ns(&self) -> Option<i64> {
         let all = 0..self.streams.len();
         if !self.full {
-            return all.filter_map(|at| self.unsent_due(at).first().copied()).min();
+            return all.filter_map(|index| self.unsent_due(index).first().copied()).min();
         }
-        let next = |at| self.unsent_due(at).iter().take(self.batch).copied();
+        let next = |index| self.unsent_due(index).iter().take(self.batch).copied();
         let mut due: Vec<i64> = all.flat_map(next).collect();
         let last = due.len().min(self.batch).checked_sub(1)?;
         Some(*due.select_nth_unstable(last).1)
     }
 
-    fn unsent_due(&self, at: usize) -> &[i64] {
-        &self.streams[at].due_ns[self.sent[at].events..]
+    fn unsent_due(&self, index: usize) -> &[i64] {
+        &self.streams[index].due_ns[self.sent[index].events..]
     }
 }

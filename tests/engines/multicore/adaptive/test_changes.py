@@ -109,9 +109,9 @@ class LooksAtCuts(RateDecider):
     at_once = True
     every = 10
 
-    def look(self, plan, decided):
-        """Return what is wanted, or the running plan again, in order to look at the next stop."""
-        found = super().look(plan, decided)
+    def consider(self, plan, decided):
+        """Return what is wanted, or the running plan again, to be asked again at the next stop."""
+        found = super().consider(plan, decided)
         wanted.append(found)
         at = decided + self.every
         return replace(found or PlanProposal(plan=plan, why="to look again"), from_cut=at)

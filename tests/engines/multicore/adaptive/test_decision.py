@@ -14,8 +14,8 @@ from streamlab.engines.multicore.dgs.adaptive.deciders import (
 )
 from streamlab.engines.multicore.dgs.adaptive.rates import (
     MOST_SAMPLED,
+    are_similar,
     measure_rates,
-    similar_rates,
 )
 from streamlab.engines.multicore.dgs.recovery.cuts import find_cuts
 from streamlab.workloads.model import Alphabet
@@ -149,10 +149,10 @@ def test_rates_are_alike_unless_a_tag_differs_by_more_than_the_limit_or_chance()
     data = views(drift=ERA)
     first, second = between(data, 0, ERA), between(data, ERA, 2 * ERA)
     third, rest = between(data, 0, ERA // 3), between(data, ERA // 3, ERA)
-    assert similar_rates(third, rest, 0.05)
-    assert similar_rates(rest, third, 0.05)
-    assert not similar_rates(first, second, 0.05)
-    assert not similar_rates(second, first, 0.5)
+    assert are_similar(third, rest, 0.05)
+    assert are_similar(rest, third, 0.05)
+    assert not are_similar(first, second, 0.05)
+    assert not are_similar(second, first, 0.5)
 
 
 @pytest.mark.parametrize("times, same_rates", [(1.02, True), (1.5, False)])
@@ -161,7 +161,7 @@ def test_a_tag_counts_by_its_own_share(times, same_rates):
     data = generated(workload("event_window"), {"values_per_barrier": 100}, 1 << 20, 1)
     rates = profile(data)
     barriers = replace(rates[-1], counts=(rates[-1].counts * times).astype(np.int64))
-    assert similar_rates(rates, (*rates[:-1], barriers), 0.05) == same_rates
+    assert are_similar(rates, (*rates[:-1], barriers), 0.05) == same_rates
 
 
 @pytest.mark.parametrize("step, same_rates", [(1, False), (4, True)])
@@ -170,8 +170,8 @@ def test_an_event_of_a_sample_that_counts_for_four_says_as_much_as_one(step, sam
         counts = np.array([[MOST_SAMPLED * step - rare], [rare]])
         return [StreamProfile(name="all", kinds=(0,), counts=counts)]
 
-    assert similar_rates(counted(400), counted(640), 0.05) == same_rates
-    assert similar_rates(counted(640), counted(400), 0.05) == same_rates
+    assert are_similar(counted(400), counted(640), 0.05) == same_rates
+    assert are_similar(counted(640), counted(400), 0.05) == same_rates
 
 
 @pytest.fixture
@@ -199,17 +199,17 @@ def test_no_plan_is_made_for_rates_that_rarely_had_a_better_plan(margin, looking
     at = [int(cut) for cut in np.searchsorted(cuts["ts"], data.streams[0].ts[:: ERA // 6])]
     plan = chosen(in_era(data, 0))
     for cut in at[1:7]:
-        assert decider.look(plan, cut) is None
+        assert decider.consider(plan, cut) is None
     assert len(asked) == 1
-    decider.look(plan, at[7])
+    decider.consider(plan, at[7])
     assert len(asked) == 2, "the hot page has moved"
     decider.changed(took_ns=1)
     plan = chosen(in_era(data, 1))
     for cut in at[8:13]:
-        assert decider.look(plan, cut) is None
+        assert decider.consider(plan, cut) is None
     asked_now = len(asked)
     assert asked_now == (3 if margin < 1 else 2)
-    decider.look(plan, at[12] + 1)  # too few events to say anything
+    decider.consider(plan, at[12] + 1)  # too few events to say anything
     assert len(asked) == asked_now
 
 
@@ -219,6 +219,6 @@ def test_after_some_looks_a_plan_is_made_for_like_rates_too(looking):
     plan = chosen(in_era(data, 0))
     looks = np.linspace(0, len(cuts), 2 * MOST_SKIPPED + 4, dtype=np.int64)[1:]
     for number, cut in enumerate(looks):
-        assert decider.look(plan, int(cut)) is None
+        assert decider.consider(plan, int(cut)) is None
         assert len(asked) == 1 + number // (MOST_SKIPPED + 1)
     assert len(asked) == 3

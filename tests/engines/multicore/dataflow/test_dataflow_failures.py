@@ -230,7 +230,7 @@ def of_times(ts, kind=0, kinds=("left",), until_ts=None, **columns):
 
 def test_markers_without_end_are_refused_with_the_remedy():
     data = of_times([0, 1 << 50])
-    with pytest.raises(UnsupportedError, match=r"markers, one every 4: give a longer period"):
+    with pytest.raises(UnsupportedError, match=r"markers, one every 4; .* use a longer period"):
         run_flow(NAMED["blocks"], data)
 
 

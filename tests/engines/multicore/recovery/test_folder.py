@@ -118,7 +118,7 @@ def test_without_a_readable_checkpoint_the_run_begins_anew(tmp_path):
     [
         (lambda path: path.unlink(), "outputs.rows is missing"),
         (truncate, "outputs.rows lacks the last 1 bytes"),
-        (flip, "outputs.rows has another checksum"),
+        (flip, "outputs.rows changed after the checkpoint"),
     ],
 )
 def test_a_checkpoint_whose_outputs_were_changed_is_refused(harm, why, tmp_path):
@@ -132,7 +132,7 @@ def test_a_checkpoint_whose_outputs_were_changed_is_refused(harm, why, tmp_path)
 def test_a_folder_of_another_run_is_refused_and_left_as_it_is(tmp_path):
     write_checkpoints(tmp_path, [b"1111", b"2222"], THEIRS)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(EngineError, match=r"of another program .*; give another checkpoint folder"):
+    with pytest.raises(EngineError, match=r"of another program .*; use another checkpoint folder"):
         recover(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 

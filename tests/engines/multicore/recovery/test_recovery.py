@@ -106,7 +106,7 @@ def test_another_program_or_input_is_refused_before_the_run(tmp_path):
 def test_under_a_load_a_run_writes_checkpoints_and_cannot_go_on_from_one(tmp_path):
     load = even_load(input_of("event_window", EVENTS), 1_000)
     run_in(tmp_path, "event_window", EVENTS, load=load)
-    with pytest.raises(EngineError, match="cannot resume from one: its events are due from"):
+    with pytest.raises(EngineError, match="cannot resume, because its events are due from"):
         run_in(tmp_path, "event_window", EVENTS, load=load)
 
 

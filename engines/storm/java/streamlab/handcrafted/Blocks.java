@@ -15,12 +15,12 @@ final class Blocks<A> {
         this.make = make;
     }
 
-    /** Returns the value of a key in the block of a time; makes it if the key has none. */
+    /** Returns the value of a key in the block of a time, and makes it for a new key. */
     A valueAt(long ts, long key) {
         return valueIn((Math.floorDiv(ts, length) + 1) * length, key);
     }
 
-    /** Returns the value of a key in the block that ends at a time; makes it if the key has none. */
+    /** Returns the value of a key in the block that ends at a time, and makes it for a new key. */
     A valueIn(long end, long key) {
         return open.computeIfAbsent(end, any -> new HashMap<>())
                 .computeIfAbsent(key, any -> make.get());

@@ -7,7 +7,7 @@ import org.apache.storm.tuple.Fields;
 import org.apache.storm.tuple.Values;
 import streamlab.Spout;
 
-/** Emits events, with a key to group by if there is one, and markers on a stream of their own. */
+/** Emits events, with their key if they have one, and markers on a separate stream. */
 final class EventSpout<E> extends Spout<E> {
     /** Returns the key of an event. */
     interface KeyOf<E> extends Serializable {
@@ -17,7 +17,7 @@ final class EventSpout<E> extends Spout<E> {
     private final KeyOf<E> keyOf;
     private transient SpoutOutputCollector collector;
 
-    /** The key may be null. */
+    /** Creates a spout; `keyOf` is null if events have no key. */
     EventSpout(MakeEvent<E> make, KeyOf<E> keyOf) {
         super(make);
         this.keyOf = keyOf;

@@ -18,7 +18,7 @@ import streamlab.queries.Output;
 
 /**
  * A bolt that counts markers: a block has ended once each task upstream has sent its marker. Events of later
- * blocks may come before that. A bolt without output fields is the last one, and stores what it emits.
+ * blocks may come earlier. A bolt without output fields is the last one; it stores what it emits.
  */
 abstract class MarkedBolt extends BaseRichBolt {
     static final String MARKERS = "markers";
@@ -35,12 +35,12 @@ abstract class MarkedBolt extends BaseRichBolt {
         this.fields = fields;
     }
 
-    /** Begins without state; called for each phase. */
+    /** Begins a phase, without state. */
     void begin(Job job) {}
 
     abstract void take(Tuple tuple);
 
-    /** Called in order of time when a block has ended. */
+    /** Ends a block; called in order of time. */
     void close(long ts) {}
 
     @Override

@@ -13,7 +13,7 @@ import streamlab.queries.Trees;
 /** Smart homes: averages the load of each type of device by second, and predicts from it. */
 final class Predict extends MarkedBolt {
     private static final class Device {
-        /** By second, the sum of loads and their number. */
+        /** For each second, the sum and the number of its loads. */
         final TreeMap<Long, long[]> sums = new TreeMap<>();
         final Minute minute = new Minute();
     }
@@ -37,7 +37,7 @@ final class Predict extends MarkedBolt {
         sum[1]++;
     }
 
-    /** Predicts for the seconds that no line can reach any more, also of blocks that have not ended. */
+    /** Predicts for the seconds that no line can reach any more, even if their block has not ended. */
     @Override
     void close(long ts) {
         devices.forEach(

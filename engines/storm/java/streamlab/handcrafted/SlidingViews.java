@@ -7,7 +7,7 @@ import org.apache.storm.tuple.Tuple;
 import streamlab.Job;
 import streamlab.queries.Output.CampaignViews;
 
-/** Query IV: counts the views of each campaign by block, and sums the last blocks. */
+/** Query IV: counts the views of each campaign by block, and adds up the last blocks. */
 final class SlidingViews extends MarkedBolt {
     private transient long blocksInWindow;
     private transient Blocks<long[]> blocks;

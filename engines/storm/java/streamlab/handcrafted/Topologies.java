@@ -9,7 +9,7 @@ import streamlab.queries.AdEvent;
 import streamlab.queries.Inputs;
 import streamlab.queries.Reading;
 
-/** The queries on Storm's own groupings, each bolt with a task for each worker. */
+/** The queries on Storm's own groupings; each bolt has a task for each worker. */
 public final class Topologies {
     private static final String EVENTS = "events";
     private static final Fields KEY = new Fields("key");
@@ -22,45 +22,45 @@ public final class Topologies {
     }
 
     public static StormTopology build(Job job) {
-        Topologies made = new Topologies(job);
+        Topologies topologies = new Topologies(job);
         switch (job.workload) {
             case "ad_enrichment" -> {
-                made.spout(null);
-                made.bolt("enrich", new Enrich(), EVENTS).shuffleGrouping(EVENTS);
+                topologies.spout(null);
+                topologies.bolt("enrich", new Enrich(), EVENTS).shuffleGrouping(EVENTS);
             }
             case "user_activity" -> {
-                made.spout((AdEvent event) -> event.user());
-                made.bolt("count", new UserActivity(), EVENTS).fieldsGrouping(EVENTS, KEY);
+                topologies.spout((AdEvent event) -> event.user());
+                topologies.bolt("count", new UserActivity(), EVENTS).fieldsGrouping(EVENTS, KEY);
             }
             case "location_history" -> {
-                made.spout(null);
-                made.bolt("locate", new Locate(false), EVENTS).shuffleGrouping(EVENTS);
-                made.bolt("history", new LocationHistory(), "locate").fieldsGrouping("locate", KEY);
+                topologies.spout(null);
+                topologies.bolt("locate", new Locate(false), EVENTS).shuffleGrouping(EVENTS);
+                topologies.bolt("history", new LocationHistory(), "locate").fieldsGrouping("locate", KEY);
             }
             case "campaign_views" -> {
-                made.spout(null);
-                made.bolt("views", new Views(), EVENTS).shuffleGrouping(EVENTS);
-                made.bolt("count", new SlidingViews(), "views").fieldsGrouping("views", KEY);
+                topologies.spout(null);
+                topologies.bolt("views", new Views(), EVENTS).shuffleGrouping(EVENTS);
+                topologies.bolt("count", new SlidingViews(), "views").fieldsGrouping("views", KEY);
             }
             case "campaign_views_tumbling" -> {
-                made.spout(null);
-                made.bolt("views", new Views(), EVENTS).shuffleGrouping(EVENTS);
-                made.bolt("count", new TumblingViews(), "views").fieldsGrouping("views", KEY);
+                topologies.spout(null);
+                topologies.bolt("views", new Views(), EVENTS).shuffleGrouping(EVENTS);
+                topologies.bolt("count", new TumblingViews(), "views").fieldsGrouping("views", KEY);
             }
             case "user_clusters" -> {
-                made.spout(null);
-                made.bolt("locate", new Locate(true), EVENTS).shuffleGrouping(EVENTS);
-                made.bolt("features", new UserFeatures(), "locate").fieldsGrouping("locate", KEY);
-                made.bolt("clusters", new UserClusters(), "features").fieldsGrouping("features", KEY);
+                topologies.spout(null);
+                topologies.bolt("locate", new Locate(true), EVENTS).shuffleGrouping(EVENTS);
+                topologies.bolt("features", new UserFeatures(), "locate").fieldsGrouping("locate", KEY);
+                topologies.bolt("clusters", new UserClusters(), "features").fieldsGrouping("features", KEY);
             }
             case "smart_home_prediction" -> {
-                made.spout((Reading reading) -> reading.plug());
-                made.bolt("fill", new FillGaps(), EVENTS).fieldsGrouping(EVENTS, KEY);
-                made.bolt("predict", new Predict(), "fill").fieldsGrouping("fill", KEY);
+                topologies.spout((Reading reading) -> reading.plug());
+                topologies.bolt("fill", new FillGaps(), EVENTS).fieldsGrouping(EVENTS, KEY);
+                topologies.bolt("predict", new Predict(), "fill").fieldsGrouping("fill", KEY);
             }
             default -> throw new IllegalArgumentException("no topology for " + job.workload);
         }
-        return made.builder.createTopology();
+        return topologies.builder.createTopology();
     }
 
     @SuppressWarnings("unchecked")

@@ -5,7 +5,7 @@ import java.util.Map;
 import org.apache.storm.tuple.Tuple;
 import streamlab.Job;
 
-/** Query VI: adds up each user's actions, and emits those of a period's users at its end. */
+/** Query VI: adds up each user's actions, and emits them at the end of a period with events of the user. */
 final class UserFeatures extends MarkedBolt {
     private transient Blocks<Counts> periods;
     private transient Map<Long, Counts> totals;

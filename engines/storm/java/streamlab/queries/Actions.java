@@ -1,6 +1,6 @@
 package streamlab.queries;
 
-/** Numbers of events by type. */
+/** How many events of each type there are. */
 public record Actions(long views, long clicks, long purchases) {
     public static final Actions NONE = new Actions(0, 0, 0);
 

@@ -22,7 +22,7 @@ public final class Devices {
         retained = job.number("query.device_types");
     }
 
-    /** Returns the type of a reading's device, of the table or else as the reading states. */
+    /** Returns the type of a reading's device: from the table or, without one, from the reading. */
     public int type(Reading reading) {
         int type = reading.device();
         if (typeOfPlug.length > 0) {

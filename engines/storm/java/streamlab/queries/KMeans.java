@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * K-means in whole numbers, as workloads/suite/user_clusters/kmeans.py defines it: centroids have 8 bits
- * behind the point, the first ones are points at equal distances in the list.
+ * K-means in integers, as workloads/suite/user_clusters/kmeans.py defines it: centroids have 8 fractional
+ * bits, and the first ones are points at equal distances in the list.
  */
 public final class KMeans {
     private static final int ONE = 256;
@@ -15,7 +15,7 @@ public final class KMeans {
     /** A cluster's number of points, and its centroid in units of 1/256. */
     public record Found(long points, long[] meanQ8) {}
 
-    /** Clusters at least one point into at most k clusters. */
+    /** Divides one or more points into at most k clusters. */
     public static Found[] cluster(List<Actions> users, int k, int iterations) {
         long[][] points = new long[users.size()][];
         for (int p = 0; p < points.length; p++) {
@@ -57,16 +57,16 @@ public final class KMeans {
 
     private static int nearest(long[] point, long[][] means) {
         int nearest = 0;
-        long least = Long.MAX_VALUE;
+        long leastDistance = Long.MAX_VALUE;
         for (int c = 0; c < means.length; c++) {
-            long square = 0;
+            long squaredDistance = 0;
             for (int d = 0; d < point.length; d++) {
                 long offset = point[d] * ONE - means[c][d];
-                square += offset * offset;
+                squaredDistance += offset * offset;
             }
-            if (square < least) {
+            if (squaredDistance < leastDistance) {
                 nearest = c;
-                least = square;
+                leastDistance = squaredDistance;
             }
         }
         return nearest;

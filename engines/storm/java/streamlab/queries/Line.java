@@ -1,16 +1,16 @@
 package streamlab.queries;
 
-/** A reading that a line of loads begins at. */
+/** A reading at which a line of loads begins. */
 public record Line(long ts, long loadMw) {
-    /** Takes the load of a second. */
+    /** Receives the load of a second. */
     @FunctionalInterface
     public interface Take {
         void load(long second, long loadMw);
     }
 
     /**
-     * Gives the loads from a line's begin, without it, up to a new reading, and returns the begin of the next
-     * line. A reading without a line (null) or after a longer gap gives its own load only.
+     * Emits the loads after the begin of a line, up to a new reading, and returns the begin of the next
+     * line. If there is no line (null) or the gap is too long, it emits only the load of the reading.
      */
     public static Line fill(Line from, long ts, long loadMw, long longestGapS, Take take) {
         if (from == null || ts - from.ts > longestGapS) {
@@ -26,7 +26,7 @@ public record Line(long ts, long loadMw) {
         return new Line(ts, loadMw);
     }
 
-    /** Returns an average, rounded, halves up. */
+    /** Returns a rounded average; halves are rounded up. */
     public static long average(long sumMw, long plugs) {
         return Math.floorDiv(2 * sumMw + plugs, 2 * plugs);
     }

@@ -17,10 +17,10 @@ import streamlab.Job;
 public interface Lookup {
     int NONE = -1;
 
-    /** Returns the value of an id; NONE outside the table. */
+    /** Returns the value of an id; NONE if the table does not have it. */
     int find(int id);
 
-    /** Returns the table in memory, or as the job says a connection to the database that holds it. */
+    /** Returns the table in memory or, if the job names a database, a connection to it. */
     static Lookup of(Job job) {
         String database = job.text("database");
         return database.isEmpty() ? inMemory(job) : inDatabase(database);

@@ -9,11 +9,11 @@ public final class Minute {
     private long lastSecond;
     private long sumMj;
 
-    /** Adds the load of a second, later than all before, and returns the sum of the last minute. */
+    /** Adds the load of a second, which is later than all before it; returns the sum of the last minute. */
     public long add(long second, long loadMw) {
-        long passed = seen ? Math.min(SECONDS, second - lastSecond) : SECONDS;
-        for (long back = 0; back < passed; back++) {
-            int slot = (int) Math.floorMod(second - back, (long) SECONDS);
+        long expired = seen ? Math.min(SECONDS, second - lastSecond) : SECONDS;
+        for (long age = 0; age < expired; age++) {
+            int slot = (int) Math.floorMod(second - age, (long) SECONDS);
             sumMj -= bySecondMw[slot];
             bySecondMw[slot] = 0;
         }

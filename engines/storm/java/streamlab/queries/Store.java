@@ -8,8 +8,8 @@ import java.sql.Statement;
 import streamlab.Job;
 
 /**
- * Query II's counts of each user in a database, as in workloads/inputs/ads/databases/store.py: a row
- * replaces that of its user, in a transaction that does not wait for the disk. Tasks share one connection.
+ * Query II's counts of each user in a database, as in workloads/inputs/ads/databases/store.py: each new row
+ * replaces its user's row, in a transaction that does not wait for the disk. Tasks share one connection.
  */
 public final class Store {
     /** Stores nothing. */

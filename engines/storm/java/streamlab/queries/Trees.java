@@ -10,7 +10,7 @@ import streamlab.Job;
 
 /** The regression trees of workloads/suite/smart_home_prediction/tree.py, one for each type of device. */
 public final class Trees {
-    private static final int SECONDS_A_DAY = 86_400;
+    private static final int SECONDS_PER_DAY = 86_400;
     private static final int LOAD = 1;
     private static final int MINUTE = 2;
     private static final int LEAF = -1;
@@ -26,7 +26,7 @@ public final class Trees {
         depth = job.number("query.depth");
         try {
             List<String> lines = Files.readAllLines(job.folder.resolve("tree.csv"));
-            nodes = new Node[lines.size() - 1]; // The first line has the names.
+            nodes = new Node[lines.size() - 1]; // The first line has the names of the columns.
             for (int node = 0; node < nodes.length; node++) {
                 String[] cells = lines.get(node + 1).split(",");
                 roots.putIfAbsent(Long.parseLong(cells[0]), node);
@@ -51,7 +51,7 @@ public final class Trees {
                     switch (node.feature) {
                         case LOAD -> loadMw;
                         case MINUTE -> minuteMj;
-                        default -> Math.floorMod(second, SECONDS_A_DAY);
+                        default -> Math.floorMod(second, SECONDS_PER_DAY);
                     };
             node = nodes[value <= node.threshold ? node.left : node.right];
         }

@@ -5,16 +5,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * MRG, fused with the vertex that follows: the union of its channels, block by block. A pair behind a marker
- * waits until that marker has arrived on all channels.
+ * MRG, fused with the vertex after it: the union of its channels, block by block. A pair after a marker
+ * waits until the marker has arrived on all channels.
  */
 abstract class Merge {
     private final List<ArrayDeque<Object>> waiting = new ArrayList<>();
-    private final boolean[] ahead;
+    private final boolean[] isAhead;
     private int missing;
 
     Merge(int channels) {
-        ahead = new boolean[channels];
+        isAhead = new boolean[channels];
         missing = channels;
         for (int channel = 0; channel < channels; channel++) {
             waiting.add(new ArrayDeque<>());
@@ -25,9 +25,9 @@ abstract class Merge {
 
     abstract void marker(long ts);
 
-    /** Adds an element to a channel, and passes on all that is ready. */
+    /** Adds an element to a channel, and passes on all ready elements. */
     final void add(int channel, Object element) {
-        if (ahead[channel]) {
+        if (isAhead[channel]) {
             waiting.get(channel).add(element);
             return;
         }
@@ -35,10 +35,10 @@ abstract class Merge {
         Object last = element; // The channel that came last to a marker determines its time.
         while (missing == 0) {
             marker(((Marker) last).ts());
-            missing = ahead.length;
-            for (int next = 0; next < ahead.length; next++) {
-                ahead[next] = false;
-                while (!ahead[next] && !waiting.get(next).isEmpty()) {
+            missing = isAhead.length;
+            for (int next = 0; next < isAhead.length; next++) {
+                isAhead[next] = false;
+                while (!isAhead[next] && !waiting.get(next).isEmpty()) {
                     last = waiting.get(next).poll();
                     take(next, last);
                 }
@@ -50,7 +50,7 @@ abstract class Merge {
         if (element instanceof Pair pair) {
             pair(pair);
         } else {
-            ahead[channel] = true;
+            isAhead[channel] = true;
             missing--;
         }
     }

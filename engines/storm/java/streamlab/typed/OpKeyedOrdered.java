@@ -6,7 +6,7 @@ import java.util.Map;
 
 /**
  * Maps O(K, V) to O(K, W) with a state for each key, which sees the key's items in order. Functions return
- * the new state, which may be the old one, changed.
+ * the new state; they may change and return the old one.
  */
 abstract class OpKeyedOrdered<V, W, S> implements Operator {
     abstract S initialState();

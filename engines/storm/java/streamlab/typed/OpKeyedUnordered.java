@@ -5,7 +5,7 @@ import java.util.Map;
 
 /**
  * Maps U(K, V) to U(L, W) with a state for each key, which sees the aggregate of a whole block (the paper's
- * table 3). States and aggregates are values: functions return new ones and change none.
+ * table 3). States and aggregates are values: functions return new ones, and never change one.
  */
 abstract class OpKeyedUnordered<V, W, S, A> implements Operator {
     private static final class Entry<S, A> {
@@ -39,7 +39,7 @@ abstract class OpKeyedUnordered<V, W, S, A> implements Operator {
         Out<W> out = (Out<W>) (Out<?>) untyped;
         return new Vertex() {
             private final Map<Long, Entry<S, A>> entries = new HashMap<>();
-            /** The state of keys that come later. */
+            /** The state with which new keys start. */
             private S startState = initialState();
 
             @Override

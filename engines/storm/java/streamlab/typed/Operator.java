@@ -2,6 +2,6 @@ package streamlab.typed;
 
 /** An operator of a typed graph: one of the templates of the paper's table 1. */
 interface Operator {
-    /** Returns an instance without state; of a stateless operator only one instance has `marks`. */
+    /** Returns an instance without state; only one instance of a stateless operator has `marks`. */
     Vertex start(Out<Object> out, boolean marks);
 }

@@ -3,9 +3,9 @@ package streamlab.typed;
 import streamlab.Job;
 import streamlab.queries.Output.CampaignViews;
 
-/** Query IV: counts the views of each campaign by block, and sums the last blocks. */
+/** Query IV: counts the views of each campaign by block, and adds up the last blocks. */
 final class SlidingViews extends OpKeyedUnordered<Long, CampaignViews, SlidingViews.State, Long> {
-    /** The views of the last blocks in a ring whose oldest is at a place. */
+    /** The views of the last blocks, in all and in a ring; `oldest` is the index of the oldest block. */
     record State(long views, long[] ofBlock, int oldest) {}
 
     private final int blocks;

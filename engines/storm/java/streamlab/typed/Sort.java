@@ -4,15 +4,15 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** SORT, fused with the vertex that follows: sorts the pairs of each key between two markers. */
+/** SORT, fused with the vertex after it: sorts the pairs of each key between two markers. */
 final class Sort<V> implements Vertex {
-    private final Vertex then;
+    private final Vertex next;
     private final Comparator<Pair> order;
     private final List<Pair> block = new ArrayList<>();
 
     @SuppressWarnings("unchecked")
-    Sort(Comparator<V> values, Vertex then) {
-        this.then = then;
+    Sort(Comparator<V> values, Vertex next) {
+        this.next = next;
         order =
                 Comparator.comparingLong(Pair::key)
                         .thenComparing((a, b) -> values.compare((V) a.value(), (V) b.value()));
@@ -27,9 +27,9 @@ final class Sort<V> implements Vertex {
     public void marker(long ts) {
         block.sort(order);
         for (Pair pair : block) {
-            then.item(pair.key(), pair.value());
+            next.item(pair.key(), pair.value());
         }
         block.clear();
-        then.marker(ts);
+        next.marker(ts);
     }
 }

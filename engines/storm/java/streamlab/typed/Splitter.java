@@ -17,8 +17,8 @@ final class Splitter implements CustomStreamGrouping {
 
     private final Route route;
     private transient List<Integer> producers;
-    private transient List<Integer> all;
-    private transient List<List<Integer>> each;
+    private transient List<Integer> consumers;
+    private transient List<List<Integer>> single;
     private transient int turn;
 
     Splitter(Route route) {
@@ -28,22 +28,22 @@ final class Splitter implements CustomStreamGrouping {
     @Override
     public void prepare(WorkerTopologyContext context, GlobalStreamId stream, List<Integer> targets) {
         producers = Tasks.of(context, stream.get_componentId());
-        all = targets.stream().sorted().toList();
-        each = all.stream().map(List::of).toList();
+        consumers = targets.stream().sorted().toList();
+        single = consumers.stream().map(List::of).toList();
     }
 
     @Override
     public List<Integer> chooseTasks(int task, List<Object> values) {
         if (route == Route.FORWARD) {
-            return each.get(producers.indexOf(task));
+            return single.get(producers.indexOf(task));
         }
         if (!(values.get(0) instanceof Pair pair)) {
-            return all;
+            return consumers;
         }
         if (route == Route.ROUND_ROBIN) {
-            turn = (turn + 1) % each.size();
-            return each.get(turn);
+            turn = (turn + 1) % single.size();
+            return single.get(turn);
         }
-        return each.get(Math.floorMod(Long.hashCode(pair.key()), each.size()));
+        return single.get(Math.floorMod(Long.hashCode(pair.key()), single.size()));
     }
 }

@@ -6,7 +6,7 @@ import streamlab.queries.Output.CampaignViews;
 /** Query V: counts the views of each campaign in one window, and emits them at its end. */
 final class TumblingViews
         extends OpKeyedUnordered<Long, CampaignViews, TumblingViews.Count, TumblingViews.Count> {
-    /** Views of the window with a number; of none at all for the least number. */
+    /** The views of the window with a number; without views, the number is the least. */
     record Count(long views, long window) {
         static final Count NONE = new Count(0, Long.MIN_VALUE);
     }

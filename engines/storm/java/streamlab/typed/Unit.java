@@ -10,9 +10,9 @@ import streamlab.Job;
  *
  * @param vertex the vertex that it runs
  * @param inputs the names of the units that it reads; empty for the source
- * @param route how their pairs find a task of it
+ * @param route how pairs find one of its tasks
  * @param degree the number of its tasks
- * @param marks whether it handles markers; false for all copies of a stateless vertex but one
+ * @param marks whether it handles markers; true for only one copy of a stateless vertex
  */
 record Unit(
         String name,

@@ -6,7 +6,7 @@ import streamlab.queries.AdEvent;
 import streamlab.queries.Output.Activity;
 import streamlab.queries.Store;
 
-/** Query II: adds a block's actions of each user to those so far. */
+/** Query II: adds each user's actions in a block to all earlier ones. */
 final class UserActivity extends OpKeyedUnordered<Byte, Activity, UserActivity.State, Actions> {
     record State(Actions actions, boolean changed) {}
 

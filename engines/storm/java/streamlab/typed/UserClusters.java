@@ -10,7 +10,7 @@ import streamlab.queries.KMeans;
 import streamlab.queries.Lookup;
 import streamlab.queries.Output.UserCluster;
 
-/** Query VI: clusters each location's users of a period by their actions so far. */
+/** Query VI: clusters the users of each location and period by their actions so far. */
 final class UserClusters
         extends OpKeyedOrdered<UserClusters.User, UserCluster, List<Actions>> {
     record Action(long ts, int location, byte type) {}
@@ -28,7 +28,7 @@ final class UserClusters
 
     record User(long id, Actions actions) {}
 
-    /** Makes the user the key, and looks the location up. */
+    /** Makes the user the key, and looks up the location. */
     static final class Locate extends OpStateless<AdEvent, Action> {
         private final Lookup locations;
 
@@ -45,7 +45,7 @@ final class UserClusters
         }
     }
 
-    /** Adds up each user's history, and emits it at the end of a period with an event of the user. */
+    /** Adds up each user's history, and emits it at the end of a period with events of the user. */
     static final class Features extends OpKeyedUnordered<Action, User, History, History> {
         private final long periodMs;
 

@@ -15,7 +15,7 @@ import streamlab.Run;
 import streamlab.Spout;
 import streamlab.queries.Output;
 
-/** A vertex with the MRG and SORT before it; the last vertex stores its output. */
+/** A vertex with the MRG and SORT before it; the last vertex also stores its output. */
 final class VertexBolt extends BaseRichBolt {
     static final Fields ELEMENT = new Fields("element");
 
@@ -45,8 +45,8 @@ final class VertexBolt extends BaseRichBolt {
         sources = new ArrayList<>();
         for (String input : unit.inputs()) {
             List<Integer> tasks = Tasks.of(context, input);
-            boolean one = unit.route() == Splitter.Route.FORWARD;
-            sources.addAll(one ? List.of(tasks.get(index)) : tasks);
+            boolean isForward = unit.route() == Splitter.Route.FORWARD;
+            sources.addAll(isForward ? List.of(tasks.get(index)) : tasks);
         }
         merge =
                 new Merge(sources.size()) {

@@ -13,10 +13,10 @@ import streamlab.Channels;
 import streamlab.ScaleGate;
 
 /**
- * Storm's receive queue, with a ScaleGate in place of the queue where a task has several sources. It
- * precedes Storm's own class of this name on the class path, and has the same public methods. Tuples of
- * one source, and Storm's own such as ticks, take a queue as in Storm. It supports no batches and no
- * second worker.
+ * Storm's receive queue, with a ScaleGate in its place if a task has several sources. It precedes Storm's
+ * own class of this name on the class path, and has the same public methods. Tuples of a single source and
+ * Storm's own tuples, such as ticks, use a queue as in Storm. It supports neither batches nor a second
+ * worker.
  */
 public class JCQueue implements Closeable {
     /** Takes the tuples. */
@@ -27,7 +27,7 @@ public class JCQueue implements Closeable {
         void flush() throws InterruptedException;
     }
 
-    /** Says whether to take more. */
+    /** Decides whether to take more. */
     public interface ExitCondition {
         boolean keepRunning();
     }
@@ -36,7 +36,7 @@ public class JCQueue implements Closeable {
     private final MpscArrayQueue<Object> queue;
     private final List<JCQueueMetrics> metrics = new ArrayList<>();
     private final IWaitStrategy backPressure;
-    /** Null: all tuples take the queue. Written before any event is sent. */
+    /** Null if all tuples use the queue. Written before any event is sent. */
     private volatile ScaleGate gate;
 
     public JCQueue(
@@ -77,7 +77,7 @@ public class JCQueue implements Closeable {
         return consume(consumer, () -> true);
     }
 
-    /** Hands over all tuples that are ready, until the condition ends it, and returns their number. */
+    /** Hands over ready tuples while the condition holds; returns how many. */
     public int consume(Consumer consumer, ExitCondition condition) {
         int taken = 0;
         while (condition.keepRunning()) {
@@ -103,7 +103,7 @@ public class JCQueue implements Closeable {
         return tuple == null && gate != null ? gate.next() : tuple;
     }
 
-    /** Waits for room. */
+    /** Adds a tuple; waits until there is room. */
     public void publish(Object tuple) throws InterruptedException {
         for (int idle = 0; !tryPublish(tuple); ) {
             idle = backPressure.idle(idle);
@@ -113,16 +113,16 @@ public class JCQueue implements Closeable {
         }
     }
 
-    /** Returns false if there is no room. */
+    /** Adds a tuple; returns false if there is no room. */
     public boolean tryPublish(Object tuple) {
-        ScaleGate to = gate;
-        int source = to != null && tuple instanceof AddressedTuple sent ? to.sourceOf(sent) : -1;
-        boolean added = source < 0 ? queue.offer(tuple) : to.add(source, (AddressedTuple) tuple);
-        for (JCQueueMetrics each : metrics) {
+        ScaleGate channel = gate;
+        int source = channel != null && tuple instanceof AddressedTuple sent ? channel.sourceOf(sent) : -1;
+        boolean added = source < 0 ? queue.offer(tuple) : channel.add(source, (AddressedTuple) tuple);
+        for (JCQueueMetrics metric : metrics) {
             if (added) {
-                each.notifyArrivals(1);
+                metric.notifyArrivals(1);
             } else {
-                each.notifyInsertFailure();
+                metric.notifyInsertFailure();
             }
         }
         return added;
