@@ -80,7 +80,7 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
     aggregates, rest = deployed
     # Only the output of combining units falls apart by key; other keyed vertices may read other keys.
     apart = all(unit.vertex.is_source or is_stateless(unit.vertex) for unit in rest.units[2:])
-    keyed = rest.units[0].gives.key is not None
+    keyed = rest.units[0].output_type.key is not None
     shares = shares if apart and keyed else 1
     return _ByAggregate(single=single, shares=shares, partials=aggregates, rest=rest)
 
@@ -228,7 +228,7 @@ class _ByAggregate(WorkSplit):
     def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         flow = self.single.program
         assert isinstance(flow, Dataflow)
-        sums = self.rest.units[0].gives
+        sums = self.rest.units[0].output_type
         if len(rows):
             # The last block of these rows is complete for them at the next marker, if the input has that.
             until_ts = first_marker(int(rows.ts[-1]), flow.markers) + 1

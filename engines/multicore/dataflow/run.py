@@ -99,7 +99,7 @@ class DataflowRun(CoreRun):
             sound=options.soundness != "none",
         )
         units = self._deployed.units
-        output = units[self._deployed.answers[-1]].gives.row
+        output = units[self._deployed.answers[-1]].output_type.row
         super().__init__(output, settings)
         self._kernels = [UnitKernels(unit, bounds=settings.bounds) for unit in units]
         self._unsound = None if self._deployed.sound else UNSOUND
@@ -122,7 +122,7 @@ class DataflowRun(CoreRun):
                 self._add_unit(unit, kernels, state_pair, gives=index in self._deployed.answers)
             for index, stream in enumerate(data.streams):
                 source = self._deployed.sources[stream.kinds[0]]
-                row = units[source].gives.row
+                row = units[source].output_type.row
                 fields = np.dtype([(name, row[name]) for name in (row.names or ())[1:]])
                 self._add_stream(index, stream, columns_of(stream, fields), source)
             self._core.start()
@@ -148,8 +148,8 @@ class DataflowRun(CoreRun):
     def _add_unit(
         self, unit: Unit, kernels: UnitKernels, states: tuple[bytes, bytes] | None, *, gives: bool
     ) -> None:
-        row = unit.gives.row
-        vertex, keyed = unit.vertex, unit.gives.key is not None
+        row = unit.output_type.row
+        vertex, keyed = unit.vertex, unit.output_type.key is not None
         columns, falling = list(row.names or ()), dict(vertex.order) if vertex.is_sort else {}
         self._core.add_vertex(
             name=unit.name,

@@ -45,9 +45,9 @@ class Difference:
         expected_rows, actual_rows: Lengths of both outputs.
         missing: Expected rows without an equal actual row.
         duplicate: Rows that occur more often than expected.
-        out_of_order: After rows with other faults are removed: rows in the wrong place among the rows that
-            they depend on. If there are none, and records must leave in order of time: rows timed before
-            an earlier row.
+        out_of_order: Rows in the wrong place among the rows that they depend on, after rows with other
+            faults are removed. If there are none and records must leave in order of time, rows with a
+            lower time than an earlier row.
         wrong: Rows that equal no expected row. A wrong row replaces a missing row of the same time and
             tag, which is then not counted as missing.
         rounded: The part of `wrong` that differs from the expected row only in the last bits of floats.
@@ -104,7 +104,7 @@ def classify(
     common: int,
     limit: int,
 ) -> Difference:
-    """Classify the rows in the part where two outputs differ; give at most `limit` examples.
+    """Classify the rows in the part where two outputs differ, with at most `limit` examples.
 
     The part begins at row `first_row` of both outputs, and `common` rows are outside. An excess row is a
     duplicate if it occurs anywhere in `whole`, the whole expected output.
@@ -121,8 +121,8 @@ def classify(
     missing = left_only[replaced_by < 0]
     examples: list[Example] = []
 
-    def add(fault: Fault, row: int, more: str = "") -> None:
-        text = f"row {first_row + row}: {in_words(actual, row)}{more}"
+    def add(fault: Fault, row: int, detail: str = "") -> None:
+        text = f"row {first_row + row}: {in_words(actual, row)}{detail}"
         examples.append(Example(fault=fault, text=text, position=first_row + row))
 
     for row in missing[:limit].tolist():
@@ -132,16 +132,16 @@ def classify(
         add("duplicate", row)
     replaced = {int(odd[j]): int(left_only[i]) for i, j in enumerate(replaced_by) if j >= 0}
     for row in odd[:limit].tolist():
-        more = ", nothing expected at that time and tag"
+        detail = ", nothing expected at that time and tag"
         if row in replaced:
-            more = f", expected {in_words(expected, replaced[row])}"
-            more += in_last_bits(expected, replaced[row], actual, row)
-        add("wrong", row, more)
+            detail = f", expected {in_words(expected, replaced[row])}"
+            detail += in_last_bits(expected, replaced[row], actual, row)
+        add("wrong", row, detail)
     common_left = np.delete(np.arange(len(left)), left_only)
     common_right = np.delete(np.arange(len(right)), right_only)
     moved, moved_from = _displaced_rows(expected, actual, relation, common_left, common_right)
-    for row, home in zip(moved[:limit].tolist(), moved_from[:limit].tolist(), strict=True):
-        add("out of order", row, f", expected as row {first_row + home}")
+    for row, expected_row in zip(moved[:limit].tolist(), moved_from[:limit].tolist(), strict=True):
+        add("out of order", row, f", expected as row {first_row + expected_row}")
     return Difference(
         expected_rows=len(left) + common,
         actual_rows=len(right) + common,
@@ -165,22 +165,22 @@ def spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
     return tuple(sorted((example for _, example in ranked[:limit]), key=lambda e: e.position))
 
 
-def _unmatched_rows(these: HashArray, those: HashArray) -> IntArray:
-    """Return, ascending, the rows of `these` in excess of `those`: last occurrences of a value."""
-    values, counts = np.unique(these, return_counts=True)
-    other_values, other_counts = np.unique(those, return_counts=True)
-    at = np.minimum(np.searchsorted(other_values, values), max(len(other_values) - 1, 0))
+def _unmatched_rows(hashes: HashArray, other_hashes: HashArray) -> IntArray:
+    """Return the rows of `hashes` in excess of `other_hashes`, ascending; of equal rows, the last ones."""
+    values, counts = np.unique(hashes, return_counts=True)
+    other_values, other_counts = np.unique(other_hashes, return_counts=True)
+    position = np.minimum(np.searchsorted(other_values, values), max(len(other_values) - 1, 0))
     allowed = np.zeros(len(values), dtype=np.int64)
     if len(other_values):
-        shared = other_values[at] == values
-        allowed[shared] = other_counts[at[shared]]
+        shared = other_values[position] == values
+        allowed[shared] = other_counts[position[shared]]
     over = counts > allowed
     values, allowed = values[over], allowed[over]
     if not len(values):
         return np.empty(0, dtype=np.int64)
     # From here on only rows with an excess value count, usually few of very many.
-    rank = np.minimum(np.searchsorted(values, these), len(values) - 1)
-    rows = np.flatnonzero(values[rank] == these)
+    rank = np.minimum(np.searchsorted(values, hashes), len(values) - 1)
+    rows = np.flatnonzero(values[rank] == hashes)
     rank = rank[rows]
     order = np.argsort(rank, kind="stable")
     group = np.bincount(rank, minlength=len(values))
@@ -191,15 +191,15 @@ def _unmatched_rows(these: HashArray, those: HashArray) -> IntArray:
 
 
 def _occurs(hashes: HashArray, columns: Columns) -> npt.NDArray[np.bool_]:
-    """Return which row hashes occur in `columns`; reads these in chunks."""
+    """Return which hashes are the hash of a row of `columns`, which is read in chunks."""
     values, inverse = np.unique(hashes, return_inverse=True)
     occurs = np.zeros(len(values), dtype=np.bool_)
     if len(values):
         for begin in range(0, len(columns["ts"]), CHUNK):
             chunk = {name: column[begin : begin + CHUNK] for name, column in columns.items()}
-            here = row_hashes(chunk)[0]
-            at = np.minimum(np.searchsorted(values, here), len(values) - 1)
-            occurs[at[values[at] == here]] = True
+            chunk_hashes = row_hashes(chunk)[0]
+            position = np.minimum(np.searchsorted(values, chunk_hashes), len(values) - 1)
+            occurs[position[values[position] == chunk_hashes]] = True
     return occurs[inverse]
 
 
@@ -248,7 +248,7 @@ def _place_hashes(columns: Columns, relation: Relation, rows: IntArray) -> HashA
 
 
 def _pair(left: HashArray, right: HashArray) -> IntArray:
-    """Return for each left place the index of an equal right one, each used once; -1 without one."""
+    """Return for each left place the index of an equal right place, or -1; each is used once."""
     result = np.full(len(left), -1, dtype=np.int64)
     by_left, by_right = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
     i = j = 0
@@ -267,12 +267,12 @@ def _displaced_rows(
     left_hash, left_level_hash = _level_hashes(expected, relation, left)
     right_hash, right_level_hash = _level_hashes(actual, relation, right)
     moved = _unmatched_rows(right_level_hash, left_level_hash)
-    home = _unmatched_rows(left_level_hash, right_level_hash)
+    expected_row = _unmatched_rows(left_level_hash, right_level_hash)
     # Both sides hold the same rows, so the moved rows are equal multisets; sort both to pair them.
     moved = moved[np.argsort(right_hash[moved], kind="stable")]
-    home = home[np.argsort(left_hash[home], kind="stable")]
+    expected_row = expected_row[np.argsort(left_hash[expected_row], kind="stable")]
     by_row = np.argsort(moved, kind="stable")
-    return right[moved[by_row]], left[home[by_row]]
+    return right[moved[by_row]], left[expected_row[by_row]]
 
 
 def _level_hashes(

@@ -27,12 +27,18 @@ Floats = npt.NDArray[np.float64]
 MOST_PAIRS = 1 << 22
 MOST_GROUPS = 10_000
 """If pairing by the order of floats leaves rows of a group unmatched, the best matching is computed:
-for groups of up to MOST_PAIRS pairs, and up to MOST_GROUPS groups."""
+for groups of up to MOST_PAIRS pairs (a table of 4 MiB), and for at most MOST_GROUPS groups."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Deviation:
-    """Holds the largest differences of a field between matched rows; `share` is of the allowed one."""
+    """Holds the largest differences of a field between matched rows.
+
+    Attributes:
+        relative: Largest difference, divided by the magnitude of the value.
+        absolute: Largest difference, in the unit of the field.
+        share: Largest difference, divided by the allowed difference.
+    """
 
     relative: float = 0.0
     absolute: float = 0.0
@@ -128,8 +134,8 @@ class _Matcher:
         plain = paired[fits & ~np.isin(group[paired], odd)]
         self._take(left[plain], right[partner[plain]])
         for g in odd.tolist():
-            here, those = slice(begin[g], begin[g] + count[g]), slice(low[g], high[g])
-            self._take(*self._best(left[here], right[those]))
+            left_group, right_group = slice(begin[g], begin[g] + count[g]), slice(low[g], high[g])
+            self._take(*self._best(left[left_group], right[right_group]))
 
     def _group_rows(
         self, columns: Columns, rows: IntArray, with_levels: bool
@@ -210,8 +216,8 @@ class _Matcher:
         result = np.full(len(values), self._magnitude)
         if len(groups):
             medians = values[order[first + (count - 1) // 2]]
-            at = np.minimum(np.searchsorted(groups, keys), len(groups) - 1)
-            result = np.where(groups[at] == keys, medians[at], self._magnitude)
+            group = np.minimum(np.searchsorted(groups, keys), len(groups) - 1)
+            result = np.where(groups[group] == keys, medians[group], self._magnitude)
         noise = self._magnitude * HALF_OF_THE_DIGITS
         return np.where(result < noise, self._magnitude, result)
 

@@ -32,9 +32,9 @@ class Relation:
     """Holds a dependence relation on (kind, key) as tables.
 
     Attributes:
-        same: bool[k, k], dependence within one key.
+        same: bool[k, k], dependence within one key; k is the number of kinds plus one (see `kinds`).
         other: bool[k, k], dependence between different keys.
-        kind_field, key_field: As in `OutputType`.
+        kind_field, key_field: Columns of the kind and the key, see `OutputType`.
         key_values: The keys that occur, ascending; None if `key - first_key` is a small index.
         first_key: Lowest key.
         n_keys: Number of key indices.
@@ -156,6 +156,7 @@ def fingerprint(columns: Columns, relation: Relation) -> tuple[int, int]:
 def row_hashes(columns: Columns) -> tuple[HashArray, HashArray]:
     """Return two independent 64-bit hashes of each row, over all columns in order."""
     n = len(next(iter(columns.values())))
+    # Different seeds keep the hashes independent; any values would do.
     low = np.full(n, 0x9E3779B97F4A7C15, dtype=np.uint64)
     high = np.full(n, 0xD1B54A32D192ED03, dtype=np.uint64)
     for column in columns.values():
