@@ -241,7 +241,7 @@ def _test_with_rounding(
 ) -> ConsistencyReport:
     """Return the report with `law(draw, rounding=...)` tested on floats whose sums round.
 
-    Measure the differences by rounding, then search for the largest difference largest_again and shrink it.
+    Measure the differences by rounding, then search for the largest difference again and shrink it.
     """
     rounding = Rounding()
     place = f"{where}, {ROUNDED}"

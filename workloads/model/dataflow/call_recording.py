@@ -93,9 +93,9 @@ def _checked_function(
         if not same or not near(tuple(emitted), tuple(repeated_emits)):
             lines = _lines(role, before, records)
             lines += _outcome("first", arguments, named, emitted, records)
-            lines += _outcome("repeated_call", arguments, repeated_call, repeated_emits, records)
+            lines += _outcome("again", arguments, repeated_call, repeated_emits, records)
             raise BrokenLawError(
-                f"{role} does something else when it is called repeated_call with the same arguments",
+                f"{role} does something else when it is called again with the same arguments",
                 tuple(lines),
             )
         for fields in emitted:
