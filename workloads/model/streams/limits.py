@@ -50,15 +50,15 @@ class Limit:
     terms: Read | None = None
 
 
-def count_limit(events: str, *, by: str) -> Limit:
+def count_limit(events: str, *, per: str) -> Limit:
     """Return the limit of 32-bit counts of events per value of a field or `KEY`; `events` names them in words."""
     return Limit(
         field=None,
         quantity=f"the number of {events}",
         remedy="take a shorter part of the input",
         highest=INT32[1],
-        reads=() if by == KEY else (by,),
-        groups=group_by_field(by),
+        reads=() if per == KEY else (per,),
+        groups=group_by_field(per),
     )
 
 

@@ -27,16 +27,16 @@ def program(every_ms: int) -> Query:
     return averages_by_step(
         "nexmark_q4",
         every_ms,
-        won=WON,
+        winner=WON,
         emit=_emit,
         keys=_category,
         step=SUMS,
         step_state=_SUM,
         add=_add_price,
-        give_step=_give_sum,
+        emit_step=_give_sum,
         output=OUTPUT,
         state=_SUM,
-        give_average=_give_average,
+        emit_average=_give_average,
     )
 
 

@@ -47,16 +47,16 @@ def program(every_ms: int) -> Query:
     return averages_by_step(
         "nexmark_q6",
         every_ms,
-        won=WON,
+        winner=WON,
         emit=_emit,
         keys=_seller,
         step=RANKED,
         step_state=_STEP,
         add=_insert,
-        give_step=_give_ranked,
+        emit_step=_give_ranked,
         output=OUTPUT,
         state=_SELLER,
-        give_average=_give_average,
+        emit_average=_give_average,
         most=LATEST,
     )
 

@@ -30,5 +30,5 @@ WORKLOAD = Workload(
     streams=streams,
     generate=generate,
     oracle=oracle,
-    limits=(count_limit("events of a page", by=KEY),),
+    limits=(count_limit("events of a page", per=KEY),),
 )

@@ -32,14 +32,14 @@ def oracle(
     total = np.cumsum(values.load_mw)
     ts, plug, average, seconds = [], [], [], []
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=False):
-        first = int(values.known_ts[begin])
+        first = int(values.end_ts[begin])
         until = final_watermark(data, np.asarray(events["ts"]))
         markers = np.arange((first // markers_s + 1) * markers_s, until + 1, markers_s)
-        upto = np.searchsorted(values.known_ts[begin:end], markers)
+        upto = np.searchsorted(values.end_ts[begin:end], markers)
         ts.append(markers)
         plug.append(np.full(len(markers), values.plug[begin]))
         if maximum:
-            blocks = values.known_ts[begin:end] // markers_s
+            blocks = values.end_ts[begin:end] // markers_s
             firsts = np.flatnonzero(np.diff(blocks, prepend=blocks[0] - 1))
             sums = np.add.reduceat(values.load_mw[begin:end], firsts)
             counts = np.diff(firsts, append=end - begin)
