@@ -186,7 +186,9 @@ def types_of_row(columns: Iterable[Column]) -> dict[str, np.dtype[Any]]:
     return {"ts": INT, **{column.name: kinds.get(column.dtype.kind, INT) for column in columns}}
 
 
-def _read_state(cls: type, bounded: Mapping[str, BoundedField], where: str) -> dict[str, np.dtype[Any]]:
+def _read_state(
+    cls: type, bounded: Mapping[str, BoundedField], where: str
+) -> dict[str, np.dtype[Any]]:
     try:
         hints = typing.get_type_hints(cls)
     except NameError as error:

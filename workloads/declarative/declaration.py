@@ -146,7 +146,7 @@ class TopStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeduplicateStep:
-    """Rows whose key had no output row within the last `within` units of event time; None means no output row at all."""
+    """Rows whose key had no output row within the last `within` units of event time; None means no output row ever."""
 
     within: int | None
     columns: tuple[str, ...]

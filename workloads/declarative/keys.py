@@ -34,7 +34,9 @@ class Key:
     def function(self) -> Callable[[Any], int]:
         """Return f_SK: the columns of a row `t` as one number; 0 without columns."""
         if len(self.columns) < 2:
-            return define("key", "t", [f"return {self.row_expressions('t')[0] if self.columns else 0}"], {})
+            return define(
+                "key", "t", [f"return {self.row_expressions('t')[0] if self.columns else 0}"], {}
+            )
         lines: list[str] = []
         parts: list[str] = []
         shift = _BITS

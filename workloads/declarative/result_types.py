@@ -128,7 +128,9 @@ class TypeReader:
             return BOOL
         if isinstance(node, ast.UnaryOp):
             operand_type = BOOL if isinstance(node.op, ast.Not) else self.read(node.operand)
-            return INT if operand_type == BOOL and not isinstance(node.op, ast.Not) else operand_type
+            return (
+                INT if operand_type == BOOL and not isinstance(node.op, ast.Not) else operand_type
+            )
         if isinstance(node, ast.BinOp):
             both = _widest((self.read(node.left), self.read(node.right)))
             if both is None or isinstance(node.op, ast.Pow):

@@ -120,7 +120,9 @@ def alert(
     others = maker.other_columns(columns, keys)
     since = Column(name="since", dtype=INT, is_time=True)
     output = maker.output_columns(keys, [since], others)
-    step = AlertStep(condition=holds.text, lasting=lasting_units, columns=tuple(c.name for c in others))
+    step = AlertStep(
+        condition=holds.text, lasting=lasting_units, columns=tuple(c.name for c in others)
+    )
     keep = Filter(function=None, expression=None)
     declared_step = maker.declare(step, keys, keep, (*others, *holds.columns), output, False)
     return declared_step.pipeline(
@@ -179,7 +181,9 @@ def select(
         reads += expression.columns
         values.append(expression.code)
         texts[column_name] = expression.text
-        output_columns.append(Column(name=column_name, dtype=expression.dtype, is_time=text == "ts"))
+        output_columns.append(
+            Column(name=column_name, dtype=expression.dtype, is_time=text == "ts")
+        )
     key = maker.find_key(None)
     output = maker.output_columns(key, [], output_columns)
     step = SelectStep(columns=texts)

@@ -62,7 +62,9 @@ def count_window(
         lines.append(f"    clear(s.{field})" if is_array else f"    s.{field} = 0")
     names: dict[str, object] = {"clear": clear}
     if isinstance(body, ClassForm):
-        give = body.make_result(key.row_expressions("row_"), key=key.row_expressions("row_"), parameters=("row_",))
+        give = body.make_result(
+            key.row_expressions("row_"), key=key.row_expressions("row_"), parameters=("row_",)
+        )
         names |= {"add": body.add, "give": give}
     else:
         names["add"] = define("add", "s, t", body.adding, body.names)
@@ -154,7 +156,8 @@ def operator_of(stage: Stage, source: InputType) -> Operator:
     """Return a stage as an operator of a query. Rows of equal time keep their order for each key only."""
     names: dict[str, object] = {"apply": stage.apply}
     key, arguments = "0", "w[0], t, out"
-    if stage.state is None:  # one of 1,024 instances takes all rows of one time, and so keeps their order
+    if stage.state is None:
+        # One of 1,024 instances takes all rows of one time, and so keeps their order.
         key, arguments = "t.ts & 1023", "t, out"
     elif stage.key is not None:
         key, names["key"] = "key(t)", stage.key

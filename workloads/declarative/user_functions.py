@@ -192,7 +192,7 @@ def make_emitting(
         user: a function of one parameter, whose `returned_names` or `yielded_names` are valid.
         prefix: expressions that are emitted first.
         replaced: expressions for attributes of the parameter, by name.
-        more: further parameters, before the last parameter `out_`.
+        further_parameters: names of parameters before the last parameter `out_`.
         most: the most rows that a call may emit; further rows raise an error. None means no bound.
     """
     tree = deepcopy(user.tree)

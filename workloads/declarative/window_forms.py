@@ -235,7 +235,7 @@ def top(
 ) -> Workload:
     """Declare the first `most` rows of each tumbling window by a column, largest first.
 
-    The output has the columns `rank` (from 1), `by`, `columns`, and `time_column`, the time of the row. Rows of equal `by` are
+    The output has the columns `rank` (from 1), `by`, `columns`, and `at`, the time of the row. Rows of equal `by` are
     ordered by `columns`, ascending, then by time. Texts are ordered by their first appearance, after the texts that
     expressions name. NaN is last.
 

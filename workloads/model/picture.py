@@ -103,7 +103,9 @@ def pictures_svg(pictures: Sequence[Picture], head: Sequence[str] = ()) -> str:
     """Return pictures side by side, below the lines of a head, as SVG text; equal pictures give equal texts."""
     placed = [_Placement(picture) for picture in pictures]
     top = LINE_IN * (len(head) + 0.5) if head else 0.0
-    width = max([*(LETTER_IN * TITLE_SCALE * len(line) for line in head), sum(p.width for p in placed)])
+    width = max(
+        [*(LETTER_IN * TITLE_SCALE * len(line) for line in head), sum(p.width for p in placed)]
+    )
     height = top + max(picture.height for picture in placed)
 
     def draw(axes: "Axes") -> None:

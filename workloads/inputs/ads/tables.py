@@ -53,14 +53,18 @@ _TABLES = {
 
 AD_TABLE_PARAMETERS = {
     "ads": Parameter(default=1000, help="ads in the table of ads", minimum=1, maximum=10**7),
-    "campaigns": Parameter(default=100, help="campaigns in the table of ads", minimum=1, maximum=10**6),
+    "campaigns": Parameter(
+        default=100, help="campaigns in the table of ads", minimum=1, maximum=10**6
+    ),
     **_TABLES,
 }
 """Query parameters of workloads that look up campaigns."""
 
 USER_TABLE_PARAMETERS = {
     "users": Parameter(default=1000, help="users in the table of users", minimum=1, maximum=10**7),
-    "locations": Parameter(default=20, help="locations in the table of users", minimum=1, maximum=10**6),
+    "locations": Parameter(
+        default=20, help="locations in the table of users", minimum=1, maximum=10**6
+    ),
     **_TABLES,
 }
 """Query parameters of workloads that look up locations."""

@@ -192,7 +192,9 @@ def _drive(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict
     def drawing_record(nth: IntArray) -> IntArray:
         """Return the records whose draws count: at an accident, the crash of the first vehicle."""
         is_stopped = crashes & (nth >= crash) & (nth < crash + stops)
-        record = (turn + np.where(is_stopped, crash, nth) - (turn + phase) % TRIP_REPORTS) * vehicles
+        record = (
+            turn + np.where(is_stopped, crash, nth) - (turn + phase) % TRIP_REPORTS
+        ) * vehicles
         return record + np.where(is_stopped, leader, vehicle)
 
     def distance_ft(nth: IntArray) -> IntArray:
@@ -200,12 +202,17 @@ def _drive(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict
         stopped_records = np.where(crashes, np.clip(nth - crash, 0, stops - 1), 0)
         jitter_ft = below(draw_at(seed, _ALL, _JITTER, drawing_record(nth)), _JITTER_FT + 1)
         free_road_ft = road * road_ft + entry + pace * (nth - stopped_records) + jitter_ft
-        segment = np.searchsorted(all_begins, free_road_ft, side="right") - 1
-        return segment % SEGMENTS * MILE_FT + (free_road_ft - all_begins[segment]) * percent.ravel()[segment] // 100
+        road_segment = np.searchsorted(all_begins, free_road_ft, side="right") - 1
+        return (
+            road_segment % SEGMENTS * MILE_FT
+            + (free_road_ft - all_begins[road_segment]) * percent.ravel()[road_segment] // 100
+        )
 
     driven = distance_ft(nth)
     position = np.where(direction == 0, driven, ROAD_FT - 1 - driven)
-    lane = TRAVEL_LANES[0] + below(draw_at(seed, _ALL, _LANE, drawing_record(nth)), len(TRAVEL_LANES))
+    lane = TRAVEL_LANES[0] + below(
+        draw_at(seed, _ALL, _LANE, drawing_record(nth)), len(TRAVEL_LANES)
+    )
     lane[nth == 0] = ENTRY_LANE
     lane[nth == TRIP_REPORTS - 1] = EXIT_LANE
     # A vehicle that enters has no speed of a previous period, and reports its pace.

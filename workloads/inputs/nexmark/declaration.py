@@ -24,7 +24,11 @@ def declare_nexmark_workload(
 
     def bind(values: Params) -> Bound:
         made_program = program(**values)
-        return Bound(program=made_program, output=inferred_output(made_program), oracle=partial(oracle, **values))
+        return Bound(
+            program=made_program,
+            output=inferred_output(made_program),
+            oracle=partial(oracle, **values),
+        )
 
     return declare_workload(
         generate,

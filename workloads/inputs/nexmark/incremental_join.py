@@ -12,7 +12,6 @@ from streamlab.workloads.inputs.nexmark.schema import EVENT, FOREVER_MS, fields
 from streamlab.workloads.model import InputType, Operator, Window
 from streamlab.workloads.model.operators.program import SINGLE, keep
 
-
 _MOST_PAIRS = 64
 """Largest number of pairs of one event: the other events of its key that precede it."""
 

@@ -80,7 +80,9 @@ def statistics_of(data: Input, day_ms: int, *groups: str) -> Columns:
         for suffix, bounds in {"": (0, 2**63 - 1), **ranges}.items():
             within = bids[bids["price"].between(*bounds)]
             first_rows = within if field is None else within.drop_duplicates([*day_groups, field])
-            bids[f"{quantity}_{suffix}".rstrip("_")] = bids.index.isin(first_rows.index).astype(np.int64)
+            bids[f"{quantity}_{suffix}".rstrip("_")] = bids.index.isin(first_rows.index).astype(
+                np.int64
+            )
     columns = [
         name for name in bids.columns if name not in ("ts", "price", *day_groups, *events.fields)
     ]

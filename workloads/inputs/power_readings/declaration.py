@@ -32,7 +32,7 @@ def load_limit(group_field: str, values: int, most_watts: int = INT64[1]) -> Lim
     milliwatts. To round an average, its sum is doubled and the count is added.
 
     Args:
-        by: the field that groups readings into sums.
+        group_field: the field that groups readings into sums.
         values: maximum number of values of a line in one sum.
         most_watts: readings above this are ignored.
     """

@@ -79,4 +79,3 @@ def parse_ids(name: str, text: str) -> Ids:
         return Ids(False, tuple(sorted({int(part) for part in text.split(",")})))
     except ValueError:
         raise ModelError(f"{name} is {text!r}; give ids such as 1,2,3, or {ALL}") from None
-

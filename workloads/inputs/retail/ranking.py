@@ -110,7 +110,12 @@ def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool
             else:
                 s.n += 1
         while place > 0 and precedes(
-            t.count, t.item_1, t.item_2, s.count[place - 1], s.item_1[place - 1], s.item_2[place - 1]
+            t.count,
+            t.item_1,
+            t.item_2,
+            s.count[place - 1],
+            s.item_1[place - 1],
+            s.item_2[place - 1],
         ):
             s.item_1[place] = s.item_1[place - 1]
             s.item_2[place] = s.item_2[place - 1]

@@ -177,7 +177,9 @@ def emitting_kinds(program: DGSProgram) -> Kinds:
     Reads the source of `update`: statements below `if event.kind == KIND` belong to that kind.
     """
     all_kinds = frozenset(range(len(program.kinds)))
-    return frozenset().union(*(_find_emitting_kinds(state.update, all_kinds) for state in program.states))
+    return frozenset().union(
+        *(_find_emitting_kinds(state.update, all_kinds) for state in program.states)
+    )
 
 
 def _find_emitting_kinds(update: Callable[..., Any], all_kinds: Kinds) -> Kinds:
@@ -208,7 +210,9 @@ class _Reader:
             if self._uses_emitter(statement.test):
                 emitting |= kinds
             if_true, if_false = self._split(statement.test, kinds)
-            emitting |= self.emitting(statement.body, if_true) | self.emitting(statement.orelse, if_false)
+            emitting |= self.emitting(statement.body, if_true) | self.emitting(
+                statement.orelse, if_false
+            )
             if isinstance(statement.body[-1], ast.Return):
                 kinds = if_false
         return emitting

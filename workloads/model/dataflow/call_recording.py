@@ -89,7 +89,9 @@ def _checked_function(
         repeated_call = _copies(before, arguments, records)
         repeated_emits: list[tuple[Any, ...]] = []
         _call(function, repeated_call, repeated_emits)
-        same = all(_same(records[name], named[name], repeated_call[name]) for name in arguments.changes)
+        same = all(
+            _same(records[name], named[name], repeated_call[name]) for name in arguments.changes
+        )
         if not same or not near(tuple(emitted), tuple(repeated_emits)):
             lines = _lines(role, before, records)
             lines += _outcome("first", arguments, named, emitted, records)

@@ -183,7 +183,11 @@ def _downstream_deployment(flow: Dataflow, cut: int, downstream: set[int]) -> De
         add = builder.stateless if is_stateless(vertex) else builder.keyed
         units_of[index] = add(vertex, flow.reads(index), inputs)
     return Deployment(
-        flow=flow, workers=1, units=tuple(builder.units), answers=units_of[max(downstream)], sound=True
+        flow=flow,
+        workers=1,
+        units=tuple(builder.units),
+        answers=units_of[max(downstream)],
+        sound=True,
     )
 
 

@@ -89,7 +89,10 @@ def _shares(events: Sequence[int], workers: int, most: int) -> list[int]:
 
 
 def _follow(
-    placement: Placement, streams: Sequence[StreamProfile], reading: Sequence[int], fallback: Placement
+    placement: Placement,
+    streams: Sequence[StreamProfile],
+    reading: Sequence[int],
+    fallback: Placement,
 ) -> Placement:
     """In streams that have no events of a key, place that key on the worker of its heaviest stream.
 

@@ -189,7 +189,9 @@ def draw_predicates(
     draw: Draw, program: DGSProgram, pair: ForkJoin, kinds: Kinds
 ) -> tuple[Kinds, Kinds]:
     """Draw independent predicates for a fork, within `kinds` and the kinds of the parts."""
-    processable = [kinds & program.kinds_of(program.state(name)) for name in (pair.first, pair.second)]
+    processable = [
+        kinds & program.kinds_of(program.state(name)) for name in (pair.first, pair.second)
+    ]
     chosen = list(zip(sorted(kinds), draw(_sides(len(kinds))), strict=True))
     preds = [
         frozenset(kind for kind, sides in chosen if sides[side] and kind in processable[side])

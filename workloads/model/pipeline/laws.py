@@ -178,7 +178,9 @@ def _single_operator(pipeline: Pipeline, index: int) -> Pipeline:
     """Return a pipeline with a single operator."""
     stage: Stage = pipeline.stages[index]
     event = pipeline.input_of(index)
-    return Pipeline(name=stage.name, record=_record_name(pipeline, index), event=event, stages=(stage,))
+    return Pipeline(
+        name=stage.name, record=_record_name(pipeline, index), event=event, stages=(stage,)
+    )
 
 
 def _records_of(pipeline: Pipeline, index: int, draw: Draw) -> list[Any]:

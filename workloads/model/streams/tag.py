@@ -70,7 +70,8 @@ class Alphabet:
                 wrong = ~allowed[chunk % n]
             if wrong.any():
                 position = int(np.argmax(wrong))
-                return f"row {first_row + begin + position} has tag {self._describe_wrong_tag(int(chunk[position]), kinds)}"
+                reason = self._describe_wrong_tag(int(chunk[position]), kinds)
+                return f"row {first_row + begin + position} has tag {reason}"
         return None
 
     def _describe_wrong_tag(self, code: int, kinds: Collection[int]) -> str:

@@ -96,7 +96,9 @@ def _position(
     progress_ms: Ints = half - np.abs(phase - half)
 
     def coordinate(lane: int, path: int) -> npt.NDArray[np.int32]:
-        place: Ints = draw_below(lane, MAP_METRES) + draw_below(path, PATH_METRES) * progress_ms // half
+        place: Ints = (
+            draw_below(lane, MAP_METRES) + draw_below(path, PATH_METRES) * progress_ms // half
+        )
         return place.astype(np.int32)
 
     return coordinate(_X, _PATH_X), coordinate(_Y, _PATH_Y)

@@ -1,9 +1,9 @@
 """Computes the toll of a vehicle that enters a segment: the query of Viper's figure 1.
 
-A1 compares a position report with the vehicle's earlier reports: whether the vehicle enters the segment, whether this is
-its first report there in this minute, and whether it has stopped. B finds accidents, F forwards each accident to the
-segments before it, and A2 stores the statistics of each segment by minute. M computes the toll and notifies the vehicle
-that entered.
+A1 compares a position report with the vehicle's earlier reports. It adds whether the vehicle enters the segment,
+whether this is its first report there in this minute, and whether it has stopped. B finds accidents, and F forwards
+each accident to the segments before it. A2 stores the statistics of each segment by minute. M computes the toll and
+notifies the vehicle that entered.
 
 The toll is Linear Road's (Arasu and others 2004, section 3.4). Vehicles that enter a segment in minute m pay
 2 (n - 50)^2 for the n vehicles that were there in minute m - 1. They pay nothing if n is at most 50, if the mean

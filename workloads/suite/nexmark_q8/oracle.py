@@ -17,5 +17,7 @@ def oracle(data: Input, size_ms: int) -> Columns:
     sellers = pd.DataFrame({"person": opened.fields["seller"]})
     sellers["ts"] = (opened.ts // size_ms + 1) * size_ms
     new_sellers = persons.merge(sellers.drop_duplicates(), on=["person", "ts"])
-    new_sellers = new_sellers[new_sellers["ts"] <= final_watermark(data, total_order(data, fields()).ts)]
+    new_sellers = new_sellers[
+        new_sellers["ts"] <= final_watermark(data, total_order(data, fields()).ts)
+    ]
     return {name: new_sellers[name].to_numpy() for name in ("ts", "person", "name")}

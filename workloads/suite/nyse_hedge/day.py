@@ -92,7 +92,9 @@ def trades_until(session: Session, seed: int, day: int) -> IntArray:
             break
         weights = np.minimum(weights, highest)
     total = int(weights.sum())
-    trades_before = np.floor(np.cumsum(weights).astype(np.float64) * (target / total)).astype(np.int64)
+    trades_before = np.floor(np.cumsum(weights).astype(np.float64) * (target / total)).astype(
+        np.int64
+    )
     trades_before[trades_before >= target] = target
     trades_before[np.flatnonzero(weights)[-1] :] = target
     trades_before += np.cumsum(forced)

@@ -85,7 +85,11 @@ def _averages(
     turn = np.full(len(loads), len(ends))
     for kind in (SLICE_END, HOUSE_END):
         ends_of_kind = np.flatnonzero(events.kind[ends] == kind)
-        house = events.key[ends[ends_of_kind]].astype(np.int64) if kind == HOUSE_END else ends_of_kind * 0
+        house = (
+            events.key[ends[ends_of_kind]].astype(np.int64)
+            if kind == HOUSE_END
+            else ends_of_kind * 0
+        )
         plug_house = plug // plugs_per_house if kind == HOUSE_END else plug * 0
         order = np.lexsort((ends[ends_of_kind], house))
         stride = np.int64(len(events.ts) + 1)

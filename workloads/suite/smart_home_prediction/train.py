@@ -56,7 +56,11 @@ def examples(seconds: Loads) -> tuple[npt.NDArray[np.bool_], Ints, npt.NDArray[n
     complete = (device[last] == device) & (second[last] == second + PREDICTED_S)
     energy_mj = np.cumsum(seconds.load_mw)
     features = np.stack([second % SECONDS_A_DAY, seconds.load_mw, seconds.minute_mj], axis=1)
-    return complete & (second % EXAMPLE_PERIOD_S == 0), features, (energy_mj[last] - energy_mj) / 1000
+    return (
+        complete & (second % EXAMPLE_PERIOD_S == 0),
+        features,
+        (energy_mj[last] - energy_mj) / 1000,
+    )
 
 
 def train(

@@ -66,7 +66,9 @@ def program(query: Params) -> Query:
             clustered = cluster(state.points, count, k, iterations, means, state.sizes, state.sums)
             for c in range(clustered):
                 base = c * DIMENSIONS
-                out.emit(state.key, c, state.sizes[c], means[base], means[base + 1], means[base + 2])
+                out.emit(
+                    state.key, c, state.sizes[c], means[base], means[base + 1], means[base + 2]
+                )
 
     def slide(w: Any) -> None:
         for place in range(places):

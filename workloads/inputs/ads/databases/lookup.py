@@ -196,7 +196,9 @@ def _per_thread_lookup(
     put = c_function(c_library(), "pthread_setspecific", 2)
     close_at_thread_end = compile_c_function(close, takes=1, has_result=False)
     key = ctypes.c_uint()
-    if c_library().pthread_key_create(ctypes.byref(key), ctypes.c_void_p(close_at_thread_end.address)):
+    if c_library().pthread_key_create(
+        ctypes.byref(key), ctypes.c_void_p(close_at_thread_end.address)
+    ):
         raise ModelError("this process cannot create another thread-local key; give lookup=memory")
     slot = int(key.value)
 
