@@ -101,7 +101,7 @@ def percentile(
     aggregate = Aggregate(
         function=Function.PERCENTILE, of=of, percent=percent, error=error, low=low, high=high
     )
-    bins = Bins.of(aggregate)
+    bins = Bins.from_aggregate(aggregate)
     if bins.count > _MOST_BINS:
         raise ModelError(
             f"{where} needs {bins.count:,} counters per window, of at most {_MOST_BINS:,}; give a larger "
@@ -127,7 +127,7 @@ class Bins:
     octaves: int
 
     @classmethod
-    def of(cls, aggregate: Aggregate) -> "Bins":
+    def from_aggregate(cls, aggregate: Aggregate) -> "Bins":
         """Return the bins of a percentile."""
         steps = 1
         while 1 / (2 * steps) > aggregate.error:  # a bin's middle is off by half its width
@@ -269,7 +269,7 @@ class _Writer:
             self.add_result(total, dtype)
 
     def _percentile(self, value: str) -> None:
-        bins = Bins.of(self._aggregate)
+        bins = Bins.from_aggregate(self._aggregate)
         self._code.names |= {"bin_of": bin_of, "value_at": value_at, "ceil": math.ceil}
         self._code.state.append((self._field, np.int32, (bins.count,)))
         high = float(self._aggregate.high)

@@ -103,11 +103,15 @@ class DeclaredStep:
 
     def _check_sessions(self, part: Declaration) -> None:
         """Check that no session reads or is read by windows of time, because outputs of sessions leave early."""
-        this = self.declaration
-        if not this.on_rows and not part.on_rows and (_is_session(this) or _is_session(part)):
+        declaration = self.declaration
+        if (
+            not declaration.on_rows
+            and not part.on_rows
+            and (_is_session(declaration) or _is_session(part))
+        ):
             raise ModelError(
-                f"{self.place}: {this.name} makes {_windows(this)} of {part.name}, which is "
-                f"{_windows(part)}; sessions neither read windows and joins nor are read by them: let {this.name} read "
+                f"{self.place}: {declaration.name} makes {_windows(declaration)} of {part.name}, which is "
+                f"{_windows(part)}; sessions neither read windows and joins nor are read by them: let {declaration.name} read "
                 f"the input of {part.name}, or end with a step on rows (select, alert, deduplicate, count_window)"
             )
 

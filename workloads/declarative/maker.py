@@ -118,17 +118,17 @@ class Maker:
         source: Source,
         types: Mapping[str, type] | None,
         name: str | None,
-        form: str,
+        function_name: str,
         at_end: str = DROP,
     ) -> "Maker":
-        """Return the maker for the public function `form`, which the user called `_FRAMES` frames above.
+        """Return the maker for the public function `function_name`, which the user called `_FRAMES` frames above.
 
         Raises:
             ModelError: the input is not of a supported kind.
         """
         frame = sys._getframe(_FRAMES + 1)
         file = frame.f_globals.get("__file__")
-        place = f"lab.{form} ({file or '<no file>'}:{frame.f_lineno})"
+        place = f"lab.{function_name} ({file or '<no file>'}:{frame.f_lineno})"
         if at_end not in (DROP, FLUSH):
             raise ModelError(f"{place}: at_end is {at_end!r}; give {DROP} or {FLUSH}")
         before = declaration = None
@@ -152,7 +152,7 @@ class Maker:
         elif isinstance(source, Table):
             table = source if file is None else source.relative_to(Path(file).absolute().parent)
             label, unit = f"table {source.source.label}", source.unit
-            if source.late == KEEP and form not in READ_LATE:
+            if source.late == KEEP and function_name not in READ_LATE:
                 raise ModelError(
                     f'{place}: input {label} has late="keep", and only lab.window and lab.select read late rows; '
                     'give late="drop"'
@@ -167,7 +167,7 @@ class Maker:
             if source.key is not None or source.kind is not None:
                 raise ModelError(
                     f"{place}: input {label} has key= or kind=; a declared workload reads columns of rows: "
-                    f'leave them out, and give lab.{form}(..., key="COLUMN")'
+                    f'leave them out, and give lab.{function_name}(..., key="COLUMN")'
                 )
         elif callable(source):
             table, unit = input_function(source), "ms"
@@ -200,14 +200,14 @@ class Maker:
         key_names: KeyNames | None,
         where: Where | None,
         result: Mapping[str, Aggregate] | None,
-        form: ClassForm | None,
+        class_form: ClassForm | None,
         allowed_lateness: Length | None = None,
         time: str = EVENT,
     ) -> Workload:
         """Return the workload of a window of any kind."""
         closes_after = self._closes_after(allowed_lateness)
         key, keep = self.find_key(key_names), self.read_filter(where)
-        if form is None:
+        if class_form is None:
             if not isinstance(result, Mapping) or not result:
                 raise ModelError(
                     f"{self.place}: result is {result!r:.60}; give aggregates by output column, such as "
@@ -217,13 +217,13 @@ class Maker:
             result = code.result
             reads, results = tuple(code.reads), tuple(code.output)
         else:
-            reads, results = form.reads, form.output
-            if form.where is not None and keep.function is not None:
+            reads, results = class_form.reads, class_form.output
+            if class_form.where is not None and keep.function is not None:
                 raise ModelError(
                     f"{self.place}: where is an argument and a method; give one of them"
                 )
-            if form.where is not None:
-                keep = Filter(function=form.where, expression=None)
+            if class_form.where is not None:
+                keep = Filter(function=class_form.where, expression=None)
         edges = [Column(name=n, dtype=INT, is_time=True) for n in (windows.FIRST, windows.LAST)]
         output = self.output_columns(key, edges if kind == SESSION else [], results)
         step = WindowStep(
@@ -236,7 +236,9 @@ class Maker:
         )
         if closes_after is not None:
             reads = (*reads, self.columns.find(LATE_BY, self.place))
-        user_functions = form is not None or (keep.function is not None and keep.expression is None)
+        user_functions = class_form is not None or (
+            keep.function is not None and keep.expression is None
+        )
         declare = self.declare(
             step,
             key,
@@ -244,9 +246,9 @@ class Maker:
             (*reads, *keep.reads),
             output,
             user_functions,
-            None if form is None else form.name,
+            None if class_form is None else class_form.name,
         )
-        body: Any = form if form is not None else code
+        body: Any = class_form if class_form is not None else code
         if kind == COUNT:
             return declare.pipeline(
                 row_stages.count_window(
@@ -259,7 +261,9 @@ class Maker:
                 )
             )
         functions = (
-            windows.body_of_aggregates(code) if form is None else windows.body_of_class(form, key)
+            windows.body_of_aggregates(code)
+            if class_form is None
+            else windows.body_of_class(class_form, key)
         )
         window = (
             partial(windows.session, pause=size)

@@ -277,14 +277,16 @@ def flat_map(
     maker = Maker.for_caller(input, types, name, "flat_map")
     check_count(most, maker.place, "most")
     key, keep = maker.find_key(None), maker.read_filter(where)
-    form = read_rows(function, most, maker.columns)
-    output = maker.output_columns(key, [], form.output)
-    reads = (*form.reads, *keep.reads)
-    declared_step = maker.declare(FlatMapStep(most=most), key, keep, reads, output, True, form.name)
+    row_function = read_rows(function, most, maker.columns)
+    output = maker.output_columns(key, [], row_function.output)
+    reads = (*row_function.reads, *keep.reads)
+    declared_step = maker.declare(
+        FlatMapStep(most=most), key, keep, reads, output, True, row_function.name
+    )
     return declared_step.pipeline(
         row_stages.flat_map(
             name=declared_step.name,
-            give=form.give,
+            give=row_function.give,
             most=most,
             where=keep.function,
             output=output,

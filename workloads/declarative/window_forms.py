@@ -135,9 +135,9 @@ def window(
         allowed_lateness=allowed_lateness,
     )
 
-    def make(form: ClassForm | None) -> Workload:
+    def make(class_form: ClassForm | None) -> Workload:
         return maker.window(
-            kind, size_units, advance, key, where, result, form, allowed_lateness, time
+            kind, size_units, advance, key, where, result, class_form, allowed_lateness, time
         )
 
     return make(None) if result is not None else maker.decorator(make)
@@ -176,8 +176,8 @@ def session(
     maker = Maker.for_caller(input, types, name, "session", at_end)
     units = maker.length(pause, "the pause that ends a session")
 
-    def make(form: ClassForm | None) -> Workload:
-        return maker.window(SESSION, units, units, key, where, result, form)
+    def make(class_form: ClassForm | None) -> Workload:
+        return maker.window(SESSION, units, units, key, where, result, class_form)
 
     return make(None) if result is not None else maker.decorator(make)
 
@@ -213,8 +213,8 @@ def count_window(
     maker = Maker.for_caller(input, types, name, "count_window")
     check_count(rows, maker.place, "rows")
 
-    def make(form: ClassForm | None) -> Workload:
-        return maker.window(COUNT, rows, rows, key, where, result, form)
+    def make(class_form: ClassForm | None) -> Workload:
+        return maker.window(COUNT, rows, rows, key, where, result, class_form)
 
     return make(None) if result is not None else maker.decorator(make)
 

@@ -67,17 +67,17 @@ class Body:
     output: tuple[Column, ...]
 
 
-def body_of_class(form: ClassForm, key: Key) -> Body:
+def body_of_class(class_form: ClassForm, key: Key) -> Body:
     """Return the functions of a class."""
-    me = form.result.parameters[0]
+    me = class_form.result.parameters[0]
     return Body(
-        state=form.state,
-        add=form.add,
-        give=lambda prefix: form.make_result(
+        state=class_form.state,
+        add=class_form.add,
+        give=lambda prefix: class_form.make_result(
             [text.replace("s.", f"{me}.") for text in prefix], key=key.state_expressions(me)
         ),
-        reads=form.reads,
-        output=form.output,
+        reads=class_form.reads,
+        output=class_form.output,
     )
 
 

@@ -209,7 +209,7 @@ class Workload:
         return code_of(self.program, self.output, self.oracle, input_function)
 
     @property
-    def found_by(self) -> str:
+    def registry_name(self) -> str:
         """The reference or name under which `streamlab.workloads.registry` finds it."""
         return self.reference or self.name
 

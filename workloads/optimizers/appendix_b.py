@@ -46,7 +46,7 @@ def appendix_b(request: PlanRequest) -> Choice:
     trees: list[Tree] = []
     for index, ranks in enumerate(shapes.tolist()):
         rank_of = dict(zip(tags, ranks, strict=True))
-        graph = DependenceGraph.of(request.program, rank_of)
+        graph = DependenceGraph.from_rates(request.program, rank_of)
         root = grow(request.program, graph, worker_of, graph.split_by_tag)
         root = _place_inner(root, rank_of, worker_of)
         trees.append(Tree(root=root, keys=np.flatnonzero(shape_of == index).astype(np.int32)))

@@ -296,13 +296,13 @@ def in_words(columns: Columns, row: int) -> str:
 def late_rows(columns: Columns) -> IntArray:
     """Return, ascending, the rows with a lower time than an earlier row."""
     ts = columns["ts"].astype(np.int64, copy=False)
-    late = [np.empty(0, dtype=np.int64)]
+    parts = [np.empty(0, dtype=np.int64)]
     latest = np.iinfo(np.int64).min
     for begin in range(0, len(ts), CHUNK):
         reached = np.maximum.accumulate(np.maximum(ts[begin : begin + CHUNK], latest))
-        late.append(begin + np.flatnonzero(ts[begin : begin + CHUNK] < reached))
+        parts.append(begin + np.flatnonzero(ts[begin : begin + CHUNK] < reached))
         latest = int(reached[-1])
-    return np.concatenate(late)
+    return np.concatenate(parts)
 
 
 def late_examples(columns: Columns, late: IntArray, limit: int) -> list[Example]:

@@ -49,7 +49,7 @@ class Relation:
     n_keys: int
 
     @classmethod
-    def of(cls, output: OutputType, *sides: Columns) -> "Relation":
+    def from_output(cls, output: OutputType, *sides: Columns) -> "Relation":
         """Return the relation of an output type for the keys in `sides`.
 
         Raises:

@@ -63,7 +63,7 @@ def compare(
     if not all(bound.exact for bound in tolerances.values()) and not (
         _common_prefix(expected, actual) == len(expected["ts"]) == len(actual["ts"])
     ):
-        relation = Relation.of(output, expected, actual)
+        relation = Relation.from_output(output, expected, actual)
         matched = match_floats(expected, actual, relation, tolerances, magnitude())
     difference = _compare(expected, matched.columns, output, limit)
     difference = replace(difference, deviations=matched.deviations)
@@ -85,7 +85,7 @@ def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int)
     left, right = _slice(expected, begin, 0), _slice(actual, begin, 0)
     end = _common_prefix(_reverse(left), _reverse(right))
     left, right = _slice(left, 0, end), _slice(right, 0, end)
-    relation = Relation.of(output, left, right)
+    relation = Relation.from_output(output, left, right)
     if fingerprint(left, relation) == fingerprint(right, relation):
         return Difference(expected_rows=rows, actual_rows=total)
     return classify(

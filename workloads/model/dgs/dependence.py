@@ -44,7 +44,7 @@ class DependenceGraph:
     rates: Mapping[ImplTag, int]
 
     @classmethod
-    def of(cls, program: DGSProgram, rates: Mapping[ImplTag, int]) -> "DependenceGraph":
+    def from_rates(cls, program: DGSProgram, rates: Mapping[ImplTag, int]) -> "DependenceGraph":
         """Return the graph of a program on the tags in `rates`; rates may be 0."""
         return cls(dependent=program.dependent_kinds(), rates=rates)
 
@@ -149,7 +149,7 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
     if program.across:
         return _parts_across(program, alphabet)
     if program.keyed or alphabet.keys == 1:
-        graph = DependenceGraph.of(program, {ImplTag(kind, 0): 0 for kind in range(kinds)})
+        graph = DependenceGraph.from_rates(program, {ImplTag(kind, 0): 0 for kind in range(kinds)})
         components = graph.components(graph.rates)
         part_of_kind = np.zeros(kinds, dtype=np.int64)
         for index, part in enumerate(components):

@@ -71,7 +71,7 @@ def plan_for_placement(
             rates = {
                 tag: graph.rates[tag] for tag in graph.rates if shape[len(streams) + tag.stream]
             }
-            tree_graph = DependenceGraph.of(program, rates)
+            tree_graph = DependenceGraph.from_rates(program, rates)
             # A tag that synchronizes in other trees may be the only tag of this tree.
             leaf_tags = free & tree_graph.rates.keys() or _free(tree_graph)
         # Streams without a placement use the worker of another stream of the same key.
@@ -111,7 +111,7 @@ def _graph(program: DGSProgram, streams: Sequence[StreamProfile]) -> DependenceG
         for index, stream in enumerate(within_keys(program, streams))
         for kind in stream.kinds
     }
-    return DependenceGraph.of(program, rates)
+    return DependenceGraph.from_rates(program, rates)
 
 
 def _by_occurrence(

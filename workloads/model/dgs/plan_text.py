@@ -71,8 +71,8 @@ def tag_lines(plan: Plan, tags: Iterable[ImplTag]) -> list[str]:
         by_kind.setdefault(tag.kind, []).append(plan.streams[tag.stream])
     lines = []
     for kind, names in by_kind.items():
-        more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-        lines.append(f"{plan.program.kinds[kind]}: {', '.join(names[:MAX_NAMES])}{more}")
+        hidden_names = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        lines.append(f"{plan.program.kinds[kind]}: {', '.join(names[:MAX_NAMES])}{hidden_names}")
     return lines
 
 

@@ -271,11 +271,11 @@ def _path(program: DGSProgram, type_name: str) -> tuple[tuple[ForkJoin, int], ..
     paths: dict[str, tuple[tuple[ForkJoin, int], ...]] = {first: ()}
     queue = deque([first])
     while queue:
-        here = queue.popleft()
+        type_here = queue.popleft()
         for pair in program.parallel:
             for side, part in enumerate((pair.first, pair.second)):
-                if pair.parent == here and part not in paths:
-                    paths[part] = (*paths[here], (pair, side))
+                if pair.parent == type_here and part not in paths:
+                    paths[part] = (*paths[type_here], (pair, side))
                     queue.append(part)
     if type_name not in paths:
         raise ProgramError(

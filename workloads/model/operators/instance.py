@@ -287,7 +287,7 @@ class _JoinInstance:
     def process(self, t: Any) -> None:
         """Compare the tuple with the opposite window, then store it."""
         ts, size = t.ts, self._window.size
-        this, opposite = self._stored[t.input], self._stored[1 - t.input]
+        same_side, opposite = self._stored[t.input], self._stored[1 - t.input]
         while opposite and opposite[0].ts + size < ts:
             opposite.popleft()
         match, emit, out = self._match, self._emit, self._out
@@ -302,7 +302,7 @@ class _JoinInstance:
                     emit(other, t, out)
         self._count += 1
         if self._owns is None or self._owns(self._count % self._shares):
-            this.append(t)
+            same_side.append(t)
 
     def state(self) -> Any:
         """Return the stored tuples and the number of all tuples so far."""

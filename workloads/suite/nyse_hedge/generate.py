@@ -108,9 +108,9 @@ def generate(
     parts = [_rows_of_day(params, session, seed, 0, begin, begin)]
     while begin < end:
         day = begin // session.trades
-        upto = min(end, (day + 1) * session.trades)
-        parts.append(_rows_of_day(params, session, seed, day, begin, upto))
-        begin = upto
+        day_end = min(end, (day + 1) * session.trades)
+        parts.append(_rows_of_day(params, session, seed, day, begin, day_end))
+        begin = day_end
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
