@@ -43,8 +43,8 @@ def count() -> Aggregate:
 def sum(of: str, *, exact: bool = False) -> Aggregate:
     """Return the sum of a column or an expression such as `price * amount`.
 
-    With `exact`, a sum of floats is rounded once and does not depend on the order of rows; it takes 568
-    bytes per window and about 10 ns more per row.
+    With `exact`, a sum of floats is rounded once and does not depend on the order of rows. It takes 568
+    bytes per window, and about 10 ns more per row.
     """
     return Aggregate(function=Function.SUM, of=of, exact=exact)
 

@@ -3,7 +3,7 @@
 Tumbling and sliding windows are `aggregate`s. An output is timed with the right boundary of its window.
 
 A session is a `single` window that advances by the longest pause. A session ends when its key has no row for longer
-than the pause: `update` closes it at a later row of its key, or `expire` at a boundary of the window. Its output is
+than the pause. `update` closes it at a later row of its key, or `expire` at a boundary of the window. Its output is
 timed with that boundary, the first multiple of the pause that is more than the pause after its last row.
 
 The first rows by a column are an aggregate with sorted arrays in its state.

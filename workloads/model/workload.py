@@ -149,9 +149,9 @@ class Workload:
         streams: The physical streams for some parameters and an approximate total number of events;
             the returned specs hold the exact sizes.
         generate: `generate(params, seed, streams, index, begin, end)` returns rows [begin, end) of
-            stream `index`: columns `ts`, `tag` (only if the stream has several tags), the payload, and a
-            `ListColumn` for each of the spec's lists. It must be a pure function of its arguments: any
-            split into row ranges gives the same stream, on any machine.
+            stream `index`. Its columns are `ts`, `tag` (only if the stream has several tags), the payload,
+            and a `ListColumn` for each of the spec's lists. It must be a pure function of its arguments:
+            any split into row ranges gives the same stream, on any machine.
         oracle: Computes the expected output, sequentially in the total order of the input; simple, and independent
             of any engine.
         generator_version, oracle_version: Increased whenever the results of `generate` or `oracle` change.

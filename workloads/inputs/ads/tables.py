@@ -43,7 +43,7 @@ MEMORY, SQLITE = "memory", "sqlite"
 _TABLES = {
     "tables": Parameter(
         default="",
-        help="id of the imported dataset whose tables to use; empty: generated tables",
+        help="id of the imported dataset whose tables to use; empty means generated tables",
     ),
     "lookup": Parameter(
         default=MEMORY,

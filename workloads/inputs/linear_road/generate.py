@@ -18,8 +18,9 @@ of the workloads.
 - Vehicles are assigned to streams in turn. Records and times do not depend on the number of
   streams.
 
-With pace p in miles a period, the share of records that are a vehicle's first report in a segment
-is about 1 / r + (1 - 1 / r) E[p], with r records of a trip, plus the vehicles' very first records.
+Let p be the pace in miles a period and r the number of records of a trip. Then the share of records that
+are a vehicle's first report in a segment is about 1 / r + (1 - 1 / r) E[p], plus the vehicles' very first
+records.
 """
 
 from functools import lru_cache, partial

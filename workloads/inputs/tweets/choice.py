@@ -16,8 +16,8 @@ MOST_HASHTAGS = 8
 """Largest number of hashtags in a tweet; with more, the share of tweets with hashtags is 0.3^8, or 7e-5."""
 
 WORDS_DISPERSION = 13
-"""r of the negative binomial distribution of words in a tweet, fitted to the mean and variance of
-63,326 real tweets (UCI, Health News in Twitter: 10.9 and 20.0, and so r = 13.3)."""
+"""r of the negative binomial distribution of words in a tweet. 63,326 real tweets (UCI, Health News in
+Twitter) have the mean 10.9 and the variance 20.0, which give r = 13.3."""
 
 _CONTEXT = Context(prec=40)
 _SCALE = Decimal(10) ** 24

@@ -51,8 +51,8 @@ def reduce_windows(
 ) -> Cells:
     """Return the reduced values of each key in each expired window, by window, then key.
 
-    A window [n WA, n WA + WS) is expired if its right boundary is at most the final watermark: the
-    time of the last tweet or, in a truncated input, the last instant before the cut.
+    A window [n WA, n WA + WS) is expired if its right boundary is at most the final watermark. This is
+    the time of the last tweet or, in a truncated input, the last instant before the cut.
 
     Args:
         data: the input.

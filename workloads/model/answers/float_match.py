@@ -26,8 +26,8 @@ Floats = npt.NDArray[np.float64]
 
 MOST_PAIRS = 1 << 22
 MOST_GROUPS = 10_000
-"""If pairing by the order of floats leaves rows of a group unmatched, the best matching is computed:
-for groups of up to MOST_PAIRS pairs (a table of 4 MiB), and for at most MOST_GROUPS groups."""
+"""If pairing by the order of floats leaves rows of a group unmatched, the best matching is computed.
+Limits: groups of up to MOST_PAIRS pairs (a table of 4 MiB), and up to MOST_GROUPS groups."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class _Matcher:
         self._loose, self._magnitude = loose, magnitude
         self._rest = [name for name in expected if name not in loose]
         self._typical: dict[str, Floats] = {}
-        # The expected row of each actual row; -1: unmatched.
+        # The expected row of each actual row; -1 if unmatched.
         self._partner = np.full(len(actual["ts"]), -1, dtype=np.int64)
         self.deviations = {name: Deviation() for name in loose}
 

@@ -2,8 +2,8 @@
 
 A trace is a sequence up to swaps of adjacent independent items. The *level* of an item is 1 + the
 highest level of the earlier items that it depends on (1 without any). Two sequences are the same
-trace if and only if they have the same multiset of (level, item) pairs (Cartier and Foata 1969):
-levels order dependent items, and items of one level are independent.
+trace if and only if they have the same multiset of (level, item) pairs (Cartier and Foata 1969).
+Levels order dependent items, and items of one level are independent.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,10 @@
 """Compares outputs as data traces (Data-Trace Types, section 3), with a readable difference.
 
 Two outputs are the same data trace if swaps of adjacent rows with independent tags turn one into the
-other. The comparison runs in three steps, each only if the one before is not conclusive: row by row;
-by fingerprints of the canonical form; and a classification of the rows that differ. Time order is
-checked too if the output type demands it. Floats with a tolerance are matched first, see `float_match`.
+other. The comparison has three steps: row by row, by fingerprints of the canonical form, and by a
+classification of the rows that differ. A step runs only if the previous step is not conclusive. Time
+order is checked too if the output type demands it. Floats with a tolerance are matched first, see
+`float_match`.
 """
 
 from collections.abc import Callable

@@ -6,9 +6,9 @@ their place in a file or their comments. There are two forms:
 - `fingerprint` hashes the bytecode of one function, for compiled code. It raises if the function reads
   a value that has no stable fingerprint.
 - `code_of` hashes anything: a program, a generator, an oracle. It hashes a function's source if
-  available (`source.py`). Of other values it hashes more than is read: for a module or class the source
-  of its file and of the modules that this imports; for an installed package its version and the
-  checksums of its files; for other objects their content.
+  available (`source.py`). Of other values it hashes more than is read. For a module or class, it hashes
+  the source of its file and of the modules that this file imports. For an installed package, it hashes
+  the version and the checksums of the files. Of other objects it hashes the content.
 
 Neither covers what code reads while it runs (files, network, environment), nor modules that it imports
 by a computed name.

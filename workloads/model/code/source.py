@@ -49,7 +49,7 @@ def source_identity(code: CodeType) -> Iterator[bytes]:
     """Yield the identity of a function by its syntax tree, without place and comments.
 
     Falls back to the bytecode if the source is missing or differs from the running code, as in a file
-    that has been edited since; compiling the source again reveals that.
+    that was edited later. Compiling the source again reveals the difference.
     """
     try:
         functions = _functions(Path(code.co_filename).read_bytes())

@@ -8,8 +8,8 @@ Source: Data-Trace Types, section 4. An ill-typed graph raises when it is made.
     filled = flow.add(INTERPOLATE, flow.sort(loads))
     PROGRAM = flow.gives(filled)
 
-Markers are not events of the data. With `markers=P`, the marker at time n x P comes before the first
-event of any stream with that time or a later one, for each n x P after the time of the first event.
+Markers are not events of the data. With `markers=P` there is a marker at each multiple of P after the
+time of the first event. It comes before the first event of each stream that has its time or a later time.
 Streams are in order of time, so a block is complete when its marker comes. The last block has no marker
 at its end.
 """
@@ -38,7 +38,7 @@ class Vertex:
         type: Type of its output.
         inputs: The vertices that it reads, merged (MRG); empty for a source.
         operator: Its operator; None for a source (without inputs) and for SORT (with inputs).
-        degree: Largest number of instances; None: the number of workers.
+        degree: Largest number of instances; None means the number of workers.
         disjoint_keys: Whether no two inputs have pairs of one key, so that their merge keeps the order.
         by: The fields by which SORT orders the values of a key, the most significant first. A `-` before
             a name means descending order. The remaining fields follow, in ascending order.

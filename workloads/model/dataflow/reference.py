@@ -89,7 +89,7 @@ class FlowRun:
         self._run.item(event.kind, self._values[event.kind](event))
 
     def finish(self, until_ts: int | None) -> None:
-        """Process the markers before `until_ts`; None: no further markers."""
+        """Process the markers before `until_ts`; None means no further markers."""
         if until_ts is not None and self._next is not None:
             self._pass_time(until_ts - 1)
 

@@ -143,7 +143,8 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
 
     By the consistency conditions (DGS paper, Definition 2.3) such events and their outputs commute. So
     each part can be processed separately, from its own initial state, and together the parts give the
-    sequential answer. int64[tags], numbered from 0 by the smallest tag; the index is as in a tag column.
+    sequential answer. The result is int64[tags], indexed like a tag column; parts are numbered from 0 by
+    their smallest tag.
     """
     kinds = len(program.kinds)
     if program.across:

@@ -1,9 +1,9 @@
 """Places keys of streams on workers.
 
-With at least as many reading streams as workers, whole streams go to workers, the largest first to the
-least loaded worker (LPT; at most 4/3 - 1/(3 workers) of the best possible load, Graham 1969). With
-fewer streams, each stream gets workers in proportion to its events, and LPT spreads a keyed program's
-keys over them.
+With at least as many reading streams as workers, whole streams go to workers. LPT assigns the largest
+stream first, to the least loaded worker, and reaches at most 4/3 - 1/(3 workers) of the best possible
+load (Graham 1969). With fewer streams, each stream gets workers in proportion to its events, and LPT
+spreads a keyed program's keys over these workers.
 """
 
 import heapq

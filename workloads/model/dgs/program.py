@@ -80,7 +80,7 @@ class DGSProgram:
     """Describes a program with dependency-guided synchronization.
 
     A *keyed* program describes one key: its state belongs to that key alone, and the whole program is
-    the product over all keys (the paper's State_0 maps keys to states; its fork by key is a projection).
+    the product over all keys. (The paper's State_0 maps keys to states; its fork by key is a projection.)
     Its `depends` must be false between different keys; `across` declares events that concern several keys.
 
     Attributes:

@@ -49,7 +49,7 @@ class Instance(Protocol):
 def instance(
     operator: Operator, forward: Forward, owns: Owns | None = None, *, direct: bool = True
 ) -> Instance:
-    """Return a new instance that owns the keys for which `owns` is true (None: all keys).
+    """Return a new instance that owns the keys for which `owns` is true; None means all keys.
 
     It passes records to `forward`. With `direct`, a `join` is one loop over the opposite window. Else it
     runs the f_U of Operator 10 as written, once for each share; the answer is the same, but slow.

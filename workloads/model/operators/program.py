@@ -42,7 +42,7 @@ KeysFn = Callable[[Any, Any], None]
 """`keys(t, out)`, the paper's f_MK: `out.add(key)` for each key (int64) of tuple `t`.
 
 `t` has the attributes `ts`, `input` (index into `Operator.inputs`), and the fields and lists of all
-inputs; those that its input does not have read as 0 or as an empty list.
+inputs. Fields and lists that its input does not have read as 0 or as an empty list.
 """
 
 UpdateFn = Callable[[Any, Any, Any], None]

@@ -1,6 +1,6 @@
 """Defines streams as timestamp-sorted columns in memory.
 
-The total order of all events of an input is (timestamp, stream index, position in the stream): ties
+The total order of all events of an input is (timestamp, stream index, position in the stream). Ties
 in event time are broken by the order in which the workload declares its streams, then by arrival.
 Every engine must keep that order between dependent events.
 """

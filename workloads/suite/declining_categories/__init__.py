@@ -33,8 +33,8 @@ def arguments(query: Params) -> dict[str, object]:
 def _daily_sales(stores: Ids, first_day: int, days: int) -> Limit:
     """Return the limit on the sales of a category in a day.
 
-    With x below `days` and n at most `days`, n sum(xy) and sum(x) sum(y) are each at most
-    days^3 / 2 times the limit, and their difference is at most days^3 times the limit.
+    Because x is below `days` and n at most `days`, n sum(xy) and sum(x) sum(y) are each at most
+    days^3 / 2 times the limit. Their difference is at most days^3 times the limit.
     """
 
     def day_group(events: Any) -> IntArray:

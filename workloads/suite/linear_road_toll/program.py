@@ -6,9 +6,10 @@ each accident to the segments before it. A2 stores the statistics of each segmen
 notifies the vehicle that entered.
 
 The toll is Linear Road's (Arasu and others 2004, section 3.4). Vehicles that enter a segment in minute m pay
-2 (n - 50)^2 for the n vehicles that were there in minute m - 1. They pay nothing if n is at most 50, if the mean
-speed of the minutes m - 5 to m - 1 is at least 40 mph, or if minute m - 1 had an accident in the segment or in the four
-after it. Vehicles on the exit lane get no toll. A vehicle has stopped with the fourth report in a row at one position.
+2 (n - 50)^2 for the n vehicles that were there in minute m - 1. They pay nothing if n is at most 50, or if the mean
+speed of the minutes m - 5 to m - 1 is at least 40 mph. They pay nothing either if minute m - 1 had an accident in the
+segment or in the four segments after it. Vehicles on the exit lane get no toll. A vehicle has stopped with the fourth
+report in a row at one position.
 
 Two choices let reports of one time commute, so that operators may process them in any order. The mean speed is the mean
 of all reports, rounded down; the benchmark takes a mean of means. A report of a stopped vehicle reveals an accident if

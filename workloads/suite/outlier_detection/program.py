@@ -73,7 +73,7 @@ MODEL = np.dtype(
         ("mean_score", np.int64),
         ("past_count", np.int64, (WINDOW,)),
         ("past_score", np.int64, (WINDOW,)),
-        ("itemset", np.int16, (COMBINATIONS * SLOTS,)),  # number from 1; 0: rare
+        ("itemset", np.int16, (COMBINATIONS * SLOTS,)),  # number from 1; 0 means rare
         ("low", np.int32, (ITEMSETS * FEATURES,)),
         ("high", np.int32, (ITEMSETS * FEATURES,)),
         # Values of every combination so far, as maxima: the same in every part that has them.

@@ -4,8 +4,8 @@ For each record, an operator
 
 1. sums the words of the record, word k times 2k + 1, modulo 2^30;
 2. if it has a state, adds 2k + 1 times this number to word k of the state, and takes the sum of the
-   words as the new number, so that it reads and writes the whole state and depends on all earlier
-   records of the key;
+   words as the new number. It reads and writes the whole state, and depends on all earlier records of
+   the key;
 3. multiplies the vector of this number and the record's id by a fixed matrix, `iterations` times. This
    is the cost of a record; compilers cannot remove it, because the output has the result;
 4. drops the record, or forwards `copies` copies, by a hash of its id and the result. Copy n has the id
