@@ -15,7 +15,7 @@ from streamlab.engines.multicore.run.settings import CompiledOptions, RunSetting
 from streamlab.engines.multicore.stages.kernels import columns_of
 from streamlab.engines.protocol import Measured, OfferedLoad
 from streamlab.workloads.model import Dataflow, Input, ListColumn
-from streamlab.workloads.model.dataflow.drawing import in_words
+from streamlab.workloads.model.dataflow.drawing import describe_deployment
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.plan import (
     Deployment,
@@ -137,7 +137,7 @@ class DataflowRun(CoreRun):
         return FlowStates(next_marker=self._next_marker, units=units)
 
     def _plan(self, counters: Mapping[str, float]) -> str:
-        return f"{in_words(self._deployed)}; {self._settings.workers} workers"
+        return f"{describe_deployment(self._deployed)}; {self._settings.workers} workers"
 
     def _counters(self, duration_ns: int) -> dict[str, float]:
         period_ns = self._marker_period_ns

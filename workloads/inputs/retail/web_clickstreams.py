@@ -144,12 +144,12 @@ def _positions(seed: int, groups: int, group: Ints, row: Ints) -> _Positions:
     # The lane of an order is the lane that had the buyer's click a window ago, in the order's group.
     target = np.where(second, _LAST_CLICK, _THIRD_CLICK)
     phase = np.where(is_bought, (target - (window - 1)) % CYCLE_CLICKS, phase)
-    lane = np.where(is_bought, group_in_window, (group_in_window + shift) % groups)
+    lane_index = np.where(is_bought, group_in_window, (group_in_window + shift) % groups)
     cycle, place = np.divmod(window - is_bought + phase, CYCLE_CLICKS)
     begin = np.where(second, CYCLE_CLICKS + lines, _BEFORE_FIRST_ORDER)
     return _Positions(
         place=place,
-        cycle=(cycle * groups + lane) * CYCLE_CLICKS + phase,
+        cycle=(cycle * groups + lane_index) * CYCLE_CLICKS + phase,
         sale=np.where(is_bought, 1 + 2 * group + second, 0),
         time=group * GROUP_ROWS + np.where(is_bought, begin, row),
     )

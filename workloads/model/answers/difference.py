@@ -13,9 +13,9 @@ from streamlab.workloads.model.answers.foata import (
     CHUNK,
     HashArray,
     Relation,
+    are_equal,
     levels,
     row_hashes,
-    same,
 )
 from streamlab.workloads.model.streams.stream import Columns, IntArray
 
@@ -122,11 +122,11 @@ def classify(
     examples: list[Example] = []
 
     def add(fault: Fault, row: int, detail: str = "") -> None:
-        text = f"row {first_row + row}: {in_words(actual, row)}{detail}"
+        text = f"row {first_row + row}: {describe_row(actual, row)}{detail}"
         examples.append(Example(fault=fault, text=text, position=first_row + row))
 
     for row in missing[:limit].tolist():
-        text = f"expected row {first_row + row}: {in_words(expected, row)}"
+        text = f"expected row {first_row + row}: {describe_row(expected, row)}"
         examples.append(Example(fault="missing", text=text, position=first_row + row))
     for row in np.flatnonzero(duplicate)[:limit].tolist():
         add("duplicate", row)
@@ -134,8 +134,8 @@ def classify(
     for row in odd[:limit].tolist():
         detail = ", nothing expected at that time and tag"
         if row in replaced:
-            detail = f", expected {in_words(expected, replaced[row])}"
-            detail += in_last_bits(expected, replaced[row], actual, row)
+            detail = f", expected {describe_row(expected, replaced[row])}"
+            detail += describe_rounding(expected, replaced[row], actual, row)
         add("wrong", row, detail)
     common_left = np.delete(np.arange(len(left)), left_only)
     common_right = np.delete(np.arange(len(right)), right_only)
@@ -208,13 +208,13 @@ def _count_rounded(
 ) -> int:
     """Return the number of wrong rows that differ only in the last bits of floats."""
     wrong = odd[replaced_by[replaced_by >= 0]]
-    near = [nearly(expected[name][replaced], actual[name][wrong]) for name in expected]
+    near = [are_nearly_equal(expected[name][replaced], actual[name][wrong]) for name in expected]
     return int(np.logical_and.reduce(near).sum())
 
 
-def nearly(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def are_nearly_equal(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return which values are equal, or are floats that agree in half of their digits."""
-    near = same(left, right)
+    near = are_equal(left, right)
     if left.dtype.kind == "f":
         with np.errstate(invalid="ignore", over="ignore"):
             size = np.maximum(np.abs(left), np.abs(right))
@@ -224,13 +224,13 @@ def nearly(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.bo
     return near
 
 
-def in_last_bits(expected: Columns, row: int, actual: Columns, other: int) -> str:
-    """Return in words how much the floats of a row differ if only last bits differ, else ""."""
+def describe_rounding(expected: Columns, row: int, actual: Columns, other: int) -> str:
+    """Return in words how much the floats of two rows differ, or "" if more than their last bits differ."""
     places = slice(row, row + 1), slice(other, other + 1)
     parts = []
     for name, column in expected.items():
         left, right = column[places[0]], actual[name][places[1]]
-        if not nearly(left, right).all():
+        if not are_nearly_equal(left, right).all():
             return ""
         if column.dtype.kind == "f" and left[0] != right[0] and not np.isnan(left[0]):
             gap, size = abs(float(left[0]) - float(right[0])), max(abs(left[0]), abs(right[0]))
@@ -287,7 +287,7 @@ def _level_hashes(
     return np.concatenate(plain), np.concatenate(levelled)
 
 
-def in_words(columns: Columns, row: int) -> str:
+def describe_row(columns: Columns, row: int) -> str:
     """Return a row in words, e.g. `(ts=3, key=1)`."""
     values: dict[str, npt.NDArray[np.generic]] = dict(columns)
     return "(" + ", ".join(f"{name}={column[row]}" for name, column in values.items()) + ")"
@@ -311,7 +311,7 @@ def late_examples(columns: Columns, late: IntArray, limit: int) -> list[Example]
     return [
         Example(
             fault="out of order",
-            text=f"row {row}: {in_words(columns, row)}, after a row of time {ts[:row].max()}",
+            text=f"row {row}: {describe_row(columns, row)}, after a row of time {ts[:row].max()}",
             position=row,
         )
         for row in late[:limit].tolist()

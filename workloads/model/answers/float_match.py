@@ -15,9 +15,9 @@ from streamlab.workloads.model.answers.foata import (
     CHUNK,
     HashArray,
     Relation,
+    are_equal,
     levels,
     row_hashes,
-    same,
 )
 from streamlab.workloads.model.streams.stream import Columns, IntArray
 
@@ -103,7 +103,7 @@ class _Matcher:
         for begin in range(0, rows, CHUNK):
             part = slice(begin, begin + CHUNK)
             for name in self._rest:
-                if not same(self._expected[name][part], self._actual[name][part]).all():
+                if not are_equal(self._expected[name][part], self._actual[name][part]).all():
                     return False
         chunks = [np.arange(begin, min(begin + CHUNK, rows)) for begin in range(0, rows, CHUNK)]
         if not all(self._within(chunk, chunk).all() for chunk in chunks):
@@ -159,7 +159,7 @@ class _Matcher:
         """Make pairs of rows partners."""
         self._partner[right] = left
         for name, deviation in self.deviations.items():
-            some = ~same(self._expected[name][left], self._actual[name][right])
+            some = ~are_equal(self._expected[name][left], self._actual[name][right])
             if some.any():
                 deviation.take(*self._compare(name, left[some], right[some]))
 
@@ -180,7 +180,7 @@ class _Matcher:
         result = np.ones(len(left), dtype=np.bool_)
         for name in self._loose:
             expected, actual = self._expected[name][left], self._actual[name][right]
-            within = same(expected, actual)
+            within = are_equal(expected, actual)
             if not within.all():
                 difference, _, allowed = self._compare(name, left, right)
                 with np.errstate(invalid="ignore"):

@@ -164,7 +164,9 @@ def row_hashes(columns: Columns) -> tuple[HashArray, HashArray]:
     return low, high
 
 
-def same(left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+def are_equal(
+    left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]
+) -> npt.NDArray[np.bool_]:
     """Return which values are equal; NaN equals NaN."""
     equal: npt.NDArray[np.bool_] = np.equal(left, right)
     if left.dtype.kind == "f":

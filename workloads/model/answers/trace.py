@@ -22,7 +22,7 @@ from streamlab.workloads.model.answers.difference import (
 )
 from streamlab.workloads.model.answers.float_match import FloatMatch, match_floats
 from streamlab.workloads.model.answers.floats import Tolerances
-from streamlab.workloads.model.answers.foata import CHUNK, Relation, fingerprint, same
+from streamlab.workloads.model.answers.foata import CHUNK, Relation, are_equal, fingerprint
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.streams.stream import Columns
 from streamlab.workloads.model.workload import OutputType
@@ -133,7 +133,7 @@ def _common_prefix(expected: Columns, actual: Columns) -> int:
     for begin in range(0, n, CHUNK):
         part = slice(begin, min(begin + CHUNK, n))
         equal = np.logical_and.reduce(
-            [same(column[part], actual[name][part]) for name, column in expected.items()]
+            [are_equal(column[part], actual[name][part]) for name, column in expected.items()]
         )
         if not equal.all():
             return begin + int(np.argmin(equal))

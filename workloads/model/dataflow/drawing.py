@@ -97,7 +97,7 @@ def pictures_of(deployment: Deployment) -> tuple[Picture, Picture]:
     return graph_picture(deployment.flow), deployment_picture(deployment)
 
 
-def in_words(deployment: Deployment) -> str:
+def describe_deployment(deployment: Deployment) -> str:
     """Return a deployment in one line: routes, units and numbers of instances."""
     prefixes = {route: f"{route.value} to " for route in Route} | {Route.FORWARD: ""}
     return " -> ".join(
