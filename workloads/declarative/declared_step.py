@@ -112,7 +112,8 @@ class DeclaredStep:
             raise ModelError(
                 f"{self.place}: {declaration.name} makes {_windows(declaration)} of {part.name}, which is "
                 f"{_windows(part)}; sessions neither read windows and joins nor are read by them: let "
-                f"{declaration.name} read the input of {part.name}, or end with a step on rows (select, alert, deduplicate, count_window)"
+                f"{declaration.name} read the input of {part.name}, or end with a step on rows (select, alert, "
+                "deduplicate, count_window)"
             )
 
     def _check_order(self, part: Declaration) -> None:
