@@ -156,7 +156,7 @@ class AggregateCode:
     """The code of several aggregates on one state `s` and row `t`.
 
     Attributes:
-        state: fields of the state, as for `numpy.dtype`.
+        state: fields of the state, in the form that `numpy.dtype` takes.
         adding: lines that add the row.
         values: an expression for each result.
         output: the output columns.

@@ -41,7 +41,7 @@ class ClassForm:
     """Holds the declaration of a class.
 
     Attributes:
-        state: fields of the state, as for `numpy.dtype`.
+        state: fields of the state, in the form that `numpy.dtype` takes.
         add: `add(s, t)`.
         result: the function `result(self)` of the user.
         where: the filter of the user, as a function of a row; None means all rows.
@@ -147,7 +147,7 @@ def row_columns(user: UserFunction, row: str, columns: InputColumns) -> list[Col
     """Return the columns that a function reads of its parameter `row`.
 
     Raises:
-        ModelError: the input lacks one, or the row is used as a whole.
+        ModelError: the input lacks a column, or the row is used as a whole.
     """
     other = user.other_use(row)
     if other is not None:

@@ -183,7 +183,7 @@ class JoinStep:
     Attributes:
         how: INNER, OUTER or ASOF.
         keys: the columns of both tables that are equal.
-        columns: the other columns that it reads, by kind.
+        columns: the columns that the join reads besides the keys, by kind.
         values: expressions over `left.COLUMN` and `right.COLUMN`, by output column after `ts` and the keys.
         before, after: a partner's time is in [t - before, t + after], where t is the left row's time. `after` is 0 for
             ASOF. If `before` is None, a partner may have any time up to t + after.

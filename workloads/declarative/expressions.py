@@ -41,7 +41,7 @@ class Columns(Protocol):
     """The columns that an expression can read."""
 
     def find(self, name: str) -> Column:
-        """Return a column; raises `ModelError` for an unknown one."""
+        """Return a column; raises `ModelError` if it is unknown."""
 
     def number_of(self, column: Column, text: str) -> int:
         """Return the number of a text in a column's dictionary."""

@@ -49,12 +49,12 @@ def deduplicate(
 
     Args:
         key: the column that is equal in duplicates, or a list of columns.
-        input: as for `window`.
+        input: see `window`.
         within: a length of time; None means at any time before.
         columns: further columns of the output; None means all columns of the input.
-        where: as for `window`.
-        types: as for `window`.
-        name: as for `window`.
+        where: see `window`.
+        types: see `window`.
+        name: see `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
@@ -101,11 +101,11 @@ def alert(
     Args:
         condition: an expression such as "load > 80".
         lasting: a length of time.
-        input: as for `window`.
-        key: as for `window`.
+        input: see `window`.
+        key: see `window`.
         columns: further columns of the output.
-        types: as for `window`.
-        name: as for `window`.
+        types: see `window`.
+        name: see `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
@@ -266,10 +266,10 @@ def flat_map(
     Args:
         function: a function of a row.
         most: the most rows for one row; further rows end the run with a message.
-        input: as for `window`.
-        where: as for `window`.
-        types: as for `window`.
-        name: as for `window`; None means the name of the function.
+        input: see `window`.
+        where: see `window`.
+        types: see `window`.
+        name: see `window`; None means the name of the function.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.

@@ -69,7 +69,7 @@ def _with_dictionary(
     """Return a column with the dictionary or the time that all its values have.
 
     Raises:
-        ModelError: some values are texts, and others numbers, or texts of separate dictionaries.
+        ModelError: some values are texts and some are numbers, or texts have separate dictionaries.
     """
     values = [
         value

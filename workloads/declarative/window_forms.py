@@ -242,15 +242,15 @@ def top(
     Args:
         most: the number of rows of each window and key.
         by: a column of numbers.
-        input: as for `window`.
+        input: see `window`.
         size: length of the window; None means the advance of the windows of `input`, a declared workload.
-        key: as for `window`.
+        key: see `window`.
         columns: further columns of the output. None means all columns of a declared workload, and no column of another
             input.
-        where: as for `window`.
-        at_end: as for `window`.
-        types: as for `window`.
-        name: as for `window`.
+        where: see `window`.
+        at_end: see `window`.
+        types: see `window`.
+        name: see `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.

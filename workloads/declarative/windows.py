@@ -53,7 +53,7 @@ class Body:
     """The functions of a window over a state `s`, of a class or of named aggregates.
 
     Attributes:
-        state: fields, as for `numpy.dtype`.
+        state: fields of the state, in the form that `numpy.dtype` takes.
         add: `add(s, t)`.
         give: takes expressions over `s`; returns `give(s, out)`, which emits these and then the result.
         reads: columns of a row.

@@ -60,7 +60,7 @@ def add_exactly(field: Any, value: Any) -> None:
 
 
 def join_sums(first: Any, second: Any, field: Any) -> None:
-    """Set a field to the sum of two others."""
+    """Set a field to the sum of two other fields."""
     for index in range(len(field)):
         field[index] = first[index] + second[index]
 

@@ -229,7 +229,7 @@ def _page(width: float, height: float, draw: "Callable[[Axes], None]") -> str:
 
 
 def _draw_box(axes: "Axes", x: float, y: float, text: str, *, rounded: bool) -> None:
-    """Draw a box with text; a rounded one is blue, the others are yellow."""
+    """Draw a box with text; a rounded box is blue, a square box yellow."""
     style = {
         "boxstyle": f"{'round' if rounded else 'square'},pad=0.4",
         "facecolor": "#e3eefb" if rounded else "#fdf1dc",

@@ -65,7 +65,7 @@ def totals_of(query: Query, data: Input) -> Columns:
 
 
 def _record_last(events: Iterable[Any], last: list[Any]) -> Iterator[Any]:
-    """Yield events; `last` holds the last one."""
+    """Yield events; `last` holds the last event."""
     for event in events:
         last[:] = (event,)
         yield event

@@ -170,7 +170,7 @@ class Workload:
         checked_by: The kind of `oracle`: ORACLE, REFERENCE, or INVARIANTS (it gives totals, see `totals_of`).
         unfit: `unfit(query, dataset)` returns why a `streamlab.workloads.datasets.dataset.Dataset` cannot
             be its input for complete query parameters, with the remedy; "" if it can. None accepts all.
-        limits: Limits on the input; beyond one, a computed number overflows its field.
+        limits: Limits on the input; beyond a limit, a computed number overflows its field.
         declaration: A `Declaration` of `streamlab.workloads.declarative.declaration`, which says what the
             program computes. None if the program is written by hand. This package does not look inside.
     """

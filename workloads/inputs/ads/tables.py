@@ -123,7 +123,7 @@ def find_location(query: Params) -> Find:
     """Return a function that looks up the location of a user.
 
     Raises:
-        ModelError: as `find_campaign`.
+        ModelError: see `find_campaign`.
     """
     return _find(USERS, location_of_user(query).values, str(query["lookup"]))
 

@@ -95,7 +95,7 @@ def grow(
     worker_of: Mapping[ImplTag, int],
     split: Callable[[Collection[ImplTag]], Split],
 ) -> PlanNode:
-    """Return the tree over all tags of a key's graph, or a single leaf if no fork-joins fit a larger one.
+    """Return the tree over all tags of a key's graph, or a single leaf if no fork-joins fit a larger tree.
 
     `worker_of` has the worker of each tag that a leaf may own. A leaf runs on the worker of its tag with
     the highest rate.

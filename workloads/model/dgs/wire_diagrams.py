@@ -96,7 +96,7 @@ class _Diagram:
         words = ", ".join(semantics.kinds_words(pred) for pred in predicates)
         self.lines.append(f"{indent}fork({words}):")
         deep = self.draw(st.sampled_from([0, 1]))
-        # One part has the full depth, the other seldom any, because a full tree is too large.
+        # One part has the full depth. The other part is seldom forked, because a full tree is too large.
         depths = [0, 0]
         depths[deep] = depth - 1
         if depth > 1 and self.draw(st.integers(0, 3)) == 3:

@@ -28,7 +28,7 @@ Row = tuple[Any, ...]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 MAX_HISTORY = 4
-"""Largest number of events between two forks of a history; shrinking finds shorter ones."""
+"""Largest number of events between two forks of a history; shrinking finds shorter histories."""
 
 _SIDES = ((False, False), (True, False), (False, True), (True, True))
 """Whether the first and the second part of a fork may process a kind."""

@@ -50,7 +50,7 @@ def aggregate_plus(
 
     With a `single` window, a key's state is not reduced as the window advances, because there is no
     f_S. It covers all tuples since the key first appeared, and is forwarded after every advance.
-    `keys` is f_MK; the other parameters are as in `Operator`.
+    `keys` is f_MK; see `Operator` for the other parameters.
     """
 
     def update(w: Any, t: Any, out: Any) -> None:

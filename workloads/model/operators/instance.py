@@ -209,7 +209,7 @@ class _SingleInstance(_Windows):
         self._stores = operator.stores
         self._slide = operator.slide
         self._keeps_time = operator.keeps_time
-        # Without functions to call at each step, many steps can be taken as one; purging is the same.
+        # Without functions to call at each step, several steps can be one; purging gives the same result.
         self._can_skip_steps = self._expire is None and self._slide in (None, keep)
         # Without tuples to purge, a key's window moves when a tuple touches it.
         self._moves_when_touched = self._can_skip_steps and not self._stores

@@ -255,7 +255,7 @@ class Query:
     """Describes operators in a row, connected by ordered logs: each reads the output of the one before.
 
     Attributes:
-        operators: At least one. All but the first have one input, with the fields of the output of the
+        operators: At least one. Later operators have one input, with the fields of the output of the
             operator before it, without `ts`.
         at_end: Effect of the input's end on open windows: `drop` leaves them without output, `flush`
             closes them.

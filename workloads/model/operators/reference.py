@@ -62,7 +62,7 @@ class QueryRun:
         self._first = stage
 
     def process(self, t: Any) -> None:
-        """Process a tuple, not earlier than the last one.
+        """Process a tuple that is not earlier than the last tuple.
 
         Raises:
             ProgramError: The program breaks its contract.

@@ -22,7 +22,7 @@ LARGEST_TIME = 1 << 62
 fit int64 in compiled code."""
 
 END_OF_ARRIVALS = 1 << 60
-"""End time of an input with arrival times: later than any arrival, because a run does not know its last one."""
+"""End time of an input with arrival times: later than any arrival, because a run does not know its last arrival."""
 
 WINDOW_FIELDS = ("key", "left", "tuples")
 """Fields of window instances in addition to the fields of their state."""

@@ -24,7 +24,7 @@ RESERVED = frozenset({"ts"})
 """Field names that every record has."""
 
 ApplyFn = Callable[..., None]
-"""`apply(t, out)` of a stateless operator, `apply(s, t, out)` of the others.
+"""`apply(t, out)` of a stateless operator, `apply(s, t, out)` of an operator with a state.
 
 `t` is the record: `t.ts` and the fields of the operator's input. `s` is the state, changed in
 place; its fields start zeroed. `out.emit(*fields)` forwards a record: it takes the output's fields

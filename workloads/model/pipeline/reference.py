@@ -17,7 +17,7 @@ class PipelineRun:
     """Runs a pipeline: call `process` with all records in total order."""
 
     def __init__(self, pipeline: Pipeline, emit: Forward) -> None:
-        """Start all operators without state; `emit` takes each record of the last one, `ts` first."""
+        """Start all operators without state; `emit` takes each record of the last operator, `ts` first."""
         forward = emit
         self._running: list[_Running] = []
         for index in reversed(range(len(pipeline.stages))):
@@ -113,7 +113,7 @@ def narrow(kind: type[np.generic], value: Any) -> Any:
     Raises:
         OverflowError, ValueError, TypeError: The value does not fit.
     """
-    # NumPy wraps its own scalars, such as elements of a state's array, but raises for plain ones.
+    # NumPy wraps its own scalars, such as elements of a state's array, but raises for plain numbers.
     convert: Any = kind
     return convert(value.item() if isinstance(value, np.generic) else value).item()
 

@@ -21,5 +21,5 @@ KIND = "call"
 
 
 def speed_mps(x: int, y: int, ms: int) -> float:
-    """Return the speed in m/s over a distance in metres; less than a millisecond counts as one."""
+    """Return the speed in m/s over a distance in metres; less than a millisecond counts as a millisecond."""
     return math.sqrt(float(x) * float(x) + float(y) * float(y)) * 1000.0 / max(ms, 1)
