@@ -167,7 +167,7 @@ def _check_dataflow(flow: Dataflow, tests: "_Tests") -> ConsistencyReport:
             # A vertex that breaks its laws may pass on an input that no correct graph has.
             failed.add(index)
             skipped.append(f"laws of {vertex.name}: it reads a vertex that breaks its laws")
-        # Only the first failure is informative; it makes the others fail too.
+        # Only the first failure is informative; it makes later laws fail too.
         elif not all(holds(name, vertex.name, partial(law, flow, index)) for name, law in laws):
             failed.add(index)
     if failed:

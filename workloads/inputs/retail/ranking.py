@@ -96,7 +96,7 @@ def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool
             s.hour = hour
         if t.count <= more_than:
             return
-        # A listed pair has a higher count than before, so it precedes the last one.
+        # A listed pair has a higher count than before, so it precedes the last pair.
         if s.n == top and not precedes(
             t.count, t.item_1, t.item_2, s.count[last], s.item_1[last], s.item_2[last]
         ):

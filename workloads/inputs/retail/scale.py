@@ -33,7 +33,7 @@ _CONTEXT = Context(prec=40)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Sizes for a scale factor; deviations are those of popular items and customers."""
+    """Sizes for a scale factor; the deviations are of popular items and customers, see the module."""
 
     items: int
     customers: int

@@ -42,7 +42,7 @@ from streamlab.workloads.model.code.source import (
 )
 
 STABLE_MODULES = frozenset({"math", "numpy"})
-"""Modules whose attributes change only with their version; others may hold a user's constants."""
+"""Modules whose attributes change only with their version; other modules may hold a user's constants."""
 
 _OURS = "streamlab"
 _SHARED = (
