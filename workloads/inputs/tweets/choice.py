@@ -13,7 +13,7 @@ MOST_WORDS = 64
 """Largest number of words in a tweet; longer tweets are negligible, because a tweet has at most 280 characters."""
 
 MOST_HASHTAGS = 8
-"""Largest number of hashtags in a tweet; with more, the share of tweets with hashtags is 0.3^8, or 7e-5."""
+"""Largest number of hashtags in a tweet; only 0.3^8 (7e-5) of the tweets with hashtags would have more."""
 
 WORDS_DISPERSION = 13
 """r of the negative binomial distribution of words in a tweet. 63,326 real tweets (UCI, Health News in
