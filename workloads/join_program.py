@@ -105,7 +105,7 @@ class JoinShape:
             return renamed.get(f"{record}.{path[2]}", f"{record}.{path[2]}")
 
         values = [re.sub(r"\b(left|right)\.(\w+)", read, value.code) for value in self.values]
-        return ", ".join([*self.key.of_row(left), *values, *more])
+        return ", ".join([*self.key.row_expressions(left), *values, *more])
 
 
 def inner_join(shape: JoinShape) -> Query:

@@ -206,7 +206,7 @@ class _Step:
 
     def _percentile(self, aggregate: Aggregate, value: Translated) -> str:
         """Return the middle of the bin that holds the value of a rank."""
-        bins = Bins.of(aggregate)
+        bins = Bins.from_aggregate(aggregate)
         rank = f"ceil(count(*) * {_number(float(aggregate.percent))} / 100)::BIGINT"
         percentile = f"list({value.text}::DOUBLE ORDER BY {value.bare})[{rank}]"
         limits = f"{_number(bins.smallest)}, {_number(float(aggregate.high))}"

@@ -261,7 +261,7 @@ class _Step:
             return f"at_most({number}, {aggregate.most}, {_text(message)})"
         if function is Function.PERCENTILE:
             rank = f"CAST(CEIL(COUNT(*){over} * {_number(float(aggregate.percent))} / 100) AS INT)"
-            bins = Bins.of(aggregate)
+            bins = Bins.from_aggregate(aggregate)
             values = f"ARRAY_SORT(ARRAY_AGG(CAST({value.bare} AS DOUBLE)){over})"
             limits = f"{_number(bins.smallest)}, {_number(float(aggregate.high))}"
             return f"middle_of_bin({values}[{rank}], {limits}, {bins.steps})"

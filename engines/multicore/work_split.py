@@ -82,7 +82,7 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
     is_independent = all(
         unit.vertex.is_source or is_stateless(unit.vertex) for unit in rest.units[2:]
     )
-    is_keyed = rest.units[0].gives.key is not None
+    is_keyed = rest.units[0].output_type.key is not None
     shares = shares if is_independent and is_keyed else 1
     return _ByAggregate(single=single, shares=shares, partials=aggregates, rest=rest)
 
@@ -237,7 +237,7 @@ class _ByAggregate(WorkSplit):
     def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         flow = self.single.program
         assert isinstance(flow, Dataflow)
-        sums = self.rest.units[0].gives
+        sums = self.rest.units[0].output_type
         if len(rows):
             # The last block of these rows ends at the next marker, or at the end of the input.
             until_ts = first_marker(int(rows.ts[-1]), flow.markers) + 1

@@ -204,7 +204,7 @@ class _Step:
         for name, aggregate in (step.result or {}).items():
             values.append(f'{self._aggregate(aggregate, ordered)}.alias("{name}"),')
             if aggregate.function is Function.PERCENTILE:
-                shape = Bins.of(aggregate)
+                shape = Bins.from_aggregate(aggregate)
                 limits = f"{_number(shape.smallest)}, {_number(float(aggregate.high))}"
                 middle = f"middle_of_bin({_column(name)}, {limits}, {shape.steps})"
                 bins.append(f'.with_columns({middle}.alias("{name}"))')

@@ -291,7 +291,7 @@ def _files(task: Task) -> list[tuple[str, int]]:
     """Return the files that nodes must see, with their sizes."""
     probe = task.scratch / "visible"
     probe.write_text("1", encoding="ascii")
-    source = file_of(task.workload.found_by)
+    source = file_of(task.workload.registry_name)
     streams = (path.absolute() for stream in task.dataset.streams for path in stream.paths)
     paths = [probe, *streams, *([] if source is None else [source.absolute()])]
     return [(str(path), path.stat().st_size) for path in paths]

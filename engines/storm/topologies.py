@@ -96,7 +96,7 @@ def _units(deployment: Deployment) -> Mapping[str, object]:
             "inputs": ",".join(names[i] for i in unit.inputs),
             "route": unit.route.name,
             "degree": unit.degree,
-            "marks": str(unit.marks).lower(),
+            "marks": str(unit.handles_markers).lower(),
         }
         settings |= {f"unit.{number}.{name}": value for name, value in fields.items()}
     return settings

@@ -26,8 +26,8 @@ def event_window(task: Task, data: Input) -> Columns:
     def sums(index: int, stream: Stream) -> Columns:
         # A value precedes a barrier of the same time if its stream precedes the barrier's.
         end = np.searchsorted(stream.ts, ts - (src < index), side="right")
-        upto = np.concatenate([[0], np.cumsum(stream.payload["value"])])[end]
-        return np.diff(upto, prepend=0)
+        sum_before = np.concatenate([[0], np.cumsum(stream.payload["value"])])[end]
+        return np.diff(sum_before, prepend=0)
 
     with ThreadPoolExecutor(task.workers) as pool:
         values = [(index, stream) for index, stream in numbered if stream.kinds == (VALUE,)]

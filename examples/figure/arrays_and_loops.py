@@ -51,7 +51,7 @@ def facts() -> Facts:
 
 
 def plan(options: Options, runs: Runs) -> Plan:
-    """Return the matrix to run, as for `lab run`."""
+    """Return the matrix to run, in the form that `lab run` reads."""
     return Plan(
         tree={
             "run": run_table(options, timeout_s=120),

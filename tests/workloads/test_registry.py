@@ -39,7 +39,7 @@ def refused(reference: str) -> str:
 def test_our_own_workloads_are_those_that_are_announced_and_each_is_called_so():
     folders = {path.parent.name for path in Path("workloads/suite").glob("*/__init__.py")}
     assert set(names()) == folders
-    assert all(workload(name).name == name == workload(name).found_by for name in names())
+    assert all(workload(name).name == name == workload(name).registry_name for name in names())
 
 
 def test_a_name_that_is_known_is_found_without_a_look_at_all_modules(monkeypatch):
@@ -59,8 +59,8 @@ def test_a_file_is_found_by_its_path_and_known_by_its_own_name(tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     assert workload("mine.py").reference == str(path)
     other = workload("mine.py:OTHER")
-    assert (other.name, other.found_by) == ("other", f"{path}:OTHER")
-    assert workload(other.found_by).name == "other"
+    assert (other.name, other.registry_name) == ("other", f"{path}:OTHER")
+    assert workload(other.registry_name).name == "other"
 
 
 def test_a_module_is_found_in_the_current_folder_and_among_installed_packages(
@@ -78,7 +78,7 @@ def test_a_package_announces_its_workloads_by_name(site: Path):
     user_file(site, "announcing.py", name="announced")
     announce(site, "announcing", announced="announcing:WORKLOAD")
     assert "announced" in names()
-    assert workload("announced").found_by == "announced"
+    assert workload("announced").registry_name == "announced"
     assert workload("announcing:WORKLOAD").name == "announced"
 
 

@@ -83,7 +83,7 @@ def ensure(
     with catalog.staging(recipe) as staging:
         folder = staging / "dataset"
         folder.mkdir(exist_ok=True)
-        write = partial(_write, workload.found_by, complete, seed, specs, folder)
+        write = partial(_write, workload.registry_name, complete, seed, specs, folder)
         with (
             executor(step, way, master=master) as on,
             watch(progress, step, folder, total),

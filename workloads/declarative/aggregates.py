@@ -30,6 +30,7 @@ ROWS = "rows_"
 """The field of the state that counts rows."""
 
 _MOST_BINS = 1 << 16
+"""Largest number of counters of a percentile: 256 KiB per window."""
 
 
 @check_arguments(ModelError)
@@ -42,15 +43,15 @@ def count() -> Aggregate:
 def sum(of: str, *, exact: bool = False) -> Aggregate:
     """Return the sum of a column or an expression such as `price * amount`.
 
-    With `exact`, a sum of floats is rounded once and does not depend on the order of rows; it takes 568
-    bytes per window and about 10 ns more per row.
+    With `exact`, a sum of floats is rounded once and does not depend on the order of rows. It takes 568
+    bytes per window, and about 10 ns more per row.
     """
     return Aggregate(function=Function.SUM, of=of, exact=exact)
 
 
 @check_arguments(ModelError)
 def mean(of: str, *, exact: bool = False) -> Aggregate:
-    """Return the mean of a column or an expression; `exact` as for `sum`."""
+    """Return the mean of a column or an expression; `exact` is as in `sum`."""
     return Aggregate(function=Function.MEAN, of=of, exact=exact)
 
 
@@ -82,8 +83,8 @@ def percentile(
 ) -> Aggregate:
     """Return a percentile of a column or an expression, from a histogram in the state.
 
-    The result is the value of rank ceil(percent / 100 * rows) with a relative error of at most `error`;
-    for values from 0 to `low` the error is at most `low / 2`. Values below 0 and above `high` count as -inf and
+    The result is the value of rank ceil(percent / 100 * rows) with a relative error of at most `error`.
+    For values from 0 to `low` the error is at most `low / 2`. Values below 0 and above `high` count as -inf and
     inf. The state has about log2(high / low) / (2 * error) counters.
     """
     where = f"percentile({of!r}, {percent!r})"
@@ -100,7 +101,7 @@ def percentile(
     aggregate = Aggregate(
         function=Function.PERCENTILE, of=of, percent=percent, error=error, low=low, high=high
     )
-    bins = Bins.of(aggregate)
+    bins = Bins.from_aggregate(aggregate)
     if bins.count > _MOST_BINS:
         raise ModelError(
             f"{where} needs {bins.count:,} counters per window, of at most {_MOST_BINS:,}; give a larger "
@@ -126,7 +127,7 @@ class Bins:
     octaves: int
 
     @classmethod
-    def of(cls, aggregate: Aggregate) -> "Bins":
+    def from_aggregate(cls, aggregate: Aggregate) -> "Bins":
         """Return the bins of a percentile."""
         steps = 1
         while 1 / (2 * steps) > aggregate.error:  # a bin's middle is off by half its width
@@ -136,17 +137,17 @@ class Bins:
 
     @property
     def smallest(self) -> float:
-        """Where the bins by powers of two begin."""
+        """The lower bound of the bins of the first octave."""
         return math.ldexp(1.0, self.lowest)
 
     @property
     def largest(self) -> float:
-        """Where the last bin ends."""
+        """The upper bound of the bins of the last octave."""
         return math.ldexp(1.0, self.lowest + self.octaves)
 
     @property
     def count(self) -> int:
-        """The number of bins."""
+        """The number of bins: three are for values below 0, from 0 to `smallest`, and above the range."""
         return 3 + self.steps * self.octaves
 
 
@@ -155,13 +156,13 @@ class AggregateCode:
     """The code of several aggregates on one state `s` and row `t`.
 
     Attributes:
-        state: fields of the state, as for `numpy.dtype`.
+        state: fields of the state, in the form that `numpy.dtype` takes.
         adding: lines that add the row.
         values: an expression for each result.
         output: the output columns.
         reads: the columns of the row.
         names: names that the code uses.
-        result: the aggregates, whose expressions have numbers for texts.
+        result: the aggregates; in their expressions, texts are replaced by their numbers.
     """
 
     state: list[tuple[Any, ...]] = field(default_factory=lambda: [(ROWS, np.int64)])
@@ -192,13 +193,13 @@ def code_of_aggregates(
         writer = _Writer(code, name, aggregate, where)
         code.result[name] = aggregate
         if aggregate.function is Function.COUNT:
-            writer.give(f"s.{ROWS}", INT)
+            writer.add_result(f"s.{ROWS}", INT)
         elif aggregate.function is Function.DISTINCT:
-            writer.distinct(columns.find(aggregate.of))
+            writer.write_distinct(columns.find(aggregate.of))
         else:
             expression = parse_expression(aggregate.of, columns, where)
             code.result[name] = replace(aggregate, of=expression.text)
-            writer.of_expression(expression)
+            writer.write_expression(expression)
     return code
 
 
@@ -209,12 +210,12 @@ class _Writer:
         self._code, self._name, self._aggregate, self._where = code, name, aggregate, where
         self._field = f"{name}_{aggregate.function.value}_"  # messages name it
 
-    def give(self, value: str, dtype: np.dtype[Any]) -> None:
-        """Add the expression of the result."""
+    def add_result(self, value: str, dtype: np.dtype[Any]) -> None:
+        """Add the expression of the result, and its output column."""
         self._code.values.append(value)
         self._code.output.append(Column(name=self._name, dtype=dtype))
 
-    def distinct(self, column: Column) -> None:
+    def write_distinct(self, column: Column) -> None:
         """Write the size of a set."""
         if column.dtype.kind not in "iu":
             raise ModelError(
@@ -229,9 +230,9 @@ class _Writer:
             f"if insert(s.{self._field}, t.{column.name}) > {most}:",
             f"    raise ValueError({message!r})",
         ]
-        self.give(f"s.{self._field}[0]", INT)
+        self.add_result(f"s.{self._field}[0]", INT)
 
-    def of_expression(self, expression: Expression) -> None:
+    def write_expression(self, expression: Expression) -> None:
         """Write an aggregate of an expression."""
         self._code.reads += expression.columns
         value = expression.code
@@ -250,7 +251,7 @@ class _Writer:
                 f"if s.{ROWS} == 1 or v {sign} s.{self._field}{is_nan}:",
                 f"    s.{self._field} = v",
             ]
-            self.give(f"s.{self._field}", dtype)
+            self.add_result(f"s.{self._field}", dtype)
 
     def _sum(self, value: str, dtype: np.dtype[Any], *, mean: bool) -> None:
         total = f"s.{self._field}"
@@ -263,16 +264,16 @@ class _Writer:
             self._code.state.append((self._field, dtype))
             self._code.adding.append(f"{total} += {value}")
         if mean:
-            self.give(f"float({total}) / s.{ROWS}", FLOAT)
+            self.add_result(f"float({total}) / s.{ROWS}", FLOAT)
         else:
-            self.give(total, dtype)
+            self.add_result(total, dtype)
 
     def _percentile(self, value: str) -> None:
-        bins = Bins.of(self._aggregate)
+        bins = Bins.from_aggregate(self._aggregate)
         self._code.names |= {"bin_of": bin_of, "value_at": value_at, "ceil": math.ceil}
         self._code.state.append((self._field, np.int32, (bins.count,)))
         high = float(self._aggregate.high)
         bin_code = f"bin_of({value}, {bins.steps}, {bins.lowest}, {bins.octaves}, {high!r})"
         self._code.adding.append(f"s.{self._field}[{bin_code}] += 1")
         rank = f"int(ceil(s.{ROWS} * {float(self._aggregate.percent)!r} / 100))"
-        self.give(f"value_at(s.{self._field}, {rank}, {bins.steps}, {bins.lowest})", FLOAT)
+        self.add_result(f"value_at(s.{self._field}, {rank}, {bins.steps}, {bins.lowest})", FLOAT)

@@ -1,4 +1,4 @@
-"""Checks declared windows of arrival time, whose answer is known only by totals over all windows."""
+"""Checks declared windows of arrival time, of whose answer only the totals over all windows can be checked."""
 
 import re
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ def check_time(
     result: Mapping[str, Aggregate] | None,
     allowed_lateness: Any,
 ) -> None:
-    """Check the time of windows; of arrival time, totals must be known.
+    """Check the time of windows. Windows of arrival time must have totals that can be checked.
 
-    `is_sliced`: whether each row is in equally many windows, since their size is a multiple of their advance.
+    `is_sliced`: whether the size of the windows is a multiple of their advance, so that each row is in equally many.
 
     Raises:
-        ModelError: the time is unknown, or no total is.
+        ModelError: the time is unknown, or windows of arrival time have no such totals.
     """
     if time not in (EVENT, ARRIVAL):
         raise ModelError(f"{place}: time is {time!r}; give {EVENT} or {ARRIVAL}")

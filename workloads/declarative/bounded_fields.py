@@ -1,4 +1,4 @@
-"""Fields of a class that declares a window other than numbers: a bounded set, and the largest values.
+"""Defines the fields of a window's class that are not numbers: a bounded set, and the largest values.
 
 `BoundedSet` and `LargestValues` are public names of `streamlab`. The state of a window has arrays for them
 (`state_functions`). Their uses in `add` and `result` become calls of functions on these arrays.
@@ -27,6 +27,7 @@ from streamlab.workloads.declarative.user_functions import UserFunction, compile
 from streamlab.workloads.model.errors import ModelError
 
 LARGEST_BOUND = 1 << 16
+"""The largest `most` of a field, whose array then has up to about 2 MiB per window."""
 _FUNCTIONS = {
     "set_insert_": insert,
     "set_contains_": contains,
@@ -74,7 +75,8 @@ class LargestValues(Generic[Number]):
     """The `most` largest values, as a field of a class: `longest = lab.LargestValues(int, most=3)`.
 
     The class uses `self.longest.add(ride.duration)`, `len(self.longest)` and `self.longest[0]`, the largest.
-    Equal values count each, and NaN is less than all others. A place beyond the length ends a run with a message.
+    Equal values are counted separately, and NaN is less than all numbers. Reading a place beyond the length ends the
+    run with a message.
     """
 
     uses = "self.{name}.add(VALUE), len(self.{name}) and self.{name}[PLACE]"
@@ -117,7 +119,7 @@ def use_arrays(
 
     Args:
         user: the method; its first parameter has the fields.
-        fields: the bounded ones.
+        fields: the bounded fields, by name.
         types: the types of the attributes of parameters.
 
     Raises:
@@ -158,7 +160,7 @@ class _ArrayUses(ast.NodeTransformer):
 
     def _add(self, node: ast.Expr, name: str, array: ast.expr, value: ast.expr) -> ast.stmt:
         field = self._fields[name]
-        dtype = self._types.of(value)
+        dtype = self._types.read(value)
         text = ast.unparse(value)
         if dtype is None:
             raise ModelError(

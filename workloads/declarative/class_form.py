@@ -21,7 +21,7 @@ from streamlab.workloads.declarative.input_columns import InputColumns
 from streamlab.workloads.declarative.result_types import result_types
 from streamlab.workloads.declarative.user_functions import (
     UserFunction,
-    emitting,
+    make_emitting,
     read_function,
     returned_names,
 )
@@ -33,6 +33,7 @@ from streamlab.workloads.name_suggestions import suggest_names
 _STATE_TYPES = {int: INT, float: FLOAT, bool: BOOL}
 _METHODS = ("add", "result", "where")
 _STARTED = "started_"
+"""The field of the state that is 1 after the defaults of fields have been set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +41,10 @@ class ClassForm:
     """Holds the declaration of a class.
 
     Attributes:
-        state: fields of the state, as for `numpy.dtype`.
+        state: fields of the state, in the form that `numpy.dtype` takes.
         add: `add(s, t)`.
         result: the function `result(self)` of the user.
-        where: the filter of the user, as a function of a row; None: all rows.
+        where: the filter of the user, as a function of a row; None means all rows.
         reads: columns of the row.
         output: the columns of the result.
     """
@@ -56,19 +57,19 @@ class ClassForm:
     reads: tuple[Column, ...]
     output: tuple[Column, ...]
 
-    def emitting(
-        self, prefix: Sequence[str], *, key: Sequence[str], more: Sequence[str] = ()
+    def make_result(
+        self, prefix: Sequence[str], *, key: Sequence[str], parameters: Sequence[str] = ()
     ) -> FunctionType:
-        """Return `result(s, *more, out)`, which emits the prefix and the result.
+        """Return `result(s, *parameters, out)`, which emits the prefix and the result.
 
-        `self.key` is the value `key`, of several ones a tuple; without one it is 0.
+        `self.key` is the value of the key, a tuple of several values, or 0 without a key.
         """
         self._check_key(len(key))
         value = key[0] if len(key) == 1 else f"({', '.join(key)})" if key else "0"
-        return emitting(self.result, prefix, {"key": value}, more)
+        return make_emitting(self.result, prefix, {"key": value}, parameters)
 
     def _check_key(self, columns: int) -> None:
-        """Check that `result` reads one column of a key of several."""
+        """Check that `result` reads one column at a time of a key with several columns."""
         me = self.result.parameters[0]
         nodes = [*ast.walk(self.result.tree)]
         places = {id(node.value): node.slice for node in nodes if isinstance(node, ast.Subscript)}
@@ -108,7 +109,7 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
                 "function outside the class"
             )
     bounded = {n: v for n, v in members.items() if isinstance(v, BoundedSet | LargestValues)}
-    state = _state(cls, bounded, where)
+    state = _read_state(cls, bounded, where)
     add = read_function(members["add"], "add", 2)
     result = read_function(members["result"], "result", 1)
     _check_state_use(add, state, ())
@@ -120,7 +121,7 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
     in_result = {**state, "key": INT}
     on_arrays = use_arrays(result, bounded, {result.parameters[0]: in_result})
     types = result_types(replace(result, function=on_arrays.function), in_result)
-    keep = _where(members)
+    keep = _read_where(members)
     if keep is not None:
         for column in row_columns(keep, keep.parameters[-1], columns):
             reads.setdefault(column.name, column)
@@ -130,7 +131,7 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
         state=fields,
         add=adding,
         result=on_arrays,
-        where=None if keep is None else _of_row(keep),
+        where=None if keep is None else _row_filter(keep),
         reads=tuple(reads.values()),
         output=tuple(Column(name=n, dtype=dtype) for n, dtype in types.items()),
     )
@@ -146,7 +147,7 @@ def row_columns(user: UserFunction, row: str, columns: InputColumns) -> list[Col
     """Return the columns that a function reads of its parameter `row`.
 
     Raises:
-        ModelError: the input lacks one, or the row is used as a whole.
+        ModelError: the input lacks a column, or the row is used as a whole.
     """
     other = user.other_use(row)
     if other is not None:
@@ -185,7 +186,9 @@ def types_of_row(columns: Iterable[Column]) -> dict[str, np.dtype[Any]]:
     return {"ts": INT, **{column.name: kinds.get(column.dtype.kind, INT) for column in columns}}
 
 
-def _state(cls: type, bounded: Mapping[str, BoundedField], where: str) -> dict[str, np.dtype[Any]]:
+def _read_state(
+    cls: type, bounded: Mapping[str, BoundedField], where: str
+) -> dict[str, np.dtype[Any]]:
     try:
         hints = typing.get_type_hints(cls)
     except NameError as error:
@@ -213,21 +216,21 @@ def _state(cls: type, bounded: Mapping[str, BoundedField], where: str) -> dict[s
 
 
 def _check_state_use(
-    user: UserFunction, state: dict[str, np.dtype[Any]], also: tuple[str, ...]
+    user: UserFunction, state: dict[str, np.dtype[Any]], further_names: tuple[str, ...]
 ) -> None:
     me = user.parameters[0]
     other = user.other_use(me)
     if other is not None:
         raise ModelError(f"{user.place(other)}: {me} is used without a field; use its fields only")
     for name, node in user.attributes(me).items():
-        if name not in state and name not in also:
+        if name not in state and name not in further_names:
             raise ModelError(
                 f"{user.place(node)}: {me}.{name} is not a field of the state; declare it in the class, such as "
                 f"{name}: int; {suggest_names(name, state)}"
             )
 
 
-def _where(members: Mapping[str, object]) -> UserFunction | None:
+def _read_where(members: Mapping[str, object]) -> UserFunction | None:
     method = members.get("where")
     if method is None:
         return None
@@ -242,7 +245,7 @@ def _where(members: Mapping[str, object]) -> UserFunction | None:
     return user
 
 
-def _of_row(user: UserFunction) -> Callable[..., Any]:
+def _row_filter(user: UserFunction) -> Callable[..., Any]:
     if len(user.parameters) == 1:
         return user.function
     return define("where", "t", ["return user_where(0, t)"], {"user_where": user.function})

@@ -26,7 +26,7 @@ NO_TEXT = -1
 """The number of a missing text."""
 
 LATE_BY = "late_by"
-"""Column of a table with late="keep": how far a row's time is before the latest time read so far."""
+"""Column of a table with late="keep": the time from a row's event time to the latest event time read before it."""
 
 ROW = "row"
 """The kind of the rows of a declared workload's input."""
@@ -75,7 +75,7 @@ class Column:
 
     Attributes:
         dtype: type of its values.
-        dictionary: the dictionary of the dataset whose ids it holds; None: plain values.
+        dictionary: the dictionary of the dataset whose ids it holds; None if it holds plain values.
         is_time: whether it holds event times, in the unit of the dataset.
     """
 
@@ -104,9 +104,9 @@ class WindowStep:
         kind: TUMBLING, SLIDING, SESSION or COUNT.
         size: in units of event time; for SESSION the longest pause in a session, for COUNT a number of rows.
         advance: for SLIDING in units of event time; for other kinds equal to `size`.
-        result: the named functions, by output column; None: the user's functions compute the result.
-        closes_after: a row counts if the latest time read before it is less than this after the window's end; None:
-            all rows count.
+        result: the named functions, by output column; None if functions of the user compute the result.
+        closes_after: in units of event time. A row counts if the latest time read before it is less than this after
+            the window's end. None if all rows count.
         time: EVENT or ARRIVAL.
     """
 
@@ -133,6 +133,8 @@ class TopStep:
 
     Attributes:
         most: the number of rows per window and key.
+        size: of the windows, in units of event time.
+        by: the column that orders the rows.
         columns: the output columns in addition to the key, `rank`, `by` and `at`.
     """
 
@@ -144,7 +146,7 @@ class TopStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeduplicateStep:
-    """Rows whose key did not leave within the last `within` units of event time; None: never before."""
+    """Rows whose key had no output row within the last `within` units of event time; None means no output row ever."""
 
     within: int | None
     columns: tuple[str, ...]
@@ -152,7 +154,10 @@ class DeduplicateStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertStep:
-    """The first row of each key at which a condition has held for `lasting`; repeats after it was false."""
+    """The first row of each key at which a condition has held for `lasting` units of event time.
+
+    A key alerts again only after the condition was false.
+    """
 
     condition: str
     lasting: int
@@ -164,7 +169,7 @@ class SelectStep:
     """Rows with other columns: expressions by output column.
 
     Attributes:
-        too_late_for: windows; only rows that are too late for all of them leave. None: all rows leave.
+        too_late_for: windows, if only rows that are too late for all of them leave; None if all rows leave.
     """
 
     columns: Mapping[str, str]
@@ -178,11 +183,11 @@ class JoinStep:
     Attributes:
         how: INNER, OUTER or ASOF.
         keys: the columns of both tables that are equal.
-        columns: the other columns that it reads, by kind.
+        columns: the columns that the join reads besides the keys, by kind.
         values: expressions over `left.COLUMN` and `right.COLUMN`, by output column after `ts` and the keys.
-        before, after: a partner's time is in [t - before, t + after], where t is the left row's time; `after` is 0 for
-            ASOF. `before` None: any time up to t + after.
-        every: for OUTER: the step of time in which rows leave.
+        before, after: a partner's time is in [t - before, t + after], where t is the left row's time. `after` is 0 for
+            ASOF. If `before` is None, a partner may have any time up to t + after.
+        every: for OUTER: the time between two moments at which rows leave.
     """
 
     how: str
@@ -233,8 +238,8 @@ class Order:
     """Defines which output rows of equal time have the same order with any number of workers.
 
     Attributes:
-        keys: rows with equal values of these columns have it; empty: all rows.
-        lost: True: no rows have it, or only rows with equal values of a column that the output lacks.
+        keys: only rows with equal values of these columns have the same order; empty if all rows have it.
+        lost: whether no rows have the same order, or only rows with equal values of a column that the output lacks.
     """
 
     keys: tuple[str, ...] = ()
@@ -247,14 +252,14 @@ class Declaration:
 
     Attributes:
         step: the computation.
-        keys: the columns of the input by which it computes separately; empty: all rows together.
-        where: an expression that rows must satisfy; None: all rows, or a function of the user.
+        keys: the columns of the input whose values are computed separately; empty if all rows are computed together.
+        where: an expression that rows must satisfy; None if all rows count, or a function of the user decides.
         reads: the columns of the input that it reads, without `ts`.
         output: its output, the first column `ts`.
         user_functions: whether functions of the user compute the result or choose the rows.
         unit: unit of event time.
         flushes: whether the end of the input closes open windows.
-        before: the declaration of the previous step; None: the input is a table or generated.
+        before: the declaration of the previous step; None if the input is a table or generated.
     """
 
     name: str

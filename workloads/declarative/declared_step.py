@@ -37,10 +37,11 @@ class DeclaredStep:
     """Makes the workload of a declaration from its last operator or stage.
 
     Attributes:
-        columns: of the input.
-        before: the workload that makes the input; None: a table or function.
-        place: of the declaration, for messages.
-        at_end: effect of the input's end on open windows: `Query.at_end`.
+        columns: the columns of the input.
+        before: the workload that makes the input; None if the input is a table or function.
+        place: the place of the declaration, for messages.
+        at_end: the effect of the input's end on open windows, see `Query.at_end`.
+        declaration: the step, with its previous steps.
     """
 
     columns: InputColumns
@@ -56,7 +57,7 @@ class DeclaredStep:
 
     @property
     def source(self) -> InputType:
-        """The schema of the rows that the operator reads: of the input, or of the output of the step before."""
+        """The schema of the rows that the operator reads: the input, or the output of the previous step."""
         before = self.declaration.before
         columns = self.declaration.reads if before is None else before.output[1:]
         return InputType(name=ROW, fields=windows.fields_of(columns))
@@ -101,17 +102,22 @@ class DeclaredStep:
         return self._workload(Pipeline(name=self.name, record=ROW, event=event, stages=stages))
 
     def _check_sessions(self, part: Declaration) -> None:
-        """Check that neither of two steps on windows of time is on sessions, since outputs of sessions leave early."""
-        this = self.declaration
-        if not this.on_rows and not part.on_rows and (_is_session(this) or _is_session(part)):
+        """Check that no session reads or is read by windows of time, because outputs of sessions leave early."""
+        declaration = self.declaration
+        if (
+            not declaration.on_rows
+            and not part.on_rows
+            and (_is_session(declaration) or _is_session(part))
+        ):
             raise ModelError(
-                f"{self.place}: {this.name} makes {_windows(this)} of {part.name}, which is "
-                f"{_windows(part)}; sessions neither read windows and joins nor are read by them: let {this.name} read "
-                f"the input of {part.name}, or end with a step on rows (select, alert, deduplicate, count_window)"
+                f"{self.place}: {declaration.name} makes {_windows(declaration)} of {part.name}, which is "
+                f"{_windows(part)}; sessions neither read windows and joins nor are read by them: let "
+                f"{declaration.name} read the input of {part.name}, or end with a step on rows (select, alert, "
+                "deduplicate, count_window)"
             )
 
     def _check_order(self, part: Declaration) -> None:
-        """Check that a step on rows does not depend on an order that operators in parallel lose."""
+        """Check that a step on rows does not depend on an order that parallel operators lose."""
         before = part.before
         if before is None or not part.on_rows or isinstance(part.step, SelectStep | FlatMapStep):
             return

@@ -4,7 +4,7 @@ The language is small, so that it can be translated: names of columns, numbers, 
 `+ - * /`, comparisons, `in`, `and`, `or`, `not` and parentheses. Their meaning is as in Python, except that
 every engine agrees on the values:
 
-- Whole numbers have 64 bits; one beyond them is refused.
+- Whole numbers have 64 bits; larger numbers are refused.
 - `/` and a comparison with a float take whole numbers as floats. A division by zero gives inf, -inf or NaN.
 - A text stands for its number in the dictionary of the column that it is compared with.
 """
@@ -41,7 +41,7 @@ class Columns(Protocol):
     """The columns that an expression can read."""
 
     def find(self, name: str) -> Column:
-        """Return a column; raises `ModelError` for an unknown one."""
+        """Return a column; raises `ModelError` if it is unknown."""
 
     def number_of(self, column: Column, text: str) -> int:
         """Return the number of a text in a column's dictionary."""
@@ -56,7 +56,7 @@ class Expression:
     """A checked expression.
 
     Attributes:
-        text: without `in` and texts, which are numbers.
+        text: the expression without `in`, and with numbers for texts.
         code: Python code over the record `t`, which calls HELPERS.
         columns: the columns that it reads, in order of appearance, without `ts`.
         dtype: int64, float64 or bool.
@@ -83,7 +83,7 @@ def parse_expression(text: object, columns: Columns, place: str) -> Expression:
     except SyntaxError as error:
         raise ModelError(f"{place} is {text!r}, which is not an expression: {error.msg}") from None
     read = {name: columns.find(name) for name in _names(tree) if name != TS}
-    part = _Reader(read, columns, f"{place}, {text!r}").of(tree)
+    part = _Reader(read, columns, f"{place}, {text!r}").read(tree)
     plain = ast.unparse(part.tree)
     floats = {name for name, column in read.items() if column.dtype.kind == "f"}
     nan = part.dtype == FLOAT and may_be_nan(part.tree, () if columns.are_finite else floats)
@@ -117,23 +117,24 @@ def _names(tree: ast.expr) -> Iterator[str]:
 
 
 _FINITE, _INFINITE, _NAN = range(3)
+"""The values that an expression can have; each includes the previous."""
 
 
 def may_be_nan(node: ast.expr, doubtful: "frozenset[str] | set[str] | tuple[str, ...]") -> bool:
     """Return whether an expression of type float can be NaN; `doubtful` are the columns that can."""
-    return _worst(node, doubtful) == _NAN
+    return _largest_class(node, doubtful) == _NAN
 
 
-def _worst(node: ast.expr, doubtful: "frozenset[str] | set[str] | tuple[str, ...]") -> int:
+def _largest_class(node: ast.expr, doubtful: "frozenset[str] | set[str] | tuple[str, ...]") -> int:
     if isinstance(node, ast.Name):
         return _NAN if node.id in doubtful else _FINITE
     if isinstance(node, ast.Constant):
         return _INFINITE if node.value == math.inf else _FINITE
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _worst(node.operand, doubtful)
+        return _largest_class(node.operand, doubtful)
     if not isinstance(node, ast.BinOp):
         return _FINITE
-    left, right = _worst(node.left, doubtful), _worst(node.right, doubtful)
+    left, right = _largest_class(node.left, doubtful), _largest_class(node.right, doubtful)
     if isinstance(node.op, ast.Div):
         divisor = constant_of(node.right)
         if divisor is None or abs(divisor) == math.inf:
@@ -143,7 +144,7 @@ def _worst(node: ast.expr, doubtful: "frozenset[str] | set[str] | tuple[str, ...
 
 
 def constant_of(node: ast.expr) -> int | float | bool | None:
-    """Return the value of an expression without columns; None: it has some, or divides by zero."""
+    """Return the value of an expression; None if it has columns or divides by zero."""
     if any(isinstance(part, ast.Name) for part in ast.walk(node)):
         return None
     tree = ast.fix_missing_locations(ast.Expression(node))
@@ -180,7 +181,7 @@ class _Reader:
     def __init__(self, read: Mapping[str, Column], columns: Columns, place: str) -> None:
         self._read, self._columns, self._place = read, columns, place
 
-    def of(self, node: ast.expr) -> _Part:
+    def read(self, node: ast.expr) -> _Part:
         if isinstance(node, ast.Name):
             return self._column(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
@@ -199,7 +200,7 @@ class _Reader:
                 _Part(ast.UnaryOp(node.op, part.tree), ast.UnaryOp(node.op, part.code), part.dtype)
             )
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            part = self.of(node.operand)
+            part = self.read(node.operand)
             return _Part(ast.UnaryOp(node.op, part.tree), ast.UnaryOp(node.op, part.code), BOOL)
         if isinstance(node, ast.BoolOp):
             parts = [self._condition(each) for each in node.values]
@@ -251,11 +252,11 @@ class _Reader:
         return part
 
     def _number(self, node: ast.expr) -> _Part:
-        part = self.of(node)
+        part = self.read(node)
         return _Part(part.tree, part.code, INT) if part.dtype == BOOL else part
 
     def _condition(self, node: ast.expr) -> _Part:
-        part = self.of(node)
+        part = self.read(node)
         if part.dtype != BOOL:
             raise ModelError(
                 f"{self._place}: {ast.unparse(node)} is a number where a condition is expected; "
@@ -307,7 +308,7 @@ class _Reader:
     def _text_pair(
         self, left: ast.expr, op: ast.cmpop, right: ast.expr, complete: ast.Compare
     ) -> _Part:
-        """Return the comparison of a column with a text as one of numbers."""
+        """Return the comparison of a column with a text as a comparison of numbers."""
         place = f"{self._place}: {ast.unparse(complete)}"
         text = right.value if isinstance(right, ast.Constant) else None
         if not isinstance(left, ast.Name) or not self._holds_texts(left):

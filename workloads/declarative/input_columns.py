@@ -1,8 +1,8 @@
-"""Finds the columns of an input and their types: of a table, a function that makes events, or a workload.
+"""Finds the columns and types of an input: a table, a function that makes events, or a workload.
 
-A table's columns get their types from its declared schema, or for texts from the first rows, as those of joins
-(`header_types`); texts are numbered by a dictionary. With `max_bad`, as many cells may be of another type. A declared
-type (`types={"price": float}`) has precedence; if all columns that are read have one, no file is opened.
+A table's columns get their types from its schema or, if the file holds texts, from its first rows (`header_types`).
+Texts are numbered by a dictionary. Up to `max_bad` cells may be of another type. A declared type
+(`types={"price": float}`) has precedence. If all columns that are read have a declared type, no file is opened.
 """
 
 import keyword
@@ -33,7 +33,9 @@ from streamlab.workloads.model.operators.program import RESERVED
 from streamlab.workloads.name_suggestions import suggest_names
 
 SAMPLE_ROWS = 10_000
+"""Number of first rows of a table from which types are derived."""
 _SMALL_EVENTS = 64
+"""Number of events that a function makes for the types of its columns."""
 TEXT_ID = np.dtype(np.int32)
 _OTHER_USES = RESERVED | {"tag"}
 FIELD_NAMES = "names of fields are names of Python, without keywords and without _ in front"
@@ -56,11 +58,11 @@ class InputColumns:
     """The columns of an input.
 
     Attributes:
-        label: its name in messages.
+        label: the name of the input in messages.
         types: declared types by column: `int`, `float`, `bool` or `str`.
-        declaration: of the workload that makes the input; None: a table or a function.
-        source: the table or function; of a workload its first input, or both tables of a join.
-        unit: of event time.
+        declaration: the declaration of the workload that makes the input; None for a table or a function.
+        source: the table or function; for a workload its first input, or both tables of a join.
+        unit: the unit of event time.
     """
 
     label: str
@@ -70,7 +72,7 @@ class InputColumns:
     declaration: Declaration | None
     _shared: list[tuple[str, ...]] = field(default_factory=list)
     _sample: "dict[str, pa.Array] | None" = field(default=None)
-    _known: dict[str, Column] = field(default_factory=dict)
+    _columns: dict[str, Column] = field(default_factory=dict)
     _texts: list[str] = field(default_factory=list)
     _named: set[str] = field(default_factory=set)
 
@@ -88,16 +90,16 @@ class InputColumns:
         Raises:
             ModelError: it does not exist, or cannot be read by a program.
         """
-        if name not in self._known:
-            self._known[name] = self._find(name, place)
-        return self._known[name]
+        if name not in self._columns:
+            self._columns[name] = self._find(name, place)
+        return self._columns[name]
 
     def finder(self, place: str) -> "Finder":
         """Return the columns for expressions at a place."""
         return Finder(columns=self, place=place)
 
     def number_of(self, column: Column, text: str) -> int:
-        """Return the number of a text of a column: the dictionary begins with the texts of expressions."""
+        """Return the number of a text of a column; the dictionary begins with the texts of expressions."""
         assert column.dictionary is not None, "callers check that it holds texts"
         self._named.add(column.dictionary)
         if text not in self._texts:
@@ -115,13 +117,13 @@ class InputColumns:
         ]
 
     def not_missing(self, place: str) -> list[Column]:
-        """Return the columns without whose values a row of the table is left out."""
+        """Return the columns whose missing values exclude a row of the table."""
         if not isinstance(self.source, Table) or self.declaration is not None:
             return []
         return [self.find(name, place) for name in self.source.skip_missing]
 
     def share(self, names: Iterable[str]) -> bool:
-        """Number the texts of columns alike; return False if the input is a workload, whose numbers are fixed."""
+        """Number the texts of several columns alike; return False for a workload, whose numbers are fixed."""
         if self.declaration is not None:
             return False
         joint = {*names}
@@ -132,7 +134,7 @@ class InputColumns:
         return True
 
     def source_of(self, columns: Iterable[Column]) -> Source:
-        """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
+        """Return the source for a program that reads these columns, with dictionaries for their texts."""
         if isinstance(self.source, TableSet):
             return self.source.with_first_texts(self._named, self._texts)
         # Columns that are numbered alike begin with the same texts.
@@ -149,18 +151,18 @@ class InputColumns:
         table = self.source
         assert isinstance(table, Table), "only joins, which are declared, have two"
 
-        def of_read(settings: Mapping[str, _T]) -> dict[str, _T]:
-            """Leave out settings of columns that exist and are not read; the others are mistakes."""
+        def keep_read(settings: Mapping[str, _T]) -> dict[str, _T]:
+            """Leave out settings of columns that exist but are not read; the import reports unknown columns."""
             unread = [name for name in settings if name not in read]
             names = {*table.columns, *table.derive, *self._sample_rows()} if unread else set()
             return {name: each for name, each in settings.items() if name not in {*unread} & names}
 
         return replace(
             table,
-            columns=of_read(table.columns),
-            fill=of_read(table.fill),
-            scale=of_read(table.scale),
-            derive=of_read(table.derive),
+            columns=keep_read(table.columns),
+            fill=keep_read(table.fill),
+            scale=keep_read(table.scale),
+            derive=keep_read(table.derive),
             ids=tuple(name for name, column in read.items() if column.dictionary),
             shared=tuple(self._shared),
             first_texts=first_texts,
@@ -227,7 +229,7 @@ class InputColumns:
         )
 
     def _dtype(self, name: str, cells: "pa.Array", place: str) -> np.dtype[Any] | None:
-        """Return the type of a column; None: texts."""
+        """Return the type of a column; None if it holds texts."""
         table = self.source if isinstance(self.source, Table) else None
         if table is not None:
             cells = with_point(cells, table.decimal)[0]
@@ -262,16 +264,16 @@ class Finder:
     place: str
 
     def find(self, name: str) -> Column:
-        """As `InputColumns.find`."""
+        """See `InputColumns.find`."""
         return self.columns.find(name, self.place)
 
     def number_of(self, column: Column, text: str) -> int:
-        """As `InputColumns.number_of`."""
+        """See `InputColumns.number_of`."""
         return self.columns.number_of(column, text)
 
     @property
     def are_finite(self) -> bool:
-        """Whether no float is NaN or infinite: the import refuses them, a declared workload can make them."""
+        """Whether no float is NaN or infinite. An import refuses such values; a declared workload can make them."""
         return self.columns.declaration is None
 
 

@@ -1,7 +1,8 @@
 """Packs the columns of a key into the one int64 that programs have as a key, and unpacks them.
 
-Each column has a share of the 64 bits; columns that need fewer leave theirs to the others. A value beyond its share
-ends the run with a message, so that different values have different keys. Keys have the order of their columns.
+The columns share the 64 bits evenly, but a column with a small type gets only the bits of that type. A value beyond
+its share ends the run with a message, so that different values have different keys. Keys are ordered like the values
+of their columns.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ class Key:
     """The columns whose values have separate states.
 
     Attributes:
-        columns: none: all rows together.
+        columns: empty if all rows have one state.
     """
 
     columns: tuple[Column, ...]
@@ -33,7 +34,9 @@ class Key:
     def function(self) -> Callable[[Any], int]:
         """Return f_SK: the columns of a row `t` as one number; 0 without columns."""
         if len(self.columns) < 2:
-            return define("key", "t", [f"return {self.of_row('t')[0] if self.columns else 0}"], {})
+            return define(
+                "key", "t", [f"return {self.row_expressions('t')[0] if self.columns else 0}"], {}
+            )
         lines: list[str] = []
         parts: list[str] = []
         shift = _BITS
@@ -42,18 +45,18 @@ class Key:
             if width < _width(column):
                 lines += [
                     f"if not -{half} <= t.{column.name} < {half}:",
-                    f"    raise ValueError({self._beyond(column, half)!r})",
+                    f"    raise ValueError({self._overflow_message(column, half)!r})",
                 ]
             shift -= width
-            # The first one has the sign; the others are counted from the least one.
+            # The first column has the sign; other values are counted from their column's smallest value.
             parts.append(f"({value if not parts else f'({value} + {half})'} << {shift})")
         return define("key", "t", [*lines, f"return {' + '.join(parts)}"], {})
 
-    def of_row(self, row: str) -> list[str]:
+    def row_expressions(self, row: str) -> list[str]:
         """Return the columns as expressions over a row."""
         return [f"{row}.{name}" for name in self.names]
 
-    def of_state(self, state: str) -> list[str]:
+    def state_expressions(self, state: str) -> list[str]:
         """Return the columns as expressions over a state with a `key`."""
         if len(self.columns) < 2:
             return [f"{state}.key" for _ in self.columns]
@@ -66,7 +69,7 @@ class Key:
             parts.append(f"({part} & {2 * half - 1}) - {half}" if parts else f"({part})")
         return parts
 
-    def _beyond(self, column: Column, half: int) -> str:
+    def _overflow_message(self, column: Column, half: int) -> str:
         remedy = (
             f"declare it a text (types={{{column.name!r}: str}}), which has a small number"
             if column.dictionary is None

@@ -63,7 +63,7 @@ READ_LATE = ("window", "select", "late_rows")
 """The forms that take a table with late="keep", or its windows."""
 
 _FRAMES = 2
-"""Frames between a public function and its caller: the frames of the function and of its decorator."""
+"""Frames from a public function to its caller: the frames of the function and of its decorator."""
 
 
 def check_count(value: object, place: str, argument: str) -> None:
@@ -74,12 +74,12 @@ def check_count(value: object, place: str, argument: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which rows count.
+    """The condition for rows that count.
 
     Attributes:
-        function: of a row; None: all.
-        expression: the same as an expression; None: all, or a function of the user.
-        reads: columns of the row.
+        function: the condition as a function of a row; None if all rows count.
+        expression: the condition as an expression; None if all rows count, or it is a function of the user.
+        reads: the columns that the condition reads.
     """
 
     function: Callable[[Any], bool] | None
@@ -97,11 +97,12 @@ class Maker:
     """Makes the workload of one declaration.
 
     Attributes:
-        before: the workload that makes the input; None: a table or function.
-        file: the file of the declaration; None: there is none.
-        name: of the workload, as the user gave it.
-        place: of the declaration, for messages.
-        at_end: effect of the input's end on open windows: `Query.at_end`.
+        columns: the columns of the input.
+        before: the workload that makes the input; None if the input is a table or function.
+        file: the file of the declaration; None without a file.
+        name: the name of the workload that the user gave, if any.
+        place: the place of the declaration, for messages.
+        at_end: the effect of the input's end on open windows, see `Query.at_end`.
     """
 
     columns: InputColumns
@@ -112,22 +113,22 @@ class Maker:
     at_end: str
 
     @classmethod
-    def of(
+    def for_caller(
         cls,
         source: Source,
         types: Mapping[str, type] | None,
         name: str | None,
-        form: str,
+        function_name: str,
         at_end: str = DROP,
     ) -> "Maker":
-        """Return the maker for a public function `form`, which its user called two frames above.
+        """Return the maker for the public function `function_name`, which the user called `_FRAMES` frames above.
 
         Raises:
-            ModelError: the input is of no known kind.
+            ModelError: the input is not of a supported kind.
         """
         frame = sys._getframe(_FRAMES + 1)
         file = frame.f_globals.get("__file__")
-        place = f"lab.{form} ({file or '<no file>'}:{frame.f_lineno})"
+        place = f"lab.{function_name} ({file or '<no file>'}:{frame.f_lineno})"
         if at_end not in (DROP, FLUSH):
             raise ModelError(f"{place}: at_end is {at_end!r}; give {DROP} or {FLUSH}")
         before = declaration = None
@@ -137,9 +138,9 @@ class Maker:
         if isinstance(source, Workload):
             before, declaration = source, source.declaration
             if not isinstance(declaration, Declaration) or isinstance(source.program, DGSProgram):
-                what = "a written program" if declaration is None else "an as-of join"
+                kind = "a written program" if declaration is None else "an as-of join"
                 raise ModelError(
-                    f"{place}: input is workload {source.name}, which is {what}; give a table, a function that "
+                    f"{place}: input is workload {source.name}, which is {kind}; give a table, a function that "
                     "makes events, another join, or a workload declared by lab.window and the like"
                 )
             if arrival_tick_ns(source.program) is not None:
@@ -151,7 +152,7 @@ class Maker:
         elif isinstance(source, Table):
             table = source if file is None else source.relative_to(Path(file).absolute().parent)
             label, unit = f"table {source.source.label}", source.unit
-            if source.late == KEEP and form not in READ_LATE:
+            if source.late == KEEP and function_name not in READ_LATE:
                 raise ModelError(
                     f'{place}: input {label} has late="keep", and only lab.window and lab.select read late rows; '
                     'give late="drop"'
@@ -166,7 +167,7 @@ class Maker:
             if source.key is not None or source.kind is not None:
                 raise ModelError(
                     f"{place}: input {label} has key= or kind=; a declared workload reads columns of rows: "
-                    f'leave them out, and give lab.{form}(..., key="COLUMN")'
+                    f'leave them out, and give lab.{function_name}(..., key="COLUMN")'
                 )
         elif callable(source):
             table, unit = input_function(source), "ms"
@@ -199,14 +200,14 @@ class Maker:
         key_names: KeyNames | None,
         where: Where | None,
         result: Mapping[str, Aggregate] | None,
-        form: ClassForm | None,
+        class_form: ClassForm | None,
         allowed_lateness: Length | None = None,
         time: str = EVENT,
     ) -> Workload:
         """Return the workload of a window of any kind."""
         closes_after = self._closes_after(allowed_lateness)
         key, keep = self.find_key(key_names), self.read_filter(where)
-        if form is None:
+        if class_form is None:
             if not isinstance(result, Mapping) or not result:
                 raise ModelError(
                     f"{self.place}: result is {result!r:.60}; give aggregates by output column, such as "
@@ -214,17 +215,17 @@ class Maker:
                 )
             code = code_of_aggregates(result, self.columns.finder(self.place), self.place)
             result = code.result
-            reads, gives = tuple(code.reads), tuple(code.output)
+            reads, results = tuple(code.reads), tuple(code.output)
         else:
-            reads, gives = form.reads, form.output
-            if form.where is not None and keep.function is not None:
+            reads, results = class_form.reads, class_form.output
+            if class_form.where is not None and keep.function is not None:
                 raise ModelError(
                     f"{self.place}: where is an argument and a method; give one of them"
                 )
-            if form.where is not None:
-                keep = Filter(function=form.where, expression=None)
+            if class_form.where is not None:
+                keep = Filter(function=class_form.where, expression=None)
         edges = [Column(name=n, dtype=INT, is_time=True) for n in (windows.FIRST, windows.LAST)]
-        output = self.output_columns(key, edges if kind == SESSION else [], gives)
+        output = self.output_columns(key, edges if kind == SESSION else [], results)
         step = WindowStep(
             kind=kind,
             size=size,
@@ -235,7 +236,9 @@ class Maker:
         )
         if closes_after is not None:
             reads = (*reads, self.columns.find(LATE_BY, self.place))
-        user_functions = form is not None or (keep.function is not None and keep.expression is None)
+        user_functions = class_form is not None or (
+            keep.function is not None and keep.expression is None
+        )
         declare = self.declare(
             step,
             key,
@@ -243,9 +246,9 @@ class Maker:
             (*reads, *keep.reads),
             output,
             user_functions,
-            None if form is None else form.name,
+            None if class_form is None else class_form.name,
         )
-        body: Any = form if form is not None else code
+        body: Any = class_form if class_form is not None else code
         if kind == COUNT:
             return declare.pipeline(
                 row_stages.count_window(
@@ -258,7 +261,9 @@ class Maker:
                 )
             )
         functions = (
-            windows.body_of_aggregates(code) if form is None else windows.body_of_class(form, key)
+            windows.body_of_aggregates(code)
+            if class_form is None
+            else windows.body_of_class(class_form, key)
         )
         window = (
             partial(windows.session, pause=size)
@@ -281,7 +286,7 @@ class Maker:
         )
 
     def _closes_after(self, allowed_lateness: Length | None) -> int | None:
-        """Return `WindowStep.closes_after` of windows of the input."""
+        """Return `WindowStep.closes_after` for windows of the input."""
         table = self.columns.source
         keeps = self.before is None and isinstance(table, Table) and table.late == KEEP
         if not keeps and allowed_lateness is None:
@@ -338,7 +343,7 @@ class Maker:
         return names
 
     def other_columns(self, names: Sequence[str] | None, key: Key) -> list[Column]:
-        """Return the columns with these names that are not in the key; None: all."""
+        """Return the columns with these names that are not in the key; None means all columns."""
         chosen = self.columns.names() if names is None else self.check_names(names)
         place = f"{self.place}: columns"
         return [self.columns.find(n, place) for n in chosen if n not in key.names]
@@ -346,7 +351,7 @@ class Maker:
     def output_columns(
         self, key: Key, first: Sequence[Column], then: Sequence[Column]
     ) -> tuple[Column, ...]:
-        """Return the columns of the output: time, key, `first` and `then`; their names differ."""
+        """Return the columns of the output: time, key, `first` and `then`; check that their names differ."""
         output = (TIME, *key.columns, *first, *then)
         names = [column.name for column in output]
         for name in names:

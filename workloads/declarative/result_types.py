@@ -16,10 +16,11 @@ from streamlab.workloads.declarative.user_functions import UserFunction, call_on
 from streamlab.workloads.model.errors import ModelError
 
 _SAMPLES = ((3, 7.5), (1, 1.0), (2, 0.25), (1_000, 1e6), (0, 0.0))
-"""Values of integer and float fields that functions are called with."""
+"""Values of integer and float fields with which functions are called."""
 
 _CALLS = {"int": INT, "float": FLOAT, "bool": BOOL, "len": INT}
 _OF_ARGUMENTS = ("min", "max", "abs", "round")
+"""Functions whose result has the widest type of their arguments."""
 
 Type = np.dtype[Any]
 
@@ -40,14 +41,14 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
         if isinstance(node, ast.Return | ast.Yield) and isinstance(node.value, ast.Dict):
             for key, value in zip(node.value.keys, node.value.values, strict=True):
                 assert isinstance(key, ast.Constant), "returned_names has checked it"
-                kinds.setdefault(str(key.value), set()).add(reader.of(value))
-    if any(None in of_column for of_column in kinds.values()):
+                kinds.setdefault(str(key.value), set()).add(reader.read(value))
+    if any(None in column_types for column_types in kinds.values()):
         for name, sampled in _sample_types(user, fields).items():
             if None in kinds.get(name, ()):
                 kinds[name] = (kinds[name] - {None}) | sampled if sampled else kinds[name]
     types = {}
-    for name, of_column in kinds.items():
-        widest = _widest(of_column)
+    for name, column_types in kinds.items():
+        widest = _widest(column_types)
         if widest is None:
             raise ModelError(
                 f"{user.place(user.tree)}: the type of {name} is not clear; give int(...), float(...) or "
@@ -66,7 +67,7 @@ def _sample_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, s
         )
         for row in call_once(user.function, sample):
             for name, value in row.items():
-                kinds.setdefault(name, set()).add(_of_value(value))
+                kinds.setdefault(name, set()).add(_value_type(value))
     return kinds
 
 
@@ -76,7 +77,7 @@ def _array(dtype: Type) -> Any:
     return array
 
 
-def _of_value(value: object) -> Type | None:
+def _value_type(value: object) -> Type | None:
     for kind, dtype in ((bool, BOOL), (int, INT), (float, FLOAT)):
         if isinstance(value, kind):
             return dtype
@@ -91,9 +92,9 @@ def _widest(types: Iterable[Type | None]) -> Type | None:
 
 
 class TypeReader:
-    """Derives types of expressions; None: not clear.
+    """Derives types of expressions.
 
-    `fields` are the types of the attributes of names. That of an array is the type of its elements in `[...]`.
+    `fields` are the types of the attributes of names. An element `[...]` of an array field has its element type.
     """
 
     def __init__(self, tree: ast.AST, fields: Mapping[str, Mapping[str, Type]]) -> None:
@@ -110,44 +111,46 @@ class TypeReader:
                 self._assigned[node.target.id] = []  # not worth following
         self._open: set[str] = set()
 
-    def of(self, node: ast.expr) -> Type | None:
-        """Return the type of an expression."""
+    def read(self, node: ast.expr) -> Type | None:
+        """Return the type of an expression; None if it is not clear."""
         if isinstance(node, ast.Constant):
-            return _of_value(node.value)
+            return _value_type(node.value)
         if isinstance(node, ast.Attribute):
             if isinstance(node.value, ast.Name) and node.value.id in self._fields:
                 return self._fields[node.value.id].get(node.attr)
             return None
         if isinstance(node, ast.Subscript):
-            array = self.of(node.value)
+            array = self.read(node.value)
             return None if array is None else array.base
         if isinstance(node, ast.Name):
-            return self._of_name(node.id)
+            return self._name_type(node.id)
         if isinstance(node, ast.Compare):
             return BOOL
         if isinstance(node, ast.UnaryOp):
-            inside = BOOL if isinstance(node.op, ast.Not) else self.of(node.operand)
-            return INT if inside == BOOL and not isinstance(node.op, ast.Not) else inside
+            operand_type = BOOL if isinstance(node.op, ast.Not) else self.read(node.operand)
+            return (
+                INT if operand_type == BOOL and not isinstance(node.op, ast.Not) else operand_type
+            )
         if isinstance(node, ast.BinOp):
-            both = _widest((self.of(node.left), self.of(node.right)))
+            both = _widest((self.read(node.left), self.read(node.right)))
             if both is None or isinstance(node.op, ast.Pow):
                 return None
             return FLOAT if isinstance(node.op, ast.Div) else INT if both == BOOL else both
         if isinstance(node, ast.BoolOp):
-            return _widest(map(self.of, node.values))
+            return _widest(map(self.read, node.values))
         if isinstance(node, ast.IfExp):
-            return _widest((self.of(node.body), self.of(node.orelse)))
+            return _widest((self.read(node.body), self.read(node.orelse)))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             if node.func.id in _OF_ARGUMENTS:
-                return _widest(map(self.of, node.args))
+                return _widest(map(self.read, node.args))
             return _CALLS.get(node.func.id)
         return None
 
-    def _of_name(self, name: str) -> Type | None:
+    def _name_type(self, name: str) -> Type | None:
         values = self._assigned.get(name)
         if not values or name in self._open:
             return None
         self._open.add(name)
-        dtype = _widest(map(self.of, values))
+        dtype = _widest(map(self.read, values))
         self._open.discard(name)
         return dtype

@@ -43,37 +43,37 @@ def deduplicate(
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload:
-    """Declare rows without duplicates: a row leaves if none of its key left at most `within` before.
+    """Declare rows without duplicates: a row leaves if no row of its key left at most `within` before.
 
     The state has each key that occurs.
 
     Args:
         key: the column that is equal in duplicates, or a list of columns.
-        input: as for `window`.
-        within: a length of time; None: at any time before.
-        columns: further columns of the output; None: all of the input.
-        where: as for `window`.
-        types: as for `window`.
-        name: as for `window`.
+        input: see `window`.
+        within: a length of time; None means at any time before.
+        columns: further columns of the output; None means all columns of the input.
+        where: see `window`.
+        types: see `window`.
+        name: see `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "deduplicate")
-    units = None if within is None else maker.length(within, "within")
+    maker = Maker.for_caller(input, types, name, "deduplicate")
+    within_units = None if within is None else maker.length(within, "within")
     if key is None:
         raise ModelError(f"{maker.place}: key is None; give the name of a column, or a list")
     keys, keep = maker.find_key(key), maker.read_filter(where)
     others = maker.other_columns(columns, keys)
     output = maker.output_columns(keys, [], others)
-    step = DeduplicateStep(within=units, columns=tuple(c.name for c in others))
+    step = DeduplicateStep(within=within_units, columns=tuple(c.name for c in others))
     declared_step = maker.declare(
         step, keys, keep, (*others, *keep.reads), output, keep.is_user_function
     )
     return declared_step.pipeline(
         row_stages.deduplicate(
             name=declared_step.name,
-            within=units,
+            within=within_units,
             key=keys,
             columns=others,
             where=keep.function,
@@ -95,23 +95,23 @@ def alert(
 ) -> Workload:
     """Declare alerts: the first row of a key at which a condition has held for `lasting`.
 
-    The condition holds from a row that satisfies it to the next row of the key that does not; then it can
-    alert again. The output has the column `since`, the time of the first of these rows.
+    The condition holds from a row that satisfies it to the next row of the key that does not. After that, the key can
+    alert again. The output has the column `since`, the time of the first row that satisfied the condition.
 
     Args:
         condition: an expression such as "load > 80".
         lasting: a length of time.
-        input: as for `window`.
-        key: as for `window`.
+        input: see `window`.
+        key: see `window`.
         columns: further columns of the output.
-        types: as for `window`.
-        name: as for `window`.
+        types: see `window`.
+        name: see `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "alert")
-    units = maker.length(lasting, "lasting")
+    maker = Maker.for_caller(input, types, name, "alert")
+    lasting_units = maker.length(lasting, "lasting")
     keys = maker.find_key(key)
     place = f"{maker.place}: condition"
     holds = parse_expression(condition, maker.columns.finder(place), place)
@@ -120,14 +120,16 @@ def alert(
     others = maker.other_columns(columns, keys)
     since = Column(name="since", dtype=INT, is_time=True)
     output = maker.output_columns(keys, [since], others)
-    step = AlertStep(condition=holds.text, lasting=units, columns=tuple(c.name for c in others))
+    step = AlertStep(
+        condition=holds.text, lasting=lasting_units, columns=tuple(c.name for c in others)
+    )
     keep = Filter(function=None, expression=None)
     declared_step = maker.declare(step, keys, keep, (*others, *holds.columns), output, False)
     return declared_step.pipeline(
         row_stages.alert(
             name=declared_step.name,
             condition=holds.code,
-            lasting=units,
+            lasting=lasting_units,
             key=keys,
             columns=others,
             output=output,
@@ -151,10 +153,10 @@ def select(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "select")
+    maker = Maker.for_caller(input, types, name, "select")
     chosen = columns if isinstance(columns, Mapping) else {name: name for name in columns}
     keep = maker.read_filter(where)
-    values, gives, reads = [], [], []
+    values, output_columns, reads = [], [], []
     texts = dict(chosen)
     if not chosen:
         raise ModelError(f"{maker.place}: columns is empty; name at least one column")
@@ -166,7 +168,7 @@ def select(
             column = maker.columns.find(text, place)
             reads.append(column)
             values.append(f"t.{text}")
-            gives.append(
+            output_columns.append(
                 Column(
                     name=column_name,
                     dtype=column.dtype,
@@ -179,9 +181,11 @@ def select(
         reads += expression.columns
         values.append(expression.code)
         texts[column_name] = expression.text
-        gives.append(Column(name=column_name, dtype=expression.dtype, is_time=text == "ts"))
+        output_columns.append(
+            Column(name=column_name, dtype=expression.dtype, is_time=text == "ts")
+        )
     key = maker.find_key(None)
-    output = maker.output_columns(key, [], gives)
+    output = maker.output_columns(key, [], output_columns)
     step = SelectStep(columns=texts)
     declared_step = maker.declare(
         step, key, keep, (*reads, *keep.reads), output, keep.is_user_function
@@ -197,17 +201,17 @@ def select(
 def late_rows(of: Workload, *, name: str | None = None) -> Workload:
     """Declare the rows that came too late for all windows of a workload, whether or not they satisfy its `where`.
 
-    The output has `late_by`, how much earlier the row is than the latest row read before it, and the columns that the
-    windows read.
+    The output has the columns that the windows read, and `late_by`: the time from the row to the latest row read before
+    it.
 
     Args:
         of: a `window` of a table with late="keep".
-        name: name of the workload; None: the name of `of` and `_late_rows`.
+        name: name of the workload; None means the name of `of` with `_late_rows`.
 
     Raises:
         ModelError: `of` takes no late rows.
     """
-    maker = Maker.of(of, None, name, "late_rows")
+    maker = Maker.for_caller(of, None, name, "late_rows")
     declaration = maker.columns.declaration
     step = None if declaration is None else declaration.step
     if declaration is None or not isinstance(step, WindowStep) or step.closes_after is None:
@@ -233,12 +237,12 @@ def late_rows(of: Workload, *, name: str | None = None) -> Workload:
         output,
         False,
     )
-    shape = Window(advance=step.advance, size=step.size)
+    window = Window(advance=step.advance, size=step.size)
     return declared_step.pipeline(
         row_stages.select(
             name=declared_step.name,
             values=[f"t.{column}" for column in names],
-            where=windows.late_condition(shape, step.closes_after, is_late=True),
+            where=windows.late_condition(window, step.closes_after, is_late=True),
             output=output,
         )
     )
@@ -256,31 +260,33 @@ def flat_map(
 ) -> Workload:
     """Declare the rows that a function yields for each row, at their row's time.
 
-    The function yields a dictionary for each row, as in `yield {"place": ride.station, "change": -1}`. A text
-    comes from a column unchanged; texts of several columns may become one column. Functions make no texts.
+    The function yields a dictionary for each row, as in `yield {"place": ride.station, "change": -1}`. A text must
+    be an unchanged value of a column; one output column may have texts of several columns.
 
     Args:
         function: a function of a row.
-        most: the most rows for one row; more end the run with a message.
-        input: as for `window`.
-        where: as for `window`.
-        types: as for `window`.
-        name: as for `window`; None: the name of the function.
+        most: the most rows for one row; further rows end the run with a message.
+        input: see `window`.
+        where: see `window`.
+        types: see `window`.
+        name: see `window`; None means the name of the function.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "flat_map")
+    maker = Maker.for_caller(input, types, name, "flat_map")
     check_count(most, maker.place, "most")
     key, keep = maker.find_key(None), maker.read_filter(where)
-    form = read_rows(function, most, maker.columns)
-    output = maker.output_columns(key, [], form.output)
-    reads = (*form.reads, *keep.reads)
-    declared_step = maker.declare(FlatMapStep(most=most), key, keep, reads, output, True, form.name)
+    row_function = read_rows(function, most, maker.columns)
+    output = maker.output_columns(key, [], row_function.output)
+    reads = (*row_function.reads, *keep.reads)
+    declared_step = maker.declare(
+        FlatMapStep(most=most), key, keep, reads, output, True, row_function.name
+    )
     return declared_step.pipeline(
         row_stages.flat_map(
             name=declared_step.name,
-            give=form.give,
+            give=row_function.give,
             most=most,
             where=keep.function,
             output=output,

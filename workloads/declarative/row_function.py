@@ -11,7 +11,7 @@ from streamlab.workloads.declarative.input_columns import TEXT_ID, InputColumns
 from streamlab.workloads.declarative.result_types import result_types
 from streamlab.workloads.declarative.user_functions import (
     UserFunction,
-    emitting,
+    make_emitting,
     read_function,
     yielded_names,
 )
@@ -52,24 +52,24 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction
     columns_by_code = {f"{row}.{column.name}": column for column in reads}
     columns_by_code[f"{row}.ts"] = Column(name="ts", dtype=types_of_row(())["ts"], is_time=True)
     output = [
-        _meaning(user, columns_by_code, Column(name=name, dtype=dtype), columns)
+        _with_dictionary(user, columns_by_code, Column(name=name, dtype=dtype), columns)
         for name, dtype in types.items()
     ]
     return RowFunction(
         name=user.function.__name__,
-        give=emitting(user, (), {}, (), most=most),
+        give=make_emitting(user, (), {}, (), most=most),
         reads=reads,
         output=tuple(output),
     )
 
 
-def _meaning(
+def _with_dictionary(
     user: UserFunction, columns_by_code: dict[str, Column], column: Column, columns: InputColumns
 ) -> Column:
     """Return a column with the dictionary or the time that all its values have.
 
     Raises:
-        ModelError: some values are texts, and others numbers, or texts of separate dictionaries.
+        ModelError: some values are texts and some are numbers, or texts have separate dictionaries.
     """
     values = [
         value
@@ -96,7 +96,7 @@ def _meaning(
 
 
 def _parts(values: Sequence[ast.expr]) -> list[ast.expr]:
-    """Return expressions, each `a if condition else b` as two."""
+    """Return expressions; `a if condition else b` becomes its two alternatives."""
     parts: list[ast.expr] = []
     for value in values:
         if isinstance(value, ast.IfExp):

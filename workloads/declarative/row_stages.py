@@ -1,4 +1,4 @@
-"""Builds stages of ordered pipelines from declarations about rows: an output has the time of its row.
+"""Builds stages of ordered pipelines from declarations about rows. An output has the time of its row.
 
 In a chain with windows of time, a stage is an operator O+ that keeps the time of its tuples (`operator_of`).
 """
@@ -32,16 +32,16 @@ def _stage(
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
-    """Return a stage with a state for each key; a body of lines over the state `s` and the row `t`."""
+    """Return a stage with a state for each key, whose body `lines` uses the state `s` and the row `t`."""
     names = dict(names)
     if where is not None:
         names["where"] = where
         lines = ["if where(t):", *(f"    {line}" for line in lines)]
     apply = define("apply", "s, t, out", lines, names)
-    dtype, gives = np.dtype(list(state)), fields_of(output)
+    dtype, output_dtype = np.dtype(list(state)), fields_of(output)
     if not key.columns:
-        return stateful(name=name, output=gives, state=dtype, apply=apply)
-    return partitioned(name=name, output=gives, key=key.function(), state=dtype, apply=apply)
+        return stateful(name=name, output=output_dtype, state=dtype, apply=apply)
+    return partitioned(name=name, output=output_dtype, key=key.function(), state=dtype, apply=apply)
 
 
 def count_window(
@@ -53,7 +53,7 @@ def count_window(
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
-    """Return windows of `rows` rows of a key; the output has the time of the last one."""
+    """Return windows of `rows` rows of a key; an output has the time of its last row."""
     state = [*body.state, (_SEEN, np.int64)]
     dtype = np.dtype(state)
     lines = ["add(s, t)", f"s.{_SEEN} += 1", f"if s.{_SEEN} == {rows}:", "    give(s, t, out)"]
@@ -62,11 +62,13 @@ def count_window(
         lines.append(f"    clear(s.{field})" if is_array else f"    s.{field} = 0")
     names: dict[str, object] = {"clear": clear}
     if isinstance(body, ClassForm):
-        give = body.emitting(key.of_row("row_"), key=key.of_row("row_"), more=("row_",))
+        give = body.make_result(
+            key.row_expressions("row_"), key=key.row_expressions("row_"), parameters=("row_",)
+        )
         names |= {"add": body.add, "give": give}
     else:
         names["add"] = define("add", "s, t", body.adding, body.names)
-        emit = f"out.emit({', '.join([*key.of_row('t'), *body.values])})"
+        emit = f"out.emit({', '.join([*key.row_expressions('t'), *body.values])})"
         names["give"] = define("result", "s, t, out", [emit], body.names)
     return _stage(name, key, state, lines, names, where, output)
 
@@ -80,11 +82,11 @@ def deduplicate(
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
-    """Return the rows whose key did not leave at most `within` before; None: at any time before."""
-    values = [*key.of_row("t"), *(f"t.{column.name}" for column in columns)]
-    late = "" if within is None else f" or t.ts - s.last_ > {within}"
+    """Return the rows whose key had no output row at most `within` before; None means at any time before."""
+    values = [*key.row_expressions("t"), *(f"t.{column.name}" for column in columns)]
+    or_expired = "" if within is None else f" or t.ts - s.last_ > {within}"
     lines = [
-        f"if s.{_SEEN} == 0{late}:",
+        f"if s.{_SEEN} == 0{or_expired}:",
         f"    s.{_SEEN} = 1",
         "    s.last_ = t.ts",
         f"    out.emit({', '.join(values)})",
@@ -102,8 +104,8 @@ def alert(
     columns: Sequence[Column],
     output: Sequence[Column],
 ) -> Stage:
-    """Return the rows at which a condition over `t` has held for `lasting`, once until it was false."""
-    values = [*key.of_row("t"), "s.since_", *(f"t.{column.name}" for column in columns)]
+    """Return the first row at which a condition over `t` has held for `lasting`, each time that it becomes true."""
+    values = [*key.row_expressions("t"), "s.since_", *(f"t.{column.name}" for column in columns)]
     lines = [
         f"if not ({condition}):",
         "    s.phase_ = 0",
@@ -154,7 +156,8 @@ def operator_of(stage: Stage, source: InputType) -> Operator:
     """Return a stage as an operator of a query. Rows of equal time keep their order for each key only."""
     names: dict[str, object] = {"apply": stage.apply}
     key, arguments = "0", "w[0], t, out"
-    if stage.state is None:  # one instance takes all rows of one time, and so keeps their order
+    if stage.state is None:
+        # One of 1,024 instances takes all rows of one time, and so keeps their order.
         key, arguments = "t.ts & 1023", "t, out"
     elif stage.key is not None:
         key, names["key"] = "key(t)", stage.key

@@ -1,12 +1,13 @@
-"""Defines functions on the array fields of a state: sets, and histograms for percentiles.
+"""Defines functions on the array fields of a state: sets, the largest values, and histograms for percentiles.
 
-They are plain Python for the reference engine, and are compiled for the others.
+The reference engine runs them as plain Python; other engines compile them.
 
-The largest values are an array with their number first, then the values, the largest one first.
-A set of at most n integers is an array of a power of two above 2 n slots and two more: the number of
-values, and whether 0, the mark of an empty slot, is one. A histogram has counters for negative values and for
-those from 0 to its range, then `steps` counters of equal width for each power of two, then one for values
-above its range. Its arithmetic is exact, so that every engine counts a value alike.
+- The largest values are an array with their number first, then the values in descending order.
+- A set of at most n integers is a hash table. Elements 0 and 1 are the number of values and whether 0 is a value.
+  The slots follow, a power of two above 2 n; a slot of 0 is empty.
+- A histogram has a counter for negative values and a counter for values from 0 to its range. Then `steps` counters of
+  equal width follow for each power of two, and a counter for values above its range. Its arithmetic is exact, so that
+  every engine counts a value alike.
 """
 
 import math
@@ -19,7 +20,7 @@ def set_shape(most: int) -> tuple[int]:
 
 
 def insert(field: Any, value: Any) -> int:
-    """Insert an integer into a set with room for one more; return the number of values."""
+    """Insert an integer into a set that is not full; return the number of values."""
     if value == 0:
         field[0] += 1 - field[1]
         field[1] = 1
@@ -51,7 +52,7 @@ def size_of(field: Any) -> int:
 
 
 def insert_largest(field: Any, value: Any) -> None:
-    """Insert a number into the largest values; drop the smallest one if there is no room."""
+    """Insert a number into the largest values; drop the smallest value if there is no room."""
     count = int(field[0])
     place = count
     while place > 0 and (field[place] < value or field[place] != field[place]):  # NaN is the least
@@ -68,7 +69,7 @@ def insert_largest(field: Any, value: Any) -> None:
 
 
 def largest_at(field: Any, place: int) -> Any:
-    """Return one of the largest values; places count from 0, or from -1 backwards."""
+    """Return a value by its place, from 0 for the largest, or from -1 for the smallest."""
     count = int(field[0])
     index = place + count if place < 0 else place
     if index < 0 or index >= count:
@@ -94,10 +95,10 @@ def bin_of(value: float, steps: int, lowest: int, octaves: int, high: float) -> 
 def value_at(field: Any, rank: int, steps: int, lowest: int) -> float:
     """Return the middle of the bin that holds the value of a rank, counted from 1."""
     place = -1
-    below = 0
-    while below < rank:
+    values_so_far = 0
+    while values_so_far < rank:
         place += 1
-        below += field[place]
+        values_so_far += field[place]
     if place == 0:
         return -math.inf
     if place == 1:

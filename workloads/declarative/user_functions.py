@@ -1,8 +1,8 @@
 """Reads the source of a user's functions: the columns that they read, and their results.
 
-A `result` function returns a dictionary, and a function of a flat map yields some, which compiled code cannot. They are
-therefore compiled again with `out.emit(...)` in place of `return {...}` and `yield {...}`, at the same lines of the
-same file.
+A `result` function returns a dictionary, and a function of a flat map yields dictionaries; compiled code can do
+neither. The functions are therefore compiled again with `out.emit(...)` in place of `return {...}` and `yield {...}`,
+at the same lines of the same file.
 """
 
 import ast
@@ -22,7 +22,9 @@ from streamlab.workloads.model.errors import ModelError
 OUT = "out_"
 """The name of the emitter in a rewritten function."""
 _ROWS = "rows_"
+"""The variable that counts the rows of a call in a rewritten function."""
 _SAMPLED_ROWS = 64
+"""Number of rows that `call_once` takes from a generator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +41,11 @@ class UserFunction:
         return tuple(argument.arg for argument in self.tree.args.args)
 
     def place(self, node: ast.AST) -> str:
-        """Return the place of a part of it, for messages."""
+        """Return the place of a part of the function, for messages."""
         return f"{self.where} ({self.function.__code__.co_filename}:{getattr(node, 'lineno', 0)})"
 
     def attributes(self, parameter: str) -> dict[str, ast.Attribute]:
-        """Return the attributes of a parameter that it uses, each with its first use."""
+        """Return the attributes of a parameter that the function uses, each with its first use."""
         uses: dict[str, ast.Attribute] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Attribute) and _is_name(node.value, parameter):
@@ -51,7 +53,7 @@ class UserFunction:
         return dict(sorted(uses.items(), key=lambda use: (use[1].lineno, use[1].col_offset)))
 
     def other_use(self, parameter: str) -> ast.AST | None:
-        """Return a use of a parameter other than an attribute of it."""
+        """Return a use of a parameter that does not read one of its attributes."""
         bases = {id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)}
         for node in ast.walk(self.tree):
             if _is_name(node, parameter) and id(node) not in bases:
@@ -119,7 +121,7 @@ def returned_names(user: UserFunction) -> tuple[str, ...]:
 
 
 def yielded_names(user: UserFunction) -> tuple[str, ...]:
-    """Return the keys of the dictionaries that a function yields, each by a statement of its own.
+    """Return the keys of the dictionaries that a function yields, each in a separate statement.
 
     Raises:
         ModelError: it yields something else, or dictionaries with different keys, or returns a value.
@@ -176,11 +178,11 @@ def _literal_keys(node: ast.expr) -> tuple[str, ...] | None:
     return tuple(str(key) for key in keys) if len(set(keys)) == len(keys) else None
 
 
-def emitting(
+def make_emitting(
     user: UserFunction,
     prefix: Sequence[str],
     replaced: Mapping[str, str],
-    more: Sequence[str],
+    further_parameters: Sequence[str],
     *,
     most: int | None = None,
 ) -> types.FunctionType:
@@ -190,8 +192,8 @@ def emitting(
         user: a function of one parameter, whose `returned_names` or `yielded_names` are valid.
         prefix: expressions that are emitted first.
         replaced: expressions for attributes of the parameter, by name.
-        more: further parameters, before the last one, `out_`.
-        most: the most rows that a call may emit; more raise an error. None: no bound.
+        further_parameters: names of parameters before the last parameter `out_`.
+        most: the most rows that a call may emit; further rows raise an error. None means no bound.
     """
     tree = deepcopy(user.tree)
     assert isinstance(tree, ast.FunctionDef), "a method of a class is a definition"
@@ -201,12 +203,12 @@ def emitting(
         rewritten.body[:0] = statements_at(f"{_ROWS} = 0", tree)
     rewritten.decorator_list = []
     rewritten.returns = None
-    rewritten.args.args = [ast.arg(name) for name in (parameter, *more, OUT)]
+    rewritten.args.args = [ast.arg(name) for name in (parameter, *further_parameters, OUT)]
     return compile_like(user.function, rewritten)
 
 
 def statements_at(text: str, place: ast.AST) -> list[ast.stmt]:
-    """Return the statements of a text, in the place of another one."""
+    """Return the statements of a text, with the line of the node `place`."""
     statements = ast.parse(text).body
     for statement in statements:
         for part in ast.walk(statement):
@@ -263,10 +265,10 @@ def compile_like(
     tree: ast.FunctionDef,
     names: Mapping[str, object] = MappingProxyType({}),
 ) -> types.FunctionType:
-    """Compile a definition in the place of a function: its file, globals and closure, with further names."""
+    """Compile a definition with the file, globals and closure of a function, and with further names."""
     free = (*function.__code__.co_freevars, *names)
     module = ast.Module([tree], [])
-    if free:  # a definition around it makes its variables free again
+    if free:  # an enclosing definition makes these variables free again
         around = ast.parse(f"def around_({', '.join(free)}):\n    return {tree.name}")
         definition = around.body[0]
         assert isinstance(definition, ast.FunctionDef), "as written above"
@@ -294,7 +296,7 @@ def _code_named(code: types.CodeType, name: str) -> types.CodeType | None:
 
 
 def call_once(function: Callable[..., Any], *arguments: Any) -> list[dict[str, object]]:
-    """Return the dictionary that a function returns, or some that it yields; none if it raises first."""
+    """Return the dictionary that a function returns, or the first that it yields; empty if it raises first."""
     rows = []
     try:
         value = function(*arguments)

@@ -100,25 +100,26 @@ def window(
     Args:
         size: a length of time such as "15 min", or a timedelta.
         input: a table (`csv`, ...), a function that makes events, or a declared workload.
-        result: aggregates by output column; None: decorate a class with `add(self, row)` and `result(self)`.
-        every: the time between the beginnings of windows; None: `size`.
-        key: the column whose values have separate windows, or a list of columns; None: all rows together.
+        result: aggregates by output column. None if this decorates a class with `add(self, row)` and `result(self)`.
+        every: the time between the beginnings of windows; None means `size`.
+        key: the column whose values have separate windows, or a list of columns. None if windows have rows of all keys.
         where: which rows count: an expression such as "duration > 60" or "station in ('Pier 40', 'Broadway')", or a
             function of a row.
-        allowed_lateness: of an input with late="keep": how long after the watermark has passed its end a window
-            still takes rows; None: not at all. `late_rows` are the rest (docs/model.md, Late rows).
-        time: "event", or "arrival": the windows are of the time since the start of an offered load at which the
-            source hands a row over. Then `at_end` is "flush", and the lab checks totals instead of an answer
+        allowed_lateness: for an input with late="keep": the length of time for which a window still takes rows after
+            the watermark has passed its end; None means 0. `late_rows` declares the rows that come later
+            (docs/model.md, Late rows).
+        time: "event", or "arrival" for windows of the time at which the source of an offered load sends a row, from
+            the start of the load. Then `at_end` is "flush", and the lab checks totals instead of an answer
             (docs/model.md, Arrival time).
-        at_end: windows that are open when the input ends have no output ("drop"), or are closed ("flush"), with
-            those of the declared workload that makes the input.
+        at_end: windows that are open when the input ends have no output ("drop"), or are closed ("flush"). "flush"
+            also closes the windows of the declared workload that makes the input.
         types: types of columns (int, float, bool, str), if the input's first rows do not show them.
-        name: of the workload; None: the name of the file or the class.
+        name: name of the workload; None means the name of the file or the class.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "window", FLUSH if time == ARRIVAL else at_end)
+    maker = Maker.for_caller(input, types, name, "window", FLUSH if time == ARRIVAL else at_end)
     size_units = maker.length(size, "the size of the window")
     advance = size_units if every is None else maker.length(every, "every")
     if advance > size_units:
@@ -134,9 +135,9 @@ def window(
         allowed_lateness=allowed_lateness,
     )
 
-    def make(form: ClassForm | None) -> Workload:
+    def make(class_form: ClassForm | None) -> Workload:
         return maker.window(
-            kind, size_units, advance, key, where, result, form, allowed_lateness, time
+            kind, size_units, advance, key, where, result, class_form, allowed_lateness, time
         )
 
     return make(None) if result is not None else maker.decorator(make)
@@ -164,7 +165,7 @@ def session(
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload | Decorator:
-    """Declare sessions: rows of a key of which none comes more than `pause` after the one before.
+    """Declare sessions: rows of a key that come at most `pause` after the row before.
 
     The output has the columns `first` and `last`, the times of its first and last row. Its own time is the
     first multiple of `pause` at which the session is over. The arguments are as in `window`.
@@ -172,11 +173,11 @@ def session(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "session", at_end)
+    maker = Maker.for_caller(input, types, name, "session", at_end)
     units = maker.length(pause, "the pause that ends a session")
 
-    def make(form: ClassForm | None) -> Workload:
-        return maker.window(SESSION, units, units, key, where, result, form)
+    def make(class_form: ClassForm | None) -> Workload:
+        return maker.window(SESSION, units, units, key, where, result, class_form)
 
     return make(None) if result is not None else maker.decorator(make)
 
@@ -209,11 +210,11 @@ def count_window(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "count_window")
+    maker = Maker.for_caller(input, types, name, "count_window")
     check_count(rows, maker.place, "rows")
 
-    def make(form: ClassForm | None) -> Workload:
-        return maker.window(COUNT, rows, rows, key, where, result, form)
+    def make(class_form: ClassForm | None) -> Workload:
+        return maker.window(COUNT, rows, rows, key, where, result, class_form)
 
     return make(None) if result is not None else maker.decorator(make)
 
@@ -234,30 +235,31 @@ def top(
 ) -> Workload:
     """Declare the first `most` rows of each tumbling window by a column, largest first.
 
-    The output has the columns `rank` (from 1), `by`, the others, and `at`, the time of the row. Rows of equal
-    `by` are ordered by the other columns, ascending (texts in the order of their appearance, after those that
-    expressions name), and by time. NaN is last.
+    The output has the columns `rank` (from 1), `by`, `columns`, and `at`, the time of the row. Rows of equal `by` are
+    ordered by `columns`, ascending, then by time. Texts are ordered by their first appearance, after the texts that
+    expressions name. NaN is last.
 
     Args:
         most: the number of rows of each window and key.
         by: a column of numbers.
-        input: as for `window`.
-        size: of the window; None: the advance of the windows of `input`, a declared workload.
-        key: as for `window`.
-        columns: further columns of the output; None: all of a declared workload, none of another input.
-        where: as for `window`.
-        at_end: as for `window`.
-        types: as for `window`.
-        name: as for `window`.
+        input: see `window`.
+        size: length of the window; None means the advance of the windows of `input`, a declared workload.
+        key: see `window`.
+        columns: further columns of the output. None means all columns of a declared workload, and no column of another
+            input.
+        where: see `window`.
+        at_end: see `window`.
+        types: see `window`.
+        name: see `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "top", at_end)
+    maker = Maker.for_caller(input, types, name, "top", at_end)
     check_count(most, maker.place, "most")
     before = maker.columns.declaration
     if size is not None:
-        units = maker.length(size, "the size of the window")
+        size_units = maker.length(size, "the size of the window")
     else:
         windows_before = before
         while windows_before is not None and isinstance(windows_before.step, SelectStep):
@@ -265,7 +267,7 @@ def top(
         step_before = None if windows_before is None else windows_before.step
         if not isinstance(step_before, WindowStep) or step_before.kind == COUNT:
             raise ModelError(f'{maker.place}: give the size of the window, such as size="1 h"')
-        units = step_before.advance
+        size_units = step_before.advance
     keys, keep = maker.find_key(key), maker.read_filter(where)
     column = maker.columns.find(by, f"{maker.place}: by")
     if column.dictionary is not None or column.dtype == BOOL:
@@ -275,9 +277,9 @@ def top(
     others = [n for n in maker.check_names(columns) if n != by and n not in keys.names]
     shown = [column, *(maker.columns.find(other, f"{maker.place}: columns") for other in others)]
     rank = Column(name=windows.RANK, dtype=INT)
-    at = Column(name=windows.AT, dtype=INT, is_time=True)
-    output = maker.output_columns(keys, [rank], [*shown, at])
-    step = TopStep(most=most, size=units, by=by, columns=tuple(others))
+    time_column = Column(name=windows.AT, dtype=INT, is_time=True)
+    output = maker.output_columns(keys, [rank], [*shown, time_column])
+    step = TopStep(most=most, size=size_units, by=by, columns=tuple(others))
     declared_step = maker.declare(
         step, keys, keep, (*shown, *keep.reads), output, keep.is_user_function
     )
@@ -286,7 +288,7 @@ def top(
             name=declared_step.name,
             source=declared_step.source,
             most=most,
-            window=Window(advance=units, size=units),
+            window=Window(advance=size_units, size=size_units),
             key=keys,
             columns=shown,
             where=keep.function,

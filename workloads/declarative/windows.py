@@ -2,9 +2,9 @@
 
 Tumbling and sliding windows are `aggregate`s. An output is timed with the right boundary of its window.
 
-A session is a `single` window that advances by the longest pause. A session ends when its key has no row for
-longer than the pause: `update` closes it if a later row shows that, `expire` if a boundary of the window does. Its
-output is timed with that boundary, the first multiple of the pause after its last row by more than the pause.
+A session is a `single` window that advances by the longest pause. A session ends when its key has no row for longer
+than the pause. `update` closes it at a later row of its key, or `expire` at a boundary of the window. Its output is
+timed with that boundary, the first multiple of the pause that is more than the pause after its last row.
 
 The first rows by a column are an aggregate with sorted arrays in its state.
 """
@@ -43,17 +43,19 @@ AT, RANK = "at", "rank"
 """Output columns of the first rows by a column: the time of the row, and its rank from 1."""
 
 _FIRST, _LAST, _OPEN = "first_", "last_", "open_"
+"""Fields of a session's state: the times of its first and last row, and whether it has rows."""
 _TAKEN = "taken_"
+"""Field of a sliding window's state: whether a row came in time for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """The functions of a window over a state `s`, in either form of declaration.
+    """The functions of a window over a state `s`, of a class or of named aggregates.
 
     Attributes:
-        state: fields, as for `numpy.dtype`.
+        state: fields of the state, in the form that `numpy.dtype` takes.
         add: `add(s, t)`.
-        give: returns `give(s, out)`, which emits expressions over `s` and then the result.
+        give: takes expressions over `s`; returns `give(s, out)`, which emits these and then the result.
         reads: columns of a row.
         output: columns of the result.
     """
@@ -65,17 +67,17 @@ class Body:
     output: tuple[Column, ...]
 
 
-def body_of_class(form: ClassForm, key: Key) -> Body:
+def body_of_class(class_form: ClassForm, key: Key) -> Body:
     """Return the functions of a class."""
-    me = form.result.parameters[0]
+    me = class_form.result.parameters[0]
     return Body(
-        state=form.state,
-        add=form.add,
-        give=lambda prefix: form.emitting(
-            [text.replace("s.", f"{me}.") for text in prefix], key=key.of_state(me)
+        state=class_form.state,
+        add=class_form.add,
+        give=lambda prefix: class_form.make_result(
+            [text.replace("s.", f"{me}.") for text in prefix], key=key.state_expressions(me)
         ),
-        reads=form.reads,
-        output=form.output,
+        reads=class_form.reads,
+        output=class_form.output,
     )
 
 
@@ -101,7 +103,7 @@ def fields_of(columns: Sequence[Column]) -> np.dtype[np.void]:
 
 
 def clock_note(workload: Workload) -> str | None:
-    """Return a note on windows that do not begin by the clock of the input's zone, such as days; None: all do."""
+    """Return a note if windows, such as days, do not begin by the clock of the input's zone; else None."""
     table, declaration = workload.source, workload.declaration
     if not isinstance(table, Table) or not isinstance(declaration, Declaration):
         return None
@@ -134,8 +136,8 @@ def time_window(
     output: Sequence[Column],
     closes_after: int | None,
 ) -> Operator:
-    """Return a tumbling or sliding window, which rows that are too late do not join (`WindowStep.closes_after`)."""
-    add, give = body.add, body.give(key.of_state("s"))
+    """Return a tumbling or sliding window without rows that are too late for it (`WindowStep.closes_after`)."""
+    add, give = body.add, body.give(key.state_expressions("s"))
     state = [*body.state]
     if closes_after is not None:
         where = late_condition(window, closes_after, is_late=False, where=where)
@@ -166,7 +168,7 @@ def late_condition(
     is_late: bool,
     where: Callable[[Any], bool] | None = None,
 ) -> Callable[[Any], bool]:
-    """Return whether a row satisfies `where` and came too late for all of its windows, or, without `is_late`, not."""
+    """Return a condition on rows: `where`, and too late for all windows (`is_late`) or in time for any."""
     end = f"t.ts - t.ts % {window.advance} + {window.size + closes_after}"
     condition = f"t.ts + t.{LATE_BY} {'>=' if is_late else '<'} {end}"
     if where is None:
@@ -186,7 +188,7 @@ def session(
 ) -> Operator:
     """Return sessions that end when no row comes for longer than `pause`."""
     state = np.dtype([*body.state, (_FIRST, np.int64), (_LAST, np.int64), (_OPEN, np.int8)])
-    prefix = [*key.of_state("s"), f"s.{_FIRST}", f"s.{_LAST}"]
+    prefix = [*key.state_expressions("s"), f"s.{_FIRST}", f"s.{_LAST}"]
     clearing = []
     for field in state.names or ():
         is_array = state[field].subdtype is not None
@@ -210,7 +212,7 @@ def session(
     return Operator(
         name=name,
         inputs=(source,),
-        # A flushed end reaches the size beyond the last row, and so the multiple of the pause at which it is over.
+        # A flush reaches one window size beyond the last row, and so the boundary at which the session is over.
         window=Window(advance=pause, size=2 * pause, type=SINGLE),
         output=fields_of(output),
         state=state,
@@ -240,7 +242,7 @@ def top(
     output: Sequence[Column],
     may_be_nan: bool,
 ) -> Operator:
-    """Return the first `most` rows of each window by the first of `columns`, then by the others and time.
+    """Return the first `most` rows of each window, ordered by `columns` and time.
 
     `may_be_nan`: whether floats can be NaN.
     """
@@ -248,21 +250,21 @@ def top(
     slots = [f"{field}_{index}_" for index, field in enumerate(fields)]
     better = f"t.{fields[-1]} < s.{slots[-1]}[p - 1]"
     for number, column in reversed([*enumerate(columns)]):
-        new, old = f"t.{column.name}", f"s.{slots[number]}[p - 1]"
-        before = f"{new} {'<' if number else '>'} {old}"
-        equal = f"{new} == {old}"
+        row, slot = f"t.{column.name}", f"s.{slots[number]}[p - 1]"
+        before = f"{row} {'<' if number else '>'} {slot}"
+        equal = f"{row} == {slot}"
         if may_be_nan and column.dtype.kind == "f":  # NaN is last
-            before = f"{before} or {old} != {old} and {new} == {new}"
-            equal = f"({equal} or {old} != {old} and {new} != {new})"
+            before = f"{before} or {slot} != {slot} and {row} == {row}"
+            equal = f"({equal} or {slot} != {slot} and {row} != {row})"
         better = f"{before} or {equal} and ({better})"
     add = [
-        "p = s.kept_",
+        "p = s.count_",
         f"while p > 0 and ({better}):",
         "    p -= 1",
         f"if p < {most}:",
-        f"    if s.kept_ < {most}:",
-        "        s.kept_ += 1",
-        "    e = s.kept_ - 1",
+        f"    if s.count_ < {most}:",
+        "        s.count_ += 1",
+        "    e = s.count_ - 1",
         "    while e > p:",
         *(f"        s.{slot}[e] = s.{slot}[e - 1]" for slot in slots),
         "        e -= 1",
@@ -276,8 +278,8 @@ def top(
     dtypes = [
         np.dtype(np.int8) if flag else dtype for dtype, flag in zip(dtypes, is_bool, strict=True)
     ]
-    values = ", ".join([*key.of_state("s"), "r + 1", *slot_values])
-    result = ["for r in range(s.kept_):", f"    out.emit({values})"]
+    values = ", ".join([*key.state_expressions("s"), "r + 1", *slot_values])
+    result = ["for r in range(s.count_):", f"    out.emit({values})"]
     state = [(slot, dtype, (most,)) for slot, dtype in zip(slots, dtypes, strict=True)]
     return aggregate(
         name=name,
@@ -287,7 +289,7 @@ def top(
         where=where,
         reduce=define("add", "s, t", add, {}),
         result=define("result", "s, out", result, {}),
-        state=np.dtype([("kept_", np.int64), *state]),
+        state=np.dtype([("count_", np.int64), *state]),
         output=fields_of(output),
         max_outputs=most,
     )

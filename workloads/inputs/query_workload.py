@@ -1,6 +1,6 @@
 """Declares workloads with query parameters from a generator and a `bind` function.
 
-A program may have two forms: a typed dataflow graph, or the same by hand in another model.
+A program may have two forms: a typed dataflow graph, or a handwritten equivalent in another model.
 """
 
 from collections.abc import Callable, Mapping
@@ -131,8 +131,8 @@ def bind_arguments(
 ) -> Callable[[Params], Bound]:
     """Return a `bind` for a program and an oracle that take the same arguments, by name.
 
-    `arguments` makes them from the query parameters, and `limit` takes them too. A program with two
-    forms is passed as the functions that make it, by form.
+    `arguments` makes these arguments from the query parameters; `limit` takes the same arguments. A program
+    with two forms is passed as the functions that make it, by form.
     """
 
     def bind(query: Params) -> Bound:

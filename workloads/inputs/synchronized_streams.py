@@ -19,10 +19,11 @@ NO_FIELDS = np.dtype([])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Describes the streams: those of `kind`, then that of `sync`.
+    """Describes the streams: ordinary streams of `kind`, then one synchronizing stream of `sync`.
 
     Attributes:
-        period: The parameter with the events of each ordinary stream between two synchronizing ones.
+        period: The parameter with the number of events of each ordinary stream between two synchronizing events.
+        fields, sync_fields: Structured dtypes of the events of ordinary and synchronizing streams.
         drifts: Whether ordinary streams are idle in some eras, by parameter `drift`.
     """
 
@@ -34,7 +35,7 @@ class Layout:
     drifts: bool = False
 
     def parameters(self, period: int, between: str) -> dict[str, Parameter]:
-        """Return the parameters of the layout: `period` is a default, `between` describes it."""
+        """Return the parameters of the layout; `period` is a default, `between` names the synchronizing events."""
         return {
             "streams": Parameter(
                 default=2, help=f"number of {self.kind} streams", minimum=1, maximum=1024
@@ -59,7 +60,7 @@ class Layout:
         return (*numbered_specs(self.kind, self.kind, self.fields, [rows] * count), sync)
 
     def is_sync(self, params: Params, index: int) -> bool:
-        """Return whether a stream is the synchronizing one."""
+        """Return whether a stream is the synchronizing stream."""
         return index == int(params["streams"])
 
     def times(self, params: Params, index: int, begin: int, end: int) -> npt.NDArray[np.int64]:
@@ -72,7 +73,7 @@ class Layout:
         return ticks(begin, end)
 
     def tagged(self, params: Params, index: int, key: npt.NDArray[np.int64], keys: int) -> Columns:
-        """Return the column `tag` of rows of a stream with these keys; none with a single key."""
+        """Return the column `tag` of rows of a stream with these keys; no column with a single key."""
         if keys == 1:
             return {}
         return {"tag": (self.is_sync(params, index) + 2 * key).astype(np.int32)}

@@ -62,8 +62,8 @@ _WORDS = {
 ROUNDED = "with numbers that round"
 """Follows the place of a law that is tested on floats whose sums round."""
 
-FEWER = 8
-"""`check_also` tests one input for so many histories of the other laws."""
+HISTORIES_PER_INPUT = 8
+"""`check_also` tests one input per this number of histories of the other laws."""
 
 Progress = Callable[[str, int, int], None]
 """Receives the law under test, the number of histories tested for it so far, and for all laws."""
@@ -74,9 +74,8 @@ class Violation:
     """Describes a condition that does not hold.
 
     Attributes:
-        condition: `C1`, `C2`, `C3`, `wires`, `time`, `plans` or `cut`; of a query `keys`, `emits`,
-            `split`, `repeat` or `sorted`; of a pipeline `keys`, `apart`, `order`, `emits` or
-            `repeat`; or the condition passed to `check_also`.
+        condition: Name of the law, such as `C1` or `split`, from the law modules of the models; or the
+            condition passed to `check_also`.
         where: The fork-join, state type, operator or program.
         law: The equation that fails.
         lines: The counterexample: the history, the step, and both sides.
@@ -165,23 +164,23 @@ def _check_dataflow(flow: Dataflow, tests: "_Tests") -> ConsistencyReport:
     skipped: list[str] = []
     for index, (vertex, laws) in enumerate(zip(flow.vertices, vertex_laws, strict=True)):
         if not failed.isdisjoint(vertex.inputs):
-            # Its input would not be the input of a correct graph.
+            # A vertex that breaks its laws may pass on an input that no correct graph has.
             failed.add(index)
             skipped.append(f"laws of {vertex.name}: it reads a vertex that breaks its laws")
-        # Only the first failure is informative; it makes the others fail too.
+        # Only the first failure is informative; it makes later laws fail too.
         elif not all(holds(name, vertex.name, partial(law, flow, index)) for name, law in laws):
             failed.add(index)
     if failed:
         skipped.append(f"laws of the whole {flow.name}: a vertex breaks its laws")
         return replace(report, skipped=tuple(skipped))
-    for condition, of_flow in dataflow_laws.GRAPH_LAWS:
-        holds(condition, flow.name, partial(of_flow, flow))
+    for condition, graph_law in dataflow_laws.GRAPH_LAWS:
+        holds(condition, flow.name, partial(graph_law, flow))
     if order_is_fixed(flow) or not report.ok:
         return report
     for index, vertex in enumerate(flow.vertices):
         if isinstance(vertex.operator, OpKeyedUnordered):
             for condition, law in dataflow_laws.MONOID_LAWS:
-                report = _but_for_rounding(
+                report = _test_with_rounding(
                     report, condition, vertex.name, partial(law, flow, index), tests
                 )
     return report
@@ -198,7 +197,7 @@ def _check_dgs(program: DGSProgram, tests: "_Tests") -> ConsistencyReport:
         if not reachable(program, state.name)
     ]
     semantics = Semantics(program=program)
-    laws = [*_of_states(semantics)]
+    laws = [*_state_laws(semantics)]
     for across in program.across:
         declared = partial(cross_key_laws.outputs_are_declared, semantics, across)
         laws.append(("time", across.name, declared))
@@ -213,13 +212,13 @@ def _check_dgs(program: DGSProgram, tests: "_Tests") -> ConsistencyReport:
         if condition in _WORDS:
 
             def rounded(draw: Draw, rounding: Rounding, index: int = index) -> None:
-                [*_of_states(Semantics(program=program, rounding=rounding))][index][2](draw)
+                [*_state_laws(Semantics(program=program, rounding=rounding))][index][2](draw)
 
-            report = _but_for_rounding(report, condition, where, rounded, tests)
+            report = _test_with_rounding(report, condition, where, rounded, tests)
     return report
 
 
-def _of_states(semantics: Semantics) -> Iterator[Law]:
+def _state_laws(semantics: Semantics) -> Iterator[Law]:
     """Yield C1 and C2 of the reachable fork-joins, C3 and time of the reachable state types."""
     program = semantics.program
     for pair in program.parallel:
@@ -233,7 +232,7 @@ def _of_states(semantics: Semantics) -> Iterator[Law]:
             yield "time", state.name, partial(outputs_carry_time, semantics, state.name)
 
 
-def _but_for_rounding(
+def _test_with_rounding(
     report: ConsistencyReport,
     condition: str,
     where: str,
@@ -242,7 +241,7 @@ def _but_for_rounding(
 ) -> ConsistencyReport:
     """Return the report with `law(draw, rounding=...)` tested on floats whose sums round.
 
-    Measures differences by rounding, then searches for the largest one again and shrinks it.
+    Measure the differences by rounding, then search for the largest difference again and shrink it.
     """
     rounding = Rounding()
     place = f"{where}, {ROUNDED}"
@@ -256,8 +255,8 @@ def _but_for_rounding(
         f"difference of {report.examples} histories is {rounding.largest:.2g}"
     )
     if not report.rounding:  # one example is enough
-        again = partial(law, rounding=Rounding(unequal=rounding.largest))
-        example = tests.search(condition, where, again)
+        largest_again = partial(law, rounding=Rounding(unequal=rounding.largest))
+        example = tests.search(condition, where, largest_again)
         words = "\n    ".join((words, *(example.lines if example is not None else ())))
     return replace(report, rounding=(*report.rounding, words))
 
@@ -272,9 +271,9 @@ def check_also(
 ) -> ConsistencyReport:
     """Return the report with one more law, of an engine instead of the model.
 
-    `law` draws an input, and raises a counterexample. Its inputs are long, so fewer are tried.
+    `law` draws an input and raises a counterexample. Inputs are long, so fewer are tried than histories.
     """
-    inputs = max(1, report.examples // FEWER)
+    inputs = max(1, report.examples // HISTORIES_PER_INPUT)
     name = f"{condition} for {report.program}"
     violation = _Tests(inputs, seed, progress).search(condition, report.program, law)
     return _with_law(report, name if violation else f"{name}: {inputs} inputs", violation)

@@ -14,8 +14,10 @@ import math
 from typing import Any
 
 _BITS = 32
+"""Bits of a place."""
 _MASK = (1 << _BITS) - 1
 _MANTISSA = 53
+"""Bits of a float's mantissa."""
 _LEAST = -1074
 """The exponent of the smallest float above 0."""
 
@@ -26,6 +28,7 @@ _HIGHEST = 1024
 """Finite floats are below 2^1024."""
 
 _PLACES = (_HIGHEST - _MANTISSA - _LOWEST) // _BITS + 3
+"""Number of places: the largest float begins at the quotient, and a float has bits in three places."""
 _NAN, _PLUS, _MINUS = _PLACES, _PLACES + 1, _PLACES + 2
 """The indices after the places: they count NaN, inf and -inf."""
 
@@ -33,7 +36,7 @@ EXACT_SUM = (_PLACES + 3,)
 """Shape of the field, of type int64: 568 bytes."""
 
 _HEAD = 62
-"""Leading bits on which `round_sum` rounds; it reduces lower bits to whether any is set."""
+"""Leading bits from which `round_sum` rounds; of all lower bits it keeps only whether any is set."""
 
 
 def add_exactly(field: Any, value: Any) -> None:
@@ -57,7 +60,7 @@ def add_exactly(field: Any, value: Any) -> None:
 
 
 def join_sums(first: Any, second: Any, field: Any) -> None:
-    """Set a field to the sum of two others."""
+    """Set a field to the sum of two other fields."""
     for index in range(len(field)):
         field[index] = first[index] + second[index]
 

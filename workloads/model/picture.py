@@ -17,8 +17,13 @@ LETTER_IN = 0.075
 LINE_IN = 0.17
 """Height of a line at 8 points, in inches."""
 LEVEL_GAP_IN = 0.6
+"""Height between two levels, in inches."""
 SLOT_GAP_IN = 0.3
+"""Width between two boxes of a level, in inches."""
 TITLE_IN = 0.5
+"""Height of a title with its margins, in inches."""
+TITLE_SCALE = 1.3
+"""Width of a title's letter, at 10 points, in letters at 8 points, with a margin."""
 
 _CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
 
@@ -45,7 +50,13 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """Holds boxes and arrows; the answer, of type `answer`, leaves the boxes `answers`. Notes are in the text only."""
+    """Holds boxes and arrows.
+
+    Attributes:
+        answers: Indices of the boxes that the answer leaves.
+        answer: Type of the answer.
+        notes: Explanations, shown in the text only.
+    """
 
     title: str
     boxes: tuple[Box, ...]
@@ -73,26 +84,28 @@ def pictures_text(pictures: Sequence[Picture]) -> str:
 def _rows(picture: Picture) -> Iterator[str]:
     """Yield a line for each box: its name, kind and inputs."""
     names, kinds = zip(*(box.lines[:2] for box in picture.boxes), strict=True)
-    width = max(map(len, names))
-    wide = max(map(len, kinds))
+    name_width = max(map(len, names))
+    kind_width = max(map(len, kinds))
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         reads = [
             f"{names[arrow.source]} ({', '.join(arrow.lines)})"
             for arrow in picture.arrows
             if arrow.target == index
         ]
-        line = f"  {name:<{width}}  {kind:<{wide}}"
+        line = f"  {name:<{name_width}}  {kind:<{kind_width}}"
         yield (f"{line}  <- {', '.join(reads)}" if reads else line).rstrip()
-        yield from (f"  {'':<{width}}  {detail}" for detail in picture.boxes[index].lines[2:])
+        yield from (f"  {'':<{name_width}}  {detail}" for detail in picture.boxes[index].lines[2:])
     answers = ", ".join(f"{names[box]} ({picture.answer})" for box in picture.answers)
-    yield f"  {'answer':<{width}}  {'':<{wide}}  <- {answers}"
+    yield f"  {'answer':<{name_width}}  {'':<{kind_width}}  <- {answers}"
 
 
 def pictures_svg(pictures: Sequence[Picture], head: Sequence[str] = ()) -> str:
     """Return pictures side by side, below the lines of a head, as SVG text; equal pictures give equal texts."""
     placed = [_Placement(picture) for picture in pictures]
     top = LINE_IN * (len(head) + 0.5) if head else 0.0
-    width = max([*(LETTER_IN * 1.3 * len(line) for line in head), sum(p.width for p in placed)])
+    width = max(
+        [*(LETTER_IN * TITLE_SCALE * len(line) for line in head), sum(p.width for p in placed)]
+    )
     height = top + max(picture.height for picture in placed)
 
     def draw(axes: "Axes") -> None:
@@ -120,12 +133,12 @@ class _Placement:
         self._half = LINE_IN * max(len(box.lines) for box in picture.boxes) / 2 + 0.06
         self._step = 2 * self._half + LEVEL_GAP_IN
         levels = [box.level for box in picture.boxes]
-        most = max(levels.count(level) for level in levels)
-        self.width = max(most * slot, LETTER_IN * 1.3 * len(picture.title)) + 0.4
+        most_boxes = max(levels.count(level) for level in levels)
+        self.width = max(most_boxes * slot, LETTER_IN * TITLE_SCALE * len(picture.title)) + 0.4
         self.height = TITLE_IN + self._step * (max(levels) + 1) + 0.5
         self.spots: list[Spot] = [(0.0, 0.0)] * len(levels)
         for level in range(max(levels) + 1):
-            boxes = [index for index, at in enumerate(levels) if at == level]
+            boxes = [index for index, box_level in enumerate(levels) if box_level == level]
             # Place boxes below the middle of their inputs, so that few arrows cross.
             boxes.sort(key=self._middle_above)
             for position, index in enumerate(boxes):
@@ -144,15 +157,15 @@ class _Placement:
         axes.text(middle, 0.2, self._picture.title, **_CENTERED, fontsize=10)
         for arrow in self._picture.arrows:
             boxes = self._picture.boxes
-            far = boxes[arrow.target].level - boxes[arrow.source].level > 1
+            spans_levels = boxes[arrow.target].level - boxes[arrow.source].level > 1
             ends = self.spots[arrow.source], self.spots[arrow.target]
-            self._arrow(axes, left, ends, arrow.lines, far=far)
+            self._arrow(axes, left, ends, arrow.lines, spans_levels=spans_levels)
         if self._picture.answers:
             x, y = self.spots[-1]
             end = y + self._step - self._half + 0.1
             for answer in self._picture.answers:
                 ends = self.spots[answer], (x, end + self._half)
-                self._arrow(axes, left, ends, (self._picture.answer,), far=False)
+                self._arrow(axes, left, ends, (self._picture.answer,), spans_levels=False)
             axes.text(left + x, end + 0.12, "answer", **_CENTERED, fontsize=8)
         for (x, y), box in zip(self.spots, self._picture.boxes, strict=True):
             _draw_box(axes, left + x, y, "\n".join(box.lines), rounded=box.is_source)
@@ -164,11 +177,11 @@ class _Placement:
         ends: tuple[Spot, Spot],
         lines: tuple[str, ...],
         *,
-        far: bool,
+        spans_levels: bool,
     ) -> None:
         """Draw an arrow with its words; bend it if it spans several levels, to avoid other boxes."""
         (x, y), (to_x, to_y) = ends
-        bend = 0.0 if not far else 0.35 if x <= to_x else -0.35
+        bend = 0.0 if not spans_levels else 0.35 if x <= to_x else -0.35
         axes.annotate(
             "",
             xy=(left + to_x, to_y - self._half),
@@ -216,7 +229,7 @@ def _page(width: float, height: float, draw: "Callable[[Axes], None]") -> str:
 
 
 def _draw_box(axes: "Axes", x: float, y: float, text: str, *, rounded: bool) -> None:
-    """Draw a box with text; a rounded one is blue, the others are yellow."""
+    """Draw a box with text; a rounded box is blue, a square box yellow."""
     style = {
         "boxstyle": f"{'round' if rounded else 'square'},pad=0.4",
         "facecolor": "#e3eefb" if rounded else "#fdf1dc",

@@ -33,21 +33,21 @@ def answer_of(program: Program, data: Input) -> Columns:
     data = flushed(program, data)
     out = Emitter(program.output)
     last: list[Any] = []
-    events = _remembered(merge(data, program).events(program), last)
+    events = _record_last(merge(data, program).events(program), last)
     try:
         keys = data.alphabet.keys
         apply(program, events, out, count=data.events, until_ts=data.until_ts, keys=keys)
     except Exception as error:
-        at = f", at the event {last[0]!r:.200}" if last else ""
+        event_text = f", at the event {last[0]!r:.200}" if last else ""
         raise ModelError(
-            f"program {program.name} raised {type(error).__name__}: {error}, in {place_of(error)}{at}; "
+            f"program {program.name} raised {type(error).__name__}: {error}, in {place_of(error)}{event_text}; "
             "run it under a debugger with the reference engine"
         ) from error
     return out.columns(program.output)
 
 
 def totals_of(query: Query, data: Input) -> Columns:
-    """Return the answer of a query of one operator if a single window has all tuples: one row per key, at time 1.
+    """Return the answer of a query of one operator if one window has all tuples: one row per key, at time 1.
 
     The results of all windows add up to this answer, for any times of the tuples.
 
@@ -64,23 +64,23 @@ def totals_of(query: Query, data: Input) -> Columns:
     )
 
 
-def _remembered(events: Iterable[Any], last: list[Any]) -> Iterator[Any]:
-    """Yield events; `last` holds the last one."""
+def _record_last(events: Iterable[Any], last: list[Any]) -> Iterator[Any]:
+    """Yield events; `last` holds the last event."""
     for event in events:
         last[:] = (event,)
         yield event
 
 
 MOST_UPDATES = 100_000
-"""The most tuples times windows that `outputs_at_end` processes: about a second in plain Python."""
+"""Largest number of tuples times windows that `outputs_at_end` processes, in about a second."""
 
 
 def outputs_at_end(program: Program, data: Input) -> int | None:
-    """Return the number of records of the windows that are still open when the input ends, if its end flushes them.
+    """Return the number of records that a flush at the input's end adds: those of the open windows.
 
-    Returns None for programs that are not queries, for arrival times, for cut inputs, which have not ended, and if
-    the open windows depend on more than MOST_UPDATES updates. Multi windows depend on the tuples of their reach,
-    single windows on all tuples.
+    Return None for programs that are not queries, for arrival times, and for cut inputs, which have not ended.
+    Return None also if the open windows depend on more than MOST_UPDATES updates. Multi windows depend on the tuples
+    of their reach, single windows on all tuples.
     """
     if not isinstance(program, Query) or data.until_ts is not None:
         return None
@@ -147,10 +147,10 @@ def apply(
 def _apply_timed(
     run: QueryRun | FlowRun, events: Iterable[Any], count: int, until_ts: int | None
 ) -> None:
-    """Process tuples; outputs that the end of the input releases count as outputs of the last one."""
-    left = count
+    """Process tuples; outputs that the end of the input releases count as outputs of the last tuple."""
+    remaining = count
     for t in events:
         run.process(t)
-        left -= 1
-        if not left:
+        remaining -= 1
+        if not remaining:
             run.finish(until_ts)

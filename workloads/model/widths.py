@@ -18,7 +18,7 @@ def int64(value: Any) -> Any:
     """Return an integer that must lie in [-2^63, 2^63); compiled code does not check it.
 
     Raises:
-        OverflowError: the integer is beyond 64 bits; compiled code would wrap it.
+        OverflowError: The integer is beyond 64 bits; compiled code would wrap it.
     """
     if -(1 << 63) <= value < 1 << 63:
         return value
@@ -26,7 +26,7 @@ def int64(value: Any) -> Any:
 
 
 def divide(dividend: Any, divisor: Any) -> Any:
-    """Return the quotient of two floats as IEEE 754 defines it: by zero inf, -inf or NaN."""
+    """Return the quotient of two floats as IEEE 754 defines it; by zero it is inf, -inf or NaN."""
     if divisor != 0:
         return dividend / divisor
     if dividend == 0 or dividend != dividend:

@@ -26,8 +26,9 @@ ParamValue = int | float | str
 Params = Mapping[str, ParamValue]
 
 ORACLE, REFERENCE, INVARIANTS = "oracle", "reference engine", "invariants"
-"""The source of the expected answer: an oracle that shares no code with an engine, or the reference
-engine. Every engine repeats an error of the program itself, so the reference engine cannot reveal it."""
+"""The source of the expected answer: an oracle that shares no code with an engine, the reference engine,
+or totals over all windows. Every engine repeats an error of the program itself, so only an oracle
+reveals it."""
 
 LARGEST_WHOLE = 2**63 - 1
 """The largest value of an integer parameter that sets no maximum; columns are int64."""
@@ -144,24 +145,24 @@ class Workload:
         program: Its program.
         output: The data-trace type of its output.
         parameters: Parameters of the generator.
-        keys: Number of keys for given parameters. With a `source`, nothing calls `keys`, `streams` or `generate`.
-        streams: The physical streams for given parameters and an approximate total number of events;
+        keys: Number of keys for some parameters. With a `source`, nothing calls `keys`, `streams` or `generate`.
+        streams: The physical streams for some parameters and an approximate total number of events;
             the returned specs hold the exact sizes.
         generate: `generate(params, seed, streams, index, begin, end)` returns rows [begin, end) of
-            stream `index`: columns `ts`, `tag` (only if the stream has several tags), the payload, and a
-            `ListColumn` for each of the spec's lists. It must be a pure function of its arguments: any
-            split into row ranges gives the same stream, on any machine.
+            stream `index`. Its columns are `ts`, `tag` (only if the stream has several tags), the payload,
+            and a `ListColumn` for each of the spec's lists. It must be a pure function of its arguments:
+            any split into row ranges gives the same stream, on any machine.
         oracle: Computes the expected output, sequentially in the total order of the input; simple, and independent
             of any engine.
-        generator_version, oracle_version: Raised when their results change.
+        generator_version, oracle_version: Increased whenever the results of `generate` or `oracle` change.
         query: Parameters of the computation that do not affect the input, such as a window size.
-        bind: Makes the program, output and oracle for complete query parameters; None without any.
+        bind: Makes the program, output and oracle for complete query parameters; None without parameters.
         query_params: The values for which `program`, `output` and `oracle` were made.
         input: Name of its input, under which datasets are stored; None means its own name. All
             workloads of one input have the same parameters, generator, kinds and streams.
         small: Generator parameters of a small input with a non-empty answer, if the defaults give an
             empty one; for tests.
-        small_events: Number of events of that input, if it needs more than a few thousand.
+        small_events: Number of events of that small input, if it needs more than a few thousand.
         reference: The file or `module:ATTRIBUTE` from which another process can load it;
             `streamlab.workloads.registry` sets it. Empty: another process loads it by its name.
         source: A `Source` of `streamlab.workloads.datasets.user_input` that replaces the generator; None
@@ -169,9 +170,9 @@ class Workload:
         checked_by: The kind of `oracle`: ORACLE, REFERENCE, or INVARIANTS (it gives totals, see `totals_of`).
         unfit: `unfit(query, dataset)` returns why a `streamlab.workloads.datasets.dataset.Dataset` cannot
             be its input for complete query parameters, with the remedy; "" if it can. None accepts all.
-        limits: Limits on the input; beyond one, a computed number overflows its field.
+        limits: Limits on the input; beyond a limit, a computed number overflows its field.
         declaration: A `Declaration` of `streamlab.workloads.declarative.declaration`, which says what the
-            program computes; None: the program is written. This package does not look inside.
+            program computes. None if the program is written by hand. This package does not look inside.
     """
 
     name: str
@@ -202,13 +203,13 @@ class Workload:
     def code(self) -> str:
         """Return a hash, in hex, of the program, the output type, the oracle and the input function.
 
-        An input from a table is not part of it; the dataset's content id identifies that.
+        An input from a table is not part of the hash; the dataset's content id identifies it.
         """
         input_function = getattr(self.source, "function", None)
         return code_of(self.program, self.output, self.oracle, input_function)
 
     @property
-    def found_by(self) -> str:
+    def registry_name(self) -> str:
         """The reference or name under which `streamlab.workloads.registry` finds it."""
         return self.reference or self.name
 
@@ -292,8 +293,8 @@ class Outputs:
     """The outputs of one program, each a workload over its input, named `name.OUTPUT`.
 
     Attributes:
-        name: of the program.
-        workloads: by the names of the outputs.
+        name: Name of the program.
+        workloads: The workloads, by the names of the outputs.
     """
 
     name: str
@@ -305,8 +306,8 @@ class OpenDeclaration:
     """A declared window that lacks its result; it decorates a class, and is then a workload.
 
     Attributes:
-        place: of the declaration, for messages.
-        make: returns the workload of a class.
+        place: Place of the declaration, for messages.
+        make: Returns the workload of a class.
     """
 
     place: str

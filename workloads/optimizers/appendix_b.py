@@ -24,10 +24,10 @@ def appendix_b(request: PlanRequest) -> Choice:
     """Keep events on the node where they arrive; synchronize on the rarest tags first.
 
     The optimizer works on each key's dependence graph. It removes the implementation tag with the
-    lowest rate until the rest falls apart. The removed tags become the inner node above the parts,
+    lowest rate until the rest is disconnected. The removed tags become the inner node above the parts,
     which it then splits in the same way. Each tree node runs on the node (a worker) where its heaviest
-    tag arrives, and without tags on the worker of its first child. Inner nodes have a thread in form
-    `as-published` only. Keys are independent: a forest replaces the paper's root without tags.
+    tag arrives; a tree node without tags runs on the worker of its first child. Inner nodes have a thread
+    in form `as-published` only. Keys are independent, so a forest replaces the paper's root without tags.
 
     Keys whose tags have the same order of rates share a tree. If that gives more than `MAX_SHAPES`
     trees, all keys share the tree of the summed rates.
@@ -46,7 +46,7 @@ def appendix_b(request: PlanRequest) -> Choice:
     trees: list[Tree] = []
     for index, ranks in enumerate(shapes.tolist()):
         rank_of = dict(zip(tags, ranks, strict=True))
-        graph = DependenceGraph.of(request.program, rank_of)
+        graph = DependenceGraph.from_rates(request.program, rank_of)
         root = grow(request.program, graph, worker_of, graph.split_by_tag)
         root = _place_inner(root, rank_of, worker_of)
         trees.append(Tree(root=root, keys=np.flatnonzero(shape_of == index).astype(np.int32)))

@@ -12,22 +12,22 @@ from streamlab.workloads.optimizers.prediction import Prediction, predict
 from streamlab.workloads.optimizers.request import Choice, Costs, PlanRequest
 
 MIN_SPEEDUP = 1.05
-"""Predicted speed-up that a plan with more workers must reach; predictions are not more exact."""
+"""Predicted speed-up that a plan with more workers must reach; smaller differences are within the error."""
 ALL_COUNTS_UP_TO = 4
-"""Up to this many workers every number is tried; above it, powers of two and the maximum."""
+"""All numbers of workers up to this are tried; above it, only powers of two and the maximum."""
 
 
 def cost(request: PlanRequest) -> Choice:
     """Choose among the plans of `by_stream` and `balanced`, for 1 to `request.workers` workers.
 
-    The choice has fewer workers if more would not be 5 % quicker, and never more than cores. With
-    one worker costs are not measured.
+    The choice has more workers only if they are predicted to be 5 % quicker, and never more workers than
+    cores. For one worker, costs are not measured.
     """
-    alone = by_stream(replace(request, workers=1))
+    single_worker = by_stream(replace(request, workers=1))
     if request.workers == 1:
-        return alone
+        return single_worker
     costs = request.costs()
-    best = ("1 worker", alone.plan, predict(alone.plan, request.streams, costs))
+    best = ("1 worker", single_worker.plan, predict(single_worker.plan, request.streams, costs))
     lines = [costs_line(costs), _line(*best, costs)]
     for name, plan in _candidates(request, costs.cores):
         candidate = (name, plan, predict(plan, request.streams, costs))

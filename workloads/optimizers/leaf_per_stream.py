@@ -12,7 +12,7 @@ def leaf_per_stream(request: PlanRequest) -> Choice:
 
     This is the plan of `by_stream` for one worker a stream (DGS paper, appendix B: "a separate
     worker for each input stream"), on fewer workers with several leaves each. Neighbours in a tree
-    are on different workers, so every level hands over: the plan shows the cost of depth.
+    are on different workers, so every level hands over, and the plan shows the cost of depth.
     """
     leaves = len(reading_streams(request.program, request.streams))
     plan = choose_plan(

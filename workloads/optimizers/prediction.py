@@ -15,8 +15,8 @@ class Steps:
     """Counts what one worker does in a plan. A synchronization counts once for each level.
 
     Attributes:
-        updates: events that its leaves process in runs.
-        ordered: events that its leaves process alone.
+        updates: events that its leaves process in runs of events.
+        ordered: events before each of which a leaf finishes its other streams.
         shared_joins: synchronizations with other workers, times levels.
         local_joins: synchronizations in which it owns all leaves below, times levels.
         skipped: events of other workers that it skips.
@@ -69,7 +69,7 @@ class Prediction:
 
 
 _COUNTED = ("updates", "ordered", "shared_joins", "local_joins", "handled", "cross_updates")
-"""The counts of a worker while they are added up: those of `Steps` and the events that it handles."""
+"""The counts of a worker while they are added up; `handled` counts the events that it does not skip."""
 
 
 def predict(plan: Plan, streams: Sequence[StreamProfile], costs: Costs) -> Prediction:
@@ -117,19 +117,19 @@ def _count(
     above: frozenset[ImplTag],
 ) -> int:
     """Add the steps of a node and its subtree to `workers`; return their synchronizations."""
-    here = sum(events[tag] for tag in node.tags)
+    node_events = sum(events[tag] for tag in node.tags)
     if not node.children:
         counts = workers.setdefault(node.worker, dict.fromkeys(_COUNTED, 0))
         ordered = sum(events[tag] for tag in node.ordering)
-        counts["updates"] += here - ordered
+        counts["updates"] += node_events - ordered
         counts["ordered"] += ordered
-        counts["handled"] += here + sum(events[tag] for tag in above)
+        counts["handled"] += node_events + sum(events[tag] for tag in above)
         reads.setdefault(node.worker, set()).update(tag.stream for tag in node.tags | above)
         return 0
-    below = _workers(node)
+    members = _workers(node)
     total = sum(_count(child, events, workers, reads, above | node.tags) for child in node.children)
-    _meet(below, here * _height(node), workers)
-    return total + here
+    _meet(members, node_events * _height(node), workers)
+    return total + node_events
 
 
 def _count_across(
@@ -143,7 +143,7 @@ def _count_across(
     tree_of = np.empty(keys, np.int64)
     for index, tree in enumerate(plan.trees):
         tree_of[tree.keys] = index
-    below = [_workers(tree.root) for tree in plan.trees]
+    tree_workers = [_workers(tree.root) for tree in plan.trees]
     levels = [_height(tree.root) for tree in plan.trees]
     total = 0
     for across in program.across:
@@ -153,9 +153,9 @@ def _count_across(
         for group in np.flatnonzero(counts.sum(axis=0)).tolist():
             events = int(counts[:, group].sum())
             trees, members = np.unique(tree_of[group_of == group], return_counts=True)
-            affected = set().union(*(below[tree] for tree in trees.tolist()))
+            affected = set().union(*(tree_workers[tree] for tree in trees.tolist()))
             for tree, states in zip(trees.tolist(), members.tolist(), strict=True):
-                _meet(below[tree], events * states * levels[tree], workers)
+                _meet(tree_workers[tree], events * states * levels[tree], workers)
             if len(affected) > 1:
                 _meet(affected, events, workers)
             for worker in affected:

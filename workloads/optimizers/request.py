@@ -21,7 +21,7 @@ class Costs:
         handover_ns: the extra cost of a synchronization between two workers: waiting for cache
             lines, or for the other worker to be scheduled.
         skip_ns: an event that a worker skips because another worker owns its key.
-        start_ns: starting and ending one worker more.
+        start_ns: starting and ending one more worker.
         cores: cores that workers may use at once.
         cross_ns: a state that an event across keys changes.
     """
@@ -37,7 +37,7 @@ class Costs:
 
 
 def no_costs() -> Costs:
-    """Raise: the request has no costs.
+    """Raise an error, because the request has no costs.
 
     Raises:
         LookupError: always.
@@ -54,7 +54,7 @@ class PlanRequest:
         alphabet: its kinds and keys.
         streams: number of events of each tag; without costs only proportions matter.
         workers: maximum number of workers.
-        nodes: the worker where each stream arrives; empty: stream i at worker i modulo `workers`.
+        nodes: the worker where each stream arrives; if empty, stream i arrives at worker i modulo `workers`.
         costs: measures the costs when called, which takes a while.
     """
 

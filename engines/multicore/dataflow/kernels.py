@@ -48,7 +48,7 @@ class UnitKernels(KernelSet):
         elif isinstance(operator, OpKeyedUnordered):
             self._aggregate = operator.aggregate
             self._state = None if unit.part is Part.PARTIAL else operator.state
-        self._value = namedtuple("_value", unit.reads.fields)  # type: ignore[misc]
+        self._value = namedtuple("_value", unit.input_type.fields)  # type: ignore[misc]
 
     @property
     def start_bytes(self) -> int:
@@ -94,7 +94,7 @@ class UnitKernels(KernelSet):
             return 0
         functions = ["on_marker"]
         if isinstance(operator, OpStateless):
-            if operator.on_marker is None or not unit.marks:
+            if operator.on_marker is None or not unit.handles_markers:
                 return 0
             body = "        on_marker(m, out)"
         elif isinstance(operator, OpKeyedOrdered):
@@ -106,7 +106,7 @@ class UnitKernels(KernelSet):
             if unit.part is Part.PARTIAL:
                 functions = []
                 parts = [f"aggregate.{name}" for name in operator.aggregate.names or ()]
-                key = [] if unit.gives.key is None else ["key"]
+                key = [] if unit.output_type.key is None else ["key"]
                 body += f"        out.emit({', '.join((*key, 'm.ts', *parts))})"
             else:
                 functions += ["update_state", "identity"]
@@ -162,8 +162,8 @@ class UnitKernels(KernelSet):
 
     def _loop(self, body: str) -> str:
         """Return the source of a kernel that runs `body` for each item."""
-        fields = self._unit.reads.fields
-        keyed = self._unit.reads.key is not None
+        fields = self._unit.input_type.fields
+        keyed = self._unit.input_type.key is not None
         indices = [number + (keyed and number > 0) for number in range(len(fields))]
         values = [
             f"load(column_{index}, row, TYPE_{name})"
@@ -191,12 +191,12 @@ class UnitKernels(KernelSet):
             for name in called
             if (function := getattr(self._operator, name)) is not None
         }
-        reads = self._unit.reads
+        reads = self._unit.input_type
         names: dict[str, object] = {
             **library(keyset, window_tables),
             "Value": self._value,
             "Marker": _Marker,
-            "OUTPUT": emitter.EmitterType(_emit_dtype(self._unit.gives)),
+            "OUTPUT": emitter.EmitterType(_emit_dtype(self._unit.output_type)),
             **{f"TYPE_{name}": reads.value[name].type for name in reads.fields},
             "KEY": window_tables.KEY,
             "HEAD": _core.STATE_AT,

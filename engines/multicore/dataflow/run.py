@@ -15,7 +15,7 @@ from streamlab.engines.multicore.run.settings import CompiledOptions, RunSetting
 from streamlab.engines.multicore.stages.kernels import columns_of
 from streamlab.engines.protocol import Measured, OfferedLoad
 from streamlab.workloads.model import Dataflow, Input, ListColumn
-from streamlab.workloads.model.dataflow.drawing import in_words
+from streamlab.workloads.model.dataflow.drawing import describe_deployment
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.plan import (
     Deployment,
@@ -102,7 +102,7 @@ class DataflowRun(CoreRun):
             sound=options.soundness != "none",
         )
         units = self._deployed.units
-        output = units[self._deployed.answers[-1]].gives.row
+        output = units[self._deployed.answers[-1]].output_type.row
         super().__init__(output, settings)
         self._kernels = [UnitKernels(unit, bounds=settings.bounds) for unit in units]
         self._unsound = None if self._deployed.sound else UNSOUND
@@ -125,7 +125,7 @@ class DataflowRun(CoreRun):
                 self._add_unit(unit, kernels, state_pair, is_answer=index in self._deployed.answers)
             for index, stream in enumerate(data.streams):
                 source = self._deployed.sources[stream.kinds[0]]
-                row = units[source].gives.row
+                row = units[source].output_type.row
                 fields = np.dtype([(name, row[name]) for name in (row.names or ())[1:]])
                 self._add_stream(index, stream, columns_of(stream, fields), source)
             self._core.start()
@@ -140,7 +140,7 @@ class DataflowRun(CoreRun):
         return FlowStates(next_marker=self._next_marker, units=units)
 
     def _plan(self, counters: Mapping[str, float]) -> str:
-        return f"{in_words(self._deployed)}; {self._settings.workers} workers"
+        return f"{describe_deployment(self._deployed)}; {self._settings.workers} workers"
 
     def _counters(self, duration_ns: int) -> dict[str, float]:
         period_ns = self._marker_period_ns
@@ -156,8 +156,8 @@ class DataflowRun(CoreRun):
         *,
         is_answer: bool,
     ) -> None:
-        row = unit.gives.row
-        vertex, is_keyed = unit.vertex, unit.gives.key is not None
+        row = unit.output_type.row
+        vertex, is_keyed = unit.vertex, unit.output_type.key is not None
         columns, descending = list(row.names or ()), dict(vertex.order) if vertex.is_sort else {}
         self._core.add_vertex(
             name=unit.name,

@@ -49,7 +49,7 @@ def describe_task(workload: Workload, dataset: Dataset, *, workers: int) -> Task
         workers=workers,
         opening=opening,
         closing=closing,
-        reference=workload.found_by,
+        reference=workload.registry_name,
         params=dict(workload.query_params),
     )
 
@@ -57,12 +57,12 @@ def describe_task(workload: Workload, dataset: Dataset, *, workers: int) -> Task
 def unreachable(workload: Workload) -> str | None:
     """Return why workers cannot load a workload's program by its reference, or None."""
     try:
-        program = find_workload(workload.found_by).bound(workload.query_params).program
+        program = find_workload(workload.registry_name).bound(workload.query_params).program
     except ModelError as error:
         return f"spark's Python workers load a program by reference: {error}"
     if code_of(program) != code_of(workload.program):
         return (
-            f"spark's Python workers would load another program as {workload.found_by}; "
+            f"spark's Python workers would load another program as {workload.registry_name}; "
             f"put workload {workload.name} into a separate file and name its path"
         )
     return None

@@ -4,7 +4,7 @@ import pytest
 
 from streamlab.engines.multicore.compiled_law import compiled_law
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.workloads.model.check import FEWER, check, check_also
+from streamlab.workloads.model.check import HISTORIES_PER_INPUT, check, check_also
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 
@@ -85,6 +85,6 @@ def test_workloads_of_the_suite_answer_alike(name):
     law = compiled_law(program)
     assert not isinstance(law, str), law
     inputs = examples(8)
-    report = check_also(check(program, examples=FEWER * inputs), law, "compiled")
+    report = check_also(check(program, examples=HISTORIES_PER_INPUT * inputs), law, "compiled")
     assert report.ok, report.render()
     assert report.checked[-1] == f"compiled for {name}: {inputs} inputs"

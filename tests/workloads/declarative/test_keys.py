@@ -51,7 +51,7 @@ def test_values_come_back_from_a_key_and_keys_have_their_order(dtypes, bits):
     for row in product(*values):
         record = SimpleNamespace(**dict(zip(key.names, row, strict=True)))
         record.key = function(record)
-        assert tuple(eval(text, {"s": record}) for text in key.of_state("s")) == row
+        assert tuple(eval(text, {"s": record}) for text in key.state_expressions("s")) == row
         keys.append(record.key)
     assert all(before < after for before, after in pairwise(keys))
     assert keys[0] >= -(2**63) and keys[-1] < 2**63

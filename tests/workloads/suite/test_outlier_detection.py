@@ -84,7 +84,7 @@ def test_planted_outliers_are_what_is_found():
         label.astype(np.int64),
         answer["connection"][answer["kind"] == OUTLIER],
     )
-    assert found.present[PLANTED] == (label == PLANTED).sum()
+    assert found.connections[PLANTED] == (label == PLANTED).sum()
     assert found.precision > 0.8
     assert found.recall > 0.5  # the first two intervals are not judged
 
@@ -93,8 +93,8 @@ def test_precision_and_recall_are_shares_of_the_found_and_of_those_not_normal():
     row = np.array([10, 11, 12, 13, 14])
     label = np.array([0, 1, 1, 2, 0])
     found = quality(("normal", "smurf", "spy"), row, label, np.array([10, 12, 13]))
-    assert found.present.tolist() == [2, 2, 1]
-    assert found.found.tolist() == [1, 1, 1]
+    assert found.connections.tolist() == [2, 2, 1]
+    assert found.outliers.tolist() == [1, 1, 1]
     assert found.precision == pytest.approx(2 / 3)
     assert found.recall == pytest.approx(2 / 3)
     assert found.lines()[1] == "normal: 1 of 2 found"

@@ -43,7 +43,7 @@ MEMORY, SQLITE = "memory", "sqlite"
 _TABLES = {
     "tables": Parameter(
         default="",
-        help="id of the imported dataset whose tables to use; empty: generated tables",
+        help="id of the imported dataset whose tables to use; empty means generated tables",
     ),
     "lookup": Parameter(
         default=MEMORY,
@@ -53,14 +53,18 @@ _TABLES = {
 
 AD_TABLE_PARAMETERS = {
     "ads": Parameter(default=1000, help="ads in the table of ads", minimum=1, maximum=10**7),
-    "campaigns": Parameter(default=100, help="campaigns in it", minimum=1, maximum=10**6),
+    "campaigns": Parameter(
+        default=100, help="campaigns in the table of ads", minimum=1, maximum=10**6
+    ),
     **_TABLES,
 }
 """Query parameters of workloads that look up campaigns."""
 
 USER_TABLE_PARAMETERS = {
     "users": Parameter(default=1000, help="users in the table of users", minimum=1, maximum=10**7),
-    "locations": Parameter(default=20, help="locations in it", minimum=1, maximum=10**6),
+    "locations": Parameter(
+        default=20, help="locations in the table of users", minimum=1, maximum=10**6
+    ),
     **_TABLES,
 }
 """Query parameters of workloads that look up locations."""
@@ -119,16 +123,16 @@ def find_location(query: Params) -> Find:
     """Return a function that looks up the location of a user.
 
     Raises:
-        ModelError: as `find_campaign`.
+        ModelError: see `find_campaign`.
     """
     return _find(USERS, location_of_user(query).values, str(query["lookup"]))
 
 
-def _find(name: str, table: Table, where: str) -> Find:
-    if where == SQLITE:
+def _find(name: str, table: Table, lookup: str) -> Find:
+    if lookup == SQLITE:
         return look_up(name, table)
-    if where != MEMORY:
-        raise ModelError(f"query parameter lookup is {where!r}; give {MEMORY} or {SQLITE}")
+    if lookup != MEMORY:
+        raise ModelError(f"query parameter lookup is {lookup!r}; give {MEMORY} or {SQLITE}")
     rows = len(table)
 
     def find(key: int) -> int:

@@ -33,7 +33,7 @@ COLUMNS = (
 """The features in the order of the file, which ends with the label."""
 
 TEXTS = ("protocol_type", "service", "flag")
-"""Categorical features with text values; the others are 0 or 1."""
+"""Categorical features with text values; the other categorical features are 0 or 1."""
 
 CATEGORICAL = (*TEXTS, "land", "logged_in", "is_host_login", "is_guest_login")
 CONTINUOUS = tuple(name for name in COLUMNS if name not in CATEGORICAL)

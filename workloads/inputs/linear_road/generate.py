@@ -9,17 +9,18 @@ of the workloads.
 - A vehicle makes trips of `TRIP_REPORTS` records, one after another, beginning in the middle of a
   trip. A trip has an expressway, a direction, a place of entry and a pace on an empty road.
 - Vehicles slow down with the density of each segment (`_speed_percent`). This is the density that
-  `vehicles` cause on average; vehicles do not react to single others, nor queue behind accidents.
-- In each period a vehicle drives its pace, plus or minus up to 200 feet. The reported speed is that
-  of the period before. In one period no vehicle passes more than one segment boundary.
+  `vehicles` cause on average. Vehicles do not react to single vehicles, and do not queue at accidents.
+- In each period a vehicle drives its pace, plus or minus up to 200 feet. The reported speed is the
+  speed of the previous period. In one period no vehicle passes more than one segment boundary.
 - Vehicles 2j and 2j + 1 are a pair. In some trips (`_ACCIDENT_SHARE`) both drive the trip of the first and
-  collide: they report one position at least `_STOPS[0]` times in a row.
+  collide. They then report one position at least `_STOPS[0]` times in a row.
 - A share of the records (`requests`) are requests instead of reports.
 - Vehicles are assigned to streams in turn. Records and times do not depend on the number of
   streams.
 
-With pace p in miles a period, the share of records that are a vehicle's first report in a segment
-is about 1 / r + (1 - 1 / r) E[p], with r records of a trip, plus the vehicles' very first records.
+Let p be the pace in miles a period and r the number of records of a trip. Then the share of records that
+are a vehicle's first report in a segment is about 1 / r + (1 - 1 / r) E[p], plus the vehicles' very first
+records.
 """
 
 from functools import lru_cache, partial
@@ -79,13 +80,13 @@ _SLOWEST_FT, _FASTEST_FT = 20 * _FT_PER_MPH, 61 * _FT_PER_MPH
 _JAM_VEHICLES = 400
 """Vehicles at which a mile of three lanes stands still, at 40 feet a vehicle."""
 _LEAST_CAPACITY = 40
-"""Percent of it that the narrowest segments hold."""
+"""Capacity of the narrowest segments, in percent of `_JAM_VEHICLES`."""
 _ACCIDENT_SHARE = 0.02
 """Share of the trips of a pair that have an accident."""
 _CRASHES = (8, 25)
-"""Least and most number of the record of a trip with which the vehicles stop."""
+"""First and last possible number of the record, within its trip, at which the vehicles stop."""
 _STOPS = (6, 12)
-"""Least and most records at the place of an accident; the benchmark takes four for one."""
+"""Least and most records at the place of an accident; the benchmark detects an accident by four."""
 _TICK_MS = 1000
 
 keys = one_key
@@ -122,7 +123,7 @@ def generate(
     columns = {
         "type": np.full(end - begin, REPORT, dtype=np.int64),
         "vid": vehicle,
-        **_driven(params, seed, vehicle, turn),
+        **_drive(params, seed, vehicle, turn),
     }
     bits = draw_at(seed, _ALL, _REQUEST, record) >> np.uint64(32)
     is_request = bits < np.uint64(round(float(params["requests"]) * 2**32))
@@ -140,10 +141,10 @@ def generate(
 
 @lru_cache(maxsize=4)
 def _speed_percent(seed: int, vehicles: int, expressways: int) -> IntArray:
-    """Return the speed in each segment of each road, in the direction of travel, in percent of an empty road's.
+    """Return the speed in each segment of each road, in the direction of travel, in percent of the speed when empty.
 
-    A road has the mean density n. By Greenshields, speed falls linearly to 0 at the segment's density of a jam, and
-    slow vehicles are close together: f = 1 - (n / f) / jam. Above the segment's capacity f stays 1/2.
+    A road has the mean density n. By Greenshields, speed falls linearly to 0 at the segment's density of a jam. Slow
+    vehicles are close together, so f = 1 - (n / f) / jam. Above the segment's capacity f stays 1/2.
     """
     roads = 2 * expressways
     place = np.arange(roads * SEGMENTS, dtype=np.int64)
@@ -154,64 +155,71 @@ def _speed_percent(seed: int, vehicles: int, expressways: int) -> IntArray:
     return (50 * (1 + root)).astype(np.int64).reshape(roads, SEGMENTS)
 
 
-def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict[str, IntArray]:
+def _drive(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict[str, IntArray]:
     """Return the positions and speeds of vehicles in their turns."""
     vehicles, expressways = int(params["vehicles"]), int(params["expressways"])
     leader = vehicle // 2 * 2
     phase = below(draw_at(seed, _ALL, _PHASE, leader), TRIP_REPORTS)
     number, nth = np.divmod(turn + phase, TRIP_REPORTS)
 
-    def of_trip(lane: int, driver: IntArray) -> Bits:
+    def draw_for_trip(lane: int, driver: IntArray) -> Bits:
         return draw_at(seed, _ALL, lane, number * vehicles + driver)
 
-    def ranged(lane: int, least_and_most: tuple[int, int]) -> IntArray:
+    def draw_between(lane: int, least_and_most: tuple[int, int]) -> IntArray:
         least, most = least_and_most
-        return least + below(of_trip(lane, leader), most - least + 1)
+        return least + below(draw_for_trip(lane, leader), most - least + 1)
 
-    has_other = leader + 1 < vehicles
-    crashes = of_trip(_ACCIDENT, leader) >> np.uint64(32) < np.uint64(
+    has_partner = leader + 1 < vehicles
+    crashes = draw_for_trip(_ACCIDENT, leader) >> np.uint64(32) < np.uint64(
         round(_ACCIDENT_SHARE * 2**32)
     )
-    crashes &= has_other
-    crash, stops = ranged(_CRASH, _CRASHES), ranged(_STOPPED, _STOPS)
+    crashes &= has_partner
+    crash, stops = draw_between(_CRASH, _CRASHES), draw_between(_STOPPED, _STOPS)
     driver = np.where(crashes, leader, vehicle)
-    xway = below(of_trip(_XWAY, driver), expressways)
-    direction = below(of_trip(_DIRECTION, driver), 2)
-    pace = _SLOWEST_FT + below(of_trip(_PACE, driver), _FASTEST_FT - _SLOWEST_FT + 1)
+    xway = below(draw_for_trip(_XWAY, driver), expressways)
+    direction = below(draw_for_trip(_DIRECTION, driver), 2)
+    pace = _SLOWEST_FT + below(draw_for_trip(_PACE, driver), _FASTEST_FT - _SLOWEST_FT + 1)
 
-    # Vehicles drive at their pace in feet of an empty road, of which a slow segment has more.
+    # Vehicles drive at their pace on an empty road; a slow segment counts as more feet of it.
     percent = _speed_percent(seed, vehicles, expressways)
     road = xway * 2 + direction
     ends = np.cumsum(MILE_FT * 100 // percent, axis=1)
     begins = np.hstack([np.zeros((len(ends), 1), dtype=np.int64), ends[:, :-1]])
     longest = pace * (TRIP_REPORTS - 1) + _JITTER_FT + 1
-    entry = below_each(of_trip(_ENTRY, driver), ends[road, -1] - longest)
+    entry = below_each(draw_for_trip(_ENTRY, driver), ends[road, -1] - longest)
     road_ft = int(ends.max()) + 1
     all_begins = (begins + np.arange(len(begins))[:, None] * road_ft).ravel()
 
-    def drawn_by(nth: IntArray) -> IntArray:
-        """Return the records whose draws count: at an accident, that of the first vehicle's crash."""
-        stands = crashes & (nth >= crash) & (nth < crash + stops)
-        here = (turn + np.where(stands, crash, nth) - (turn + phase) % TRIP_REPORTS) * vehicles
-        return here + np.where(stands, leader, vehicle)
+    def drawing_record(nth: IntArray) -> IntArray:
+        """Return the records whose draws count: at an accident, the crash of the first vehicle."""
+        is_stopped = crashes & (nth >= crash) & (nth < crash + stops)
+        record = (
+            turn + np.where(is_stopped, crash, nth) - (turn + phase) % TRIP_REPORTS
+        ) * vehicles
+        return record + np.where(is_stopped, leader, vehicle)
 
-    def driven_at(nth: IntArray) -> IntArray:
+    def distance_ft(nth: IntArray) -> IntArray:
         """Return the feet from the beginning of the road at the n-th record of the trip."""
-        stood = np.where(crashes, np.clip(nth - crash, 0, stops - 1), 0)
-        ahead = below(draw_at(seed, _ALL, _JITTER, drawn_by(nth)), _JITTER_FT + 1)
-        free = road * road_ft + entry + pace * (nth - stood) + ahead
-        at = np.searchsorted(all_begins, free, side="right") - 1
-        return at % SEGMENTS * MILE_FT + (free - all_begins[at]) * percent.ravel()[at] // 100
+        stopped_records = np.where(crashes, np.clip(nth - crash, 0, stops - 1), 0)
+        jitter_ft = below(draw_at(seed, _ALL, _JITTER, drawing_record(nth)), _JITTER_FT + 1)
+        free_road_ft = road * road_ft + entry + pace * (nth - stopped_records) + jitter_ft
+        road_segment = np.searchsorted(all_begins, free_road_ft, side="right") - 1
+        return (
+            road_segment % SEGMENTS * MILE_FT
+            + (free_road_ft - all_begins[road_segment]) * percent.ravel()[road_segment] // 100
+        )
 
-    driven = driven_at(nth)
+    driven = distance_ft(nth)
     position = np.where(direction == 0, driven, ROAD_FT - 1 - driven)
-    lane = TRAVEL_LANES[0] + below(draw_at(seed, _ALL, _LANE, drawn_by(nth)), len(TRAVEL_LANES))
+    lane = TRAVEL_LANES[0] + below(
+        draw_at(seed, _ALL, _LANE, drawing_record(nth)), len(TRAVEL_LANES)
+    )
     lane[nth == 0] = ENTRY_LANE
     lane[nth == TRIP_REPORTS - 1] = EXIT_LANE
-    # Before a vehicle enters its speed is unknown: report its pace.
-    since = np.where(nth == 0, pace, driven - driven_at(np.maximum(nth - 1, 0)))
+    # A vehicle that enters has no speed of a previous period, and reports its pace.
+    driven_ft = np.where(nth == 0, pace, driven - distance_ft(np.maximum(nth - 1, 0)))
     return {
-        "speed": since // _FT_PER_MPH,
+        "speed": driven_ft // _FT_PER_MPH,
         "xway": xway,
         "lane": lane,
         "dir": direction,
@@ -233,6 +241,6 @@ declare_linear_road_workload = partial(
 )
 """Declares a workload on Linear Road's records.
 
-By default, outputs leave in time order, and outputs of one vehicle keep their order. Ties between vehicles
-are free, so each instance of an operator may process its own vehicles.
+By default, outputs leave in time order, and outputs of one vehicle keep their order. Outputs of several vehicles
+with equal times have no order, so each instance of an operator may process its own vehicles.
 """

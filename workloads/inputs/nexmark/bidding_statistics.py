@@ -18,7 +18,7 @@ from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import Parameter, Pipeline, partitioned
 
 LOW, HIGH = 10_000, 1_000_000
-"""Prices below LOW are in range 0, below HIGH in range 1, others in range 2."""
+"""Prices below LOW are in range 0, prices below HIGH in range 1, and other prices in range 2."""
 
 RANGES = 3
 
@@ -76,18 +76,18 @@ def bidding_statistics(
     Args:
         name: name of the pipeline.
         day_ms: length of a day.
-        channel_of: returns the channel of a bid, or 0 if there are no statistics by channel.
+        channel_of: returns the channel of a bid, or 0 for statistics of all channels.
         output: `statistics_columns`.
         emit: `emit(s, t, out)` forwards `s.day` and `s.counts`, of the channel `t.channel`.
     """
 
-    def by_bidder(t: Any) -> Any:
+    def bidder_key(t: Any) -> Any:
         return (int(channel_of(t)) << 32) + t.person
 
-    def by_auction(t: Any) -> Any:
+    def auction_key(t: Any) -> Any:
         return (int(t.channel) << 32) + t.auction
 
-    def by_channel(t: Any) -> Any:
+    def channel_key(t: Any) -> Any:
         return t.channel
 
     def new_bits(s: Any, ts: Any, bits: Any) -> Any:
@@ -96,9 +96,9 @@ def bidding_statistics(
         if s.day != day:
             s.day = day
             s.bits = 0
-        new = bits & ~s.bits
+        unseen_bits = bits & ~s.bits
         s.bits |= bits
-        return new
+        return unseen_bits
 
     def new_bidders(s: Any, t: Any, out: Any) -> None:
         if t.type == BID:
@@ -127,15 +127,15 @@ def bidding_statistics(
         event=event,
         stages=(
             partitioned(
-                name="new_bidders", output=_BIDDER, key=by_bidder, state=_SEEN, apply=new_bidders
+                name="new_bidders", output=_BIDDER, key=bidder_key, state=_SEEN, apply=new_bidders
             ),
             partitioned(
                 name="new_auctions",
                 output=_AUCTION,
-                key=by_auction,
+                key=auction_key,
                 state=_SEEN,
                 apply=new_auctions,
             ),
-            partitioned(name="totals", output=output, key=by_channel, state=_TOTALS, apply=add),
+            partitioned(name="totals", output=output, key=channel_key, state=_TOTALS, apply=add),
         ),
     )

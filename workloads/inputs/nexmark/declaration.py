@@ -23,8 +23,12 @@ def declare_nexmark_workload(
     """Return the workload of a query, by its public number; program and oracle take the query parameters by name."""
 
     def bind(values: Params) -> Bound:
-        bound = program(**values)
-        return Bound(program=bound, output=inferred_output(bound), oracle=partial(oracle, **values))
+        made_program = program(**values)
+        return Bound(
+            program=made_program,
+            output=inferred_output(made_program),
+            oracle=partial(oracle, **values),
+        )
 
     return declare_workload(
         generate,

@@ -1,8 +1,8 @@
 """Generates Nexmark's events by the definition of its public generators (docs/nexmark.md).
 
 Event e depends only on the seed and e: row i of stream s is event i * streams + s in order of event
-time. With `group` g, events are read out of order: within each g events in order of e * 953 modulo g.
-The lab sorts them, as it sorts all input, and `late_by` records how late each event was read.
+time. With `group` g, each g events are read in the order of e * 953 modulo g. The lab sorts them, as it
+sorts all input, and `late_by` records how late each event was read.
 """
 
 from decimal import Context, Decimal
@@ -50,13 +50,13 @@ _ALL = 0  # events of all streams draw as one stream
 )
 
 PERSONS_IN, AUCTIONS_IN, EVENTS_IN = 1, 3, 50
-"""Of every 50 events the first is a person, the next three are auctions, the others bids."""
+"""Of every 50 events the first is a person, the next three are auctions, and the rest are bids."""
 
 AHEAD = 10
-"""Ids that do not exist yet and may be chosen: these follow the last one."""
+"""Number of ids after the last id that may be chosen although they do not exist yet."""
 
 BATCH = 100
-"""The hot auction, bidder or seller is one of each batch of 100 ids."""
+"""Number of ids with one hot auction, bidder or seller."""
 
 SHUFFLE = 953
 """Factor of the order of reading within a group."""
@@ -155,7 +155,7 @@ def _persons(params: Params, seed: int, event: Ints) -> dict[str, Ints]:
 def _auctions(params: Params, seed: int, event: Ints) -> dict[str, Ints]:
     price = _price(draw_at(seed, _ALL, _PRICE, event))
     ts = times_ms(params, event)
-    # As long as it takes for the next `in_flight` auctions to open, on average.
+    # The time in which the next `in_flight` auctions open.
     horizon = times_ms(params, event + int(params["in_flight"]) * EVENTS_IN // AUCTIONS_IN) - ts
     length = 1 + below_each(draw_at(seed, _ALL, _LENGTH, event), np.maximum(2 * horizon, 1))
     return {
@@ -199,7 +199,7 @@ def _last_auction(event: Ints) -> Ints:
 
 
 def _choose_person(params: Params, seed: int, event: Ints, *, hot: str, member: int) -> Ints:
-    """Return the hot person of the batch, its member of this number, or one of the active ones."""
+    """Return the hot person of the batch, its member number `member`, or an active person."""
     last = _last_person(event)
     active = np.minimum(last + 1, int(params["active"]))
     other = last + 1 - active + below_each(draw_at(seed, _ALL, _PERSON, event), active + AHEAD)
@@ -209,6 +209,7 @@ def _choose_person(params: Params, seed: int, event: Ints, *, hot: str, member: 
 
 
 _BINS_BITS, _WITHIN_BITS, _SCALE_BITS = 12, 20, 16
+"""Bits of a table's index, of the place between two entries, and of the entries' fraction."""
 
 
 def _price(bits: Bits) -> Ints:
@@ -242,13 +243,13 @@ def _late_by(params: Params, event: Ints) -> Ints:
     """Return the time by which each event is earlier than the latest event read before it."""
     first, place = np.divmod(event, int(params["group"]))
     latest = first * int(params["group"]) + _latest_before(int(params["group"]))[place]
-    late: Ints = np.maximum(times_ms(params, latest) - times_ms(params, event), 0)
-    return late
+    late_ms: Ints = np.maximum(times_ms(params, latest) - times_ms(params, event), 0)
+    return late_ms
 
 
 @lru_cache(maxsize=8)
 def _latest_before(group: int) -> Ints:
-    """Return, by place in a group in order of time, the last place read before it; -1: none."""
+    """Return for each place in a group, by time, the latest place that is read before it; -1 if none."""
     order = np.arange(group, dtype=np.int64) * SHUFFLE % group
     before = np.full(group, -1, dtype=np.int64)
     before[order[1:]] = np.maximum.accumulate(order)[:-1]

@@ -12,6 +12,9 @@ from streamlab.workloads.inputs.nexmark.schema import EVENT, FOREVER_MS, fields
 from streamlab.workloads.model import InputType, Operator, Window
 from streamlab.workloads.model.operators.program import SINGLE, keep
 
+_MOST_PAIRS = 64
+"""Largest number of pairs of one event: the other events of its key that precede it."""
+
 
 def incremental_join(
     name: str,
@@ -31,8 +34,9 @@ def incremental_join(
         kind: type of the event that occurs once for each key.
         columns: columns of events that `keys`, `note` and `emit` read.
         output: type of the records.
-        state: fields that `note` sets and `emit` reads, and `joins`: 1 if the event has pairs, -1 if not, 0 before it.
-        keys: f_MK, the key of an event; events without a key are left out.
+        state: fields that `note` sets and `emit` reads, and `joins`. `joins` is 0 before the event of type `kind`, then
+            1 if that event has pairs, or -1 if not.
+        keys: f_MK, which adds the key of an event; events without a key are left out.
         note: `note(s, t)` stores event `t` of type `kind` in state `s`, and sets `s.joins`.
         emit: `emit(s, t, out)` emits the pair of the stored event and another event `t`.
     """
@@ -62,5 +66,5 @@ def incremental_join(
         stores=True,
         emits_on_update=True,
         keeps_time=True,
-        max_outputs=64,
+        max_outputs=_MOST_PAIRS,
     )

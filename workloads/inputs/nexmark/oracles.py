@@ -38,15 +38,15 @@ def events_of(data: Input, kind: int, *names: str) -> Events:
 
 
 def bids_of(data: Input, *names: str) -> Events:
-    """Return the bids, as `events_of`."""
+    """Return the bids, see `events_of`."""
     return events_of(data, BID, *names)
 
 
 def winners_of(data: Input, every_ms: int, *, steps: int) -> Columns:
     """Return closed auctions with their winning bids, by `ts`, then `expires`, then auction.
 
-    Joins all bids with their auctions and sorts them. `ts` is the end of the step in which the auction expires, plus
-    `steps` - 1 steps; auctions with `ts` after the final watermark are left out.
+    The function joins all bids with their auctions and sorts them. `ts` is the end of the step in which the auction
+    expires, plus `steps` - 1 steps. Auctions with `ts` after the final watermark are left out.
     """
     import pandas as pd  # heavy
 
@@ -68,22 +68,24 @@ def winners_of(data: Input, every_ms: int, *, steps: int) -> Columns:
 def statistics_of(data: Input, day_ms: int, *groups: str) -> Columns:
     """Return, after each bid, the numbers of bids, bidders and auctions so far on its day and in its `groups`.
 
-    Marks the first row of each bidder or auction, for all prices and for each range, and sums the marks.
+    The function marks the first row of each bidder or auction, for all prices and for each range, and sums the marks.
     """
     import pandas as pd  # heavy
 
     events = bids_of(data, "auction", "bidder", "price", "channel")
     bids = pd.DataFrame({"ts": events.ts, **events.fields, "day": events.ts // day_ms})
-    of_day = [*groups, "day"]
+    day_groups = [*groups, "day"]
     ranges = {"low": (0, 9_999), "middle": (10_000, 999_999), "high": (1_000_000, 2**63 - 1)}
     for quantity, field in (("bids", None), ("bidders", "bidder"), ("auctions", "auction")):
         for suffix, bounds in {"": (0, 2**63 - 1), **ranges}.items():
             within = bids[bids["price"].between(*bounds)]
-            new = within if field is None else within.drop_duplicates([*of_day, field])
-            bids[f"{quantity}_{suffix}".rstrip("_")] = bids.index.isin(new.index).astype(np.int64)
+            first_rows = within if field is None else within.drop_duplicates([*day_groups, field])
+            bids[f"{quantity}_{suffix}".rstrip("_")] = bids.index.isin(first_rows.index).astype(
+                np.int64
+            )
     columns = [
-        name for name in bids.columns if name not in ("ts", "price", *of_day, *events.fields)
+        name for name in bids.columns if name not in ("ts", "price", *day_groups, *events.fields)
     ]
-    so_far = bids.groupby(of_day)[columns].cumsum()
-    totals = pd.concat([bids[["ts", *of_day]], so_far], axis=1)
+    so_far = bids.groupby(day_groups)[columns].cumsum()
+    totals = pd.concat([bids[["ts", *day_groups]], so_far], axis=1)
     return {name: totals[name].to_numpy() for name in totals.columns}

@@ -1,7 +1,7 @@
 """Defines the events of Nexmark: persons who register, auctions that open, and bids.
 
 Source: Tucker and others, NEXMark - A Benchmark for Queries over Data Streams, 2002, as the generators
-of Apache Beam and nexmark-flink define it. As there, all events are one stream, and `type` tells them
+of Apache Beam and nexmark-flink define it. As in these, all events are one stream, and `type` tells them
 apart. A column has the field of the same role in each type; fields of other types are 0.
 
 Texts are numbers: `person_name`, `letters` and the tuples here give the texts of generated events. An
@@ -49,6 +49,9 @@ FIELDS = np.dtype(
 - `channel`: of a bid (`channel_name`).
 - `extra`: the first letters of a bid's filling text (`letters`).
 """
+
+EURO_PER_DOLLAR_MILLI = 908
+"""Thousandths of a euro for a dollar: 0.908 in Nexmark query 1."""
 
 FIRST_MS = 1_436_918_400_000
 """Time of the first event, 2015-07-15, as in Beam."""

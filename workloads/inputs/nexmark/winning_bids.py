@@ -1,11 +1,11 @@
 """Builds the operator that finds the winning bid of each auction, for queries 4, 6 and 9, and averages of their prices.
 
-A bid is valid from the opening of its auction to `expires`, inclusive. The highest price wins, of equal
-prices the first bid. The winner leaves at the end of the step of `every_ms` in which the auction expires:
-then every bid up to `expires` has been processed. Auctions without a valid bid give nothing.
+A bid is valid from the opening of its auction to `expires`, inclusive. The highest price wins, and of
+equal prices the first bid. The winner leaves at the end of the step of `every_ms` in which the auction
+expires, when every bid up to `expires` has been processed. Auctions without a valid bid have no output.
 
-The state of an auction ends with it. Bids for auctions that are not open leave a state until the end of
-the step, because the event that opens the auction may follow at the same time.
+The state of an auction ends with the auction. Bids for auctions that are not open leave a state until the
+end of the step, because the event that opens the auction may follow at the same time.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ STATE = fields(
     "bid_ts",
     "price",
 )
-"""An auction and its best bid so far; if it is not open, the best one of the latest time."""
+"""An auction and its best bid so far; if the auction is not open, the best bid of the latest time."""
 
 
 def winning_bids(
@@ -53,7 +53,7 @@ def winning_bids(
         if t.type != PERSON:
             out.add(t.auction)
 
-    def take(w: Any, t: Any) -> None:
+    def set_best_bid(w: Any, t: Any) -> None:
         w.has_bid = 1
         w.bidder = t.person
         w.bid_ts = t.ts
@@ -74,9 +74,9 @@ def winning_bids(
                 auction.has_bid = 0
         elif auction.is_open:
             if t.ts <= auction.expires and (auction.has_bid == 0 or t.price > auction.price):
-                take(auction, t)
+                set_best_bid(auction, t)
         elif auction.has_bid == 0 or t.ts > auction.bid_ts or t.price > auction.price:
-            take(auction, t)
+            set_best_bid(auction, t)
 
     def expire(w: Any, out: Any) -> None:
         auction = w[0]
@@ -123,32 +123,32 @@ def averages_by_step(
     name: str,
     every_ms: int,
     *,
-    won: np.dtype[np.void],
+    winner: np.dtype[np.void],
     emit: Callable[[Any, Any], None],
     keys: Callable[[Any, Any], None],
     step: np.dtype[np.void],
     step_state: np.dtype[np.void],
     add: Callable[[Any, Any, Any], None],
-    give_step: Callable[[Any, Any], None],
+    emit_step: Callable[[Any, Any], None],
     output: np.dtype[np.void],
     state: np.dtype[np.void],
-    give_average: Callable[[Any, Any, Any], None],
+    emit_average: Callable[[Any, Any, Any], None],
     most: int = 1,
 ) -> Query:
-    """Return the query winning bids -> results of each step -> averages so far, the latter two by the same `keys`.
+    """Return the query winning bids -> results of each step -> averages so far; the last two have the same `keys`.
 
-    `emit` forwards winners `won`, and `add` adds them in any order. At the end of a step `give_step` forwards `most`
-    records `step`, from which `give_average` makes the `output`.
+    `emit` forwards winners of type `winner`, and `add` adds them in any order. At the end of a step, `emit_step`
+    forwards up to `most` records of type `step`, from which `emit_average` makes the `output`.
     """
     step_results = Operator(
         name="step_results",
-        inputs=(InputType(name="winner", fields=np.dtype(won.descr[1:])),),
+        inputs=(InputType(name="winner", fields=np.dtype(winner.descr[1:])),),
         window=Window(advance=every_ms, size=every_ms),
         output=step,
         state=step_state,
         keys=keys,
         update=add,
-        expire=give_step,
+        expire=emit_step,
         max_outputs=most,
     )
     averages = Operator(
@@ -158,9 +158,9 @@ def averages_by_step(
         output=output,
         state=state,
         keys=keys,
-        update=give_average,
+        update=emit_average,
         emits_on_update=True,
         keeps_time=True,
     )
-    operators = (winning_bids(every_ms, won, emit), step_results, averages)
+    operators = (winning_bids(every_ms, winner, emit), step_results, averages)
     return Query(name=name, operators=operators)

@@ -25,14 +25,14 @@ QUERY = FORM | {
 """Query parameters of all workloads on power readings."""
 
 
-def load_limit(by: str, values: int, most_watts: int = INT64[1]) -> Limit:
+def load_limit(group_field: str, values: int, most_watts: int = INT64[1]) -> Limit:
     """Return the limit on the watts that are added to one sum.
 
     A reading of w watts ends two lines, each with up to `values` values of at most 1,000 |w|
-    milliwatts. An average doubles their sum, and adds their count to round.
+    milliwatts. To round an average, its sum is doubled and the count is added.
 
     Args:
-        by: the field that groups readings into sums.
+        group_field: the field that groups readings into sums.
         values: maximum number of values of a line in one sum.
         most_watts: readings above this are ignored.
     """
@@ -44,12 +44,12 @@ def load_limit(by: str, values: int, most_watts: int = INT64[1]) -> Limit:
     most = INT64[1] // (8 * 1000 * values)
     return Limit(
         field="watts",
-        quantity=f"the sum of the readings of its {by}",
+        quantity=f"the sum of the readings of its {group_field}",
         remedy="give watts of a coarser unit, or a shorter part of the input",
         lowest=-most,
         highest=most,
-        reads=(by,),
-        groups=group_by_field(by),
+        reads=(group_field,),
+        groups=group_by_field(group_field),
         terms=terms,
     )
 

@@ -25,14 +25,14 @@ class GapValues:
         device: its type of device, from the reading that ends the line.
         second: event time of the value.
         load_mw: the load in milliwatts.
-        known_ts: event time of the reading that ends the line; the value is unknown before.
+        end_ts: event time of the reading that ends the line; before that time the value is not available.
     """
 
     plug: Ints
     device: Ints
     second: Ints
     load_mw: Ints
-    known_ts: Ints
+    end_ts: Ints
 
 
 def readings(data: Input) -> Columns:
@@ -47,26 +47,26 @@ def readings(data: Input) -> Columns:
 def fill(columns: Columns, longest_gap_s: int) -> GapValues:
     """Return a value for every second from each plug's first reading to its last.
 
-    Of several readings in a second, the smallest ends the line before and the largest begins the
+    Of several readings in a second, the smallest ends the previous line and the largest begins the
     next line. Gaps above `longest_gap_s` stay empty.
     """
     names = ("plug", "ts", "watts", "device")
     plug, ts, watts, device = (np.asarray(columns[name]).astype(np.int64) for name in names)
     order = np.lexsort((device, watts, ts, plug))
     plug, ts, load, device = plug[order], ts[order], watts[order] * 1000, device[order]
-    fresh = np.ones(len(ts), np.bool_)
-    fresh[1:] = (plug[1:] != plug[:-1]) | (ts[1:] != ts[:-1])
-    first = np.flatnonzero(fresh)
+    begins_second = np.ones(len(ts), np.bool_)
+    begins_second[1:] = (plug[1:] != plug[:-1]) | (ts[1:] != ts[:-1])
+    first = np.flatnonzero(begins_second)
     last = np.append(first[1:], len(ts))[: len(first)] - 1
     least, greatest = load[first], load[last]
     plug, ts, device = plug[first], ts[first], device[first]
     length = np.diff(ts, prepend=ts[:1])
     from_mw = np.concatenate([greatest[:1], greatest[:-1]])
-    alone = (length > longest_gap_s) | (length == 0)
-    alone[1:] |= plug[1:] != plug[:-1]
-    alone[:1] = True
-    length = np.where(alone, 1, length)
-    from_mw = np.where(alone, least, from_mw)
+    has_no_line = (length > longest_gap_s) | (length == 0)
+    has_no_line[1:] |= plug[1:] != plug[:-1]
+    has_no_line[:1] = True
+    length = np.where(has_no_line, 1, length)
+    from_mw = np.where(has_no_line, least, from_mw)
     row = np.repeat(np.arange(len(first)), length)
     step = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + 1
     seconds = length[row]
@@ -76,5 +76,5 @@ def fill(columns: Columns, longest_gap_s: int) -> GapValues:
         device=device[row],
         second=ts[row] - seconds + step,
         load_mw=(exact + seconds) // (2 * seconds),
-        known_ts=ts[row],
+        end_ts=ts[row],
     )

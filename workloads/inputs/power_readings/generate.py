@@ -40,11 +40,13 @@ _ALL = 0  # plugs draw as one stream, so their loads do not depend on the number
 (_FIRST, _SILENT, _RATED, _CYCLE, _PHASE, _ON, _LEVEL) = range(7)  # lanes
 
 _SHORTEST_CYCLE_S, _CYCLES_S = 120, 1681
+"""Length of the shortest cycle, and number of lengths: 2 to 30 minutes in steps of 1 s."""
 _DAWN_S = 6 * 3600
 _ON_AT_NIGHT, _ON_BY_DAY = 2, 8
-"""Sixteenths: probability of being on."""
+"""Probability of being on, in sixteenths."""
 
 _OCTAVES, _STEPS = 9, 16
+"""Rated powers are 5 W times a power of two, in steps of a sixteenth: 5 to 2,560 W."""
 _RATED_W = np.round(5 * 2.0 ** (np.arange(_OCTAVES * _STEPS + 1) / _STEPS)).astype(np.int64)
 
 PARAMETERS = {
@@ -147,9 +149,9 @@ def _skip_silent(
     always = piece % plugs
     waiting = np.arange(len(plug))
     while len(waiting):
-        at, when = plug[waiting], piece[waiting]
-        bits = draw_at(seed, index, _SILENT, when * plugs + at) >> np.uint64(32)
-        waiting = waiting[(bits < limit) & (at != always[waiting])]
+        candidate, candidate_piece = plug[waiting], piece[waiting]
+        bits = draw_at(seed, index, _SILENT, candidate_piece * plugs + candidate) >> np.uint64(32)
+        waiting = waiting[(bits < limit) & (candidate != always[waiting])]
         plug[waiting] = (plug[waiting] + 1) % plugs
     return plug
 
@@ -161,8 +163,8 @@ def _watts(
     rated = _RATED_W[below(draw_at(seed, _ALL, _RATED, device), len(_RATED_W))]
     cycle_s = _SHORTEST_CYCLE_S + below(draw_at(seed, _ALL, _CYCLE, plug), _CYCLES_S)
     cycle = (ts + below(draw_at(seed, _ALL, _PHASE, plug), SECONDS_A_DAY)) // cycle_s
-    often = np.where(ts % SECONDS_A_DAY < _DAWN_S, _ON_AT_NIGHT, _ON_BY_DAY)
+    on_sixteenths = np.where(ts % SECONDS_A_DAY < _DAWN_S, _ON_AT_NIGHT, _ON_BY_DAY)
     # Numbers are unique for up to 2^31 plugs and 2^31 cycles of a plug.
-    on = below(draw_at(seed, _ALL, _ON, plug * 2**31 + cycle), 16) < often
+    is_on = below(draw_at(seed, _ALL, _ON, plug * 2**31 + cycle), 16) < on_sixteenths
     level = below(draw_at(seed, index, _LEVEL, row), 21)
-    return np.where(on, rated * (90 + level) // 100, level % 3)
+    return np.where(is_on, rated * (90 + level) // 100, level % 3)

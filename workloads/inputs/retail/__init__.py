@@ -6,6 +6,9 @@ package also has the operators that several queries share.
 """
 
 from streamlab.workloads.inputs.retail import store_sales, web_clickstreams
-from streamlab.workloads.inputs.retail.parameters import STRICT
+from streamlab.workloads.model import OutputType
 
 __all__ = ["STRICT", "store_sales", "web_clickstreams"]
+
+STRICT = OutputType(kinds=("row",), depends=lambda a, b: True)
+"""The type of an output that is a strict sequence: each row depends on all rows before it."""

@@ -40,8 +40,8 @@ def closed_sessions(user: Ints, ts: Ints, gap_ms: int) -> Sessions:
     session = np.cumsum(begins) - 1
     first = np.flatnonzero(begins)
     closed_by = np.full(len(first), -1, dtype=np.int64)
-    again = np.flatnonzero(user[first[1:]] == user[first[:-1]])
-    closed_by[again] = row[first[1:]][again]
+    has_next = np.flatnonzero(user[first[1:]] == user[first[:-1]])
+    closed_by[has_next] = row[first[1:]][has_next]
     ended = closed_by[session] >= 0
     return Sessions(row=row[ended], session=session[ended], closed_by=closed_by[session][ended])
 

@@ -1,4 +1,4 @@
-"""Parses parameters that are days or lists of ids: `1,2,3`, or `all`; declares the type of outputs."""
+"""Parses parameters that are days or lists of ids, such as `1,2,3` or `all`."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.inputs.retail.schema import DAY_MS, HOUR_MS
-from streamlab.workloads.model import ModelError, OutputType, Parameter
+from streamlab.workloads.model import ModelError, Parameter
 
 FIRST_DAY = "2001-09-02"
-"""First day of the year of query 15, and of generated input."""
+"""First day of query 15's year and of generated input."""
 
 FIRST_DAY_PARAMETER = Parameter(
     default=FIRST_DAY, help="day on which event time begins, at midnight UTC, YYYY-MM-DD"
@@ -41,7 +41,7 @@ def midnight_ms(text: str) -> int:
 
 SESSION_GAP = Parameter(
     default=HOUR_MS,
-    help="a session ends when its user is idle for longer (event time)",
+    help="a session ends when its user is idle for more than this time, in ms of event time",
     minimum=0,
     maximum=2**40,
 )
@@ -79,7 +79,3 @@ def parse_ids(name: str, text: str) -> Ids:
         return Ids(False, tuple(sorted({int(part) for part in text.split(",")})))
     except ValueError:
         raise ModelError(f"{name} is {text!r}; give ids such as 1,2,3, or {ALL}") from None
-
-
-STRICT = OutputType(kinds=("row",), depends=lambda a, b: True)
-"""A strict sequence: each row depends on all rows before it."""

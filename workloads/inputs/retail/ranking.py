@@ -1,9 +1,7 @@
 """Builds the last operators of three queries: counts of pairs of items, and lists of the top pairs.
 
-The operator keeps only the best k pairs, and its list is always right. Counts only grow, and the
-operator sees every new count. When the latest count of one of the best k pairs came, at most k - 1
-pairs were ahead of it. A pair behind it can overtake only with a new count, which the operator
-sees.
+The operator stores only the best k pairs, and its list is always right. Counts only grow, so a pair that is
+not in the list can enter it only with a new count, and the operator sees every new count.
 
 Lists are ordered by count, descending, then by items.
 """
@@ -66,7 +64,7 @@ def _second(t: Any) -> int:
 
 
 def precedes(count: Any, item_1: Any, item_2: Any, other: Any, other_1: Any, other_2: Any) -> Any:
-    """Return whether a pair precedes another one in a list."""
+    """Return whether a pair precedes another pair in a list."""
     if count != other:
         return count > other
     if item_1 != other_1:
@@ -84,7 +82,7 @@ def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool
         top: maximum length of the list.
         more_than: counts up to this are not listed.
         every_ms: length of an hour.
-        restart: whether the list is emptied every hour, for counts that start over.
+        restart: whether the list starts empty every hour, for counts that start over.
     """
     last = top - 1
 
@@ -98,29 +96,34 @@ def ranking(*, name: str, top: int, more_than: int, every_ms: int, restart: bool
             s.hour = hour
         if t.count <= more_than:
             return
-        # A listed pair has a higher count than before, so it precedes the last one.
+        # A listed pair has a higher count than before, so it precedes the last pair.
         if s.n == top and not precedes(
             t.count, t.item_1, t.item_2, s.count[last], s.item_1[last], s.item_2[last]
         ):
             return
-        at = 0
-        while at < s.n and (s.item_1[at] != t.item_1 or s.item_2[at] != t.item_2):
-            at += 1
-        if at == s.n:
+        place = 0
+        while place < s.n and (s.item_1[place] != t.item_1 or s.item_2[place] != t.item_2):
+            place += 1
+        if place == s.n:
             if s.n == top:
-                at = last
+                place = last
             else:
                 s.n += 1
-        while at > 0 and precedes(
-            t.count, t.item_1, t.item_2, s.count[at - 1], s.item_1[at - 1], s.item_2[at - 1]
+        while place > 0 and precedes(
+            t.count,
+            t.item_1,
+            t.item_2,
+            s.count[place - 1],
+            s.item_1[place - 1],
+            s.item_2[place - 1],
         ):
-            s.item_1[at] = s.item_1[at - 1]
-            s.item_2[at] = s.item_2[at - 1]
-            s.count[at] = s.count[at - 1]
-            at -= 1
-        s.item_1[at] = t.item_1
-        s.item_2[at] = t.item_2
-        s.count[at] = t.count
+            s.item_1[place] = s.item_1[place - 1]
+            s.item_2[place] = s.item_2[place - 1]
+            s.count[place] = s.count[place - 1]
+            place -= 1
+        s.item_1[place] = t.item_1
+        s.item_2[place] = t.item_2
+        s.count[place] = t.count
 
     state = np.dtype(
         [

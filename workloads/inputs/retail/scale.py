@@ -33,7 +33,7 @@ _CONTEXT = Context(prec=40)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Sizes for a scale factor; deviations are those of popular items and customers."""
+    """Sizes for a scale factor; the deviations are of popular items and customers, see the module."""
 
     items: int
     customers: int
@@ -72,7 +72,7 @@ def popular_ids(bits: Bits, count: int, deviation: int) -> Ints:
 def _normal(deviation: int) -> Bits:
     """Return the thresholds of all offsets within six deviations.
 
-    Decimal arithmetic, because `exp` on two machines may differ in the last bit.
+    Uses decimal arithmetic, because `exp` on two machines may differ in the last bit.
     """
     twice = Decimal(2 * deviation * deviation)
     span = range(-_DEVIATIONS * deviation, _DEVIATIONS * deviation + 1)
@@ -84,6 +84,7 @@ FIRST_FIXED, FIXED = 10_000, 4
 """Items 10,000 to 10,003, which are often bought together."""
 
 _PERCENT = 100
+"""Percentages are drawn as whole numbers below this."""
 
 PARAMETERS = {
     "scale": Parameter(
@@ -118,16 +119,16 @@ def sizes(params: Params) -> Sizes:
     return sizes_of(float(params["scale"]))
 
 
-def bought_items(params: Params, which: Bits, choice: Bits) -> Ints:
-    """Return an item for each pair of random bits; `which` selects fixed, popular or uniform."""
+def bought_items(params: Params, kind_bits: Bits, id_bits: Bits) -> Ints:
+    """Return an item for each pair of random bits; `kind_bits` selects a fixed, popular or uniform item."""
     scaled = sizes(params)
     fixed = int(params["fixed_percent"])
-    percent = below(which, _PERCENT)
-    items = below(choice, scaled.items)
+    percent = below(kind_bits, _PERCENT)
+    items = below(id_bits, scaled.items)
     rows = np.flatnonzero(percent < fixed + int(params["popular_percent"]))
-    items[rows] = popular_ids(choice[rows], scaled.items, scaled.items_deviation)
+    items[rows] = popular_ids(id_bits[rows], scaled.items, scaled.items_deviation)
     rows = np.flatnonzero(percent < fixed)
-    items[rows] = FIRST_FIXED + below(choice[rows], FIXED)
+    items[rows] = FIRST_FIXED + below(id_bits[rows], FIXED)
     return items
 
 

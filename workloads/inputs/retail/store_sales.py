@@ -92,15 +92,15 @@ def generate(
 def _paid(seed: int, line: Ints) -> tuple[Ints, Ints]:
     """Return quantities, and the amounts paid for them in cents."""
 
-    def drawn(lane: int, limit: int) -> Ints:
+    def draw_below(lane: int, limit: int) -> Ints:
         return below(draw_at(seed, _SALES, lane, line), limit)
 
-    wholesale = 100 + drawn(_WHOLESALE, 9_901)
-    list_price = _percent(wholesale, 100 + drawn(_MARKUP, 101))
-    price = _percent(list_price, 100 - drawn(_DISCOUNT, 101))
-    quantity = 1 + drawn(_QUANTITY, 100)
+    wholesale = 100 + draw_below(_WHOLESALE, 9_901)
+    list_price = _percent(wholesale, 100 + draw_below(_MARKUP, 101))
+    price = _percent(list_price, 100 - draw_below(_DISCOUNT, 101))
+    quantity = 1 + draw_below(_QUANTITY, 100)
     amount = price * quantity
-    coupon = np.where(drawn(_COUPON, 5) == 0, _percent(amount, drawn(_PART, 101)), 0)
+    coupon = np.where(draw_below(_COUPON, 5) == 0, _percent(amount, draw_below(_PART, 101)), 0)
     return quantity, amount - coupon
 
 

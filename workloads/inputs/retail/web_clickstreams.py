@@ -133,25 +133,25 @@ def _positions(seed: int, groups: int, group: Ints, row: Ints) -> _Positions:
     lines = 1 + drawn(_LINES, group, MOST_LINES)
     second = row >= CYCLE_CLICKS + lines
     first = (row >= _BEFORE_FIRST_ORDER) & (row < _BEFORE_FIRST_ORDER + lines)
-    bought_here = first | second
-    window, here = np.divmod(group, groups)
+    is_bought = first | second
+    window, group_in_window = np.divmod(group, groups)
     # A click's lane: an affine map modulo a prime permutes the clicks of a group, and a shift
     # for each phase permutes the lanes of the phase.
     click = np.where(row < _BEFORE_FIRST_ORDER, row, row - lines)
     factor = 1 + drawn(_FACTOR, group, CYCLE_CLICKS - 1)
     phase = (factor * click + drawn(_OFFSET, group, CYCLE_CLICKS)) % CYCLE_CLICKS
     shift = drawn(_SHIFT, window * CYCLE_CLICKS + phase, groups)
-    # An order's lane: the one of its group that was at the buyer's click a window ago.
+    # The lane of an order is the lane that had the buyer's click a window ago, in the order's group.
     target = np.where(second, _LAST_CLICK, _THIRD_CLICK)
-    phase = np.where(bought_here, (target - (window - 1)) % CYCLE_CLICKS, phase)
-    among = np.where(bought_here, here, (here + shift) % groups)
-    cycle, place = np.divmod(window - bought_here + phase, CYCLE_CLICKS)
+    phase = np.where(is_bought, (target - (window - 1)) % CYCLE_CLICKS, phase)
+    lane_index = np.where(is_bought, group_in_window, (group_in_window + shift) % groups)
+    cycle, place = np.divmod(window - is_bought + phase, CYCLE_CLICKS)
     begin = np.where(second, CYCLE_CLICKS + lines, _BEFORE_FIRST_ORDER)
     return _Positions(
         place=place,
-        cycle=(cycle * groups + among) * CYCLE_CLICKS + phase,
-        sale=np.where(bought_here, 1 + 2 * group + second, 0),
-        time=group * GROUP_ROWS + np.where(bought_here, begin, row),
+        cycle=(cycle * groups + lane_index) * CYCLE_CLICKS + phase,
+        sale=np.where(is_bought, 1 + 2 * group + second, 0),
+        time=group * GROUP_ROWS + np.where(is_bought, begin, row),
     )
 
 

@@ -10,13 +10,14 @@ from functools import lru_cache
 from streamlab.workloads.datasets.random import Bits, thresholds
 
 MOST_WORDS = 64
-"""Longer tweets are negligible: a tweet has at most 280 characters."""
+"""Largest number of words in a tweet; longer tweets are negligible, because a tweet has at most 280 characters."""
 
 MOST_HASHTAGS = 8
+"""Largest number of hashtags in a tweet; only 0.3^8 (7e-5) of the tweets with hashtags would have more."""
 
 WORDS_DISPERSION = 13
-"""r of the negative binomial distribution of words in a tweet, fitted to the mean and variance of
-63,326 real tweets (UCI, Health News in Twitter: 10.9 and 20.0, and so r = 13.3)."""
+"""r of the negative binomial distribution of words in a tweet. 63,326 real tweets (UCI, Health News in
+Twitter) have the mean 10.9 and the variance 20.0, which give r = 13.3."""
 
 _CONTEXT = Context(prec=40)
 _SCALE = Decimal(10) ** 24
@@ -50,8 +51,8 @@ def words_per_tweet(mean: float) -> Bits:
 def hashtags_per_tweet(share: float) -> Bits:
     """Return bounds that choose a number of hashtags in [0, MOST_HASHTAGS].
 
-    A share of the tweets has hashtags. Each further one has probability 0.3, as in the real tweets
-    (8,021 with one, 2,419 with two, 708 with three).
+    A share of the tweets has hashtags. Each further hashtag has probability 0.3, as in the real tweets
+    (8,021 with one hashtag, 2,419 with two, 708 with three).
     """
     first, further = Decimal(repr(share)), Decimal("0.3")
     counts = [first * (1 - further) * further**k for k in range(MOST_HASHTAGS)]

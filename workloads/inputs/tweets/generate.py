@@ -55,6 +55,7 @@ _USER, _WORDS, _HASHTAGS, _WORD, _HASHTAG = 0, 1, 2, 1 << 10, 2 << 10
 """Lanes of random numbers; word j of a tweet is drawn in lane _WORD + j."""
 
 _LETTERS_SEED = 0x7EE7
+"""Seed of the lengths of words, which are the same in all datasets."""
 
 keys = one_key
 

@@ -1,6 +1,6 @@
 """Reduces sliding windows over keys by plain expansion and sorting, for oracles.
 
-Shares no code with engines: it lists all windows that hold a tweet and reduces each one separately.
+Shares no code with engines: it lists all windows that hold a tweet and reduces each window separately.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,13 @@ BATCH_TWEETS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Values of windows and keys: three columns of equal length."""
+    """Values of windows and keys: three columns of equal length.
+
+    Attributes:
+        right: the right boundary of the window, in ms.
+        key: the key.
+        value: the reduced value of the key in the window.
+    """
 
     right: Ints
     key: Ints
@@ -45,8 +51,8 @@ def reduce_windows(
 ) -> Cells:
     """Return the reduced values of each key in each expired window, by window, then key.
 
-    A window [n WA, n WA + WS) is expired if its right boundary is at most the final watermark: the
-    time of the last tweet or, in a truncated input, the last instant before the cut.
+    A window [n WA, n WA + WS) is expired if its right boundary is at most the final watermark. This is
+    the time of the last tweet or, in a truncated input, the last instant before the cut.
 
     Args:
         data: the input.
@@ -82,8 +88,8 @@ def _lefts(ts: Ints, advance: int, size: int) -> Ints:
     """Return the left boundaries of windows that hold at least one of the times, ascending."""
     newest = ts // advance
     windows = np.empty(0, dtype=np.int64)
-    for back in range(-(-size // advance)):
-        window = newest - back
+    for windows_back in range(-(-size // advance)):
+        window = newest - windows_back
         windows = np.union1d(windows, window[window * advance + size > ts])
     return windows * advance
 
@@ -100,14 +106,14 @@ def _reduce_one(
     parts = []
     for start in range(begin, end, BATCH_TWEETS):
         stop = min(start + BATCH_TWEETS, end)
-        of_tweet = keys(start, stop).packed()
+        tweet_keys = keys(start, stop).packed()
         if value is None:
-            key, count = np.unique(of_tweet.values, return_counts=True)
+            key, count = np.unique(tweet_keys.values, return_counts=True)
             parts.append(Cells(np.full(len(key), right), key, count))
         else:
-            carried = np.repeat(value[start:stop], np.diff(of_tweet.offsets))
-            window = np.full(len(carried), right)
-            parts.append(_reduce_cells(Cells(window, of_tweet.values, carried), reduce))
+            values = np.repeat(value[start:stop], np.diff(tweet_keys.offsets))
+            window = np.full(len(values), right)
+            parts.append(_reduce_cells(Cells(window, tweet_keys.values, values), reduce))
     return parts[0] if len(parts) == 1 else _reduce_cells(_concatenate(parts), reduce)
 
 
@@ -121,24 +127,24 @@ def _reduce_many(
 ) -> Cells:
     """Reduce several windows, with tweets [begin, end) each, by expanding all (window, key)."""
     start, stop = int(begin[0]), int(end[-1])
-    of_tweet = keys(start, stop).packed()
-    first, last = of_tweet.offsets[begin - start], of_tweet.offsets[end - start]
+    tweet_keys = keys(start, stop).packed()
+    first, last = tweet_keys.offsets[begin - start], tweet_keys.offsets[end - start]
     place = ranges(first, last)
     window = np.repeat(right, last - first)
     if value is None:
-        carried = np.ones(len(place), dtype=np.int64)
+        values = np.ones(len(place), dtype=np.int64)
     else:
-        carried = np.repeat(value[start:stop], np.diff(of_tweet.offsets))[place]
-    return _reduce_cells(Cells(window, of_tweet.values[place], carried), reduce)
+        values = np.repeat(value[start:stop], np.diff(tweet_keys.offsets))[place]
+    return _reduce_cells(Cells(window, tweet_keys.values[place], values), reduce)
 
 
 def _reduce_cells(cells: Cells, reduce: np.ufunc) -> Cells:
     """Sort by window, then key, and reduce the values of equal pairs."""
     order = np.lexsort((cells.key, cells.right))
     right, key = cells.right[order], cells.key[order]
-    new = np.ones(len(key), dtype=np.bool_)
-    new[1:] = (key[1:] != key[:-1]) | (right[1:] != right[:-1])
-    starts = np.flatnonzero(new)
+    begins_cell = np.ones(len(key), dtype=np.bool_)
+    begins_cell[1:] = (key[1:] != key[:-1]) | (right[1:] != right[:-1])
+    starts = np.flatnonzero(begins_cell)
     value = reduce.reduceat(cells.value[order], starts) if len(starts) else cells.value
     return Cells(right[starts], key[starts], value)
 
@@ -171,7 +177,7 @@ def as_sets(lists: ListColumn) -> ListColumn:
 
 
 def _distinct(values: Ints) -> Ints:
-    """Return the distinct values (0 or more), ascending; many times faster here than `np.unique`."""
+    """Return the distinct values (0 or more), ascending; many times faster than `np.unique`."""
     values = np.sort(values)
     distinct: Ints = values[np.diff(values, prepend=-1) != 0]
     return distinct

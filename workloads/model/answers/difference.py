@@ -13,9 +13,9 @@ from streamlab.workloads.model.answers.foata import (
     CHUNK,
     HashArray,
     Relation,
+    are_equal,
     levels,
     row_hashes,
-    same,
 )
 from streamlab.workloads.model.streams.stream import Columns, IntArray
 
@@ -45,9 +45,9 @@ class Difference:
         expected_rows, actual_rows: Lengths of both outputs.
         missing: Expected rows without an equal actual row.
         duplicate: Rows that occur more often than expected.
-        out_of_order: After rows with other faults are removed: rows in the wrong place among the rows that
-            they depend on. If there are none, and records must leave in order of time: rows timed before
-            an earlier row.
+        out_of_order: Rows in the wrong place among the rows that they depend on, after rows with other
+            faults are removed. If there are none and records must leave in order of time, rows with a
+            lower time than an earlier row.
         wrong: Rows that equal no expected row. A wrong row replaces a missing row of the same time and
             tag, which is then not counted as missing.
         rounded: The part of `wrong` that differs from the expected row only in the last bits of floats.
@@ -104,7 +104,7 @@ def classify(
     common: int,
     limit: int,
 ) -> Difference:
-    """Classify the rows in the part where two outputs differ; give at most `limit` examples.
+    """Classify the rows in the part where two outputs differ, with at most `limit` examples.
 
     The part begins at row `first_row` of both outputs, and `common` rows are outside. An excess row is a
     duplicate if it occurs anywhere in `whole`, the whole expected output.
@@ -121,27 +121,27 @@ def classify(
     missing = left_only[replaced_by < 0]
     examples: list[Example] = []
 
-    def add(fault: Fault, row: int, more: str = "") -> None:
-        text = f"row {first_row + row}: {in_words(actual, row)}{more}"
+    def add(fault: Fault, row: int, detail: str = "") -> None:
+        text = f"row {first_row + row}: {describe_row(actual, row)}{detail}"
         examples.append(Example(fault=fault, text=text, position=first_row + row))
 
     for row in missing[:limit].tolist():
-        text = f"expected row {first_row + row}: {in_words(expected, row)}"
+        text = f"expected row {first_row + row}: {describe_row(expected, row)}"
         examples.append(Example(fault="missing", text=text, position=first_row + row))
     for row in np.flatnonzero(duplicate)[:limit].tolist():
         add("duplicate", row)
     replaced = {int(odd[j]): int(left_only[i]) for i, j in enumerate(replaced_by) if j >= 0}
     for row in odd[:limit].tolist():
-        more = ", nothing expected at that time and tag"
+        detail = ", nothing expected at that time and tag"
         if row in replaced:
-            more = f", expected {in_words(expected, replaced[row])}"
-            more += in_last_bits(expected, replaced[row], actual, row)
-        add("wrong", row, more)
+            detail = f", expected {describe_row(expected, replaced[row])}"
+            detail += describe_rounding(expected, replaced[row], actual, row)
+        add("wrong", row, detail)
     common_left = np.delete(np.arange(len(left)), left_only)
     common_right = np.delete(np.arange(len(right)), right_only)
     moved, moved_from = _displaced_rows(expected, actual, relation, common_left, common_right)
-    for row, home in zip(moved[:limit].tolist(), moved_from[:limit].tolist(), strict=True):
-        add("out of order", row, f", expected as row {first_row + home}")
+    for row, expected_row in zip(moved[:limit].tolist(), moved_from[:limit].tolist(), strict=True):
+        add("out of order", row, f", expected as row {first_row + expected_row}")
     return Difference(
         expected_rows=len(left) + common,
         actual_rows=len(right) + common,
@@ -165,22 +165,22 @@ def spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
     return tuple(sorted((example for _, example in ranked[:limit]), key=lambda e: e.position))
 
 
-def _unmatched_rows(these: HashArray, those: HashArray) -> IntArray:
-    """Return, ascending, the rows of `these` in excess of `those`: last occurrences of a value."""
-    values, counts = np.unique(these, return_counts=True)
-    other_values, other_counts = np.unique(those, return_counts=True)
-    at = np.minimum(np.searchsorted(other_values, values), max(len(other_values) - 1, 0))
+def _unmatched_rows(hashes: HashArray, other_hashes: HashArray) -> IntArray:
+    """Return the rows of `hashes` in excess of `other_hashes`, ascending; of equal rows, the last ones."""
+    values, counts = np.unique(hashes, return_counts=True)
+    other_values, other_counts = np.unique(other_hashes, return_counts=True)
+    position = np.minimum(np.searchsorted(other_values, values), max(len(other_values) - 1, 0))
     allowed = np.zeros(len(values), dtype=np.int64)
     if len(other_values):
-        shared = other_values[at] == values
-        allowed[shared] = other_counts[at[shared]]
+        shared = other_values[position] == values
+        allowed[shared] = other_counts[position[shared]]
     over = counts > allowed
     values, allowed = values[over], allowed[over]
     if not len(values):
         return np.empty(0, dtype=np.int64)
     # From here on only rows with an excess value count, usually few of very many.
-    rank = np.minimum(np.searchsorted(values, these), len(values) - 1)
-    rows = np.flatnonzero(values[rank] == these)
+    rank = np.minimum(np.searchsorted(values, hashes), len(values) - 1)
+    rows = np.flatnonzero(values[rank] == hashes)
     rank = rank[rows]
     order = np.argsort(rank, kind="stable")
     group = np.bincount(rank, minlength=len(values))
@@ -191,15 +191,15 @@ def _unmatched_rows(these: HashArray, those: HashArray) -> IntArray:
 
 
 def _occurs(hashes: HashArray, columns: Columns) -> npt.NDArray[np.bool_]:
-    """Return which row hashes occur in `columns`; reads these in chunks."""
+    """Return which hashes are the hash of a row of `columns`, which is read in chunks."""
     values, inverse = np.unique(hashes, return_inverse=True)
     occurs = np.zeros(len(values), dtype=np.bool_)
     if len(values):
         for begin in range(0, len(columns["ts"]), CHUNK):
             chunk = {name: column[begin : begin + CHUNK] for name, column in columns.items()}
-            here = row_hashes(chunk)[0]
-            at = np.minimum(np.searchsorted(values, here), len(values) - 1)
-            occurs[at[values[at] == here]] = True
+            chunk_hashes = row_hashes(chunk)[0]
+            position = np.minimum(np.searchsorted(values, chunk_hashes), len(values) - 1)
+            occurs[position[values[position] == chunk_hashes]] = True
     return occurs[inverse]
 
 
@@ -208,13 +208,13 @@ def _count_rounded(
 ) -> int:
     """Return the number of wrong rows that differ only in the last bits of floats."""
     wrong = odd[replaced_by[replaced_by >= 0]]
-    near = [nearly(expected[name][replaced], actual[name][wrong]) for name in expected]
+    near = [are_nearly_equal(expected[name][replaced], actual[name][wrong]) for name in expected]
     return int(np.logical_and.reduce(near).sum())
 
 
-def nearly(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def are_nearly_equal(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return which values are equal, or are floats that agree in half of their digits."""
-    near = same(left, right)
+    near = are_equal(left, right)
     if left.dtype.kind == "f":
         with np.errstate(invalid="ignore", over="ignore"):
             size = np.maximum(np.abs(left), np.abs(right))
@@ -224,13 +224,13 @@ def nearly(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.bo
     return near
 
 
-def in_last_bits(expected: Columns, row: int, actual: Columns, other: int) -> str:
-    """Return in words how much the floats of a row differ if only last bits differ, else ""."""
+def describe_rounding(expected: Columns, row: int, actual: Columns, other: int) -> str:
+    """Return in words how much the floats of two rows differ, or "" if more than their last bits differ."""
     places = slice(row, row + 1), slice(other, other + 1)
     parts = []
     for name, column in expected.items():
         left, right = column[places[0]], actual[name][places[1]]
-        if not nearly(left, right).all():
+        if not are_nearly_equal(left, right).all():
             return ""
         if column.dtype.kind == "f" and left[0] != right[0] and not np.isnan(left[0]):
             gap, size = abs(float(left[0]) - float(right[0])), max(abs(left[0]), abs(right[0]))
@@ -248,7 +248,7 @@ def _place_hashes(columns: Columns, relation: Relation, rows: IntArray) -> HashA
 
 
 def _pair(left: HashArray, right: HashArray) -> IntArray:
-    """Return for each left place the index of an equal right one, each used once; -1 without one."""
+    """Return for each left place the index of an equal right place, or -1; each is used once."""
     result = np.full(len(left), -1, dtype=np.int64)
     by_left, by_right = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
     i = j = 0
@@ -267,12 +267,12 @@ def _displaced_rows(
     left_hash, left_level_hash = _level_hashes(expected, relation, left)
     right_hash, right_level_hash = _level_hashes(actual, relation, right)
     moved = _unmatched_rows(right_level_hash, left_level_hash)
-    home = _unmatched_rows(left_level_hash, right_level_hash)
+    expected_row = _unmatched_rows(left_level_hash, right_level_hash)
     # Both sides hold the same rows, so the moved rows are equal multisets; sort both to pair them.
     moved = moved[np.argsort(right_hash[moved], kind="stable")]
-    home = home[np.argsort(left_hash[home], kind="stable")]
+    expected_row = expected_row[np.argsort(left_hash[expected_row], kind="stable")]
     by_row = np.argsort(moved, kind="stable")
-    return right[moved[by_row]], left[home[by_row]]
+    return right[moved[by_row]], left[expected_row[by_row]]
 
 
 def _level_hashes(
@@ -287,7 +287,7 @@ def _level_hashes(
     return np.concatenate(plain), np.concatenate(levelled)
 
 
-def in_words(columns: Columns, row: int) -> str:
+def describe_row(columns: Columns, row: int) -> str:
     """Return a row in words, e.g. `(ts=3, key=1)`."""
     values: dict[str, npt.NDArray[np.generic]] = dict(columns)
     return "(" + ", ".join(f"{name}={column[row]}" for name, column in values.items()) + ")"
@@ -296,13 +296,13 @@ def in_words(columns: Columns, row: int) -> str:
 def late_rows(columns: Columns) -> IntArray:
     """Return, ascending, the rows with a lower time than an earlier row."""
     ts = columns["ts"].astype(np.int64, copy=False)
-    late = [np.empty(0, dtype=np.int64)]
+    parts = [np.empty(0, dtype=np.int64)]
     latest = np.iinfo(np.int64).min
     for begin in range(0, len(ts), CHUNK):
         reached = np.maximum.accumulate(np.maximum(ts[begin : begin + CHUNK], latest))
-        late.append(begin + np.flatnonzero(ts[begin : begin + CHUNK] < reached))
+        parts.append(begin + np.flatnonzero(ts[begin : begin + CHUNK] < reached))
         latest = int(reached[-1])
-    return np.concatenate(late)
+    return np.concatenate(parts)
 
 
 def late_examples(columns: Columns, late: IntArray, limit: int) -> list[Example]:
@@ -311,7 +311,7 @@ def late_examples(columns: Columns, late: IntArray, limit: int) -> list[Example]
     return [
         Example(
             fault="out of order",
-            text=f"row {row}: {in_words(columns, row)}, after a row of time {ts[:row].max()}",
+            text=f"row {row}: {describe_row(columns, row)}, after a row of time {ts[:row].max()}",
             position=row,
         )
         for row in late[:limit].tolist()

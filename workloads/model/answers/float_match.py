@@ -15,9 +15,9 @@ from streamlab.workloads.model.answers.foata import (
     CHUNK,
     HashArray,
     Relation,
+    are_equal,
     levels,
     row_hashes,
-    same,
 )
 from streamlab.workloads.model.streams.stream import Columns, IntArray
 
@@ -26,13 +26,19 @@ Floats = npt.NDArray[np.float64]
 
 MOST_PAIRS = 1 << 22
 MOST_GROUPS = 10_000
-"""If pairing by the order of floats leaves rows of a group unmatched, the best matching is computed:
-for groups of up to MOST_PAIRS pairs, and up to MOST_GROUPS groups."""
+"""If pairing by the order of floats leaves rows of a group unmatched, the best matching is computed.
+Limits: groups of up to MOST_PAIRS pairs (a table of 4 MiB), and up to MOST_GROUPS groups."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Deviation:
-    """Holds the largest differences of a field between matched rows; `share` is of the allowed one."""
+    """Holds the largest differences of a field between matched rows.
+
+    Attributes:
+        relative: Largest difference, divided by the magnitude of the value.
+        absolute: Largest difference, in the unit of the field.
+        share: Largest difference, divided by the allowed difference.
+    """
 
     relative: float = 0.0
     absolute: float = 0.0
@@ -87,7 +93,7 @@ class _Matcher:
         self._loose, self._magnitude = loose, magnitude
         self._rest = [name for name in expected if name not in loose]
         self._typical: dict[str, Floats] = {}
-        # The expected row of each actual row; -1: unmatched.
+        # The expected row of each actual row; -1 if unmatched.
         self._partner = np.full(len(actual["ts"]), -1, dtype=np.int64)
         self.deviations = {name: Deviation() for name in loose}
 
@@ -97,7 +103,7 @@ class _Matcher:
         for begin in range(0, rows, CHUNK):
             part = slice(begin, begin + CHUNK)
             for name in self._rest:
-                if not same(self._expected[name][part], self._actual[name][part]).all():
+                if not are_equal(self._expected[name][part], self._actual[name][part]).all():
                     return False
         chunks = [np.arange(begin, min(begin + CHUNK, rows)) for begin in range(0, rows, CHUNK)]
         if not all(self._within(chunk, chunk).all() for chunk in chunks):
@@ -128,8 +134,8 @@ class _Matcher:
         plain = paired[fits & ~np.isin(group[paired], odd)]
         self._take(left[plain], right[partner[plain]])
         for g in odd.tolist():
-            here, those = slice(begin[g], begin[g] + count[g]), slice(low[g], high[g])
-            self._take(*self._best(left[here], right[those]))
+            left_group, right_group = slice(begin[g], begin[g] + count[g]), slice(low[g], high[g])
+            self._take(*self._best(left[left_group], right[right_group]))
 
     def _group_rows(
         self, columns: Columns, rows: IntArray, with_levels: bool
@@ -153,7 +159,7 @@ class _Matcher:
         """Make pairs of rows partners."""
         self._partner[right] = left
         for name, deviation in self.deviations.items():
-            some = ~same(self._expected[name][left], self._actual[name][right])
+            some = ~are_equal(self._expected[name][left], self._actual[name][right])
             if some.any():
                 deviation.take(*self._compare(name, left[some], right[some]))
 
@@ -174,7 +180,7 @@ class _Matcher:
         result = np.ones(len(left), dtype=np.bool_)
         for name in self._loose:
             expected, actual = self._expected[name][left], self._actual[name][right]
-            within = same(expected, actual)
+            within = are_equal(expected, actual)
             if not within.all():
                 difference, _, allowed = self._compare(name, left, right)
                 with np.errstate(invalid="ignore"):
@@ -210,8 +216,8 @@ class _Matcher:
         result = np.full(len(values), self._magnitude)
         if len(groups):
             medians = values[order[first + (count - 1) // 2]]
-            at = np.minimum(np.searchsorted(groups, keys), len(groups) - 1)
-            result = np.where(groups[at] == keys, medians[at], self._magnitude)
+            group = np.minimum(np.searchsorted(groups, keys), len(groups) - 1)
+            result = np.where(groups[group] == keys, medians[group], self._magnitude)
         noise = self._magnitude * HALF_OF_THE_DIGITS
         return np.where(result < noise, self._magnitude, result)
 

@@ -1,4 +1,4 @@
-"""Decides which floats of an answer must be equal bit for bit, and how much others may differ.
+"""Decides which floats of an answer must be equal bit for bit, and how much other floats may differ.
 
 Rounding makes a float sum depend on the order of its additions. Pipelines fix that order, and
 programs without floats in a state have no such sums: their answers are exact. If joins or aggregates

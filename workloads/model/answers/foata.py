@@ -2,8 +2,8 @@
 
 A trace is a sequence up to swaps of adjacent independent items. The *level* of an item is 1 + the
 highest level of the earlier items that it depends on (1 without any). Two sequences are the same
-trace if and only if they have the same multiset of (level, item) pairs (Cartier and Foata 1969):
-levels order dependent items, and items of one level are independent.
+trace if and only if they have the same multiset of (level, item) pairs (Cartier and Foata 1969).
+Levels order dependent items, and items of one level are independent.
 """
 
 from collections.abc import Iterator
@@ -32,9 +32,9 @@ class Relation:
     """Holds a dependence relation on (kind, key) as tables.
 
     Attributes:
-        same: bool[k, k], dependence within one key.
+        same: bool[k, k], dependence within one key; k is the number of kinds plus one (see `kinds`).
         other: bool[k, k], dependence between different keys.
-        kind_field, key_field: As in `OutputType`.
+        kind_field, key_field: Columns of the kind and the key, see `OutputType`.
         key_values: The keys that occur, ascending; None if `key - first_key` is a small index.
         first_key: Lowest key.
         n_keys: Number of key indices.
@@ -49,7 +49,7 @@ class Relation:
     n_keys: int
 
     @classmethod
-    def of(cls, output: OutputType, *sides: Columns) -> "Relation":
+    def from_output(cls, output: OutputType, *sides: Columns) -> "Relation":
         """Return the relation of an output type for the keys in `sides`.
 
         Raises:
@@ -156,6 +156,7 @@ def fingerprint(columns: Columns, relation: Relation) -> tuple[int, int]:
 def row_hashes(columns: Columns) -> tuple[HashArray, HashArray]:
     """Return two independent 64-bit hashes of each row, over all columns in order."""
     n = len(next(iter(columns.values())))
+    # Different seeds keep the hashes independent; any values would do.
     low = np.full(n, 0x9E3779B97F4A7C15, dtype=np.uint64)
     high = np.full(n, 0xD1B54A32D192ED03, dtype=np.uint64)
     for column in columns.values():
@@ -163,7 +164,9 @@ def row_hashes(columns: Columns) -> tuple[HashArray, HashArray]:
     return low, high
 
 
-def same(left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+def are_equal(
+    left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]
+) -> npt.NDArray[np.bool_]:
     """Return which values are equal; NaN equals NaN."""
     equal: npt.NDArray[np.bool_] = np.equal(left, right)
     if left.dtype.kind == "f":

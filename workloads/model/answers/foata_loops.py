@@ -22,7 +22,10 @@ def _mix(x: np.uint64) -> np.uint64:
 
 @numba.njit(cache=True, nogil=True)
 def fold(low: HashArray, high: HashArray, column: HashArray) -> None:
-    """Fold a column into two hashes of each row."""
+    """Fold a column into two hashes of each row.
+
+    Multiplying by an odd number (here of MurmurHash3) keeps different values different.
+    """
     for i in range(len(column)):
         value = column[i]
         low[i] = _mix(low[i] ^ (value * np.uint64(0xFF51AFD7ED558CCD) + np.uint64(1)))

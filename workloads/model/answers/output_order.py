@@ -47,9 +47,9 @@ def inferred_output(program: Program, key_field: str | None = None) -> OutputTyp
     if isinstance(program, Pipeline):
         return OutputType(kinds=(program.name,), depends=always)
     if isinstance(program, Query):
-        return _of_query(program)
+        return _query_output(program)
     if isinstance(program, Dataflow):
-        return _of_dataflow(program)
+        return _dataflow_output(program)
     emitting = emitting_kinds(program)
     if program.across or not all(
         (a, b) in program.dependent_kinds() for a in emitting for b in emitting
@@ -81,10 +81,11 @@ def same_key(first: Tag, second: Tag) -> bool:
     return first.key == second.key
 
 
-def _of_query(query: Query) -> OutputType:
-    """Return the type; an output emitted on a tuple is later than it by up to a window advance.
+def _query_output(query: Query) -> OutputType:
+    """Return the output type of a query.
 
-    It raises the watermark of later operators as far ahead of the input, and so their outputs.
+    An output that an operator emits on update is timed up to one window advance after its tuple. It
+    raises the watermark of later operators as much, so their outputs have the same delay.
     """
     timed = [operator for operator in query.operators if not operator.keeps_time]
     early = [operator for operator in timed if operator.emits_on_update]
@@ -106,16 +107,16 @@ def _of_query(query: Query) -> OutputType:
     )
 
 
-def _of_dataflow(flow: Dataflow) -> OutputType:
-    link, by_marker = flow.vertices[-1].type, _timed_by_markers(flow.vertices[-1])
+def _dataflow_output(flow: Dataflow) -> OutputType:
+    link, is_sorted = flow.vertices[-1].type, _is_timed_by_markers(flow.vertices[-1])
     if not link.ordered:
-        return OutputType(kinds=(flow.name,), depends=never, sorted=by_marker)
+        return OutputType(kinds=(flow.name,), depends=never, sorted=is_sorted)
     if link.key is None:
-        return OutputType(kinds=(flow.name,), depends=always, sorted=by_marker)
-    return OutputType(kinds=(flow.name,), depends=same_key, key_field=link.key, sorted=by_marker)
+        return OutputType(kinds=(flow.name,), depends=always, sorted=is_sorted)
+    return OutputType(kinds=(flow.name,), depends=same_key, key_field=link.key, sorted=is_sorted)
 
 
-def _timed_by_markers(vertex: Vertex) -> bool:
+def _is_timed_by_markers(vertex: Vertex) -> bool:
     """Return whether a vertex provably emits only at markers, with the marker's time.
 
     Reads the source: `on_item` must not use `out`, and `on_marker` only calls `out.emit` with `m.ts`.
@@ -142,9 +143,9 @@ def _timed_by_markers(vertex: Vertex) -> bool:
         and ast.unparse(emit.args[time]) == f"{m}.ts"
         for emit in emits
     )
-    other = len(emits) != sum(name.id == out for name in names)
-    changed = any(name.id == m and not isinstance(name.ctx, ast.Load) for name in names)
-    return timed and not other and not changed
+    uses_out_otherwise = len(emits) != sum(name.id == out for name in names)
+    assigns_m = any(name.id == m and not isinstance(name.ctx, ast.Load) for name in names)
+    return timed and not uses_out_otherwise and not assigns_m
 
 
 def _emits_nothing(function: Callable[..., Any]) -> bool:
@@ -175,21 +176,23 @@ def emitting_kinds(program: DGSProgram) -> Kinds:
 
     Reads the source of `update`: statements below `if event.kind == KIND` belong to that kind.
     """
-    every = frozenset(range(len(program.kinds)))
-    return frozenset().union(*(_emitting(state.update, every) for state in program.states))
+    all_kinds = frozenset(range(len(program.kinds)))
+    return frozenset().union(
+        *(_find_emitting_kinds(state.update, all_kinds) for state in program.states)
+    )
 
 
-def _emitting(update: Callable[..., Any], every: Kinds) -> Kinds:
+def _find_emitting_kinds(update: Callable[..., Any], all_kinds: Kinds) -> Kinds:
     function = _definition(update)
     try:
         variables = inspect.getclosurevars(getattr(update, "py_func", update))
     except (TypeError, ValueError):
-        return every
+        return all_kinds
     if function is None or len(function.args.args) != 3:
-        return every
+        return all_kinds
     _, event, out = (argument.arg for argument in function.args.args)
     names = {**variables.globals, **variables.nonlocals}
-    return _Reader(event, out, names).emitting(function.body, every)
+    return _Reader(event, out, names).emitting(function.body, all_kinds)
 
 
 class _Reader:
@@ -202,31 +205,33 @@ class _Reader:
         emitting: Kinds = frozenset()
         for statement in statements:
             if not isinstance(statement, ast.If):
-                emitting |= kinds if self._uses(statement) else frozenset()
+                emitting |= kinds if self._uses_emitter(statement) else frozenset()
                 continue
-            if self._uses(statement.test):
+            if self._uses_emitter(statement.test):
                 emitting |= kinds
-            yes, no = self._split(statement.test, kinds)
-            emitting |= self.emitting(statement.body, yes) | self.emitting(statement.orelse, no)
+            if_true, if_false = self._split(statement.test, kinds)
+            emitting |= self.emitting(statement.body, if_true) | self.emitting(
+                statement.orelse, if_false
+            )
             if isinstance(statement.body[-1], ast.Return):
-                kinds = no
+                kinds = if_false
         return emitting
 
-    def _uses(self, node: ast.AST) -> bool:
+    def _uses_emitter(self, node: ast.AST) -> bool:
         return any(isinstance(n, ast.Name) and n.id == self._out for n in ast.walk(node))
 
     def _split(self, test: ast.expr, kinds: Kinds) -> tuple[Kinds, Kinds]:
         """Return the kinds for which a condition can be true, and those for which it can be false."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            yes, no = self._split(test.operand, kinds)
-            return no, yes
+            if_true, if_false = self._split(test.operand, kinds)
+            return if_false, if_true
         if isinstance(test, ast.BoolOp):
             parts = [self._split(part, kinds) for part in test.values]
             if isinstance(test.op, ast.And):
-                return frozenset.intersection(*(yes for yes, _ in parts)), kinds
-            return kinds, frozenset.intersection(*(no for _, no in parts))
+                return frozenset.intersection(*(if_true for if_true, _ in parts)), kinds
+            return kinds, frozenset.intersection(*(if_false for _, if_false in parts))
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and self._is_kind(test.left):
-            kind = self._constant(test.comparators[0])
+            kind = self._constant_value(test.comparators[0])
             if isinstance(kind, int):
                 equal, others = kinds & {kind}, kinds - {kind}
                 if isinstance(test.ops[0], ast.Eq):
@@ -243,7 +248,7 @@ class _Reader:
             and node.value.id == self._event
         )
 
-    def _constant(self, node: ast.expr) -> object:
+    def _constant_value(self, node: ast.expr) -> object:
         if isinstance(node, ast.Constant):
             return node.value
         return self._names.get(node.id) if isinstance(node, ast.Name) else None

@@ -1,9 +1,10 @@
 """Compares outputs as data traces (Data-Trace Types, section 3), with a readable difference.
 
 Two outputs are the same data trace if swaps of adjacent rows with independent tags turn one into the
-other. The comparison runs in three steps, each only if the one before is not conclusive: row by row;
-by fingerprints of the canonical form; and a classification of the rows that differ. Time order is
-checked too if the output type demands it. Floats with a tolerance are matched first, see `float_match`.
+other. The comparison has three steps: row by row, by fingerprints of the canonical form, and by a
+classification of the rows that differ. A step runs only if the previous step is not conclusive. Time
+order is checked too if the output type demands it. Floats with a tolerance are matched first, see
+`float_match`.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from streamlab.workloads.model.answers.difference import (
 )
 from streamlab.workloads.model.answers.float_match import FloatMatch, match_floats
 from streamlab.workloads.model.answers.floats import Tolerances
-from streamlab.workloads.model.answers.foata import CHUNK, Relation, fingerprint, same
+from streamlab.workloads.model.answers.foata import CHUNK, Relation, are_equal, fingerprint
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.streams.stream import Columns
 from streamlab.workloads.model.workload import OutputType
@@ -63,7 +64,7 @@ def compare(
     if not all(bound.exact for bound in tolerances.values()) and not (
         _common_prefix(expected, actual) == len(expected["ts"]) == len(actual["ts"])
     ):
-        relation = Relation.of(output, expected, actual)
+        relation = Relation.from_output(output, expected, actual)
         matched = match_floats(expected, actual, relation, tolerances, magnitude())
     difference = _compare(expected, matched.columns, output, limit)
     difference = replace(difference, deviations=matched.deviations)
@@ -85,7 +86,7 @@ def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int)
     left, right = _slice(expected, begin, 0), _slice(actual, begin, 0)
     end = _common_prefix(_reverse(left), _reverse(right))
     left, right = _slice(left, 0, end), _slice(right, 0, end)
-    relation = Relation.of(output, left, right)
+    relation = Relation.from_output(output, left, right)
     if fingerprint(left, relation) == fingerprint(right, relation):
         return Difference(expected_rows=rows, actual_rows=total)
     return classify(
@@ -132,7 +133,7 @@ def _common_prefix(expected: Columns, actual: Columns) -> int:
     for begin in range(0, n, CHUNK):
         part = slice(begin, min(begin + CHUNK, n))
         equal = np.logical_and.reduce(
-            [same(column[part], actual[name][part]) for name, column in expected.items()]
+            [are_equal(column[part], actual[name][part]) for name, column in expected.items()]
         )
         if not equal.all():
             return begin + int(np.argmin(equal))

@@ -23,12 +23,13 @@ MOST = 64
 def constants(program: Pipeline | Dataflow) -> tuple[int, ...]:
     """Return the constants of a program's functions and of the functions and values they use, ascending.
 
-    Only integers of a magnitude above 3, which small random numbers do not reach, and below 2^31.
+    Constants are integers below 2^31 in magnitude. Small random inputs cover magnitudes up to 3, so
+    these are left out.
     """
     values: set[int] = set()
     visited: set[int] = set()
     for function in _functions(program):
-        values |= {value for value in _of_value(function, visited) if 3 < abs(value) < 2**31}
+        values |= {value for value in _value_constants(function, visited) if 3 < abs(value) < 2**31}
     return tuple(sorted(sorted(values, key=abs)[:MOST]))
 
 
@@ -42,28 +43,28 @@ def _functions(program: Pipeline | Dataflow) -> Iterator[Any]:
             yield from vertex.operator.functions.values()
 
 
-def _of_value(value: Any, visited: set[int]) -> Iterator[int]:
+def _value_constants(value: Any, visited: set[int]) -> Iterator[int]:
     value = getattr(value, "py_func", value)  # a Numba dispatcher wraps a function
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         yield int(value)
     elif isinstance(value, tuple | frozenset):
         for item in value:
-            yield from _of_value(item, visited)
+            yield from _value_constants(item, visited)
     elif isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size <= MOST:
         yield from value.ravel().tolist()
     elif isinstance(value, FunctionType) and id(value) not in visited:
         visited.add(id(value))
-        yield from _of_value(value.__defaults__ or (), visited)
+        yield from _value_constants(value.__defaults__ or (), visited)
         for cell in value.__closure__ or ():
-            yield from _of_value(cell.cell_contents, visited)
+            yield from _value_constants(cell.cell_contents, visited)
         for name in names_of(value.__code__):
-            yield from _of_value(value.__globals__.get(name), visited)
-        yield from _of_code(value.__code__)
+            yield from _value_constants(value.__globals__.get(name), visited)
+        yield from _code_constants(value.__code__)
 
 
-def _of_code(code: CodeType) -> Iterator[int]:
+def _code_constants(code: CodeType) -> Iterator[int]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _of_code(constant)
+            yield from _code_constants(constant)
         else:
-            yield from _of_value(constant, set())
+            yield from _value_constants(constant, set())

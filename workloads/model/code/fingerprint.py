@@ -6,9 +6,9 @@ their place in a file or their comments. There are two forms:
 - `fingerprint` hashes the bytecode of one function, for compiled code. It raises if the function reads
   a value that has no stable fingerprint.
 - `code_of` hashes anything: a program, a generator, an oracle. It hashes a function's source if
-  available (`source.py`). Of other values it hashes more than is read: for a module or class the source
-  of its file and of the modules that this imports; for an installed package its version and the
-  checksums of its files; for other objects their content.
+  available (`source.py`). Of other values it hashes more than is read. For a module or class, it hashes
+  the source of its file and of the modules that this file imports. For an installed package, it hashes
+  the version and the checksums of the files. Of other objects it hashes the content.
 
 Neither covers what code reads while it runs (files, network, environment), nor modules that it imports
 by a computed name.
@@ -42,7 +42,7 @@ from streamlab.workloads.model.code.source import (
 )
 
 STABLE_MODULES = frozenset({"math", "numpy"})
-"""Modules whose attributes change only with their version; others may hold a user's constants."""
+"""Modules whose attributes change only with their version; other modules may hold a user's constants."""
 
 _OURS = "streamlab"
 _SHARED = (
@@ -73,7 +73,7 @@ def fingerprint(function: Callable[..., Any], *, places: bool = False) -> str:
         UnstableError: It reads a global or closure variable of a kind that cannot be fingerprinted.
     """
     walk = _WithPlaces() if places else _Exact()
-    _plain(function)  # raises if it is no Python function
+    _unwrap(function)  # raises if it is no Python function
     return _digest(walk.value("function", function, ""))
 
 
@@ -114,11 +114,11 @@ def _digest(pieces: Iterator[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _plain(function: Callable[..., Any]) -> FunctionType:
-    plain = getattr(function, "py_func", function)  # unwraps a Numba dispatcher
-    if not isinstance(plain, FunctionType):
+def _unwrap(function: Callable[..., Any]) -> FunctionType:
+    function_object = getattr(function, "py_func", function)  # unwraps a Numba dispatcher
+    if not isinstance(function_object, FunctionType):
         raise UnstableError(f"{function!r} is not a Python function")
-    return plain
+    return function_object
 
 
 class _Exact:
@@ -129,7 +129,7 @@ class _Exact:
         self._visited: dict[int, tuple[int, object]] = {}
 
     def visit(self, value: object) -> Iterator[bytes]:
-        """Yield the number of a visited value, else nothing; values may refer to themselves."""
+        """Yield the number of a value that was visited before; values may refer to themselves."""
         if id(value) in self._visited:
             yield f"again {self._visited[id(value)][0]}".encode()
         else:
@@ -173,7 +173,7 @@ class _Exact:
             yield repr((value.__name__, getattr(value, "__version__", None))).encode()
         elif isinstance(value, FunctionType) or hasattr(value, "py_func"):
             yield repr(getattr(value, "targetoptions", None)).encode()  # such as fastmath
-            yield from self.function(_plain(value), home)  # type: ignore[arg-type]
+            yield from self.function(_unwrap(value), home)  # type: ignore[arg-type]
         else:
             yield from self.other_value(name, value, home)
 
@@ -191,7 +191,7 @@ class _WithPlaces(_Exact):
 
 
 class _AnyValue(_Exact):
-    """Walks over any value; hashes the whole value where it cannot find out which part the code reads."""
+    """Walks over any value; hashes all of it if the part that the code reads cannot be determined."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
         yield from source_identity(code)
@@ -200,7 +200,7 @@ class _AnyValue(_Exact):
         module = function.__module__ or ""
         if not _is_foreign(module, home):
             if id(function) not in self._visited:
-                for imported in _imported(function):
+                for imported in _imports_at_run_time(function):
                     yield from self._imported(imported, module)
             yield from super().function(function, home)
         elif repeated := list(self.visit(function)):
@@ -299,7 +299,7 @@ class _AnyValue(_Exact):
             yield b"untold"
 
 
-def _imported(function: FunctionType) -> Iterator[str]:
+def _imports_at_run_time(function: FunctionType) -> Iterator[str]:
     """Yield the full names of the modules that a function imports while it runs."""
     package = function.__globals__.get("__package__") or ""
     for name in sorted(_imports_within(function.__code__)):
@@ -359,7 +359,7 @@ def _is_shared(module: str) -> bool:
 
 
 def _is_foreign(module: str, home: str) -> bool:
-    """Return whether a module is Python's, or of an installed package other than the package of `home`."""
+    """Return whether a module is Python's, or belongs to another installed package than `home` does."""
     top = module.partition(".")[0]
     if top == home.partition(".")[0] or top == _OURS:
         return False
@@ -371,7 +371,7 @@ def _is_foreign(module: str, home: str) -> bool:
 
 @functools.cache
 def _is_foreign_name(module: str, home: str) -> bool:
-    """Return the same for a module that may not have been loaded."""
+    """Return `_is_foreign` for a module that may not have been loaded."""
     top = module.partition(".")[0]
     if module in sys.modules or top == home.partition(".")[0] or top == _OURS:
         return _is_foreign(module, home)

@@ -1,7 +1,7 @@
-"""Checks that a program's functions are plain functions, and caches the results of others.
+"""Checks that a program's functions are plain functions, and memoizes functions.
 
-Calling a coroutine or generator function does nothing yet: every law would hold for a program of such
-functions, and every answer would be empty.
+Calling a coroutine or generator function runs none of its code. Every law would hold for a program of
+such functions, and every answer would be empty.
 """
 
 import inspect
@@ -22,7 +22,7 @@ _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
 
 
 def require_plain(where: str, **functions: object) -> None:
-    """Check the functions of a program, by role (None: absent); `where` is their place, for messages.
+    """Check the functions of a program by role; None means absent. `where` is the place for messages.
 
     Raises:
         ProgramError: A value is not a function, or calling it would not do its work.
@@ -35,10 +35,10 @@ def require_plain(where: str, **functions: object) -> None:
                 f"{where}: {role} is {function!r:.60}, a {type(function).__name__}; "
                 "it must be a function"
             )
-        # Any of these may reveal a function's kind: itself, Numba's original, its `__call__`.
-        forms: Any = (function, getattr(function, "py_func", None), function.__call__)
+        # The function, the original of a Numba function, or `__call__` may reveal the kind.
+        candidates: Any = (function, getattr(function, "py_func", None), function.__call__)
         for is_kind, kind in _KINDS:
-            if any(is_kind(form) for form in forms):
+            if any(is_kind(candidate) for candidate in candidates):
                 name = getattr(function, "__qualname__", repr(function))
                 raise ProgramError(
                     f"{where}: {role} is {name}, {kind}; calling it does nothing: make it a plain "

@@ -49,7 +49,7 @@ def source_identity(code: CodeType) -> Iterator[bytes]:
     """Yield the identity of a function by its syntax tree, without place and comments.
 
     Falls back to the bytecode if the source is missing or differs from the running code, as in a file
-    that has been edited since; compiling the source again reveals that.
+    that was edited later. Compiling the source again reveals the difference.
     """
     try:
         functions = _functions(Path(code.co_filename).read_bytes())
@@ -66,16 +66,16 @@ def _functions(source: bytes) -> dict[_Place, list[tuple[_Function, CodeType]]]:
     """Return the functions of a source by place, each as a tree and as code."""
     tree = ast.parse(source)
     nodes = [(_place_of(node), node) for node in ast.walk(tree) if isinstance(node, _Function)]
-    codes, times = _by_place(tree), Counter(at for at, _ in nodes)
-    functions = {at: [(node, code) for code in codes[at]] for at, node in nodes}
-    shared = [(at, node) for at, node in nodes if times[at] > 1]
+    codes, counts = _by_place(tree), Counter(place for place, _ in nodes)
+    functions = {place: [(node, code) for code in codes[place]] for place, node in nodes}
+    shared = [(place, node) for place, node in nodes if counts[place] > 1]
     # Move functions that share a place to distinct lines, outer ones first, and compile again.
-    for number, (at, node) in enumerate(shared, 1):
+    for number, (place, node) in enumerate(shared, 1):
         ast.increment_lineno(node, number * len(source) - node.lineno)
-        functions[at] = []
+        functions[place] = []
     codes = _by_place(tree) if shared else {}
-    for at, node in shared:
-        functions[at] += [(node, code) for code in codes[_place_of(node)]]
+    for place, node in shared:
+        functions[place] += [(node, code) for code in codes[_place_of(node)]]
     return functions
 
 

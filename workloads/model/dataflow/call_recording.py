@@ -86,14 +86,16 @@ def _checked_function(
                 lines = _lines(role, before, records)
                 lines.append(f"  {name} afterwards: {records[name].words(named[name])}")
                 raise BrokenLawError(f"{role} changes {name}, which it may only read", tuple(lines))
-        again = _copies(before, arguments, records)
-        repeated: list[tuple[Any, ...]] = []
-        _call(function, again, repeated)
-        same = all(_same(records[name], named[name], again[name]) for name in arguments.changes)
-        if not same or not near(tuple(emitted), tuple(repeated)):
+        repeated_call = _copies(before, arguments, records)
+        repeated_emits: list[tuple[Any, ...]] = []
+        _call(function, repeated_call, repeated_emits)
+        same = all(
+            _same(records[name], named[name], repeated_call[name]) for name in arguments.changes
+        )
+        if not same or not near(tuple(emitted), tuple(repeated_emits)):
             lines = _lines(role, before, records)
             lines += _outcome("first", arguments, named, emitted, records)
-            lines += _outcome("again", arguments, again, repeated, records)
+            lines += _outcome("again", arguments, repeated_call, repeated_emits, records)
             raise BrokenLawError(
                 f"{role} does something else when it is called again with the same arguments",
                 tuple(lines),
@@ -107,7 +109,7 @@ def _checked_function(
 def check_keys(vertex: Vertex) -> Vertex:
     """Return the vertex with functions that raise BrokenLawError if they emit another key than their own."""
     operator = vertex.operator
-    assert isinstance(operator, OpKeyedOrdered), "others may change keys"
+    assert isinstance(operator, OpKeyedOrdered), "other templates may change keys"
     wrapped: dict[str, Any] = {
         role: _key_checked(role, function, str(operator.reads.key))
         for role, function in operator.functions.items()
@@ -168,7 +170,7 @@ def _lines(role: str, named: dict[str, object], records: dict[str, RecordType]) 
 
 
 def _outcome(
-    when: str,
+    label: str,
     arguments: _Arguments,
     named: dict[str, object],
     emitted: list[tuple[Any, ...]],
@@ -176,4 +178,4 @@ def _outcome(
 ) -> list[str]:
     words = [f"{name} is {records[name].words(named[name])}" for name in arguments.changes]
     words += [f"emits {fields}" for fields in emitted]
-    return [f"  {when}: {'; '.join(words) or 'nothing'}"]
+    return [f"  {label}: {'; '.join(words) or 'nothing'}"]

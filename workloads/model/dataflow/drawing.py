@@ -22,8 +22,8 @@ PARTIALS = "partial: aggregates its instance's items of a block, and emits that 
 def type_label(link: TraceType) -> str:
     """Return a type in few words, e.g. `U(plug, ts load +3)`."""
     fields = link.fields[:MOST_FIELDS]
-    more = len(link.fields) - len(fields)
-    rest = f" +{more}" if more else ""
+    hidden_fields = len(link.fields) - len(fields)
+    rest = f" +{hidden_fields}" if hidden_fields else ""
     return f"{'O' if link.ordered else 'U'}({link.key or 'unit'}, {' '.join(fields)}{rest})"
 
 
@@ -59,10 +59,10 @@ def deployment_picture(deployment: Deployment) -> Picture:
         lines = (unit.name, f"x {unit.degree}", *_state_line(unit))
         boxes.append(Box(lines=lines, level=levels[-1], is_source=unit.vertex.is_source))
         for i in unit.inputs:
-            before = deployment.units[i]
-            label = type_label(before.gives)
-            if before.part is Part.PARTIAL:  # partial aggregates have no type of the graph
-                label = f"aggregates of {before.gives.key or 'unit'}"
+            input_unit = deployment.units[i]
+            label = type_label(input_unit.output_type)
+            if input_unit.part is Part.PARTIAL:  # partial aggregates have no type of the graph
+                label = f"aggregates of {input_unit.output_type.key or 'unit'}"
             arrows.append(Arrow(source=i, target=index, lines=(label, unit.route.value)))
     routes = {unit.route for unit in deployment.units if unit.inputs}
     notes = [meaning for route, meaning in MEANING.items() if route in routes]
@@ -89,7 +89,7 @@ def _state_line(unit: Unit) -> tuple[str, ...]:
         size += 0 if unit.part is Part.PARTIAL else operator.state.itemsize
     else:
         return ()
-    return (f"state {size:,} bytes{'' if unit.reads.key is None else ' per key'}",)
+    return (f"state {size:,} bytes{'' if unit.input_type.key is None else ' per key'}",)
 
 
 def pictures_of(deployment: Deployment) -> tuple[Picture, Picture]:
@@ -97,7 +97,7 @@ def pictures_of(deployment: Deployment) -> tuple[Picture, Picture]:
     return graph_picture(deployment.flow), deployment_picture(deployment)
 
 
-def in_words(deployment: Deployment) -> str:
+def describe_deployment(deployment: Deployment) -> str:
     """Return a deployment in one line: routes, units and numbers of instances."""
     prefixes = {route: f"{route.value} to " for route in Route} | {Route.FORWARD: ""}
     return " -> ".join(

@@ -54,6 +54,7 @@ from streamlab.workloads.model.streams.strategies import elements, equivalents
 MAX_ITEMS = 10
 """Largest number of items of an input."""
 MAX_INSTANCES = 3
+"""Largest number of workers of a drawn deployment."""
 MAX_COMBINED = 3
 """Largest number of items of an aggregate in the laws of monoids."""
 
@@ -64,7 +65,7 @@ def keys_are_preserved(flow: Dataflow, index: int, draw: Draw) -> None:
     Then the output of each instance is in order for each of its keys.
     """
     data = _reaching(flow, index, draw)
-    with _this_law_only():
+    with _ignore_other_errors():
         _run_alone(check_keys(flow.vertices[index]), data)
 
 
@@ -74,7 +75,7 @@ def inputs_are_disjoint(flow: Dataflow, index: int, draw: Draw) -> None:
     Then each key's items come from one input, and the merge keeps their order.
     """
     data = draw(elements(flow, max_size=MAX_ITEMS))
-    with _rejecting():
+    with _skip_on_error():
         try:
             of_graph(flow).lifted(data)
         except SharedKeyError as error:
@@ -87,7 +88,7 @@ def functions_are_pure(flow: Dataflow, index: int, draw: Draw) -> None:
     Then any thread may run them, for any instance.
     """
     data = _reaching(flow, index, draw)
-    with _this_law_only():
+    with _ignore_other_errors():
         _run_alone(check_purity(flow.vertices[index]), data)
 
 
@@ -258,7 +259,7 @@ class _Monoid:
 
     def _take(self, item: Item) -> Record:
         aggregate = self._type.zeroed()
-        with _rejecting():
+        with _skip_on_error():
             self._operator.take(aggregate, *item)
         return aggregate
 
@@ -269,7 +270,7 @@ class _Monoid:
     def sum_of(self, x: Record, y: Record) -> Record:
         """Return the combination of copies of two aggregates."""
         combined = self._type.zeroed()
-        with _rejecting():
+        with _skip_on_error():
             self._operator.combine(self._type.copy(x), self._type.copy(y), combined)
         return combined
 
@@ -285,8 +286,8 @@ class _Monoid:
 
 
 @contextmanager
-def _rejecting() -> Iterator[None]:
-    """Skip an example if a function raises; the law `emits` reports that."""
+def _skip_on_error() -> Iterator[None]:
+    """Skip an example if a function raises; the law `emits` reports the exception."""
     try:
         yield
     except BrokenLawError:
@@ -296,8 +297,8 @@ def _rejecting() -> Iterator[None]:
 
 
 @contextmanager
-def _this_law_only() -> Iterator[None]:
-    """Ignore exceptions of functions other than BrokenLawError; the law `emits` reports those."""
+def _ignore_other_errors() -> Iterator[None]:
+    """Ignore exceptions other than BrokenLawError; the law `emits` reports them."""
     try:
         yield
     except BrokenLawError:
@@ -307,7 +308,7 @@ def _this_law_only() -> Iterator[None]:
 
 
 def _run(f: Transduction, data: list[Element]) -> list[Element]:
-    with _rejecting():
+    with _skip_on_error():
         return f.lifted(data)
     return []  # not reached: the example is skipped
 
@@ -341,7 +342,7 @@ def _reaching(flow: Dataflow, index: int, draw: Draw) -> list[Element]:
     record: list[Element] = []
     begin = _recording(flow.vertices[index], record)
     run = GraphRun(flow, lambda key, value: None, begin=begin)
-    with _rejecting():
+    with _skip_on_error():
         for element in data:
             if isinstance(element, Marker):
                 run.marker(element)
@@ -351,7 +352,7 @@ def _reaching(flow: Dataflow, index: int, draw: Draw) -> list[Element]:
 
 
 def _recording(vertex: Vertex, record: list[Element]) -> Callable[[Vertex, Take], VertexRun]:
-    """Return a function that starts the vertices of a graph up to `vertex`, and records its input."""
+    """Return a function that starts the vertices before `vertex`, and records the input of `vertex`."""
     reached = False
 
     def begin(current: Vertex, give: Take) -> VertexRun:

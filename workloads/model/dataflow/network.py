@@ -21,7 +21,7 @@ Choose = Callable[[int], int]
 
 
 class Route(Enum):
-    """Names how pairs go from an instance to the instances of a reader; markers go to all of them."""
+    """Selects the reader's instance for each pair of an instance's output; markers go to all instances."""
 
     FORWARD = "forward"
     """To the instance of the same number."""
@@ -35,7 +35,12 @@ class Route(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """Describes a splitter: channels to the instances of one reader."""
+    """Describes a splitter: channels to the instances of one reader.
+
+    Attributes:
+        route: Selects the channel of each pair.
+        to: The nodes that run the instances of the reader.
+    """
 
     route: Route
     to: tuple[int, ...]
@@ -46,8 +51,8 @@ class Node:
     """Describes a node of a network.
 
     Attributes:
-        begin: Starts the node, with a function that takes its output; None: it forwards items.
-        wires: Wires that each get its output; without any, its output leaves the network.
+        begin: Starts the node's run; its argument takes the output. None if the node forwards items.
+        wires: Each wire gets the whole output. If empty, the output leaves the network.
     """
 
     name: str
@@ -71,17 +76,17 @@ def run(
 
     Args:
         nodes: The network, without cycles.
-        feeds: The input of nodes from outside, by node.
-        choose: Decides the interleaving.
-        period: None: the markers of the feeds flow with the items. Otherwise the network runs as an
-            untyped system would (section 2 of the paper), which is unsound: the markers of the feeds
+        feeds: The elements that enter the network, by node.
+        choose: Selects the channel to serve next.
+        period: None if the markers of the feeds flow with the items. Otherwise the network runs as an
+            untyped system would (section 2 of the paper), which is unsound. The markers of the feeds
             are dropped, and markers pass between nodes by FORWARD only. A node without a FORWARD input
             makes its own marker when an item has reached the next multiple of the period.
     """
     network = _Network(nodes, feeds, period)
     while ready := network.ready():
         network.serve(ready[choose(len(ready))])
-    return network.left
+    return network.outputs
 
 
 @dataclass(slots=True)
@@ -102,7 +107,7 @@ class _Network:
         self._follows = {to for (to,) in forwarded}
         self._markers = [0] * len(nodes)
         self._into: list[list[_Channel]] = [[] for _ in nodes]
-        self.left: dict[int, list[Element]] = {}
+        self.outputs: dict[int, list[Element]] = {}
         for node, elements in feeds.items():
             sent = [e for e in elements if period is None or not isinstance(e, Marker)]
             self._into[node].append(_Channel(node, deque(sent)))
@@ -116,8 +121,8 @@ class _Network:
     def _wire(self, index: int, node: Node) -> tuple[Take, Callable[[Marker], None]]:
         """Make a node's output channels; return functions that send items and markers into them."""
         if not node.wires:
-            left = self.left.setdefault(index, [])
-            return lambda key, value: left.append((key, value)), left.append
+            output = self.outputs.setdefault(index, [])
+            return lambda key, value: output.append((key, value)), output.append
         sends: list[Take] = []
         marked: list[_Channel] = []
         for wire in node.wires:
@@ -139,7 +144,7 @@ class _Network:
         return item, marker
 
     def ready(self) -> list[_Channel]:
-        """Return the channels that may be served: with elements, and not a marker ahead of others."""
+        """Return the channels with elements that have passed no more markers than their reader."""
         return [c for c in self._channels if c.waiting and c.markers == self._markers[c.to]]
 
     def serve(self, channel: _Channel) -> None:

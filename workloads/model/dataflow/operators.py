@@ -70,15 +70,15 @@ class _Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpStateless(_Template):
-    """Maps U(K, V) to U(L, W): the output for an item or a marker depends on that alone.
+    """Maps U(K, V) to U(L, W); the output for an item or a marker depends on no other element.
 
     Attributes:
         name: Name for messages.
         reads, gives: The types of its input and output.
         max_outputs: Largest number of pairs that one call of a function emits.
         on_item: `on_item(key, value, out)`.
-        on_marker: `on_marker(m, out)`, called once per marker, whatever the number of instances; None
-            emits nothing.
+        on_marker: `on_marker(m, out)`, called once per marker for any number of instances. None emits
+            nothing.
     """
 
     on_item: Function

@@ -9,7 +9,7 @@ that preserve the meaning (Theorem 4.3 and the table of MRG and HASH):
     keyed          op = HASH >> (op || ... || op) >> MRG
     SORT           SORT = HASH >> (SORT || ... || SORT) >> MRG
     reordering     MRG >> HASH = (HASH || ... || HASH) >> (MRG || ... || MRG), wires crossed
-    disjoint keys  MRG >> HASH = identity, if instances already have the keys that HASH gives them
+    disjoint keys  MRG >> HASH = identity, if instances already have the keys that HASH assigns
     partials       op = (partial || ... || partial) >> HASH >> (combining || ... || combining)
 
 All instances of a stateless operator get each marker; one of them processes it.
@@ -33,7 +33,7 @@ class Part(Enum):
 
     WHOLE = "whole"
     PARTIAL = "partial"
-    """Aggregates each key of a block and emits that at the marker: see `partials`."""
+    """Aggregates each key of a block and emits the aggregate at the marker, see `partials`."""
     COMBINING = "combining"
     """Combines the partial aggregates."""
 
@@ -45,22 +45,22 @@ class Unit:
     Attributes:
         vertex: The vertex that it runs.
         part: The part of the vertex.
-        reads, gives: The types of its input and output pairs; equal for a source.
+        input_type, output_type: The types of its input and output pairs; equal for a source.
         inputs: The units that it reads; empty for a source.
-        route: How pairs from each of those find an instance.
+        route: How pairs from each input reach an instance.
         degree: Number of instances.
-        marks: Whether its `on_marker` is called; true for only one copy of a stateless vertex.
+        handles_markers: Whether its `on_marker` is called; true for only one copy of a stateless vertex.
     """
 
     name: str
     vertex: Vertex
     part: Part = Part.WHOLE
-    reads: TraceType
-    gives: TraceType
+    input_type: TraceType
+    output_type: TraceType
     inputs: tuple[int, ...] = ()
     route: Route = Route.FORWARD
     degree: int
-    marks: bool = True
+    handles_markers: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Deployment:
         workers: Number of threads, which limits the instances of a unit.
         units: The units, each after its inputs.
         answers: The units whose output is the answer; the last unit is among them.
-        sound: False if deployed as a system without types would; see `deploy`.
+        sound: False if deployed as an untyped system would, see `deploy`.
     """
 
     flow: Dataflow
@@ -103,38 +103,38 @@ def deploy(
     Args:
         flow: The graph.
         workers: Number of threads, each with at most one instance of a unit.
-        streams: Number of streams of each kind; None: one of each. A source has an instance per stream,
-            up to `workers`.
+        streams: Number of streams of each kind; None means one of each. A source has an instance per
+            stream, up to `workers`.
         partials: Whether to split operators into partial and combining units where possible.
         sound: False deploys as an untyped system would (section 2 of the paper): without SORT, with
             round robin to all stateless operators, and without partial aggregates, which need markers.
     """
     builder = _Builder(workers, partials=partials and sound, sound=sound)
     counts = iter(streams or [1] * len(flow.kinds))
-    at: list[tuple[int, ...]] = []
+    units_of: list[tuple[int, ...]] = []  # by vertex
     for vertex in flow.vertices:
         if vertex.is_source:
-            at.append(builder.source(vertex, next(counts)))
+            units_of.append(builder.source(vertex, next(counts)))
             continue
-        inputs = tuple(unit for before in vertex.inputs for unit in at[before])
+        inputs = tuple(unit for input_vertex in vertex.inputs for unit in units_of[input_vertex])
         if vertex.is_sort and not sound:
-            at.append(inputs)
+            units_of.append(inputs)
         elif is_stateless(vertex):
-            at.append(builder.stateless(vertex, flow.reads(len(at)), inputs))
+            units_of.append(builder.stateless(vertex, flow.reads(len(units_of)), inputs))
         else:
-            at.append(builder.keyed(vertex, flow.reads(len(at)), inputs))
+            units_of.append(builder.keyed(vertex, flow.reads(len(units_of)), inputs))
     return Deployment(
-        flow=flow, workers=workers, units=tuple(builder.units), answers=at[-1], sound=sound
+        flow=flow, workers=workers, units=tuple(builder.units), answers=units_of[-1], sound=sound
     )
 
 
 def split_at_partials(flow: Dataflow) -> tuple[Deployment, Deployment] | None:
-    """Return a graph as two deployments on one worker each; None: it has no such form.
+    """Return a graph as two deployments on one worker each; None if the graph cannot be split.
 
     The first reads any part of the streams and emits the aggregate of each key in each block, timed as the block's
-    marker. The second has a single source, of those aggregates, and emits the answer.
-    In such a graph, stateless operators read the streams and give all their output to one vertex, which has partial
-    aggregates. No stateless operator emits at markers.
+    marker. The second reads these aggregates from a single source, and emits the answer.
+    A graph can be split if stateless operators read the streams and pass all their output to one vertex with partial
+    aggregates. No stateless operator may emit at markers.
     """
     stateless = {i for i, vertex in enumerate(flow.vertices) if is_stateless(vertex)}
     if any(flow.vertices[i].operator.on_marker is not None for i in stateless):  # type: ignore[union-attr]  # OpStateless
@@ -142,48 +142,52 @@ def split_at_partials(flow: Dataflow) -> tuple[Deployment, Deployment] | None:
     cut = min(set(range(len(flow.vertices))) - stateless - set(flow.sources), default=None)
     if cut is None or not can_split(flow.vertices[cut]):
         return None
-    behind = {cut}
+    downstream = {cut}
     for index, vertex in enumerate(flow.vertices):
-        if behind.intersection(vertex.inputs):
-            behind.add(index)
-    ahead = set(range(len(flow.vertices))) - behind
-    if any(not behind.issuperset(flow.vertices[index].inputs) for index in behind - {cut}):
+        if downstream.intersection(vertex.inputs):
+            downstream.add(index)
+    upstream = set(range(len(flow.vertices))) - downstream
+    if any(not downstream.issuperset(flow.vertices[index].inputs) for index in downstream - {cut}):
         return None
-    return _partials(flow, cut, ahead), _deployment_behind(flow, cut, behind)
+    return _partials(flow, cut, upstream), _downstream_deployment(flow, cut, downstream)
 
 
-def _partials(flow: Dataflow, cut: int, ahead: set[int]) -> Deployment:
-    """Return the vertices ahead of `cut`, and its partial units."""
+def _partials(flow: Dataflow, cut: int, upstream: set[int]) -> Deployment:
+    """Return the deployment of the vertices upstream of `cut`, and of its partial units."""
     builder = _Builder(1, partials=False, sound=True)
-    at: dict[int, tuple[int, ...]] = {}
-    for index in sorted(ahead):
+    units_of: dict[int, tuple[int, ...]] = {}
+    for index in sorted(upstream):
         vertex = flow.vertices[index]
-        inputs = tuple(unit for before in vertex.inputs for unit in at[before])
-        at[index] = (
+        inputs = tuple(unit for input_vertex in vertex.inputs for unit in units_of[input_vertex])
+        units_of[index] = (
             builder.source(vertex, 1)
             if vertex.is_source
             else builder.stateless(vertex, flow.reads(index), inputs)
         )
     vertex = flow.vertices[cut]
-    inputs = tuple(unit for before in vertex.inputs for unit in at[before])
+    inputs = tuple(unit for input_vertex in vertex.inputs for unit in units_of[input_vertex])
     answers = builder.partial(vertex, flow.reads(cut), inputs)
     return Deployment(flow=flow, workers=1, units=tuple(builder.units), answers=answers, sound=True)
 
 
-def _deployment_behind(flow: Dataflow, cut: int, behind: set[int]) -> Deployment:
-    """Return a source of partial aggregates, the combining unit of `cut`, and the vertices behind it."""
+def _downstream_deployment(flow: Dataflow, cut: int, downstream: set[int]) -> Deployment:
+    """Return the deployment of a source of partial aggregates, the combining unit of `cut`, and later vertices."""
     builder = _Builder(1, partials=False, sound=True)
     vertex = flow.vertices[cut]
     sums = aggregates(vertex)
     source = builder.source(Vertex(name=f"{vertex.name} partial", type=sums), 1)
-    at = {cut: builder.combining(vertex, sums, source)}
-    for index in sorted(behind - {cut}):
+    units_of = {cut: builder.combining(vertex, sums, source)}
+    for index in sorted(downstream - {cut}):
         vertex = flow.vertices[index]
-        inputs = tuple(unit for before in vertex.inputs for unit in at[before])
+        inputs = tuple(unit for input_vertex in vertex.inputs for unit in units_of[input_vertex])
         add = builder.stateless if is_stateless(vertex) else builder.keyed
-        at[index] = add(vertex, flow.reads(index), inputs)
+        units_of[index] = add(vertex, flow.reads(index), inputs)
     return Deployment(
-        flow=flow, workers=1, units=tuple(builder.units), answers=at[max(behind)], sound=True
+        flow=flow,
+        workers=1,
+        units=tuple(builder.units),
+        answers=units_of[max(downstream)],
+        sound=True,
     )
 
 
@@ -194,7 +198,7 @@ def streams_of(flow: Dataflow | Query | Pipeline, kinds: Iterable[tuple[int, ...
 
 
 def is_stateless(vertex: Vertex) -> bool:
-    """Return whether any instance may process any item."""
+    """Return whether an item may go to any instance."""
     return isinstance(vertex.operator, OpStateless)
 
 
@@ -204,7 +208,7 @@ def preserves_keys(vertex: Vertex) -> bool:
 
 
 class _Builder:
-    """Adds the units of one vertex after another; methods return the units that emit its output."""
+    """Adds units vertex by vertex; each method returns the units that emit the vertex's output."""
 
     def __init__(self, workers: int, *, partials: bool, sound: bool) -> None:
         self._workers = workers
@@ -216,26 +220,26 @@ class _Builder:
         degree = max(1, min(self._workers, streams))
         link = vertex.type
         return self._add(
-            Unit(name=vertex.name, vertex=vertex, reads=link, gives=link, degree=degree)
+            Unit(name=vertex.name, vertex=vertex, input_type=link, output_type=link, degree=degree)
         )
 
     def stateless(
         self, vertex: Vertex, reads: TraceType, inputs: tuple[int, ...]
     ) -> tuple[int, ...]:
         copies: list[int] = []
-        for number, before in enumerate(inputs):
-            m = self.units[before].degree
-            n = vertex.degree or (m if self._sound else self._workers)
+        for number, input_unit in enumerate(inputs):
+            input_degree = self.units[input_unit].degree
+            degree = vertex.degree or (input_degree if self._sound else self._workers)
             copy = Unit(
                 name=_copy_name(vertex.name, number),
                 vertex=vertex,
-                reads=reads,
-                gives=vertex.type,
-                inputs=(before,),
-                degree=min(n, self._workers),
-                marks=number == 0,
+                input_type=reads,
+                output_type=vertex.type,
+                inputs=(input_unit,),
+                degree=min(degree, self._workers),
+                handles_markers=number == 0,
             )
-            forwards = copy.degree == m
+            forwards = copy.degree == input_degree
             copies += self._add(copy if forwards else replace(copy, route=Route.ROUND_ROBIN))
         return tuple(copies)
 
@@ -244,32 +248,32 @@ class _Builder:
         whole = Unit(
             name=vertex.name,
             vertex=vertex,
-            reads=reads,
-            gives=vertex.type,
+            input_type=reads,
+            output_type=vertex.type,
             inputs=inputs,
             degree=degree,
         )
         if self._forwards(whole):
             return self._add(whole)
-        moving = replace(whole, route=Route.HASH if degree > 1 else Route.MERGED)
+        repartitioned = replace(whole, route=Route.HASH if degree > 1 else Route.MERGED)
         if not self._partials or not can_split(vertex):
-            return self._add(moving)
+            return self._add(repartitioned)
         return self.combining(
             vertex, aggregates(vertex), self.partial(vertex, reads, inputs), degree
         )
 
     def partial(self, vertex: Vertex, reads: TraceType, inputs: tuple[int, ...]) -> tuple[int, ...]:
         parts: list[int] = []
-        for number, before in enumerate(inputs):
+        for number, input_unit in enumerate(inputs):
             parts += self._add(
                 Unit(
                     name=_copy_name(f"{vertex.name} partial", number),
                     vertex=vertex,
                     part=Part.PARTIAL,
-                    reads=reads,
-                    gives=aggregates(vertex),
-                    inputs=(before,),
-                    degree=self.units[before].degree,
+                    input_type=reads,
+                    output_type=aggregates(vertex),
+                    inputs=(input_unit,),
+                    degree=self.units[input_unit].degree,
                 )
             )
         return tuple(parts)
@@ -282,8 +286,8 @@ class _Builder:
                 name=f"{vertex.name} combining",
                 vertex=vertex,
                 part=Part.COMBINING,
-                reads=sums,
-                gives=vertex.type,
+                input_type=sums,
+                output_type=vertex.type,
                 inputs=parts,
                 route=Route.HASH if degree > 1 else Route.MERGED,
                 degree=degree,
@@ -294,9 +298,9 @@ class _Builder:
         """Return whether each instance gets all pairs of its keys from a single instance."""
         if len(whole.inputs) != 1:
             return False
-        before = self.units[whole.inputs[0]]
-        same = whole.degree == 1 or preserves_keys(before.vertex)
-        return before.degree == whole.degree and same
+        input_unit = self.units[whole.inputs[0]]
+        same = whole.degree == 1 or preserves_keys(input_unit.vertex)
+        return input_unit.degree == whole.degree and same
 
     def _add(self, unit: Unit) -> tuple[int, ...]:
         self.units.append(unit)

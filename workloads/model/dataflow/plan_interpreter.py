@@ -15,26 +15,26 @@ def outputs(deployment: Deployment, elements: Iterable[Element], choose: Choose)
     """Return the output of a deployment, in one of its possible orders.
 
     Forwarding calls within a worker are channels here too, so every order in which workers may run is
-    one of the interleavings. In the unsound form markers pass by such calls only; other instances make
-    their own from the times of their items. An item's key is the index of its source. `choose` decides
-    the interleaving, and the source instance of each item.
+    one of the interleavings. In an unsound deployment, markers pass through forwarding calls only; other
+    instances make markers from the times of their items. An item's key is the index of its source.
+    `choose` decides the interleaving, and the source instance of each item.
     """
-    spreads: list[range] = []
+    instance_ranges: list[range] = []
     for unit in deployment.units:
-        begin = spreads[-1].stop if spreads else 0
-        spreads.append(range(begin, begin + unit.degree))
-    sink = spreads[-1].stop
+        begin = instance_ranges[-1].stop if instance_ranges else 0
+        instance_ranges.append(range(begin, begin + unit.degree))
+    sink = instance_ranges[-1].stop
     nodes = []
     for index, unit in enumerate(deployment.units):
         for i in range(unit.degree):
             wires = [Wire(route=Route.MERGED, to=(sink,))] if index in deployment.answers else []
             for reader in deployment.readers(index):
-                route, to = deployment.units[reader].route, spreads[reader]
+                route, to = deployment.units[reader].route, instance_ranges[reader]
                 wires.append(Wire(route=route, to=(to[i],) if route is Route.FORWARD else (*to,)))
-            start_node = _begin(unit, first=i == 0 and unit.marks, sound=deployment.sound)
+            start_node = _begin(unit, first=i == 0 and unit.handles_markers, sound=deployment.sound)
             nodes.append(Node(name=f"{unit.name} {i}", begin=start_node, wires=tuple(wires)))
     nodes.append(Node(name="sink"))
-    feeds = _feeds([spreads[unit] for unit in deployment.sources], elements, choose)
+    feeds = _feeds([instance_ranges[unit] for unit in deployment.sources], elements, choose)
     period = None if deployment.sound else deployment.flow.markers
     return run(nodes, feeds, choose, period=period)[sink]
 

@@ -8,8 +8,8 @@ Source: Data-Trace Types, section 4. An ill-typed graph raises when it is made.
     filled = flow.add(INTERPOLATE, flow.sort(loads))
     PROGRAM = flow.gives(filled)
 
-Markers are not events of the data. With `markers=P`, the marker at time n x P comes before the first
-event of any stream with that time or a later one, for each n x P after the time of the first event.
+Markers are not events of the data. With `markers=P` there is a marker at each multiple of P after the
+time of the first event. It comes before the first event of each stream that has its time or a later time.
 Streams are in order of time, so a block is complete when its marker comes. The last block has no marker
 at its end.
 """
@@ -38,10 +38,10 @@ class Vertex:
         type: Type of its output.
         inputs: The vertices that it reads, merged (MRG); empty for a source.
         operator: Its operator; None for a source (without inputs) and for SORT (with inputs).
-        degree: Largest number of instances; None: the number of workers.
+        degree: Largest number of instances; None means the number of workers.
         disjoint_keys: Whether no two inputs have pairs of one key, so that their merge keeps the order.
-        by: The fields by which SORT compares the values of a key, the first at the front; `-` before a
-            name means that the greatest comes first. The other fields follow, least first.
+        by: The fields by which SORT orders the values of a key, the most significant first. A `-` before
+            a name means descending order. The remaining fields follow, in ascending order.
     """
 
     name: str
@@ -64,10 +64,10 @@ class Vertex:
 
     @property
     def order(self) -> tuple[tuple[str, bool], ...]:
-        """All fields in the order in which SORT compares them, and whether the greatest comes first."""
-        first = [(name.removeprefix("-"), name.startswith("-")) for name in self.by]
-        rest = [name for name in self.type.fields if name not in dict(first)]
-        return (*first, *((name, False) for name in rest))
+        """All fields in the order in which SORT compares them, each with whether its order is descending."""
+        leading = [(name.removeprefix("-"), name.startswith("-")) for name in self.by]
+        rest = [name for name in self.type.fields if name not in dict(leading)]
+        return (*leading, *((name, False) for name in rest))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,14 +149,14 @@ class Dataflow:
         disjoint = vertex.disjoint_keys and reads.key is not None
         if reads.ordered and len(vertex.inputs) > 1 and not disjoint:
             names = ", ".join(self.vertices[i].name for i in vertex.inputs)
-            instead = (
+            alternative = (
                 ""
                 if reads.key is None
                 else ". If no two have a key in common, add it with disjoint_keys=True"
             )
             raise ProgramError(
                 f"{where} reads {reads} from several vertices ({names}), and merging loses their "
-                f"order; put SORT before it: flow.sort(...) of all of them{instead}"
+                f"order; put SORT before it: flow.sort(...) of all of them{alternative}"
             )
         fields = [name.removeprefix("-") for name in vertex.by]
         for name in fields:
@@ -184,7 +184,7 @@ class Dataflow:
             sort = ", and SORT after that" if reads.ordered else ""
             raise ProgramError(
                 f"{edge}; keys or fields differ. Put an OpStateless between them that converts one "
-                f"to the other{sort}{_differing(reads, gives)}"
+                f"to the other{sort}{_describe_difference(reads, gives)}"
             )
         if reads.ordered and not gives.ordered:
             raise ProgramError(
@@ -262,7 +262,7 @@ class Flow:
         degree: int | None = None,
         disjoint_keys: bool = False,
     ) -> int:
-        """Add an operator that reads the merged output of `inputs`; the rest as in `Vertex`.
+        """Add an operator that reads the merged output of `inputs`; see `Vertex` for the other arguments.
 
         Raises:
             ProgramError: It is not an operator, or an input is not a vertex. `gives` checks types.
@@ -287,8 +287,8 @@ class Flow:
     def sort(self, *inputs: int, by: str | Iterable[str] = ()) -> int:
         """Add a SORT, which sorts the pairs of each key between markers.
 
-        It compares the fields of `by`, then the others: `by=("-load", "ts")` gives the greatest load
-        first, and of equal ones the earliest. Without `by`, `ts` comes first.
+        SORT compares the fields of `by`, then the remaining fields. With `by=("-load", "ts")` the greatest
+        load comes first, and the earliest of equal loads. Without `by`, `ts` is compared first.
         """
         self._require("SORT", inputs)
         link = self._vertices[inputs[0]].type
@@ -300,8 +300,9 @@ class Flow:
     def gives(self, *sinks: int) -> Dataflow:
         """Return the graph whose answer is the output of a vertex, or of several.
 
-        Rows of several sinks have the columns of all of them, zero where a sink lacks one, and `sink`,
-        the number of theirs from 0. Such an answer is unordered, even where a sink gives an O.
+        With several sinks, rows have the columns of all sinks and the column `sink`, the number of the
+        row's sink from 0. Columns that a sink lacks are zero. The answer is then unordered, even if a
+        sink gives an O.
 
         Raises:
             ProgramError: See `Dataflow`, and `answer_type`.
@@ -342,9 +343,9 @@ class Flow:
                 "call flow.gives on a vertex without readers"
             )
         order.append(vertex)
-        place = {old: new for new, old in enumerate(order)}
+        new_index = {index: position for position, index in enumerate(order)}
         vertices = tuple(
-            replace(v, inputs=tuple(place[i] for i in v.inputs))
+            replace(v, inputs=tuple(new_index[i] for i in v.inputs))
             for v in (self._vertices[i] for i in order)
         )
         return Dataflow(name=self._name, markers=self._markers, vertices=vertices)
@@ -379,8 +380,8 @@ def _require_free(where: str, source: str, fields: tuple[str, ...]) -> None:
         )
 
 
-def _differing(reads: TraceType, gives: TraceType) -> str:
-    """Return in words which fields differ, or that only their order does."""
+def _describe_difference(reads: TraceType, gives: TraceType) -> str:
+    """Return in words which fields differ, or that only their order differs."""
     words = []
     if reads.key != gives.key:
         words.append(f"keys: {gives.key or 'unit'} for {reads.key or 'unit'}")

@@ -15,7 +15,7 @@ from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.streams.records import record_type
 
 MOST_MARKERS = 1 << 30
-"""Largest number of markers of an input; more mean that the period has the wrong unit of time."""
+"""Largest number of markers of an input; a larger number indicates a period in the wrong unit of time."""
 
 
 class SharedKeyError(ProgramError):
@@ -40,7 +40,7 @@ class GraphRun:
 
         Raises:
             ProgramError: An operator emitted a value that does not fit its output type.
-            SharedKeyError: Inputs that are declared to have disjoint keys have not.
+            SharedKeyError: Inputs that are declared to have disjoint keys share a key.
         """
         self._takes[kind](0, value)
 
@@ -89,7 +89,7 @@ class FlowRun:
         self._run.item(event.kind, self._values[event.kind](event))
 
     def finish(self, until_ts: int | None) -> None:
-        """Process the markers before `until_ts`; None: no further markers."""
+        """Process the markers before `until_ts`; None means no further markers."""
         if until_ts is not None and self._next is not None:
             self._pass_time(until_ts - 1)
 

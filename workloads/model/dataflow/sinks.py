@@ -42,7 +42,7 @@ def answer_type(where: str, sinks: Sequence[TraceType]) -> TraceType:
 def to_answer(name: str, number: int, link: TraceType, answer: TraceType) -> OpStateless:
     """Return the operator that makes rows of the answer from the output of a sink.
 
-    Columns that other sinks have, and this one lacks, are zero.
+    Columns that the sink lacks are zero.
     """
     values = {field: f"value.{field}" for field in link.fields} | {SINK: str(number)}
     if link.key is not None:
@@ -52,15 +52,15 @@ def to_answer(name: str, number: int, link: TraceType, answer: TraceType) -> OpS
         name=name,
         reads=U(link.key, link.value),
         gives=answer,
-        on_item=_emit((zeros | values)[field] for field in answer.fields),
+        on_item=_define_emit((zeros | values)[field] for field in answer.fields),
     )
 
 
 def merge(answer: TraceType) -> OpStateless:
     """Return the operator that reads the rows of all sinks and passes them on."""
-    on_item = _emit(f"value.{field}" for field in answer.fields)
+    on_item = _define_emit(f"value.{field}" for field in answer.fields)
     return OpStateless(name="sinks", reads=answer, gives=answer, on_item=on_item)
 
 
-def _emit(values: Iterable[str]) -> Function:
+def _define_emit(values: Iterable[str]) -> Function:
     return define("on_item", "key, value, out", [f"out.emit({', '.join(values)})"], {})

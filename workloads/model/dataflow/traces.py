@@ -45,7 +45,8 @@ class Trace:
     """Holds a data trace; equal traces are equal objects.
 
     Attributes:
-        blocks: The blocks before, between and after the markers: one more than markers.
+        type: The type whose equivalence defines the trace.
+        blocks: The blocks before, between and after the markers, one more than there are markers.
         markers: Times of the markers.
     """
 
@@ -60,7 +61,7 @@ class Trace:
             self.type == other.type
             and self.markers == other.markers[:n]
             and self.blocks[:n] == other.blocks[:n]
-            and _begins(self.type, self.blocks[n], other.blocks[n])
+            and _is_prefix(self.type, self.blocks[n], other.blocks[n])
         )
 
     def sequence(self) -> list[Element]:
@@ -88,7 +89,7 @@ def trace(link: TraceType, elements: Iterable[Element]) -> Trace:
         else:
             key, value = element
             blocks[-1][key].append(value)
-    return Trace(link, tuple(_block(link, block) for block in blocks), tuple(markers))
+    return Trace(link, tuple(_normal_form(link, block) for block in blocks), tuple(markers))
 
 
 Step = Callable[[Element], None]
@@ -100,8 +101,9 @@ class Transduction:
     """Describes a data-string transduction, which processes one element at a time.
 
     Attributes:
+        name: Name for messages.
         reads, gives: Its input and output types X and Y.
-        start: Starts it: f of section 3.2. `start(give)` returns a function that takes each element
+        start: The function f of section 3.2. `start(give)` returns a function that takes each element
             and passes its output, markers included, to `give`.
     """
 
@@ -180,10 +182,10 @@ def close(a: Trace, b: Trace) -> bool:
     Unordered values are paired by their integers, then by their floats, so rounding may pair values
     wrongly and report a difference.
     """
-    return a == b or (a.markers == b.markers and near(_in_order(a), _in_order(b)))
+    return a == b or (a.markers == b.markers and near(_ordered_blocks(a), _ordered_blocks(b)))
 
 
-def _in_order(data: Trace) -> tuple[Any, ...]:
+def _ordered_blocks(data: Trace) -> tuple[Any, ...]:
     if data.type.ordered:
         return data.blocks
     return tuple(
@@ -196,7 +198,7 @@ def _items(give: Step) -> Take:
     return lambda key, value: give((key, value))
 
 
-def _block(link: TraceType, block: dict[int, list[Any]]) -> Block:
+def _normal_form(link: TraceType, block: dict[int, list[Any]]) -> Block:
     items = []
     for key in sorted(block):
         values = [_plain(value) for value in block[key]]
@@ -216,7 +218,7 @@ def _plain(value: Any) -> Any:
     return type(value)._make(fields)
 
 
-def _begins(link: TraceType, part: Block, whole: Block) -> bool:
+def _is_prefix(link: TraceType, part: Block, whole: Block) -> bool:
     """Return whether a block is a prefix of another: a smaller bag, or a prefix for each key."""
     values = dict(whole)
     for key, prefix in part:

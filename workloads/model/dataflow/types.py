@@ -22,8 +22,8 @@ class TraceType:
         value: Structured dtype of values; the first field is `ts` (int64), event time.
 
     Raises:
-        ProgramError: The value's first field is not `ts`, another field is not a number, or the name of
-            the key type is not an identifier or is a field's.
+        ProgramError: The value's first field is not `ts`, or another field is not a number. Or the name of
+            the key type is not an identifier, or is also the name of a field.
     """
 
     ordered: bool

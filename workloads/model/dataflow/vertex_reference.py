@@ -79,15 +79,15 @@ def start(vertex: Vertex, give: Take) -> VertexRun:
 class _Out:
     """Checks the pairs that an operator emits by `out`, and passes them on."""
 
-    __slots__ = ("emit", "key", "left")
+    __slots__ = ("emit", "key", "remaining")
 
     def __init__(self, run: VertexRun, operator: FlowOperator) -> None:
         link, name = operator.gives, operator.name
         expected = link.fields if link.key is None else (link.key, *link.fields)
         make = record_type(link.fields[1:])._make
         columns = [(field, link.value[field].type) for field in link.fields]
-        keeps = isinstance(operator, OpKeyedOrdered)
-        self.left = 0
+        keeps_key = isinstance(operator, OpKeyedOrdered)
+        self.remaining = 0
         self.key = 0
 
         def emit(*fields: Any) -> None:
@@ -96,8 +96,8 @@ class _Out:
                     f"operator {name}: out.emit got {len(fields)} values {fields}; it takes "
                     f"{len(expected)}: {', '.join(expected)}"
                 )
-            self.left -= 1
-            if self.left < 0:
+            self.remaining -= 1
+            if self.remaining < 0:
                 raise ProgramError(
                     f"operator {name} emits more than {operator.max_outputs} pairs in one call; "
                     "raise its max_outputs"
@@ -105,7 +105,7 @@ class _Out:
             key = 0
             if link.key is not None:
                 key, fields = _fit(name, link.key, np.int64, fields[0]), fields[1:]
-                if keeps and key != self.key:
+                if keeps_key and key != self.key:
                     raise ProgramError(
                         f"operator {name} is at {link.key} {self.key} and emits an item of {key}; "
                         "an OpKeyedOrdered keeps keys, only an OpStateless changes them"
@@ -120,7 +120,7 @@ class _Out:
 
     def open(self, operator: FlowOperator, key: int) -> "_Out":
         """Return itself, reset for another call of an operator's function."""
-        self.left = operator.max_outputs
+        self.remaining = operator.max_outputs
         self.key = key
         return self
 
@@ -265,8 +265,8 @@ class _SortRun(VertexRun):
         value = vertex.type.value
         self._make = record_type(vertex.type.fields[1:])._make
         floats = any(value[name].kind == "f" for name in vertex.type.fields)
-        places = [(vertex.type.fields.index(name), falling) for name, falling in vertex.order]
-        self._by = _comparing(places) if floats or vertex.by else None
+        order = [(vertex.type.fields.index(name), descending) for name, descending in vertex.order]
+        self._sort_key = _make_sort_key(order) if floats or vertex.by else None
         self._block: list[Item] = []
 
     def item(self, key: int, value: Any) -> None:
@@ -274,7 +274,7 @@ class _SortRun(VertexRun):
 
     def marker(self, m: Marker) -> None:
         block, self._block = self._block, []
-        for key, value in sorted(block, key=self._by):
+        for key, value in sorted(block, key=self._sort_key):
             self.give(key, value)
 
     def state(self) -> Any:
@@ -284,15 +284,15 @@ class _SortRun(VertexRun):
         self._block = [(key, self._make(value)) for key, value in saved]
 
 
-def _comparing(indices: list[tuple[int, bool]]) -> Callable[[Item], tuple[Any, ...]]:
-    """Return a sort key of items by key, then by the fields at some places, falling or not."""
+def _make_sort_key(indices: list[tuple[int, bool]]) -> Callable[[Item], tuple[Any, ...]]:
+    """Return a sort key of items by key, then by the fields at some indices, each descending or not."""
 
-    def compared(item: Item) -> tuple[Any, ...]:
+    def sort_key(item: Item) -> tuple[Any, ...]:
         key, value = item
-        fields = [-value[index] if falling else value[index] for index, falling in indices]
+        fields = [-value[index] if descending else value[index] for index, descending in indices]
         return by_numbers((key, fields))
 
-    return compared
+    return sort_key
 
 
 def by_numbers(item: Item) -> tuple[Any, ...]:

@@ -49,16 +49,17 @@ class Across:
     """Declares kinds of events that concern a group of keys, or every key.
 
     Such an event depends on all events of these keys, and on other events across keys that concern
-    any of them. So it is processed after all earlier and before all later ones of these.
+    any of them. It is processed after all of these that are earlier, and before all that are later.
 
     Attributes:
         name: Unique among the names of the program's state types and `across`.
         kinds: Names of the kinds; `key` of such an event is the number of its group.
         update: Processes such an event.
-        group: Maps a key to its group, from 0; None: an event concerns every key, and its key is 0.
+        group: Maps a key to its group, numbered from 0. None if an event concerns every key; the key of
+            such an event is 0.
         state: Structured dtype of a record for each group; None for no record.
-        max_outputs: Largest number of records that one update may emit,
-        outputs_per_member: plus this number for each key that the event concerns.
+        max_outputs: Largest number of records that one update may emit, besides `outputs_per_member`.
+        outputs_per_member: Further records that one update may emit for each key that it concerns.
     """
 
     name: str
@@ -126,7 +127,7 @@ class Across:
         )
 
     def most_outputs(self, members: int) -> int:
-        """Return the largest number of records that an event on so many keys may emit."""
+        """Return the largest number of records that an event may emit if it concerns `members` keys."""
         return self.max_outputs + self.outputs_per_member * members
 
 

@@ -19,7 +19,9 @@ from streamlab.workloads.model.streams.stream import Columns
 from streamlab.workloads.model.streams.total_order import merge
 
 MOST_KEYS = 4
+"""Largest number of keys of a drawn input."""
 MOST_WORKERS = 4
+"""Largest number of workers of a drawn plan."""
 MOST_EVENTS = 6
 """Largest number of events of one stream."""
 

@@ -44,7 +44,7 @@ class DependenceGraph:
     rates: Mapping[ImplTag, int]
 
     @classmethod
-    def of(cls, program: DGSProgram, rates: Mapping[ImplTag, int]) -> "DependenceGraph":
+    def from_rates(cls, program: DGSProgram, rates: Mapping[ImplTag, int]) -> "DependenceGraph":
         """Return the graph of a program on the tags in `rates`; rates may be 0."""
         return cls(dependent=program.dependent_kinds(), rates=rates)
 
@@ -110,7 +110,7 @@ class DependenceGraph:
         return rate, -degree, kind
 
     def free(self, tags: Collection[ImplTag]) -> frozenset[ImplTag]:
-        """Return the tags of leaves, which remain when the graph is split completely."""
+        """Return the tags that remain when the graph is split completely; leaves own them."""
         split = self.split(tags)
         if len(split.parts) < 2:
             return split.parts[0] if split.parts else frozenset()
@@ -143,19 +143,20 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
 
     By the consistency conditions (DGS paper, Definition 2.3) such events and their outputs commute. So
     each part can be processed separately, from its own initial state, and together the parts give the
-    sequential answer. int64[tags], numbered from 0 by the smallest tag; the index is as in a tag column.
+    sequential answer. The result is int64[tags], indexed like a tag column; parts are numbered from 0 by
+    their smallest tag.
     """
     kinds = len(program.kinds)
     if program.across:
         return _parts_across(program, alphabet)
     if program.keyed or alphabet.keys == 1:
-        graph = DependenceGraph.of(program, {ImplTag(kind, 0): 0 for kind in range(kinds)})
+        graph = DependenceGraph.from_rates(program, {ImplTag(kind, 0): 0 for kind in range(kinds)})
         components = graph.components(graph.rates)
-        of_kind = np.zeros(kinds, dtype=np.int64)
+        part_of_kind = np.zeros(kinds, dtype=np.int64)
         for index, part in enumerate(components):
-            of_kind[[tag.kind for tag in part]] = index
+            part_of_kind[[tag.kind for tag in part]] = index
         keys = np.arange(alphabet.keys, dtype=np.int64)
-        return (keys[:, None] * len(components) + of_kind).ravel()
+        return (keys[:, None] * len(components) + part_of_kind).ravel()
     tags = kinds * alphabet.keys
     if tags > MOST_TAGS:
         return np.zeros(tags, dtype=np.int64)
@@ -172,22 +173,22 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
 def _parts_across(program: DGSProgram, alphabet: Alphabet) -> IntArray:
     """Return the parts of a keyed program with events across keys, which connect keys."""
     keys = alphabet.keys
-    of_key = connected_keys(program.across, keys)
+    part_of_key = connected_keys(program.across, keys)
     # Tags of a group without keys belong to the first part, which rejects their events.
     parts = np.zeros((keys, len(program.kinds)), dtype=np.int64)
-    parts[:, sorted(program.key_kinds())] = of_key[:, None]
+    parts[:, sorted(program.key_kinds())] = part_of_key[:, None]
     for across in program.across:
         groups = across.groups(keys)
         valid = groups < keys
         for kind in program.kind_indices(across.kinds):
-            parts[groups[valid], kind] = of_key[valid]
+            parts[groups[valid], kind] = part_of_key[valid]
     return parts.ravel()
 
 
 def keys_together(program: DGSProgram, keys: int) -> IntArray:
-    """Return the parts of keys that are best placed on one worker, because events across keys connect them.
+    """Return the part of each key; the keys of a part are best placed on one worker, see `connected_keys`.
 
-    Ignores events that concern every key: for those all workers synchronize in any case.
+    Events that concern every key are ignored, because all workers synchronize for them in any case.
     """
     return connected_keys([across for across in program.across if across.group is not None], keys)
 
@@ -195,7 +196,7 @@ def keys_together(program: DGSProgram, keys: int) -> IntArray:
 def connected_keys(across: Sequence[Across], keys: int) -> IntArray:
     """Return the part of each key, numbered by the smallest key; events across keys connect the keys of a part."""
     part = np.arange(keys, dtype=np.int64)
-    grouped = [np.unique(part_of.groups(keys), return_inverse=True)[1] for part_of in across]
+    grouped = [np.unique(event.groups(keys), return_inverse=True)[1] for event in across]
     while True:
         # Give each group's members its least part, until nothing changes.
         before = part.copy()

@@ -138,7 +138,7 @@ def cut_commutes(semantics: Semantics, draw: Draw) -> None:
     kinds = program.key_kinds()
     drawn = draw(semantics.some_events(kinds, 2 * MAX_HISTORY))
     ordered = sorted(drawn, key=lambda event: int(event.ts))
-    until = draw(st.integers(0, 10))
+    until = draw(st.integers(0, 10))  # drawn events have times 0 to 9
     whole = semantics.answer(ordered)
     expected = [row for row in whole if row[0] < until]
     actual = semantics.answer([event for event in ordered if event.ts < until])
@@ -155,9 +155,9 @@ def cut_commutes(semantics: Semantics, draw: Draw) -> None:
 def _run_both(
     semantics: Semantics, type_name: str, state: Any, first: Any, second: Any
 ) -> tuple[Any, list[Any]]:
-    middle, early = semantics.update(type_name, state, first)
-    end, late = semantics.update(type_name, middle, second)
-    return end, early + late
+    middle, first_outputs = semantics.update(type_name, state, first)
+    end, second_outputs = semantics.update(type_name, middle, second)
+    return end, first_outputs + second_outputs
 
 
 def _side(semantics: Semantics, type_name: str, state: Any, outputs: list[Any]) -> str:

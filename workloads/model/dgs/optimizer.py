@@ -48,8 +48,8 @@ def reading_streams(program: DGSProgram, streams: Sequence[StreamProfile]) -> li
 def synchronizing_events(program: DGSProgram, streams: Sequence[StreamProfile]) -> int:
     """Return the number of events that need synchronization, because no leaf owns their tags."""
     leaves = _free(_graph(program, streams))
-    of_leaves = sum(int(streams[tag.stream].kind_events[tag.kind]) for tag in leaves)
-    return sum(stream.events for stream in streams) - of_leaves
+    leaf_events = sum(int(streams[tag.stream].kind_events[tag.kind]) for tag in leaves)
+    return sum(stream.events for stream in streams) - leaf_events
 
 
 def plan_for_placement(
@@ -66,19 +66,19 @@ def plan_for_placement(
     shapes, shape_of = np.unique(np.hstack([placement, occurs]), axis=0, return_inverse=True)
     trees = []
     for index, shape in enumerate(shapes.tolist()):
-        tree_graph, of_leaves = graph, free
+        tree_graph, leaf_tags = graph, free
         if not all(shape[len(streams) :]):
             rates = {
                 tag: graph.rates[tag] for tag in graph.rates if shape[len(streams) + tag.stream]
             }
-            tree_graph = DependenceGraph.of(program, rates)
-            # A tag that synchronizes elsewhere may be the only one here.
-            of_leaves = free & tree_graph.rates.keys() or _free(tree_graph)
+            tree_graph = DependenceGraph.from_rates(program, rates)
+            # A tag that synchronizes in other trees may be the only tag of this tree.
+            leaf_tags = free & tree_graph.rates.keys() or _free(tree_graph)
         # Streams without a placement use the worker of another stream of the same key.
         places = shape[: len(streams)]
         placed = max(places)
         worker_of = {
-            tag: places[tag.stream] if places[tag.stream] >= 0 else placed for tag in of_leaves
+            tag: places[tag.stream] if places[tag.stream] >= 0 else placed for tag in leaf_tags
         }
         root = grow(program, tree_graph, worker_of, tree_graph.split)
         keys = np.flatnonzero(shape_of.reshape(-1) == index).astype(np.int32)
@@ -95,7 +95,7 @@ def grow(
     worker_of: Mapping[ImplTag, int],
     split: Callable[[Collection[ImplTag]], Split],
 ) -> PlanNode:
-    """Return the tree over all tags of a key's graph, or a single leaf if no fork-joins fit a larger one.
+    """Return the tree over all tags of a key's graph, or a single leaf if no fork-joins fit a larger tree.
 
     `worker_of` has the worker of each tag that a leaf may own. A leaf runs on the worker of its tag with
     the highest rate.
@@ -111,16 +111,16 @@ def _graph(program: DGSProgram, streams: Sequence[StreamProfile]) -> DependenceG
         for index, stream in enumerate(within_keys(program, streams))
         for kind in stream.kinds
     }
-    return DependenceGraph.of(program, rates)
+    return DependenceGraph.from_rates(program, rates)
 
 
 def _by_occurrence(
     program: DGSProgram, streams: Sequence[StreamProfile], placement: Placement
 ) -> tuple[Placement, Placement]:
-    """Return the placement of keys, and which streams the tree of each key reads (1: it does).
+    """Return the placement of keys, and int32[keys, streams]: 1 if the key's tree reads the stream, else 0.
 
     A tree reads all streams, unless the program has events across keys and its keys are partitioned
-    among streams: then it reads only streams with its key. Keys without events follow the key before
+    among streams. Then a tree reads only streams with its key. Keys without events follow the key before
     them, because the keys of a group are often consecutive.
     """
     profiles = within_keys(program, streams)
@@ -132,9 +132,9 @@ def _by_occurrence(
         or len(np.unique(occurs[active], axis=0)) > len(streams)
     ):
         return placement, np.ones(occurs.shape, np.int32)
-    before = np.searchsorted(active, np.arange(len(occurs)), side="right") - 1
-    like = active[np.maximum(before, 0)]
-    return placement[like], occurs[like].astype(np.int32)
+    active_before = np.searchsorted(active, np.arange(len(occurs)), side="right") - 1
+    source_key = active[np.maximum(active_before, 0)]
+    return placement[source_key], occurs[source_key].astype(np.int32)
 
 
 def _free(graph: DependenceGraph) -> frozenset[ImplTag]:
@@ -212,9 +212,9 @@ class _Grower:
                 together[worker] = together.get(worker, frozenset()) | part
             else:
                 spread.append(part)
-        below = [self._grow(together[worker]) for worker in sorted(together)]
-        below += [self._grow(part) for part in spread]
-        return self._combine(below, split.removed)
+        children = [self._grow(together[worker]) for worker in sorted(together)]
+        children += [self._grow(part) for part in spread]
+        return self._combine(children, split.removed)
 
     def _combine(self, nodes: Sequence[PlanNode], tags: frozenset[ImplTag]) -> PlanNode:
         """Return a balanced binary tree over `nodes` whose root owns `tags`."""

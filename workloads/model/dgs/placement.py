@@ -1,9 +1,9 @@
 """Places keys of streams on workers.
 
-With at least as many reading streams as workers, whole streams go to workers, the largest first to the
-least loaded worker (LPT; at most 4/3 - 1/(3 workers) of the best possible load, Graham 1969). With
-fewer streams, each stream gets workers in proportion to its events, and LPT spreads a keyed program's
-keys over them.
+With at least as many reading streams as workers, whole streams go to workers. LPT assigns the largest
+stream first, to the least loaded worker, and reaches at most 4/3 - 1/(3 workers) of the best possible
+load (Graham 1969). With fewer streams, each stream gets workers in proportion to its events, and LPT
+spreads a keyed program's keys over these workers.
 """
 
 import heapq
@@ -54,8 +54,8 @@ def place(
 ) -> Placement:
     """Return the worker of every key in every stream of `reading`, which determine leaves.
 
-    `together` is int64[keys], numbered from 0: keys with the same number stay on one worker; None: all
-    keys are separate.
+    `together` is int64[keys], numbered from 0. Keys with the same number stay on one worker. None means
+    that all keys are separate.
     """
     together = np.arange(keys) if together is None else together
     placement = np.full((keys, len(streams)), -1, dtype=np.int32)
@@ -64,36 +64,39 @@ def place(
     events = [streams[index].events for index in reading]
     if len(reading) >= workers:
         placement[:, list(reading)] = lpt(events, workers)[None, :]
-        return _follow(placement, streams, reading, keep=placement)
+        return _follow(placement, streams, reading, fallback=placement)
     shares = _shares(events, workers, most=keys)
     first = np.concatenate(([0], np.cumsum(shares)[:-1])).astype(np.int32)
     placement[:, list(reading)] = first[None, :]
     shared = placement.copy()
     for index, share, base in zip(reading, shares, first.tolist(), strict=True):
         placement[:, index] = base + lpt_together(streams[index].key_events, share, together)
-        alike = [other for other, size in zip(reading, shares, strict=True) if size == share]
-        total = np.sum([streams[other].key_events for other in alike], axis=0)
+        same_size = [other for other, size in zip(reading, shares, strict=True) if size == share]
+        total = np.sum([streams[other].key_events for other in same_size], axis=0)
         shared[:, index] = base + lpt_together(total, share, together)
-    return _follow(placement, streams, reading, keep=shared)
+    return _follow(placement, streams, reading, fallback=shared)
 
 
 def _shares(events: Sequence[int], workers: int, most: int) -> list[int]:
     """Distribute workers over streams: one each, the rest to the stream with most events per worker."""
     shares = [1] * len(events)
     for _ in range(workers - len(events)):
-        able = [i for i in range(len(events)) if shares[i] < most]
-        if not able:
+        eligible = [i for i in range(len(events)) if shares[i] < most]
+        if not eligible:
             break
-        shares[max(able, key=lambda i: (events[i] / shares[i], -i))] += 1
+        shares[max(eligible, key=lambda i: (events[i] / shares[i], -i))] += 1
     return shares
 
 
 def _follow(
-    placement: Placement, streams: Sequence[StreamProfile], reading: Sequence[int], keep: Placement
+    placement: Placement,
+    streams: Sequence[StreamProfile],
+    reading: Sequence[int],
+    fallback: Placement,
 ) -> Placement:
     """In streams that have no events of a key, place that key on the worker of its heaviest stream.
 
-    That costs nothing and saves a leaf. Returns `keep` instead if it makes too many shapes.
+    This costs nothing and saves a leaf. Return `fallback` if the result has more than MAX_SHAPES shapes.
     """
     if not len(reading):
         return placement
@@ -111,5 +114,5 @@ def _follow(
     result = placement.copy()
     result[:, columns] = moved
     if len(np.unique(result, axis=0)) > MAX_SHAPES:
-        return keep
+        return fallback
     return result

@@ -35,7 +35,7 @@ class PlanNode:
             other streams. The set covers every dependent pair of its tags from different streams. Inner
             nodes order all their tags.
         children: None (leaf) or two.
-        worker: Index of the worker that runs it; -1: an inner node that the engine places.
+        worker: Index of the worker that runs it; -1 for an inner node that the engine places.
     """
 
     state: str
@@ -65,7 +65,12 @@ class Tree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Holds a synchronization plan; every key of the alphabet is in exactly one tree."""
+    """Holds a synchronization plan; every key of the alphabet is in exactly one tree.
+
+    Attributes:
+        streams: Names of the streams; `ImplTag.stream` is an index into them.
+        workers: Number of workers; some may have no leaf.
+    """
 
     program: DGSProgram
     alphabet: Alphabet

@@ -22,7 +22,7 @@ class TreeView:
 
 
 def select_trees(plan: Plan) -> tuple[tuple[TreeView, ...], str]:
-    """Return the trees to show, the most frequent shapes first, and a line on the others."""
+    """Return the trees to show, the most frequent shapes first, and a line about the remaining shapes."""
     if not plan.program.keyed:
         return tuple(TreeView(title="", root=tree.root) for tree in plan.trees), ""
     if plan.alphabet.keys <= MAX_TREES:
@@ -32,9 +32,9 @@ def select_trees(plan: Plan) -> tuple[tuple[TreeView, ...], str]:
         )
         return tuple(TreeView(title=f"key {key}", root=root) for key, root in pairs), ""
     trees = sorted(plan.trees, key=lambda tree: -len(tree.keys))
-    chosen, left = trees[:MAX_TREES], trees[MAX_TREES:]
-    keys = sum(len(tree.keys) for tree in left)
-    rest = f"and {len(left)} more shapes for {keys:,} keys" if left else ""
+    chosen, hidden = trees[:MAX_TREES], trees[MAX_TREES:]
+    keys = sum(len(tree.keys) for tree in hidden)
+    rest = f"and {len(hidden)} more shapes for {keys:,} keys" if hidden else ""
     return tuple(
         TreeView(title=f"{len(tree.keys):,} keys, one tree each", root=tree.root) for tree in chosen
     ), rest
@@ -56,11 +56,11 @@ def across_lines(plan: Plan) -> list[str]:
     """Return the nodes above the trees in words, one line for each `across`."""
     lines = []
     for across in plan.program.across:
-        which = "every key"
+        scope = "every key"
         if across.group is not None:
             groups = len(set(across.groups(plan.alphabet.keys).tolist()))
-            which = f"the keys of a group, {groups:,} {_plural(groups, 'group')}"
-        lines.append(f"above the trees: {', '.join(across.kinds)} of {which} ({across.name})")
+            scope = f"the keys of a group, {groups:,} {_plural(groups, 'group')}"
+        lines.append(f"above the trees: {', '.join(across.kinds)} of {scope} ({across.name})")
     return lines
 
 
@@ -71,8 +71,8 @@ def tag_lines(plan: Plan, tags: Iterable[ImplTag]) -> list[str]:
         by_kind.setdefault(tag.kind, []).append(plan.streams[tag.stream])
     lines = []
     for kind, names in by_kind.items():
-        more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-        lines.append(f"{plan.program.kinds[kind]}: {', '.join(names[:MAX_NAMES])}{more}")
+        hidden_names = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        lines.append(f"{plan.program.kinds[kind]}: {', '.join(names[:MAX_NAMES])}{hidden_names}")
     return lines
 
 

@@ -37,7 +37,7 @@ JoinFn = Callable[[Record, Record, Record], None]
 """`join(first, second, state)`: fill `state`, which starts zeroed, from both parts."""
 
 CheckpointFn = Callable[[Record, Record], bool]
-"""`checkpoint(state, event)`: whether to write a checkpoint before `event`, with the state that it meets."""
+"""`checkpoint(state, event)`: whether to write a checkpoint before `event`; `state` is the state before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class StateType:
     Attributes:
         name: Unique within the program.
         dtype: Structured dtype of the record (integers, floats, nested arrays of them).
-        update: The sequential step on this type.
+        update: Processes one event in a state of this type.
         kinds: Names of the kinds that this type can process (`pred_i`); None means all.
     """
 
@@ -80,7 +80,7 @@ class DGSProgram:
     """Describes a program with dependency-guided synchronization.
 
     A *keyed* program describes one key: its state belongs to that key alone, and the whole program is
-    the product over all keys (the paper's State_0 maps keys to states; its fork by key is a projection).
+    the product over all keys. (The paper's State_0 maps keys to states; its fork by key is a projection.)
     Its `depends` must be false between different keys; `across` declares events that concern several keys.
 
     Attributes:
@@ -96,8 +96,8 @@ class DGSProgram:
         keyed: Whether the program is a product over keys.
         across: Kinds of a keyed program that concern many keys.
         max_outputs_per_event: Largest number of records that one update may emit.
-        checkpoint: At which synchronizing events an engine that writes checkpoints may write one (appendix D.2);
-            None means at all. It must not change its arguments. `state` is the state of the event's key.
+        checkpoint: Decides whether an engine may write a checkpoint before a synchronizing event (appendix D.2), given
+            the state of the event's key. It must not change its arguments. None allows it before all of them.
 
     Raises:
         ProgramError: A part is missing or inconsistent.

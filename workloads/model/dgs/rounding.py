@@ -38,7 +38,7 @@ class Rounding:
 
     Attributes:
         unequal: Floats with this relative difference or a larger one are unequal.
-        largest: The largest relative difference so far below that.
+        largest: The largest relative difference so far that is below `unequal`.
     """
 
     unequal: float = HALF_OF_THE_DIGITS

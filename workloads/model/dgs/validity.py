@@ -34,7 +34,7 @@ class _Checker:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._where = f"plan for program {plan.program.name}"
-        self._graph = DependenceGraph.of(plan.program, {})
+        self._graph = DependenceGraph.from_rates(plan.program, {})
         self._key_kinds = plan.program.key_kinds()
 
     def _error(self, rule: str, text: str) -> PlanError:

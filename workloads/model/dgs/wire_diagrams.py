@@ -2,8 +2,8 @@
 
 A diagram starts with the initial state. A wire processes events; it may fork into two wires with
 independent predicates, each again a diagram, which join later. The state and the outputs of any diagram
-must equal the outputs of its events in sequence. Every synchronization plan is such a diagram; these are drawn
-as deep as plans become.
+must equal those of its events in sequence. Every synchronization plan is such a diagram. Diagrams are
+drawn as deep as plans become.
 """
 
 from dataclasses import dataclass, field
@@ -21,13 +21,14 @@ MOST_WORKERS = 256
 MOST_EVENTS = 2
 """Largest number of events of a wire before, between and after its forks; shrinking finds fewer."""
 _BALANCED = (MOST_WORKERS - 1).bit_length()
+"""Depth of a balanced binary tree with MOST_WORKERS leaves."""
 
 
 def deepest(program: DGSProgram) -> int:
-    """Return the depth of nested forks in a plan for 256 workers.
+    """Return the largest depth of nested forks in a plan for MOST_WORKERS workers.
 
-    Splitting the dependence graph removes at least one kind and combines the parts in a balanced tree; a
-    part that splits again is a tree within that.
+    Splitting the dependence graph removes at least one kind and combines the parts in a balanced tree. A
+    part that splits again is a tree within that tree.
     """
     return min(MOST_WORKERS - 1, _BALANCED * max(1, len(program.kinds) - 1))
 
@@ -95,7 +96,7 @@ class _Diagram:
         words = ", ".join(semantics.kinds_words(pred) for pred in predicates)
         self.lines.append(f"{indent}fork({words}):")
         deep = self.draw(st.sampled_from([0, 1]))
-        # One part has the full depth, the other seldom any, because a full tree is too large.
+        # One part has the full depth. The other part is seldom forked, because a full tree is too large.
         depths = [0, 0]
         depths[deep] = depth - 1
         if depth > 1 and self.draw(st.integers(0, 3)) == 3:

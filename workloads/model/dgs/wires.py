@@ -28,9 +28,11 @@ Row = tuple[Any, ...]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 MAX_HISTORY = 4
-"""Largest number of events between two forks of a history; shrinking finds shorter ones."""
+"""Largest number of events between two forks of a history; shrinking finds shorter histories."""
 
 _SIDES = ((False, False), (True, False), (False, True), (True, True))
+"""Whether the first and the second part of a fork may process a kind."""
+
 
 BOUND = 1 << 20
 """Largest magnitude of payload integers; a sum of a few dozen fits 32 bits."""
@@ -61,7 +63,7 @@ class Semantics:
     """Runs a program's functions on copies of records, with the checks that compiled code needs.
 
     Attributes:
-        rounding: Records differences; None: sums of the drawn floats are exact and must be equal.
+        rounding: Records differences. None if sums of the drawn floats are exact and must be equal.
     """
 
     program: DGSProgram
@@ -187,10 +189,12 @@ def draw_predicates(
     draw: Draw, program: DGSProgram, pair: ForkJoin, kinds: Kinds
 ) -> tuple[Kinds, Kinds]:
     """Draw independent predicates for a fork, within `kinds` and the kinds of the parts."""
-    able = [kinds & program.kinds_of(program.state(name)) for name in (pair.first, pair.second)]
+    processable = [
+        kinds & program.kinds_of(program.state(name)) for name in (pair.first, pair.second)
+    ]
     chosen = list(zip(sorted(kinds), draw(_sides(len(kinds))), strict=True))
     preds = [
-        frozenset(kind for kind, sides in chosen if sides[side] and kind in able[side])
+        frozenset(kind for kind, sides in chosen if sides[side] and kind in processable[side])
         for side in (0, 1)
     ]
     # If both sides have dependent kinds, a random side loses them: forks often treat the sides
@@ -267,11 +271,11 @@ def _path(program: DGSProgram, type_name: str) -> tuple[tuple[ForkJoin, int], ..
     paths: dict[str, tuple[tuple[ForkJoin, int], ...]] = {first: ()}
     queue = deque([first])
     while queue:
-        here = queue.popleft()
+        type_here = queue.popleft()
         for pair in program.parallel:
             for side, part in enumerate((pair.first, pair.second)):
-                if pair.parent == here and part not in paths:
-                    paths[part] = (*paths[here], (pair, side))
+                if pair.parent == type_here and part not in paths:
+                    paths[part] = (*paths[type_here], (pair, side))
                     queue.append(part)
     if type_name not in paths:
         raise ProgramError(

@@ -49,8 +49,8 @@ def aggregate_plus(
     """Return the A+ that reduces tuples as they arrive and forwards results at expiry.
 
     With a `single` window, a key's state is not reduced as the window advances, because there is no
-    f_S: it covers all tuples since the key first appeared, and is forwarded after every advance.
-    `keys` is f_MK; the other parameters are as in `Operator`.
+    f_S. It covers all tuples since the key first appeared, and is forwarded after every advance.
+    `keys` is f_MK; see `Operator` for the other parameters.
     """
 
     def update(w: Any, t: Any, out: Any) -> None:
@@ -129,11 +129,11 @@ def equi_join(
 
     It has a state for each key: f_U compares a tuple only with stored tuples of its key, so one instance
     does all work of a frequent key. Engines that run joins without f_U treat it as the J+ of
-    `streamlab.workloads.model.join` with a predicate that compares keys first: it is then parallel by
+    `streamlab.workloads.model.join` with a predicate that compares keys first. Then it is parallel by
     shares of tuples, but compares the keys of all pairs.
 
-    `size` and `advance` are WS and WA, `key` is f_SK of both inputs, `match` is called for pairs of equal
-    key, and `shares` (see `join`) is also the number of buckets of its keys.
+    `size` and `advance` are WS and WA, and `key` is f_SK of both inputs. `match` is called for pairs of
+    equal key. `shares` (see `join`) is also the number of buckets of keys.
     """
 
     def keys(t: Any, out: Any) -> None:

@@ -49,10 +49,10 @@ class Instance(Protocol):
 def instance(
     operator: Operator, forward: Forward, owns: Owns | None = None, *, direct: bool = True
 ) -> Instance:
-    """Return a new instance that owns some keys (`owns`; None: all) and passes records to `forward`.
+    """Return a new instance that owns the keys for which `owns` is true; None means all keys.
 
-    With `direct`, a `join` is one loop over the opposite window. Else it runs the f_U of Operator 10 as
-    written, once for each share: the same answer, but slow.
+    It passes records to `forward`. With `direct`, a `join` is one loop over the opposite window. Else it
+    runs the f_U of Operator 10 as written, once for each share; the answer is the same, but slow.
     """
     if operator.join is not None and direct:
         kind = _KeyedJoinInstance if operator.join.keyed else _JoinInstance
@@ -116,7 +116,7 @@ class _KeySelector:
         self._added: list[int] = []
         self.add = self._added.append
 
-    def of(self, t: Any) -> Iterable[int]:
+    def select(self, t: Any) -> Iterable[int]:
         """Return the keys of a tuple in the order of their addition; without duplicates, unless a bag."""
         self._added.clear()
         self._keys(t, self)
@@ -168,7 +168,7 @@ class _MultiInstance(_Windows):
     def process(self, t: Any) -> None:
         ts = t.ts
         self.advance(ts)
-        keys = self._selector.of(t)
+        keys = self._selector.select(t)
         if not keys:
             return
         window, update, out, make = self._window, self._update, self._update_out, self._make
@@ -209,10 +209,10 @@ class _SingleInstance(_Windows):
         self._stores = operator.stores
         self._slide = operator.slide
         self._keeps_time = operator.keeps_time
-        # Without functions to call at each step, many steps can be taken as one; purging is the same.
-        self._leaps = self._expire is None and self._slide in (None, keep)
+        # Without functions to call at each step, several steps can be one; purging gives the same result.
+        self._can_skip_steps = self._expire is None and self._slide in (None, keep)
         # Without tuples to purge, a key's window moves when a tuple touches it.
-        self._moves_when_touched = self._leaps and not self._stores
+        self._moves_when_touched = self._can_skip_steps and not self._stores
         self._instances: dict[int, tuple[Any, ...]] = {}
         self._left = 0
         self._due: float = -math.inf
@@ -223,7 +223,7 @@ class _SingleInstance(_Windows):
             return
         target = earliest_left(self._window, watermark)
         while self._instances and self._left < target and not self._moves_when_touched:
-            self._shift(target if self._leaps else self._left + self._window.advance)
+            self._shift(target if self._can_skip_steps else self._left + self._window.advance)
         self._left = target
         self._due = target + self._window.size
 
@@ -231,7 +231,7 @@ class _SingleInstance(_Windows):
         self.advance(t.ts)
         out = self._update_out
         out.right = t.ts if self._keeps_time else self._due
-        for key in self._selector.of(t):
+        for key in self._selector.select(t):
             w = self._instances.get(key)
             if w is None:
                 w = self._instances[key] = self._make(key, self._left)
@@ -287,7 +287,7 @@ class _JoinInstance:
     def process(self, t: Any) -> None:
         """Compare the tuple with the opposite window, then store it."""
         ts, size = t.ts, self._window.size
-        this, opposite = self._stored[t.input], self._stored[1 - t.input]
+        same_side, opposite = self._stored[t.input], self._stored[1 - t.input]
         while opposite and opposite[0].ts + size < ts:
             opposite.popleft()
         match, emit, out = self._match, self._emit, self._out
@@ -302,7 +302,7 @@ class _JoinInstance:
                     emit(other, t, out)
         self._count += 1
         if self._owns is None or self._owns(self._count % self._shares):
-            this.append(t)
+            same_side.append(t)
 
     def state(self) -> Any:
         """Return the stored tuples and the number of all tuples so far."""
@@ -331,7 +331,7 @@ class _KeyedJoinInstance:
         ts, size = t.ts, self._window.size
         match, emit, out = self._match, self._emit, self._out
         out.right = earliest_left(self._window, ts) + size
-        for key in self._selector.of(t):
+        for key in self._selector.select(t):
             sides = self._stored.get(key)
             if sides is None:
                 sides = self._stored[key] = (deque(), deque())

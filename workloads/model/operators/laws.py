@@ -29,6 +29,7 @@ MAX_TUPLES = 10
 """Largest number of tuples of an input."""
 
 MAX_INSTANCES = 4
+"""Largest number of instances of an operator."""
 
 _WORD = range(-(1 << 63), 1 << 63)
 """The values of int64."""
@@ -51,8 +52,8 @@ def keys_are_pure(query: Query, index: int, draw: Draw) -> None:
             lines = [_words(query, index, tuples[place]), f"keys: {added}"]
             raise BrokenLawError("a key is not an integer of 64 bits", tuple(lines))
         first = first_keys.setdefault(place, added)
-        same = Counter if operator.bag else set
-        if same(first) != same(added):
+        collection = Counter if operator.bag else set
+        if collection(first) != collection(added):
             lines = [
                 *(_words(query, index, t) for t in tuples),
                 f"keys of {_words(query, index, tuples[place])}",
@@ -118,22 +119,22 @@ def outputs_are_sorted(query: Query, draw: Draw) -> None:
 def flush_closes_windows(query: Query, draw: Draw) -> None:
     """Flush: the end adds the open windows to the answer, operator by operator, and nothing else.
 
-    Engines advance the watermark of all operators to one time (`flush_end`). This gives the same as closing
-    the windows of one operator after the other, unless a single window keeps its state before another
-    operator: its windows then go on after the last tuple.
+    Engines advance the watermark of all operators to one time (`flush_end`). The answer is the same as if
+    the windows of one operator after the other were closed. The exception is a single window that keeps
+    its state before another operator, because its windows continue after the last tuple.
     """
     tuples = draw(_histories(query)).tuples
     if not tuples:
         return
     until_ts = flush_end(query, [tuples[-1].ts])
     dropped, whole = _run(query, _History(tuples, None)), _run(query, _History(tuples, until_ts))
-    rows, read, at = Rows(), tuples, tuples[-1].ts
+    rows, read, end_ts = Rows(), tuples, tuples[-1].ts
     for index, operator in enumerate(query.operators):
         if index:
             make = tuple_type(operator.fields.names or ())._make
             read = [make((row[0], 0, *row[1:])) for row in rows]
-        at += operator.window.size
-        rows = _run(replace(query, operators=(operator,)), _History(read, at + 1))
+        end_ts += operator.window.size
+        rows = _run(replace(query, operators=(operator,)), _History(read, end_ts + 1))
     lines = [*_History(tuples, None).words(query), f"flushed: {whole}"]
     if whole[: len(dropped)] != dropped:
         raise BrokenLawError("a flush changes earlier outputs", (*lines, f"dropped: {dropped}"))

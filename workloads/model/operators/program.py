@@ -18,8 +18,8 @@ The paper leaves these choices open (docs/decisions/0007-operator-semantics.md):
   declares the keys a bag.
 - `update` may emit only if outputs then come in order of time: with a `single` window, or if windows do
   not overlap. Lemma 2 needs that without stating it.
-- Records of an operator that `keeps_time` have the time of their tuple, so later ones may have the time W. No
-  window of the next operator that contains W has expired then.
+- Records of an operator that `keeps_time` have the time of their tuple, so later records may have the time
+  W. No window of the next operator that contains W has expired by then.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ KeysFn = Callable[[Any, Any], None]
 """`keys(t, out)`, the paper's f_MK: `out.add(key)` for each key (int64) of tuple `t`.
 
 `t` has the attributes `ts`, `input` (index into `Operator.inputs`), and the fields and lists of all
-inputs; those that its input does not have read as 0 or as an empty list.
+inputs. Fields and lists that its input does not have read as 0 or as an empty list.
 """
 
 UpdateFn = Callable[[Any, Any, Any], None]
@@ -132,8 +132,8 @@ class Operator:
         state: Structured dtype of one window instance's state.
         keys: f_MK.
         update: f_U; None stores the tuple with its sender, the default (`stores` must be set).
-        expire: f_O; None: no output at expiry.
-        slide: f_S; None purges stale tuples, the default; it leaves a state without tuples unchanged.
+        expire: f_O; None means no output at expiry.
+        slide: f_S; None purges stale tuples, the default. The default leaves a state without tuples unchanged.
         stores: Whether window instances store tuples: `w[i].tuples`, a deque in order of arrival.
         bag: Whether `update` gets a key of a tuple as often as `keys` adds it, like an aggregate after
             a map (Algorithms 11 and 13). The paper's O+ has a set.
@@ -143,7 +143,7 @@ class Operator:
         max_outputs: Largest number of records that one call of `update`, `expire` or a join's `emit`
             forwards.
         buckets: Number of buckets into which keys are hashed; f_mu maps buckets to instances.
-        bucket: `bucket(key)`, reduced modulo `buckets`; None: a hash of the key.
+        bucket: `bucket(key)`, reduced modulo `buckets`; None means a hash of the key.
         join: Set by `join` and `equi_join`; None for other operators.
     """
 
@@ -255,12 +255,12 @@ class Query:
     """Describes operators in a row, connected by ordered logs: each reads the output of the one before.
 
     Attributes:
-        operators: At least one. All but the first have one input, with the fields of the output of the
+        operators: At least one. Later operators have one input, with the fields of the output of the
             operator before it, without `ts`.
         at_end: Effect of the input's end on open windows: `drop` leaves them without output, `flush`
             closes them.
-        arrival_tick_ns: The source of an offered load sets the time of each tuple as it hands it over, in this
-            unit after the load's start; None: tuples have event times. Engines need nothing else.
+        arrival_tick_ns: Unit of arrival times, in ns. The source of an offered load sets the time of each tuple to
+            the time since the load's start when it sends the tuple. None if tuples have event times.
 
     Raises:
         ProgramError: The schemas do not fit, or arrival times without one flushed operator with multi windows.
@@ -315,7 +315,7 @@ class Query:
 
     @property
     def reach(self) -> int:
-        """Sum of the window sizes: no output of a tuple is timed later than this after it."""
+        """Sum of the window sizes, the largest time from a tuple to an output that it causes."""
         return sum(operator.window.size for operator in self.operators)
 
     def kind_indices(self, names: Any) -> tuple[int, ...]:
@@ -324,7 +324,7 @@ class Query:
 
 
 def arrival_tick_ns(program: object) -> int | None:
-    """Return the unit of a program's arrival times in ns; None: it has event times."""
+    """Return the unit of a program's arrival times in ns; None if it has event times."""
     return program.arrival_tick_ns if isinstance(program, Query) else None
 
 

@@ -48,7 +48,7 @@ class QueryRun:
         for operator in reversed(query.operators):
             forward = emit if stage is None else _chain(operator, stage)
             rows: list[Row] = []
-            each = [
+            instances_of_operator = [
                 instance(
                     operator,
                     rows.append,
@@ -57,12 +57,12 @@ class QueryRun:
                 )
                 for index in range(instances)
             ]
-            stage = _Stage(operator.name, each, rows, forward, stage)
+            stage = _Stage(operator.name, instances_of_operator, rows, forward, stage)
         assert stage is not None, "queries check that they have an operator"
         self._first = stage
 
     def process(self, t: Any) -> None:
-        """Process a tuple, not earlier than the last one.
+        """Process a tuple that is not earlier than the last tuple.
 
         Raises:
             ProgramError: The program breaks its contract.
@@ -105,16 +105,16 @@ class _Stage:
                 "must come in order"
             )
         self._watermark = t.ts
-        for each in self._instances:
-            each.process(t)
+        for runner in self._instances:
+            runner.process(t)
         self._pass_on(t.ts)
 
     def advance(self, watermark: int) -> None:
         """Raise the watermark if it is lower than `watermark`."""
         if self._watermark is None or watermark > self._watermark:
             self._watermark = watermark
-            for each in self._instances:
-                each.advance(watermark)
+            for runner in self._instances:
+                runner.advance(watermark)
         self._pass_on(watermark)
 
     def _pass_on(self, watermark: int) -> None:

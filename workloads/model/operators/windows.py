@@ -22,7 +22,7 @@ LARGEST_TIME = 1 << 62
 fit int64 in compiled code."""
 
 END_OF_ARRIVALS = 1 << 60
-"""The end of an input with arrival times, which no run knows before: after all of them."""
+"""End time of an input with arrival times: later than any arrival, because a run does not know its last arrival."""
 
 WINDOW_FIELDS = ("key", "left", "tuples")
 """Fields of window instances in addition to the fields of their state."""
@@ -41,9 +41,9 @@ def latest_left(window: Window, ts: int) -> int:
 def flush_end(program: object, last_times: Iterable[int]) -> int | None:
     """Return the time at which a flushed input is cut, so that its end closes all windows; else None.
 
-    The watermark then reaches the last tuple's time plus the sizes of all windows: each operator closes the
-    windows that contain its last tuple, and the next operator the windows that contain these outputs. A single window
-    that keeps its state is so reported at the boundaries up to there, and not forever.
+    The watermark then reaches the last tuple's time plus the sizes of all windows. Each operator closes the windows
+    that contain its last tuple, and the next operator the windows that contain these outputs. A single window that
+    keeps its state is reported at the boundaries up to that time, not forever.
 
     Args:
         program: A program of any model; only a query with `at_end="flush"` is flushed.
@@ -56,7 +56,7 @@ def flush_end(program: object, last_times: Iterable[int]) -> int | None:
 
 
 def flushed(program: object, data: Input) -> Input:
-    """Return the input as its end leaves it to a program; a cut input has not ended and stays as it is."""
+    """Return the input, cut at `flush_end` if its end flushes the program; an input that is cut stays as it is."""
     if data.until_ts is not None:
         return data
     return replace(
@@ -78,7 +78,7 @@ def check_times(query: Query, data: Input) -> None:
 
 
 def check_spans(query: Query, spans: Iterable[tuple[str, int, int]], until_ts: int | None) -> None:
-    """Check event times like `check_times`; `spans`: name, first and last time of each stream with events."""
+    """Check event times like `check_times`; `spans` has name, first and last time of each stream with events."""
     reach = query.reach
     if until_ts is not None and abs(until_ts) + reach >= LARGEST_TIME:
         raise ModelError(_too_large(query, f"the end of the input, {until_ts}", reach))

@@ -178,7 +178,9 @@ def _single_operator(pipeline: Pipeline, index: int) -> Pipeline:
     """Return a pipeline with a single operator."""
     stage: Stage = pipeline.stages[index]
     event = pipeline.input_of(index)
-    return Pipeline(name=stage.name, record=_name(pipeline, index), event=event, stages=(stage,))
+    return Pipeline(
+        name=stage.name, record=_record_name(pipeline, index), event=event, stages=(stage,)
+    )
 
 
 def _records_of(pipeline: Pipeline, index: int, draw: Draw) -> list[Any]:
@@ -202,11 +204,11 @@ def _records_of(pipeline: Pipeline, index: int, draw: Draw) -> list[Any]:
     ]
 
 
-def _name(pipeline: Pipeline, index: int) -> str:
+def _record_name(pipeline: Pipeline, index: int) -> str:
     return pipeline.record if index == 0 else f"from {pipeline.stages[index - 1].name}"
 
 
 def _words(pipeline: Pipeline, index: int, t: Any) -> str:
     """Return a record in words, e.g. `report(ts=3, vid=1, speed=2)`."""
     fields = ", ".join(f"{name}={getattr(t, name)}" for name in t._fields)
-    return f"{_name(pipeline, index)}({fields})"
+    return f"{_record_name(pipeline, index)}({fields})"

@@ -24,7 +24,7 @@ RESERVED = frozenset({"ts"})
 """Field names that every record has."""
 
 ApplyFn = Callable[..., None]
-"""`apply(t, out)` of a stateless operator, `apply(s, t, out)` of the others.
+"""`apply(t, out)` of a stateless operator, `apply(s, t, out)` of an operator with a state.
 
 `t` is the record: `t.ts` and the fields of the operator's input. `s` is the state, changed in
 place; its fields start zeroed. `out.emit(*fields)` forwards a record: it takes the output's fields
@@ -44,15 +44,15 @@ class Stage:
     Attributes:
         output: Structured dtype of its output; the first field is `ts` (int64).
         apply: Processes a record.
-        state: Structured dtype of a state; None: stateless.
-        key: The key selector of a partitioned operator; None for the others.
+        state: Structured dtype of a state; None if stateless.
+        key: The key selector of a partitioned operator; None for other operators.
         partitions: Default number of partitions into which keys are hashed; a run may choose another
             number, which does not change the answer.
-        bounds: Ascending bounds that partition keys by range instead: the partition of a key is the
-            number of bounds at or below it. None: by hash.
+        bounds: Ascending bounds that partition keys by range: the partition of a key is the number of
+            bounds at or below it. None means partitioned by hash.
         max_outputs: Largest number of records that one call of `apply` forwards.
-        ties_commute: For a state: the order of records of equal time changes neither the output for
-            each record nor the later behaviour.
+        ties_commute: For an operator with a state: whether the order of records of equal time changes
+            neither the output for each record nor later outputs.
     """
 
     name: str

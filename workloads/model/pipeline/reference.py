@@ -17,7 +17,7 @@ class PipelineRun:
     """Runs a pipeline: call `process` with all records in total order."""
 
     def __init__(self, pipeline: Pipeline, emit: Forward) -> None:
-        """Start all operators without state; `emit` takes each record of the last one, `ts` first."""
+        """Start all operators without state; `emit` takes each record of the last operator, `ts` first."""
         forward = emit
         self._running: list[_Running] = []
         for index in reversed(range(len(pipeline.stages))):
@@ -42,11 +42,11 @@ class PipelineRun:
 class _Out:
     """Implements `out` of one operator: stamps outputs with the time of the current record."""
 
-    __slots__ = ("emit", "left", "ts")
+    __slots__ = ("emit", "remaining", "ts")
 
     def __init__(self, stage: Stage, forward: Forward) -> None:
         self.ts = 0
-        self.left = 0
+        self.remaining = 0
         width = len(stage.output.names or ()) - 1
 
         def emit(*fields: Any) -> None:
@@ -55,8 +55,8 @@ class _Out:
                     f"operator {stage.name}: out.emit got {len(fields)} fields {fields}; the "
                     f"output has {(stage.output.names or ())[1:]}"
                 )
-            self.left -= 1
-            if self.left < 0:
+            self.remaining -= 1
+            if self.remaining < 0:
                 raise ProgramError(
                     f"operator {stage.name} forwards more than {stage.max_outputs} records for "
                     "one; raise its max_outputs"
@@ -80,7 +80,7 @@ class _Running:
         """Process one record, after all outputs of the last record have been forwarded."""
         stage, out = self._stage, self._out
         out.ts = t.ts
-        out.left = stage.max_outputs
+        out.remaining = stage.max_outputs
         if stage.state is None:
             stage.apply(t, out)
         else:
@@ -113,7 +113,7 @@ def narrow(kind: type[np.generic], value: Any) -> Any:
     Raises:
         OverflowError, ValueError, TypeError: The value does not fit.
     """
-    # NumPy wraps its own scalars, such as elements of a state's array, but raises for plain ones.
+    # NumPy wraps its own scalars, such as elements of a state's array, but raises for plain numbers.
     convert: Any = kind
     return convert(value.item() if isinstance(value, np.generic) else value).item()
 

@@ -30,7 +30,7 @@ def checked_property(where: str, slot: str, dtype: np.dtype[Any]) -> property:
     """Return a property that accepts integers of a type and stores them in a slot.
 
     Setting it takes 0.1 us more than setting a slot. The setter is generated as source, because a
-    closure over the slot's name would take that time again. `where` is the field, for messages.
+    closure over the slot's name would take another 0.1 us. `where` is the field, for messages.
     """
     low, high = _limits(dtype)
     names: dict[str, Any] = {"checked_value": checked_value, "where": where, "dtype": dtype}

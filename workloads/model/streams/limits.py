@@ -31,13 +31,13 @@ class Limit:
     every partial sum, in any order and grouping of additions.
 
     Attributes:
-        field: The integer payload field whose values count; None: every event counts as 1.
+        field: The integer payload field whose values count; None if every event counts as 1.
         quantity: The quantity that must be in range, in words.
         remedy: The user's remedy, in words.
         lowest, highest: The range.
         reads: Further payload fields that `groups` and `terms` read.
-        groups: Returns the number of each event's sum; None: each value is a sum.
-        terms: Returns the term of each event; None: the value of its field.
+        groups: Returns the number of each event's sum; None if each value is a sum.
+        terms: Returns the term of each event; None means the value of its field.
     """
 
     field: str | None
@@ -50,15 +50,15 @@ class Limit:
     terms: Read | None = None
 
 
-def count_limit(events: str, *, by: str) -> Limit:
+def count_limit(events: str, *, per: str) -> Limit:
     """Return the limit of 32-bit counts of events per value of a field or `KEY`; `events` names them in words."""
     return Limit(
         field=None,
         quantity=f"the number of {events}",
         remedy="take a shorter part of the input",
         highest=INT32[1],
-        reads=() if by == KEY else (by,),
-        groups=group_by_field(by),
+        reads=() if per == KEY else (per,),
+        groups=group_by_field(per),
     )
 
 

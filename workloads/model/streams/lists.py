@@ -108,7 +108,7 @@ class ListColumn:
     def concatenate(
         parts: "Sequence[ListColumn]", dtype: npt.DTypeLike | None = None
     ) -> "ListColumn":
-        """Return a copy of the lists of all parts; `dtype` is the type of the elements (None: as in the parts)."""
+        """Return a copy of the lists of all parts; `dtype` is the type of the elements, None keeps it."""
         if not parts:
             return ListColumn.of([], np.dtype(dtype))
         lengths = [np.diff(part.offsets) for part in parts]

@@ -19,8 +19,10 @@ from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.streams.field_values import checked_property, slot_of, zeros
 from streamlab.workloads.model.streams.stream import Columns
 
-_LONGEST_SHOWN, _MOST_SHOWN = 64, 16
-"""Size up to which an array is shown completely, and number of nonzero elements shown of a larger one."""
+_LONGEST_SHOWN = 64
+"""Largest size of an array that is shown completely."""
+_MOST_SHOWN = 16
+"""Number of nonzero elements that are shown of a larger array."""
 
 Types = tuple[tuple[str, str], ...]
 """Names of integer fields with the codes of their types."""
@@ -76,9 +78,9 @@ class RecordType:
 
 
 class _Record:
-    """Is the base of all record classes.
+    """Base of all record classes.
 
-    Records can be pickled although their classes cannot be imported: engines store state between runs.
+    Records can be pickled although their classes cannot be imported, because engines store state between runs.
     """
 
     __slots__ = ()
@@ -274,13 +276,13 @@ def _words(value: Any) -> str:
     if not isinstance(value, np.ndarray) or value.size <= _LONGEST_SHOWN:
         return str(_plain(value))
     plain = np.asarray(value)
-    places = np.argwhere(plain)
+    indices = np.argwhere(plain)
     shown = [
         f"[{', '.join(map(str, place))}]={plain[tuple(place)]}"
-        for place in places[:_MOST_SHOWN].tolist()
+        for place in indices[:_MOST_SHOWN].tolist()
     ]
-    more = [f"and {len(places) - _MOST_SHOWN} more"] if len(places) > _MOST_SHOWN else []
-    return f"{{{', '.join([*shown, *more])}}}"
+    hidden = [f"and {len(indices) - _MOST_SHOWN} more"] if len(indices) > _MOST_SHOWN else []
+    return f"{{{', '.join([*shown, *hidden])}}}"
 
 
 def _plain(value: Any) -> Any:

@@ -33,6 +33,7 @@ from streamlab.workloads.model.workload import Program
 T = TypeVar("T")
 
 SMALL = st.integers(min_value=-3, max_value=3)
+"""Draws a small payload value; collisions are frequent."""
 
 IDS = st.lists(st.integers(min_value=0, max_value=4), max_size=5)
 """Draws a list of a list column: ids of a small dictionary."""
@@ -211,8 +212,8 @@ def equivalents(draw: st.DrawFn, link: TraceType, elements: Sequence[Element]) -
             values.setdefault(key, []).append(value)
         if not link.ordered:
             values = {key: draw(st.permutations(values[key])) for key in sorted(values)}
-        left = {key: iter(values[key]) for key in values}
-        sequence += [(key, next(left[key])) for key in keys]
+        remaining = {key: iter(values[key]) for key in values}
+        sequence += [(key, next(remaining[key])) for key in keys]
         block = []
         if element is not None:
             sequence.append(element)
@@ -253,7 +254,7 @@ def _sorted_times(program: Program, max_events: int) -> st.SearchStrategy[list[i
 def _steps(program: Pipeline | Dataflow) -> st.SearchStrategy[int]:
     """Return steps from one time to the next: zero, small, or close to a constant.
 
-    For a graph, also steps close to the marker period, but none much longer, which would only add markers.
+    For a graph, also steps close to the marker period. Much longer steps would only add markers.
     """
     near = {value + delta for value in constants(program) for delta in (-1, 0, 1) if value > 0}
     step = st.integers(0, 2)

@@ -1,6 +1,6 @@
 """Defines streams as timestamp-sorted columns in memory.
 
-The total order of all events of an input is (timestamp, stream index, position in the stream): ties
+The total order of all events of an input is (timestamp, stream index, position in the stream). Ties
 in event time are broken by the order in which the workload declares its streams, then by arrival.
 Every engine must keep that order between dependent events.
 """
@@ -67,11 +67,11 @@ class Stream:
                 "kind may omit it"
             )
         if len(self.ts) > 1:
-            late = np.flatnonzero(self.ts[1:] < self.ts[:-1])
-            if len(late):
+            out_of_order = np.flatnonzero(self.ts[1:] < self.ts[:-1])
+            if len(out_of_order):
                 raise ModelError(
-                    f"stream {self.name} is not sorted by timestamp: row {late[0] + 1} has "
-                    f"{self.ts[late[0] + 1]} after {self.ts[late[0]]}"
+                    f"stream {self.name} is not sorted by timestamp: row {out_of_order[0] + 1} has "
+                    f"{self.ts[out_of_order[0] + 1]} after {self.ts[out_of_order[0]]}"
                 )
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ def until(stream: Stream, end: int) -> Stream:
 
 
 def take(stream: Stream, rows: IntArray) -> Stream:
-    """Return some events of a stream, by ascending row, without heartbeats."""
+    """Return the events of a stream at ascending rows, without heartbeats."""
     return Stream(
         name=stream.name,
         kinds=stream.kinds,
@@ -107,9 +107,9 @@ class Input:
     """Holds all streams of an input and their alphabet. Stream order breaks ties.
 
     Attributes:
-        until_ts: Time at which the input is cut: it has all events before this time, so time has passed
-            up to the instant before. None: time has passed up to the last event. The end of an input that
-            a query flushes is a cut after its last window (`flush_end`).
+        until_ts: Time at which the input is cut. The input has all events before this time, so time has
+            passed up to the instant before. None if time has passed up to the last event. The end of an
+            input that a query flushes is a cut after its last window (`flush_end`).
 
     Raises:
         ModelError: A tag is outside the alphabet, or its kind is not one of its stream's.

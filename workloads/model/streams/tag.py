@@ -55,8 +55,8 @@ class Alphabet:
     ) -> str | None:
         """Return an error text for the first tag that is invalid for a stream, or None.
 
-        Call it before any use of tags, because readers index tables with them without a check. `kinds`
-        may occur in the stream; `first_row` is the number of the first of these rows.
+        Call it before any use of tags, because readers index tables by tag without a check. `kinds` are
+        the kinds that may occur in the stream. `first_row` is the row number of the first of `tags`.
         """
         n, least = len(self.kinds), 0
         most = n * self.keys - 1
@@ -69,19 +69,20 @@ class Alphabet:
             elif not allowed.all():
                 wrong = ~allowed[chunk % n]
             if wrong.any():
-                at = int(np.argmax(wrong))
-                return f"row {first_row + begin + at} has tag {self._wrong(int(chunk[at]), kinds)}"
+                position = int(np.argmax(wrong))
+                reason = self._describe_wrong_tag(int(chunk[position]), kinds)
+                return f"row {first_row + begin + position} has tag {reason}"
         return None
 
-    def _wrong(self, code: int, kinds: Collection[int]) -> str:
+    def _describe_wrong_tag(self, code: int, kinds: Collection[int]) -> str:
         """Return a tag in words, with the reason why it is invalid."""
         n, most = len(self.kinds), len(self.kinds) * self.keys - 1
         rule = f"a tag is the number of its kind ({', '.join(self.kinds)}) + {n} x its key"
         if not 0 <= code <= most:
             return f"{code}, but with {self.keys} keys tags are 0 to {most}; {rule}"
         kind, key = self.decode(code)
-        carried = ", ".join(self.kinds[index] for index in kinds)
+        expected_kinds = ", ".join(self.kinds[index] for index in kinds)
         return (
             f"{code}, which is kind {self.kinds[kind]} of key {key}, but the stream carries only "
-            f"{carried}; {rule}"
+            f"{expected_kinds}; {rule}"
         )

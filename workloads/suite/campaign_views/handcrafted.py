@@ -32,19 +32,19 @@ def program(query: Params) -> Query:
 
     def update(w: Any, t: Any, out: Any) -> None:
         w[0].views += 1
-        w[0].of_block[t.ts // markers_ms % blocks] += 1
+        w[0].block_views[t.ts // markers_ms % blocks] += 1
 
     def slide(w: Any) -> None:
         oldest = (w[0].left // markers_ms - 1) % blocks  # the window has already advanced
-        w[0].views -= w[0].of_block[oldest]
-        w[0].of_block[oldest] = 0
+        w[0].views -= w[0].block_views[oldest]
+        w[0].block_views[oldest] = 0
 
     counting = Operator(
         name="counting",
         inputs=(InputType(name=EVENT, fields=FIELDS),),
         window=Window(advance=markers_ms, size=markers_ms * blocks, type=SINGLE),
         output=OUTPUT,
-        state=np.dtype([("views", np.int64), ("of_block", np.int64, (blocks,))]),
+        state=np.dtype([("views", np.int64), ("block_views", np.int64, (blocks,))]),
         keys=keys,
         update=update,
         expire=expire,

@@ -26,8 +26,8 @@ def oracle(data: Input, query: Params) -> Columns:
     )
     counted = frame.groupby(["marker", "campaign"]).size().reset_index(name="views")
     shifted = [
-        counted.assign(marker=counted["marker"] + later)
-        for later in range(0, window_ms, markers_ms)
+        counted.assign(marker=counted["marker"] + delay_ms)
+        for delay_ms in range(0, window_ms, markers_ms)
     ]
     sums = pd.concat(shifted).groupby(["marker", "campaign"])["views"].sum().reset_index()
     sums = sums[sums["marker"] <= final_watermark(data, events.ts)]

@@ -46,8 +46,8 @@ def program(query: Params) -> Dataflow:
                 out.emit(campaign, value.ts)
 
     def update_state(s: Any, agg: Any) -> None:
-        s.views += agg.views - s.of_block[s.oldest]
-        s.of_block[s.oldest] = agg.views
+        s.views += agg.views - s.block_views[s.oldest]
+        s.block_views[s.oldest] = agg.views
         s.oldest = (s.oldest + 1) % blocks
 
     flow = Flow("campaign_views", markers=int(query["markers_ms"]))
@@ -58,7 +58,7 @@ def program(query: Params) -> Dataflow:
         reads=VIEWED,
         gives=COUNTED,
         aggregate=VIEWS,
-        state=np.dtype([*VIEWS.descr, ("oldest", np.int32), ("of_block", np.int64, (blocks,))]),
+        state=np.dtype([*VIEWS.descr, ("oldest", np.int32), ("block_views", np.int64, (blocks,))]),
         take=take,
         combine=combine,
         update_state=update_state,

@@ -1,4 +1,4 @@
-"""Query V, typed: as query IV, but the state counts one window and is emitted at its end.
+"""Query V, typed: like query IV, but the state counts one window and is emitted at its end.
 
 Windows begin at multiples of their size, not at the beginning of the input, so the state must hold
 the number of its window. Blocks lie within windows.
@@ -18,6 +18,7 @@ VIEWED = U("campaign", np.dtype([("ts", np.int64)]))
 COUNTED = U("campaign", np.dtype([("ts", np.int64), ("views", np.int64)]))
 COUNT = np.dtype([("views", np.int64), ("window", np.int64)])
 LONG_AGO = -(2**62)
+"""A window before all others."""
 
 
 def nothing(a: Any) -> None:
@@ -32,7 +33,7 @@ def combine(x: Any, y: Any, into: Any) -> None:
 
 
 def update_state(s: Any, agg: Any) -> None:
-    """Add the views of a block to those of its window."""
+    """Add the views of a block to the views of its window."""
     if agg.views > 0:
         s.views = agg.views + (s.views if s.window == agg.window else 0)
         s.window = agg.window

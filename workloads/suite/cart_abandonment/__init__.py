@@ -18,7 +18,7 @@ WORKLOAD = declare_workload(
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 4",
     query=QUERY,
     bind=bind_arguments(
-        program, oracle, STRICT, limit=lambda **_: count_limit("clicks of a user", by="user")
+        program, oracle, STRICT, limit=lambda **_: count_limit("clicks of a user", per="user")
     ),
     small={"visits_per_hour": 10},
 )

@@ -2,7 +2,7 @@
 
 - `unsold` selects clicks of known users without a sale.
 - `sessions`, by user, counts the pages of the user's session and stores the numbers of the last
-  pages of types `order` and `dynamic` (the first page is 1; 0: no such page). A click more than
+  pages of types `order` and `dynamic` (from 1; 0 means no such page). A click more than
   `gap_ms` after the user's previous click ends the session, which is then forwarded.
 - `abandoned` selects sessions whose last dynamic page came after the last order page, if any.
 - `average` forwards the numbers of abandoned sessions and of their pages since the beginning, after

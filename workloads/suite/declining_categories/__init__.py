@@ -33,15 +33,15 @@ def arguments(query: Params) -> dict[str, object]:
 def _daily_sales(stores: Ids, first_day: int, days: int) -> Limit:
     """Return the limit on the sales of a category in a day.
 
-    With x below `days` and n at most `days`, n sum(xy) and sum(x) sum(y) are each at most
-    days^3 / 2 times the limit, and their difference at most days^3 times.
+    Because x is below `days` and n at most `days`, n sum(xy) and sum(x) sum(y) are each at most
+    days^3 / 2 times the limit. Their difference is at most days^3 times the limit.
     """
 
-    def days_of(events: Any) -> IntArray:
+    def day_group(events: Any) -> IntArray:
         day = np.clip(events.ts // DAY_MS - first_day, -1, days)
         return np.asarray(events.payload["category"] * (days + 2) + day)
 
-    def selected(events: Any) -> IntArray:
+    def selected_payment(events: Any) -> IntArray:
         day = events.ts // DAY_MS - first_day
         counts = stores.mask(events.payload["store"]) & (day >= 0) & (day < days)
         return np.where(counts, events.payload["net_paid"], 0)
@@ -53,8 +53,8 @@ def _daily_sales(stores: Ids, first_day: int, days: int) -> Limit:
         lowest=-(INT64[1] // days**3),
         highest=INT64[1] // days**3,
         reads=("category", "store"),
-        groups=days_of,
-        terms=selected,
+        groups=day_group,
+        terms=selected_payment,
     )
 
 

@@ -13,7 +13,7 @@ from streamlab.workloads.suite.declining_categories.program import OUTPUT
 def oracle(data: Input, stores: Ids, first_day: int, days: int) -> Columns:
     """Return (ts, category, day, points, rise, run), in order of the sales that end the days.
 
-    Computes with Python's unbounded integers.
+    Uses Python's unbounded integers.
 
     Raises:
         OverflowError: a slope does not fit 64 bits, see `program`.
@@ -48,6 +48,6 @@ def _line(x: list[int], y: list[int]) -> tuple[int, int]:
     """Return rise and run of the least-squares line through points, see `program`."""
     n, sum_x, sum_y = len(x), sum(x), sum(y)
     # n times each deviation from the mean is whole, and n divides the sum of products.
-    from_x = [n * value - sum_x for value in x]
-    rise = sum(a * (n * b - sum_y) for a, b in zip(from_x, y, strict=True)) // n
-    return rise, sum(a * a for a in from_x) // n
+    deviation_x = [n * value - sum_x for value in x]
+    rise = sum(a * (n * b - sum_y) for a, b in zip(deviation_x, y, strict=True)) // n
+    return rise, sum(a * a for a in deviation_x) // n

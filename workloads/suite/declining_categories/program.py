@@ -14,8 +14,8 @@ sign:
 
     rise = n sum(xy) - sum(x) sum(y)     run = n sum(xx) - sum(x) sum(x)
 
-All sums fit 64 bits while a category's daily sales stay below 9.2e18 / days^3 cents, for a year 1.9
-billion in whole units of money. Inputs beyond that are refused.
+All sums fit 64 bits while a category's daily sales stay below 9.2e18 / days^3 cents: 1.9 billion whole
+units of money for a year. Inputs beyond that are refused.
 """
 
 from typing import Any
@@ -65,11 +65,11 @@ def program(stores: Ids, first_day: int, days: int) -> Pipeline:
         first_day: first day of the year, in days since 1970.
         days: length of the year in days.
     """
-    every, some = stores.every, stores.among
+    all_stores, some_stores = stores.every, stores.among
     begin_ms = first_day * DAY_MS
 
     def wanted(t: Any, out: Any) -> None:
-        if t.ts >= begin_ms and (every or t.store in some):
+        if t.ts >= begin_ms and (all_stores or t.store in some_stores):
             out.emit(t.category, t.net_paid)
 
     def dated(t: Any, out: Any) -> None:

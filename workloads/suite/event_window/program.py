@@ -10,7 +10,7 @@ VALUE, BARRIER = 0, 1
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Everything depends on barriers; values do not depend on each other."""
+    """Return whether either event is a barrier; values do not depend on each other."""
     return a.kind == BARRIER or b.kind == BARRIER
 
 
@@ -29,7 +29,7 @@ def update(state: Any, event: Any, out: Any) -> None:
 
 
 def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
-    """Give the running sum to the part that may see barriers, else to the first."""
+    """Give the running sum to the part that may see barriers, or to the first part if neither may."""
     if pred2[BARRIER]:
         second.sum = state.sum
     else:

@@ -9,7 +9,7 @@ from streamlab.workloads.suite.forward.program import program
 QUERY = {
     "copies": Parameter(
         default=2,
-        help="keys of a tuple, and its copies in the output; in the paper the number of instances",
+        help="number of keys of a tuple, and of its copies in the output; in the paper the number of instances",
         minimum=1,
         maximum=1024,
     )

@@ -1,8 +1,8 @@
 """Forwards each tuple once for each of n keys, by an O+ (STRETCH, 8.2, Operator 15).
 
-The operator computes nothing, so its cost is that of sharing and sorting. In the paper n is the
-number of instances. Here it is query parameter `copies`, so the answer does not depend on the
-number of instances.
+The operator computes nothing, so it measures the cost of sharing and sorting. In the paper n is the
+number of instances. Here n is query parameter `copies`, so the answer does not depend on the number
+of instances.
 """
 
 from typing import Any

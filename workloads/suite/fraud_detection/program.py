@@ -16,7 +16,7 @@ MODULUS = 1000
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Everything depends on rules; transactions do not depend on each other."""
+    """Return whether either event is a rule; transactions do not depend on each other."""
     return a.kind == RULE or b.kind == RULE
 
 

@@ -10,14 +10,14 @@ QUERY = {
     "area": Parameter(default=0, help="area code of the callers", minimum=0, maximum=30_000),
     "most_mps": Parameter(
         default=300.0,
-        help="speed in m/s above which a phone is a case; the default is that of an airliner",
+        help="speed in m/s above which a phone is a case; the default is the speed of an airliner",
         minimum=0.0,
         maximum=1e9,
     ),
     "window_ms": Parameter(default=60_000, help="event time of a window", minimum=1, maximum=2**40),
 }
 
-# A strict sequence: every window depends on those before.
+# The output is a strict sequence: every window depends on all windows before it.
 OUTPUT = OutputType(kinds=("row",), depends=lambda a, b: True)
 
 WORKLOAD = declare_workload(

@@ -1,9 +1,9 @@
 """Generates calls between phones that move, some of which are cloned.
 
-- A phone goes back and forth on a line of up to 14 km in 2 hours, at a phase of its own: at most 4 m/s.
-- A cloned phone has a second location elsewhere, which makes or takes half of its calls.
+- A phone goes back and forth on a line of up to 14 km in 2 hours, with its own phase, so at most at 4 m/s.
+- A cloned phone has a second location, which makes or takes half of its calls.
 - Caller and callee are uniform; the area code is the caller's number modulo `areas`.
-- Calls are evenly spaced in time and dealt to the streams in turn.
+- Calls are evenly spaced in time and assigned to the streams in turn.
 """
 
 import numpy as np
@@ -23,8 +23,10 @@ Ints = npt.NDArray[np.int64]
 MAP_METRES = 1_000_000
 """Phones live in a square of this side."""
 PATH_METRES = 10_000
+"""Largest length of a phone's line in each direction of the map."""
 ROUND_TRIP_MS = 7_200_000
 MOST_DURATION_S = 600
+"""Longest duration of a call."""
 
 _CALLER, _CALLEE, _DURATION, _CALLER_CLONE, _CALLEE_CLONE = range(5)
 """Lanes of random numbers by call."""
@@ -67,8 +69,8 @@ def generate(
     cloned = int(params["cloned_per_1000"])
     places: Columns = {}
     for name, phone, lane in (("caller", caller, _CALLER_CLONE), ("callee", callee, _CALLEE_CLONE)):
-        by_clone = (phone % 1000 < cloned) & (below(draw_at(seed, _CALLS, lane, call), 2) == 1)
-        x, y = _position(seed, phone, ts, by_clone * _CLONES)
+        uses_clone = (phone % 1000 < cloned) & (below(draw_at(seed, _CALLS, lane, call), 2) == 1)
+        x, y = _position(seed, phone, ts, uses_clone * _CLONES)
         places |= {name: phone.astype(np.int32), f"{name}_x": x, f"{name}_y": y}
     duration = 1 + below(draw_at(seed, _CALLS, _DURATION, call), MOST_DURATION_S)
     return {
@@ -82,19 +84,21 @@ def generate(
 def _position(
     seed: int, phone: Ints, ts: Ints, clone: Ints
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return where phones, or their clones, are at a time: `clone` is 0 or `_CLONES`."""
+    """Return the positions of phones or their clones at a time, in metres; `clone` is 0 or `_CLONES`."""
 
-    def drawn(lane: int, limit: int) -> Ints:
-        own = draw_at(seed, _CALLS, lane, phone)
-        other = draw_at(seed, _CALLS, lane + _CLONES, phone)
-        return below(np.where(clone == 0, own, other), limit)
+    def draw_below(lane: int, limit: int) -> Ints:
+        phone_bits = draw_at(seed, _CALLS, lane, phone)
+        clone_bits = draw_at(seed, _CALLS, lane + _CLONES, phone)
+        return below(np.where(clone == 0, phone_bits, clone_bits), limit)
 
     half = ROUND_TRIP_MS // 2
-    phase = (ts + drawn(_PHASE, ROUND_TRIP_MS)) % ROUND_TRIP_MS
-    gone: Ints = half - np.abs(phase - half)
+    phase = (ts + draw_below(_PHASE, ROUND_TRIP_MS)) % ROUND_TRIP_MS
+    progress_ms: Ints = half - np.abs(phase - half)
 
     def coordinate(lane: int, path: int) -> npt.NDArray[np.int32]:
-        place: Ints = drawn(lane, MAP_METRES) + drawn(path, PATH_METRES) * gone // half
+        place: Ints = (
+            draw_below(lane, MAP_METRES) + draw_below(path, PATH_METRES) * progress_ms // half
+        )
         return place.astype(np.int32)
 
     return coordinate(_X, _PATH_X), coordinate(_Y, _PATH_Y)

@@ -13,14 +13,14 @@ def oracle(data: Input, area: int, most_mps: float, window_ms: int) -> Columns:
     chosen = np.flatnonzero(calls.payload["area"] == area)
     ts = np.repeat(calls.ts[chosen], 2)
 
-    def both(caller: str, callee: str) -> np.ndarray:
+    def caller_and_callee(caller: str, callee: str) -> np.ndarray:
         columns = [calls.payload[name][chosen] for name in (caller, callee)]
         return np.column_stack(columns).ravel().astype(np.int64)
 
     phone, x, y = (
-        both("caller", "callee"),
-        both("caller_x", "callee_x"),
-        both("caller_y", "callee_y"),
+        caller_and_callee("caller", "callee"),
+        caller_and_callee("caller_x", "callee_x"),
+        caller_and_callee("caller_y", "callee_y"),
     )
     by_phone = np.argsort(phone, kind="stable")
     same = np.diff(phone[by_phone]) == 0

@@ -4,7 +4,7 @@
 - `places` projects a call to the caller's and the callee's place and time.
 - `speed`, by phone, computes the speed at which its user travelled since the phone's previous place.
 - `fast` selects speeds above a limit.
-- `count` counts these in windows of event time. The first case of a later window ends a window,
+- `count` counts these cases in windows of event time. The first case of a later window ends a window,
   and only windows with cases are forwarded.
 """
 

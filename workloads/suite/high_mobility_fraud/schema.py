@@ -16,10 +16,10 @@ CALL = np.dtype(
         ("callee_y", np.int32),
     ]
 )
-"""A call data record; its event time is its begin in ms, `area` the caller's area code, places are in metres."""
+"""A call data record. Event time is the begin of the call in ms, `area` the caller's area code. Places are in m."""
 KIND = "call"
 
 
 def speed_mps(x: int, y: int, ms: int) -> float:
-    """Return the speed in m/s over a distance in metres; less than a millisecond counts as one."""
+    """Return the speed in m/s over a distance in metres; less than a millisecond counts as a millisecond."""
     return math.sqrt(float(x) * float(x) + float(y) * float(y)) * 1000.0 / max(ms, 1)

@@ -22,7 +22,7 @@ QUERY = {
     ),
     "most_items": Parameter(
         default=14,
-        help="maximum number of distinct items of a ticket that count, the first ones",
+        help="number of first distinct items of a ticket that count",
         minimum=2,
         maximum=256,
     ),

@@ -34,13 +34,13 @@ def oracle(
     rows: list[tuple[int, ...]] = []
     listed: list[tuple[int, ...]] = []
     for hour, group in groupby(pairs, key=lambda pair: pair[0] // hour_ms):
-        here = list(group)
-        rows += [(here[0][0], *row) for row in listed]
-        counts = Counter(pair for _, pair in here)
-        often = [(-count, *pair) for pair, count in counts.items() if count > more_than]
+        hour_pairs = list(group)
+        rows += [(hour_pairs[0][0], *row) for row in listed]
+        counts = Counter(pair for _, pair in hour_pairs)
+        frequent = [(-count, *pair) for pair, count in counts.items() if count > more_than]
         listed = [
             (hour * hour_ms, rank, item_1, item_2, -count)
-            for rank, (count, item_1, item_2) in enumerate(sorted(often)[:top], start=1)
+            for rank, (count, item_1, item_2) in enumerate(sorted(frequent)[:top], start=1)
         ]
     return rows_to_columns(rows, RANKED)
 
@@ -55,9 +55,9 @@ def _pairs(
     tickets: dict[int, set[int]] = defaultdict(set)
     opened: dict[int, int] = {}
     for ts, ticket, item in zip(*(column[selected].tolist() for column in columns), strict=True):
-        before = opened.get(ticket % open_tickets, ticket)
-        if before != ticket:
-            del tickets[before]
+        open_ticket = opened.get(ticket % open_tickets, ticket)
+        if open_ticket != ticket:
+            del tickets[open_ticket]
         opened[ticket % open_tickets] = ticket
         items = tickets[ticket]
         if item not in items and len(items) < most_items:

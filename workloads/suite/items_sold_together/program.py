@@ -4,12 +4,13 @@
 - `tickets`, by ticket modulo `open_tickets`, pairs each new item of a ticket with the ticket's
   earlier items (lower id first). So each pair is forwarded once a ticket, at the time of the later
   item. Only the first `most_items` distinct items count; generated tickets have at most 14. A line
-  of another ticket with the same place ends the ticket. The query reads all sales at once and does
-  not define the end of a ticket; a stream that waited for more lines would store all tickets.
+  of another ticket with the same number modulo `open_tickets` ends the ticket. The query reads all sales
+  at once and does not define the end of a ticket; to wait for more lines, a stream would have to store all
+  tickets.
 - `counts`, by pair, counts the pairs of an hour and forwards every new count.
 - `ranking` stores the top pairs of the hour and forwards them at the first count of a later hour.
 
-Records carry the time of their sale, so every operator sees the hours: the count of a pair starts
+Records carry the time of their sale, so every operator sees the hours. The count of a pair starts
 over with its first record in another hour, and the last operator sees all counts in sequential
 order. Partitions need no signal at the end of an hour.
 """

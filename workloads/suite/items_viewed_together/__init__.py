@@ -9,12 +9,12 @@ from streamlab.workloads.suite.items_viewed_together.oracle import oracle
 from streamlab.workloads.suite.items_viewed_together.program import program
 
 QUERY = {
-    "item": Parameter(default=10_001, help="the item that the others are viewed with", minimum=0),
+    "item": Parameter(default=10_001, help="the item with which other items are viewed", minimum=0),
     "gap_ms": SESSION_GAP,
     **LIST_SO_FAR,
     "most_items": Parameter(
         default=32,
-        help="maximum number of distinct items of a session that count, the first ones",
+        help="number of first distinct items of a session that count",
         minimum=2,
         maximum=1024,
     ),
@@ -25,7 +25,7 @@ WORKLOAD = declare_workload(
     web_clickstreams,
     input=web_clickstreams.INPUT,
     name="items_viewed_together",
-    title="Items viewed most often in one session with a given one (TPCx-BB query 2)",
+    title="Items viewed most often in one session with a given item (TPCx-BB query 2)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 2",
     query=QUERY,
     bind=bind_arguments(program, oracle, STRICT),

@@ -3,12 +3,12 @@
 - `known` selects the clicks of known users.
 - `sessions`, by user, stores the distinct items of the user's session in order. A click more than
   `gap_ms` after the user's previous click ends the session. The operator then forwards the items,
-  each with a flag that says whether the session has the given item. Only the first `most_items`
-  distinct items of a session count.
-- `pairs` pairs the given item with the other items of its sessions.
+  each with a flag that says whether the session has `item`. Only the first `most_items` distinct items
+  of a session count.
+- `pairs` pairs `item` with the other items of its sessions.
 - `counts`, by the other item, counts sessions since the beginning and forwards every new count.
 - `ranking` stores the top pairs and forwards them at the first count of a later hour. The query has
-  one list for the whole input; a stream has no end, so here it is the list so far, every hour.
+  one list for the whole input. A stream has no end, so the pipeline has the list so far, every hour.
 """
 
 from typing import Any

@@ -10,7 +10,7 @@ def oracle(data: Input) -> Columns:
     """Return (ts, key, count) for every read-reset, in total order."""
     events = total_order(data, np.dtype([]))
     position = np.arange(len(events.ts), dtype=np.int64)
-    # Sorts by key, then by position: an increment's next read-reset is just above it.
+    # Sorted by key, then by position, so that an increment's next read-reset is just above it.
     place = events.key * np.int64(len(position)) + position
     is_reset = events.kind == data.alphabet.kinds.index("read_reset")
     resets = np.flatnonzero(is_reset)

@@ -14,7 +14,7 @@ INCREMENT, READ_RESET = 0, 1
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Read-resets depend on all events of their key; increments do not depend on each other."""
+    """Return whether either event is a read-reset of the same key; increments do not depend on each other."""
     return a.key == b.key and (a.kind == READ_RESET or b.kind == READ_RESET)
 
 
@@ -33,7 +33,7 @@ def update(state: Any, event: Any, out: Any) -> None:
 
 
 def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
-    """Give the count to the part that may see read-resets, else to the first."""
+    """Give the count to the part that may see read-resets, or to the first part if neither may."""
     if pred2[READ_RESET]:
         second.count = state.count
     else:

@@ -38,7 +38,7 @@ WORKLOAD = declare_workload(
     web_clickstreams,
     input=web_clickstreams.INPUT,
     name="last_views_before_purchase",
-    title="Items viewed last before a given one was bought (TPCx-BB query 3)",
+    title="Items viewed last before a given item was bought (TPCx-BB query 3)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 3",
     query=QUERY,
     bind=bind_arguments(program, oracle, STRICT, arguments),

@@ -37,7 +37,7 @@ def _pairs(
     viewed = viewed[np.argsort(payload["user"][viewed], kind="stable")]
     bought = np.flatnonzero(has_user & (payload["sale"] != 0) & (payload["item"] == item))
     user = payload["user"].astype(np.int64)
-    # Sorts by user, then by position: a user's views before a purchase are just below it.
+    # Sorted by user, then by position, so that a user's views before a purchase are just below it.
     place = user * len(ts) + np.arange(len(ts))
     begin = np.searchsorted(place[viewed], user[bought] * len(ts))
     end = np.searchsorted(place[viewed], place[bought])

@@ -2,8 +2,8 @@
 
 - `relevant` selects, for known users, views of items in some categories (clicks without a sale) and
   purchases of the given item.
-- `last views`, by user, stores the last `views` views. A purchase forwards those that are at most
-  `within_ms` old, oldest first. They stay stored, so the next purchase may forward them again.
+- `last views`, by user, stores the last `views` views. A purchase forwards the views that are at most
+  `within_ms` old, oldest first. The views stay stored, so the next purchase may forward them again.
 - `counts`, by the viewed item, counts since the beginning and forwards every new count.
 - `ranking` stores the top pairs and forwards them at the first count of a later hour, as in query
   2. The paper's table ends with the counts, where each partition could list only its own pairs. A
@@ -26,12 +26,12 @@ def program(
     item: int, categories: Ids, views: int, within_ms: int, top: int, hour_ms: int
 ) -> Pipeline:
     """Return the pipeline; the arguments are the query parameters of the workload."""
-    every, some = categories.every, categories.among
+    all_categories, some_categories = categories.every, categories.among
 
     def relevant(t: Any, out: Any) -> None:
         if t.user != 0:
             if t.sale == 0:
-                if every or t.category in some:
+                if all_categories or t.category in some_categories:
                     out.emit(t.user, t.item, 0)
             elif t.item == item:
                 out.emit(t.user, t.item, 1)

@@ -11,7 +11,7 @@ SEGMENT = ("vid", "xway", "dir", "seg")
 
 
 def oracle(data: Input) -> Columns:
-    """Return the reports of vehicles that enter a segment, in total order; columns as `OUTPUT`."""
+    """Return the reports of vehicles that enter a segment, in total order, with the columns of `OUTPUT`."""
     records = total_order(data, FIELDS)
     columns = {"ts": records.ts, **records.payload}
     reports = np.flatnonzero(np.equal(columns["type"], REPORT))

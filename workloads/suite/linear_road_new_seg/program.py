@@ -21,7 +21,7 @@ def vehicle(t: Any) -> Any:
 
 
 def new_seg(s: Any, t: Any, out: Any) -> None:
-    """Forward a position report from another segment than the last, and remember its segment."""
+    """Forward a position report from another segment than the last report, and remember its segment."""
     if t.type != REPORT:
         return
     if s.seen == 0 or t.seg != s.seg or t.dir != s.dir or t.xway != s.xway:

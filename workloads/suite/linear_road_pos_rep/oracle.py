@@ -8,7 +8,7 @@ from streamlab.workloads.model import Columns, Input
 
 
 def oracle(data: Input) -> Columns:
-    """Return all position reports in total order; columns as `OUTPUT`."""
+    """Return all position reports in total order, with the columns of `OUTPUT`."""
     records = total_order(data, FIELDS)
     columns = {"ts": records.ts, **records.payload}
     is_report = np.equal(columns["type"], REPORT)

@@ -1,4 +1,4 @@
-"""Linear Road's tolls: computes the toll of vehicles that enter a segment, by its last minutes."""
+"""Linear Road's tolls: computes the toll of vehicles that enter a segment from the segment's last minutes."""
 
 from streamlab.workloads.inputs.linear_road.generate import declare_linear_road_workload
 from streamlab.workloads.model import OutputType
@@ -11,6 +11,6 @@ WORKLOAD = declare_linear_road_workload(
     paper="Viper, figure 1: A1, F, A2, M",
     program=PROGRAM,
     oracle=oracle,
-    # Outputs of one time are independent, even of one vehicle: they come from separate segments.
+    # Outputs of one time are independent, even of one vehicle, because they come from separate segments.
     output=OutputType(kinds=("toll",), depends=lambda a, b: False, key_field="vid", sorted=True),
 )

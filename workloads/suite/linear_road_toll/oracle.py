@@ -17,7 +17,7 @@ _PERIOD_MS, _MINUTE_MS = 30_000, 60_000
 
 
 def oracle(data: Input) -> Columns:
-    """Return a row for each vehicle that enters a segment, except by the exit lane; columns as `OUTPUT`."""
+    """Return a row for each vehicle that enters a segment, except by the exit lane; it has the columns of `OUTPUT`."""
     records = total_order(data, FIELDS)
     reports = np.flatnonzero(np.equal(records.payload["type"], REPORT))
     column = {name: records.payload[name][reports].astype(np.int64) for name in FIELDS.names or ()}
@@ -28,15 +28,15 @@ def oracle(data: Input) -> Columns:
     place = np.column_stack([column[name] for name in _PLACE])
     table = _Table(place, minute, first, column["speed"])
     rows = np.flatnonzero(enters & (column["lane"] != EXIT_LANE))
-    vehicles, _, _ = table.of(rows, 1)
-    spans = [table.of(rows, back)[1:] for back in range(1, _MINUTES + 1)]
+    vehicles, _, _ = table.look_up(rows, 1)
+    spans = [table.look_up(rows, minutes)[1:] for minutes in range(1, _MINUTES + 1)]
     count, speed = (sum(parts) for parts in zip(*spans, strict=True))
     mean = np.asarray(speed) // np.maximum(count, 1)
-    where = zip(*(column[name][rows].tolist() for name in _PLACE), strict=True)
+    segments = zip(*(column[name][rows].tolist() for name in _PLACE), strict=True)
     accident = np.array(
         [
-            (*at, before - 1) in accidents
-            for at, before in zip(where, minute[rows].tolist(), strict=True)
+            (*segment, row_minute - 1) in accidents
+            for segment, row_minute in zip(segments, minute[rows].tolist(), strict=True)
         ],
         dtype=np.bool_,
     )
@@ -59,49 +59,49 @@ class _Table:
         self, place: Ints, minute: Ints, first: npt.NDArray[np.bool_], speed: Ints
     ) -> None:
         _, segment = np.unique(place, axis=0, return_inverse=True)
-        # Minutes before the first one of the input have a number of their own in each segment.
+        # Minutes before the input's first minute have a separate number in each segment.
         begin = int(minute.min(initial=0)) - _MINUTES
         self._key = segment.reshape(-1) * (int(minute.max(initial=0)) - begin + 1) + minute - begin
-        self._keys, at = np.unique(self._key, return_inverse=True)
+        self._keys, index = np.unique(self._key, return_inverse=True)
         size = len(self._keys)
         self._sums = tuple(
-            np.bincount(at.reshape(-1), weights, size).astype(np.int64)
+            np.bincount(index.reshape(-1), weights, size).astype(np.int64)
             for weights in (first.astype(np.float64), None, speed.astype(np.float64))
         )
 
-    def of(self, rows: Ints, back: int) -> tuple[Ints, Ints, Ints]:
-        """Return the vehicles, reports and speeds of the segments of rows, some minutes back."""
+    def look_up(self, rows: Ints, minutes_back: int) -> tuple[Ints, Ints, Ints]:
+        """Return the vehicles, reports and sums of speeds of the rows' segments, some minutes before the rows."""
         if not len(rows):
             return rows, rows, rows
-        wanted = self._key[rows] - back
-        at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        present = self._keys[at] == wanted
-        vehicles, reports, speed = (np.where(present, sums[at], 0) for sums in self._sums)
+        key = self._key[rows] - minutes_back
+        index = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
+        is_present = self._keys[index] == key
+        vehicles, reports, speed = (np.where(is_present, sums[index], 0) for sums in self._sums)
         return vehicles, reports, speed
 
 
 def _by_vehicle(
     column: dict[str, Ints], minute: Ints
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which reports enter a segment, are the first there in their minute, and are of stopped vehicles."""
+    """Return which reports enter a segment, are the vehicle's first there in a minute, or are of stopped vehicles."""
     order = np.argsort(column["vid"], kind="stable")
 
-    def as_before(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    def equals_previous(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
         equal = np.zeros(len(order), dtype=np.bool_)
         sides = [values[order] for values in columns]
         equal[1:] = np.logical_and.reduce([side[1:] == side[:-1] for side in sides])
         return equal
 
     road = column["vid"], column["xway"], column["dir"]
-    stays = as_before(*road, column["seg"])
-    first = ~(stays & as_before(column["vid"], minute))
-    stands = as_before(*road, column["pos"])
+    stays = equals_previous(*road, column["seg"])
+    first = ~(stays & equals_previous(column["vid"], minute))
+    stays_at_position = equals_previous(*road, column["pos"])
     index = np.arange(len(order))
-    since = np.maximum.accumulate(np.where(stands, 0, index))
-    stopped = index - since + 1 >= _STOPPED
-    back = np.empty_like(order)
-    back[order] = index
-    return ~stays[back], first[back], stopped[back]
+    first_index = np.maximum.accumulate(np.where(stays_at_position, 0, index))
+    stopped = index - first_index + 1 >= _STOPPED
+    place = np.empty_like(order)
+    place[order] = index
+    return ~stays[place], first[place], stopped[place]
 
 
 def _accidents(
@@ -113,14 +113,14 @@ def _accidents(
     spots = [tuple(int(column[name][row]) for name in ("xway", "dir", "pos")) for row in rows]
     for row, spot in zip(rows, spots, strict=True):
         standing[spot, int(ts[row]) // _PERIOD_MS].add(int(column["vid"][row]))
-    found = set()
+    accidents = set()
     for row, spot in zip(rows, spots, strict=True):
-        before = standing.get((spot, int(ts[row]) // _PERIOD_MS - 1), set())
-        if not before - {int(column["vid"][row])}:
+        stopped_before = standing.get((spot, int(ts[row]) // _PERIOD_MS - 1), set())
+        if not stopped_before - {int(column["vid"][row])}:
             continue
         xway, direction, seg = (int(column[name][row]) for name in _PLACE)
         for steps in range(_AFTER + 1):
-            at = seg + (-steps if direction == 0 else steps)
-            if steps == 0 or 0 <= at < SEGMENTS:
-                found.add((xway, direction, at, int(ts[row]) // _MINUTE_MS))
-    return found
+            accident_seg = seg + (-steps if direction == 0 else steps)
+            if steps == 0 or 0 <= accident_seg < SEGMENTS:
+                accidents.add((xway, direction, accident_seg, int(ts[row]) // _MINUTE_MS))
+    return accidents

@@ -1,18 +1,19 @@
 """Computes the toll of a vehicle that enters a segment: the query of Viper's figure 1.
 
-A1 adds to a position report what the vehicle's reports before it say: whether the vehicle enters the segment, whether
-this is its first report there in this minute, and whether it has stopped. B finds accidents, F hands each accident on
-to the segments before it, and A2 keeps the statistics of each segment by minute. M computes the toll and notifies the
-vehicle that entered.
+A1 compares a position report with the vehicle's earlier reports. It adds whether the vehicle enters the segment,
+whether this is its first report there in this minute, and whether it has stopped. B finds accidents, and F forwards
+each accident to the segments before it. A2 stores the statistics of each segment by minute. M computes the toll and
+notifies the vehicle that entered.
 
 The toll is Linear Road's (Arasu and others 2004, section 3.4). Vehicles that enter a segment in minute m pay
-2 (n - 50)^2 for the n vehicles that were there in minute m - 1. They pay nothing if n is at most 50, if the mean
-speed of the minutes m - 5 to m - 1 is at least 40 mph, or if minute m - 1 had an accident in the segment or in the four
-after it. Vehicles on the exit lane get no toll. A vehicle has stopped with the fourth report in a row at one position.
+2 (n - 50)^2 for the n vehicles that were there in minute m - 1. They pay nothing if n is at most 50, or if the mean
+speed of the minutes m - 5 to m - 1 is at least 40 mph. They pay nothing either if minute m - 1 had an accident in the
+segment or in the four segments after it. Vehicles on the exit lane get no toll. A vehicle has stopped with the fourth
+report in a row at one position.
 
-Two choices let reports of one time commute, so that operators may process them in any order. The mean speed is that of
-all reports, and whole; the benchmark's is a mean of means. An accident is known from a report of a stopped vehicle if
-another vehicle was there, stopped, in the reporting period before. A segment is an expressway, a direction and a mile.
+Two choices let reports of one time commute, so that operators may process them in any order. The mean speed is the mean
+of all reports, rounded down; the benchmark takes a mean of means. A report of a stopped vehicle reveals an accident if
+another vehicle was stopped there in the previous reporting period. A segment is an expressway, a direction and a mile.
 """
 
 from typing import Any
@@ -39,8 +40,9 @@ MINUTE_MS = 60_000
 MINUTES = 5
 """Minutes of the mean speed."""
 REACH = 5
-"""Segments in which an accident makes the road free: its own and the four before it."""
+"""Number of segments in which an accident makes the road free: its own and the four before it."""
 SLOTS = MINUTES + 1
+"""Minutes of a segment's statistics: the current minute and the minutes of the mean speed."""
 
 SEEN = np.dtype(
     [
@@ -56,7 +58,7 @@ STANDING = np.dtype(
         *(("before", np.int8), ("low_before", np.int32), ("high_before", np.int32)),
     ]
 )
-"""Vehicles, least and greatest, that stand at a position in the current period, and in the one before it."""
+"""Least and greatest vehicle that stands at a position in the current period, and in the previous period."""
 
 PLACE = (("xway", np.int16), ("dir", np.int8), ("seg", np.int8))
 ENRICHED = np.dtype(
@@ -104,14 +106,14 @@ def segment(t: Any) -> Any:
 
 
 def spot(t: Any) -> Any:
-    """Return the position of a stopped vehicle as a number; any number spreads the others."""
+    """Return the position of a stopped vehicle as a number; other vehicles have separate negative numbers."""
     if t.stopped == 0:
         return np.int64(-1) - t.vid
     return ((np.int64(t.xway) * 512 + t.dir) << 32) + t.pos
 
 
 def enrich(s: Any, t: Any, out: Any) -> None:
-    """A1: compare a report with the vehicle's last one, and remember it."""
+    """A1: compare a report with the vehicle's last report, and remember it."""
     if t.type != REPORT:
         return
     minute = t.ts // MINUTE_MS
@@ -132,7 +134,7 @@ def enrich(s: Any, t: Any, out: Any) -> None:
 
 
 def find_accident(s: Any, t: Any, out: Any) -> None:
-    """B: tell whether another vehicle stood at a stopped vehicle's position in the period before."""
+    """B: determine whether another vehicle stood at a stopped vehicle's position in the previous period."""
     accident = False
     if t.stopped != 0:
         period = t.ts // PERIOD_MS
@@ -154,43 +156,43 @@ def hand_on(t: Any, out: Any) -> None:
     """F: forward a report, and the news of an accident to the segments before it."""
     out.emit(t.vid, t.xway, t.dir, t.seg, t.speed, t.exits, t.enters, t.first, t.accident, 0)
     if t.accident != 0:
-        back = -1 if t.dir == 0 else 1
+        step = -1 if t.dir == 0 else 1
         for i in range(1, REACH):
-            seg = t.seg + back * i
+            seg = t.seg + step * i
             if 0 <= seg < SEGMENTS:
                 out.emit(t.vid, t.xway, t.dir, seg, 0, 0, 0, 0, 1, 1)
 
 
 def count(s: Any, t: Any, out: Any) -> None:
-    """A2: keep the segment's statistics; emit those of the minutes before when a vehicle enters."""
+    """A2: update the segment's statistics; emit those of the previous minutes when a vehicle enters."""
     minute = t.ts // MINUTE_MS
-    now = minute % SLOTS
-    if s.minute[now] != minute:
-        s.minute[now] = minute
-        s.vehicles[now] = 0
-        s.reports[now] = 0
-        s.speed[now] = 0
-        s.accident[now] = 0
+    current_slot = minute % SLOTS
+    if s.minute[current_slot] != minute:
+        s.minute[current_slot] = minute
+        s.vehicles[current_slot] = 0
+        s.reports[current_slot] = 0
+        s.speed[current_slot] = 0
+        s.accident[current_slot] = 0
     if t.accident != 0:
-        s.accident[now] = 1
+        s.accident[current_slot] = 1
     if t.news != 0:
         return
-    s.vehicles[now] += t.first
-    s.reports[now] += 1
-    s.speed[now] += t.speed
+    s.vehicles[current_slot] += t.first
+    s.reports[current_slot] += 1
+    s.speed[current_slot] += t.speed
     if t.enters == 0 or t.exits != 0:
         return
     reports = np.int64(0)
     speed = np.int64(0)
-    for back in range(1, SLOTS):
-        slot = (minute - back) % SLOTS
-        if s.minute[slot] == minute - back:
+    for minutes_back in range(1, SLOTS):
+        slot = (minute - minutes_back) % SLOTS
+        if s.minute[slot] == minute - minutes_back:
             reports += s.reports[slot]
             speed += s.speed[slot]
-    last = (minute - 1) % SLOTS
-    known = s.minute[last] == minute - 1
-    vehicles = s.vehicles[last] if known else 0
-    accident = s.accident[last] if known else 0
+    last_slot = (minute - 1) % SLOTS
+    is_present = s.minute[last_slot] == minute - 1
+    vehicles = s.vehicles[last_slot] if is_present else 0
+    accident = s.accident[last_slot] if is_present else 0
     mean = speed // reports if reports > 0 else 0
     out.emit(t.vid, t.xway, t.dir, t.seg, vehicles, mean, accident)
 

@@ -34,9 +34,9 @@ def update(w: Any, t: Any, out: Any) -> None:
 
 def expire(w: Any, out: Any) -> None:
     """Emit the history of a location that had events."""
-    here = w[0]
-    if here.changed != 0:
-        out.emit(here.key, here.events, here.views, here.clicks, here.purchases, here.last_ts)
+    state = w[0]
+    if state.changed != 0:
+        out.emit(state.key, state.events, state.views, state.clicks, state.purchases, state.last_ts)
 
 
 def slide(w: Any) -> None:

@@ -1,4 +1,4 @@
-"""Query III, typed: makes the user's location the key, and adds up each location's history.
+"""Query III, typed: makes the user's location the key, and adds up the history of each location.
 
 Locations without an event in a block have no output at its marker. Users without a location are
 ignored.
@@ -23,6 +23,7 @@ HISTORY = [
 ]
 LOCATED_HISTORY = U("location", np.dtype([("ts", np.int64), *HISTORY]))
 LONG_AGO = -(2**62)
+"""A time before all events."""
 
 
 def take(a: Any, key: int, value: Any) -> None:

@@ -17,7 +17,7 @@ def keys(t: Any, out: Any) -> None:
 
 
 def update(w: Any, t: Any, out: Any) -> None:
-    """Keep the greatest length."""
+    """Store the greatest length."""
     if t.chars > w[0].chars:
         w[0].chars = t.chars
 

@@ -1,8 +1,8 @@
-"""Query 1 as a pipeline: a price in euro cents is 0.908 times that in dollar cents, halves up."""
+"""Query 1 as a pipeline: a price in euro cents is 0.908 times the price in dollar cents, with halves rounded up."""
 
 from typing import Any
 
-from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
+from streamlab.workloads.inputs.nexmark.schema import BID, EURO_PER_DOLLAR_MILLI, EVENT, fields
 from streamlab.workloads.model import Pipeline, stateless
 
 OUTPUT = fields("ts", "auction", "bidder", "price")
@@ -20,4 +20,4 @@ def program() -> Pipeline:
 
 def _convert(t: Any, out: Any) -> None:
     if t.type == BID:
-        out.emit(t.auction, t.person, (t.price * 908 + 500) // 1000)
+        out.emit(t.auction, t.person, (t.price * EURO_PER_DOLLAR_MILLI + 500) // 1000)

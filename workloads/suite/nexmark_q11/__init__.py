@@ -8,7 +8,7 @@ from streamlab.workloads.suite.nexmark_q11.program import program
 QUERY = {
     "gap_ms": Parameter(
         default=10_000,
-        help="a session ends when its bidder makes no bid for longer (event time)",
+        help="a session ends when its bidder makes no bid for more than this time, in ms of event time",
         minimum=1,
         maximum=2**40,
     )

@@ -1,6 +1,6 @@
 """Query 11 as an operator with a session of each bidder.
 
-A session leaves once, at the first multiple of the gap that is later than its last bid by more than the gap.
+A session leaves once, at the first multiple of the gap that is more than the gap after its last bid.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ _SESSION = np.dtype(
         ("closed_last", np.int64),
     ]
 )
-"""The current session, and the one before it that a bid of this window closed: there is one at most."""
+"""The current session, and the previous session if a bid of this window closed it; at most one session is closed."""
 
 
 def program(gap_ms: int) -> Query:

@@ -7,6 +7,6 @@ from streamlab.workloads.model import Columns, Input
 
 
 def oracle(data: Input, size_ms: int) -> Columns:
-    """Return (ts, bidder, bids) of all bids of each bidder; `ts` is the length of a window, since no time is known."""
+    """Return (ts, bidder, bids) of all bids of each bidder, as if all were in the first window; `ts` is its end."""
     bidder, count = np.unique(bids_of(data, "bidder").fields["bidder"], return_counts=True)
     return {"ts": np.full(len(bidder), size_ms), "bidder": bidder, "bids": count}

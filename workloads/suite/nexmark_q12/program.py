@@ -1,4 +1,4 @@
-"""Query 12 as an operator with a tumbling window of each bidder, whose time is that of arrival."""
+"""Query 12 as an operator with tumbling windows of arrival time for each bidder."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def program(size_ms: int) -> Query:
         state=np.dtype([("bids", np.int64)]),
         keys=_bidder,
         update=_add,
-        expire=_give,
+        expire=_emit,
     )
     return Query(name="nexmark_q12", operators=(operator,), at_end=FLUSH, arrival_tick_ns=TICK_NS)
 
@@ -68,5 +68,5 @@ def _add(w: Any, t: Any, out: Any) -> None:
     w[0].bids += 1
 
 
-def _give(w: Any, out: Any) -> None:
+def _emit(w: Any, out: Any) -> None:
     out.emit(w[0].key, w[0].bids)

@@ -3,17 +3,17 @@
 import numpy as np
 
 from streamlab.workloads.inputs.nexmark.oracles import bids_of
-from streamlab.workloads.inputs.nexmark.schema import letters
+from streamlab.workloads.inputs.nexmark.schema import EURO_PER_DOLLAR_MILLI, letters
 from streamlab.workloads.model import Columns, Input
 
-_OF_HOUR = np.array([1] * 7 + [2] + [0] * 11 + [2] + [1] * 4, dtype=np.int8)
+_PART_OF_HOUR = np.array([1] * 7 + [2] + [0] * 11 + [2] + [1] * 4, dtype=np.int8)
 
 
 def oracle(data: Input) -> Columns:
-    """Return the selected bids in total order; columns as `OUTPUT`."""
+    """Return the selected bids in total order, with the columns of `OUTPUT`."""
     bids = bids_of(data, "auction", "bidder", "price", "extra")
-    whole, thousandths = np.divmod(bids.fields["price"] * 908, 1000)
-    above = (whole > 1_000_000) | ((whole == 1_000_000) & (thousandths > 0))
+    whole, remainder = np.divmod(bids.fields["price"] * EURO_PER_DOLLAR_MILLI, 1000)
+    above = (whole > 1_000_000) | ((whole == 1_000_000) & (remainder > 0))
     rows = np.flatnonzero(above & (whole < 50_000_000))
     chosen = {name: values[rows] for name, values in bids.fields.items()}
     ts = bids.ts[rows]
@@ -24,8 +24,8 @@ def oracle(data: Input) -> Columns:
         "ts": ts,
         "auction": chosen["auction"],
         "bidder": chosen["bidder"],
-        "price": whole[rows] + (thousandths[rows] >= 500),
-        "day_part": _OF_HOUR[hour.astype(np.int64)],
+        "price": whole[rows] + (remainder[rows] >= 500),
+        "day_part": _PART_OF_HOUR[hour.astype(np.int64)],
         "extra": chosen["extra"],
         "c_count": np.char.count(texts, "c").astype(np.int32),
     }

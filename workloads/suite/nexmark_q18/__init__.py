@@ -8,7 +8,7 @@ from streamlab.workloads.suite.nexmark_q18.program import program
 QUERY = {
     "every_ms": Parameter(
         default=2_000,
-        help="length of a step; at its end, the last bids that are new leave (event time)",
+        help="length of a step; at its end, the last bids of the step leave (event time)",
         minimum=1,
         maximum=2**40,
     )

@@ -1,4 +1,4 @@
-"""Computes the expected bids of query 18: drops those that a later bid of the step replaces."""
+"""Computes the expected bids of query 18: drops bids that a later bid of the step replaces."""
 
 from streamlab.workloads.datasets.total_order import final_watermark, total_order
 from streamlab.workloads.inputs.nexmark.oracles import bids_of

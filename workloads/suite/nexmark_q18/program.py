@@ -1,7 +1,7 @@
 """Query 18 as an operator with a tumbling window of each bidder and auction.
 
-At the end of a step its last bid replaces the one of earlier steps. Engines that update after each bid, without
-batches, would give every bid.
+At the end of a step, the last bid of the step replaces the last bid of earlier steps. An engine that updates after each
+bid, without steps, would output every bid.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ def program(every_ms: int) -> Query:
         state=_BID,
         keys=_bidder_and_auction,
         update=_replace,
-        expire=_give,
+        expire=_emit,
     )
     return Query(name="nexmark_q18", operators=(operator,))
 
@@ -50,6 +50,6 @@ def _replace(w: Any, t: Any, out: Any) -> None:
     s.extra = t.extra
 
 
-def _give(w: Any, out: Any) -> None:
+def _emit(w: Any, out: Any) -> None:
     s = w[0]
     out.emit(s.auction, s.bidder, s.price, s.channel, s.bid_ts, s.extra)

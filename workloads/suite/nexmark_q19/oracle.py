@@ -1,4 +1,4 @@
-"""Computes the expected ranks of query 19: the place of each price in a sorted list of its auction's earlier ones."""
+"""Computes the expected ranks of query 19: the place of each price in a sorted list of the auction's earlier prices."""
 
 from bisect import bisect_left, insort
 from collections import defaultdict
@@ -9,6 +9,7 @@ from streamlab.workloads.inputs.nexmark.oracles import bids_of
 from streamlab.workloads.model import Columns, Input
 
 RANKS = 10
+"""Number of ranks."""
 
 
 def oracle(data: Input) -> Columns:

@@ -1,7 +1,7 @@
 """Query 19 as a pipeline with the ten highest prices of each auction.
 
-A bid whose price is among these is forwarded with its rank, from 1. It moves lower prices down by a rank and drops
-the eleventh. Of equal prices, the earlier bid ranks higher.
+A bid whose price is among these is forwarded with its rank, from 1. Lower prices move down by a rank, and the eleventh
+is dropped. Of equal prices, the earlier bid ranks higher.
 """
 
 from typing import Any
@@ -36,10 +36,10 @@ def _auction(t: Any) -> int:
 
 def _rank(s: Any, t: Any, out: Any) -> None:
     if t.type == BID and (s.bids < MOST or t.price > s.price[MOST - 1]):
-        at = min(s.bids, MOST - 1)
-        while at > 0 and t.price > s.price[at - 1]:
-            s.price[at] = s.price[at - 1]
-            at -= 1
-        s.price[at] = t.price
+        place = min(s.bids, MOST - 1)
+        while place > 0 and t.price > s.price[place - 1]:
+            s.price[place] = s.price[place - 1]
+            place -= 1
+        s.price[place] = t.price
         s.bids = min(s.bids + 1, MOST)
-        out.emit(t.auction, at + 1, t.person, t.price, t.channel, t.extra)
+        out.emit(t.auction, place + 1, t.person, t.price, t.channel, t.extra)

@@ -17,7 +17,11 @@ def oracle(data: Input) -> Columns:
     local = local[~np.isin(np.array(STATES)[local["state"]], ["WA", "WY"])]
     opened = events_of(data, AUCTION, "seller", "auction", "category")
     auctions = pd.DataFrame({**opened.fields, "opened": opened.ts})
-    sold = auctions[auctions["category"] == 10].merge(local, left_on="seller", right_on="id")
-    sold["ts"] = np.maximum(sold["registered"], sold["opened"])
-    sold = sold.sort_values("ts")
-    return {name: sold[name].to_numpy() for name in ("ts", "name", "city", "state", "auction")}
+    local_auctions = auctions[auctions["category"] == 10].merge(
+        local, left_on="seller", right_on="id"
+    )
+    local_auctions["ts"] = np.maximum(local_auctions["registered"], local_auctions["opened"])
+    local_auctions = local_auctions.sort_values("ts")
+    return {
+        name: local_auctions[name].to_numpy() for name in ("ts", "name", "city", "state", "auction")
+    }

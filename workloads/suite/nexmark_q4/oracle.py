@@ -8,10 +8,10 @@ def oracle(data: Input, every_ms: int) -> Columns:
     """Return (ts, category, auctions, average) of each category and step in which an auction closed."""
     import pandas as pd  # heavy
 
-    won = pd.DataFrame(winners_of(data, every_ms, steps=2))
-    of_category = won.groupby("category")["price"]
-    won["auctions"] = of_category.cumcount() + 1
-    won["average"] = of_category.cumsum() / won["auctions"]
-    last = won.groupby(["ts", "category"]).tail(1)
+    winners = pd.DataFrame(winners_of(data, every_ms, steps=2))
+    category_prices = winners.groupby("category")["price"]
+    winners["auctions"] = category_prices.cumcount() + 1
+    winners["average"] = category_prices.cumsum() / winners["auctions"]
+    last = winners.groupby(["ts", "category"]).tail(1)
     names = ("ts", "category", "auctions", "average")
     return {name: last[name].to_numpy() for name in names}

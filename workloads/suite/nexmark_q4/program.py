@@ -1,7 +1,7 @@
 """Query 4: winning bids -> sums of a step -> averages so far.
 
 - `step_results` adds the prices of a category's auctions that closed at the same time, in any order.
-- `averages` adds these sums. A category has one a step, so the order of ties does not matter.
+- `averages` adds these sums. A category has one sum a step, so the order of ties does not matter.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from streamlab.workloads.inputs.nexmark.schema import fields
 from streamlab.workloads.inputs.nexmark.winning_bids import averages_by_step
 from streamlab.workloads.model import Query
 
-WON = fields("ts", "category", "price")
+WINNER = fields("ts", "category", "price")
 SUMS = np.dtype(
     [("ts", np.int64), ("category", np.int32), ("auctions", np.int64), ("sum", np.int64)]
 )
@@ -27,16 +27,16 @@ def program(every_ms: int) -> Query:
     return averages_by_step(
         "nexmark_q4",
         every_ms,
-        won=WON,
+        winner=WINNER,
         emit=_emit,
         keys=_category,
         step=SUMS,
         step_state=_SUM,
         add=_add_price,
-        give_step=_give_sum,
+        emit_step=_emit_sum,
         output=OUTPUT,
         state=_SUM,
-        give_average=_give_average,
+        emit_average=_emit_average,
     )
 
 
@@ -53,11 +53,11 @@ def _add_price(w: Any, t: Any, out: Any) -> None:
     w[0].sum += t.price
 
 
-def _give_sum(w: Any, out: Any) -> None:
+def _emit_sum(w: Any, out: Any) -> None:
     out.emit(w[0].key, w[0].auctions, w[0].sum)
 
 
-def _give_average(w: Any, t: Any, out: Any) -> None:
+def _emit_average(w: Any, t: Any, out: Any) -> None:
     w[0].auctions += t.auctions
     w[0].sum += t.sum
     out.emit(t.category, w[0].auctions, w[0].sum / w[0].auctions)

@@ -13,7 +13,7 @@ def oracle(data: Input, slide_ms: int, slides: int) -> Columns:
     import pandas as pd  # heavy
 
     bids = bids_of(data, "auction")
-    # The first window of a bid ends at the next boundary, and each further one a slide later.
+    # The first window of a bid ends at the next boundary, and each further window a slide later.
     first = (bids.ts // slide_ms + 1) * slide_ms
     ends = (first[:, None] + slide_ms * np.arange(slides)).ravel()
     table = pd.DataFrame({"end": ends, "auction": np.repeat(bids.fields["auction"], slides)})

@@ -1,6 +1,7 @@
-"""Query 5: bids of each auction in sliding windows -> the auctions with the most.
+"""Query 5: bids of each auction in sliding windows -> the auctions with the most bids.
 
-Hot items leave once, a slide after the end of their window: `highest` reads the counts of a window at its end.
+Each window's hot items are emitted once, one slide after the window ends, because `highest` collects the counts at
+that end.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ from streamlab.workloads.model.operators.program import SINGLE
 OUTPUT = fields("ts", "auction", "bids")
 
 MOST_TIES = 256
-"""Most hot items of a window; more end the run with an error."""
+"""Largest number of hot items of a window; more end the run with an error."""
 
 _HOT = np.dtype([("bids", np.int64), ("ties", np.int64), ("auction", np.int32, (MOST_TIES,))])
 
@@ -25,7 +26,7 @@ def program(slide_ms: int, slides: int) -> Query:
     def add(w: Any, t: Any, out: Any) -> None:
         w[0].bids[(t.ts - w[0].left) // slide_ms] += 1
 
-    def give(w: Any, out: Any) -> None:
+    def emit(w: Any, out: Any) -> None:
         bids = 0
         for k in range(slides):
             bids += w[0].bids[k]
@@ -44,7 +45,7 @@ def program(slide_ms: int, slides: int) -> Query:
         state=np.dtype([("bids", np.int64, (slides,))]),
         keys=_auction,
         update=add,
-        expire=give,
+        expire=emit,
         slide=slide,
     )
     highest = Operator(
@@ -54,8 +55,8 @@ def program(slide_ms: int, slides: int) -> Query:
         output=OUTPUT,
         state=_HOT,
         keys=_all,
-        update=_keep_most,
-        expire=_give_most,
+        update=_collect_highest,
+        expire=_emit_highest,
         max_outputs=MOST_TIES,
     )
     return Query(name="nexmark_q5", operators=(counts, highest))
@@ -70,7 +71,7 @@ def _all(t: Any, out: Any) -> None:
     out.add(0)
 
 
-def _keep_most(w: Any, t: Any, out: Any) -> None:
+def _collect_highest(w: Any, t: Any, out: Any) -> None:
     s = w[0]
     if t.bids > s.bids:
         s.bids = t.bids
@@ -81,7 +82,7 @@ def _keep_most(w: Any, t: Any, out: Any) -> None:
         s.ties += 1
 
 
-def _give_most(w: Any, out: Any) -> None:
+def _emit_highest(w: Any, out: Any) -> None:
     s = w[0]
     if s.ties > MOST_TIES:
         raise ValueError(

@@ -10,11 +10,11 @@ def oracle(data: Input, every_ms: int) -> Columns:
     """Return (ts, seller, average) of each seller and step in which an auction closed."""
     import pandas as pd  # heavy
 
-    won = pd.DataFrame(winners_of(data, every_ms, steps=2))
-    of_seller = won.groupby("seller")["price"]
-    upto, number = of_seller.cumsum(), of_seller.cumcount() + 1
-    # The sum up to ten auctions before; whole numbers, so differences are exact.
-    before = upto.groupby(won["seller"]).shift(LATEST, fill_value=0)
-    won["average"] = (upto - before) / number.clip(upper=LATEST)
-    last = won.groupby(["ts", "seller"]).tail(1)
+    winners = pd.DataFrame(winners_of(data, every_ms, steps=2))
+    seller_prices = winners.groupby("seller")["price"]
+    sums, number = seller_prices.cumsum(), seller_prices.cumcount() + 1
+    # The sums up to ten auctions before. Prices are whole numbers, so differences are exact.
+    sums_before = sums.groupby(winners["seller"]).shift(LATEST, fill_value=0)
+    winners["average"] = (sums - sums_before) / number.clip(upper=LATEST)
+    last = winners.groupby(["ts", "seller"]).tail(1)
     return {name: last[name].to_numpy() for name in ("ts", "seller", "average")}

@@ -1,9 +1,9 @@
-"""Query 6: winning bids -> latest of a step -> averages of the latest.
+"""Query 6: winning bids -> latest prices of a step -> averages of the latest prices.
 
 - `step_results` ranks a seller's auctions that closed in the same step by `expires`, then by auction, and
   forwards the last ten with their ranks.
-- `averages` puts each price at the place of its rank after the earlier ones. With the last price of a
-  step, in any order, it forwards the average of the last ten.
+- `averages` puts each price at the place of its rank after the earlier prices. Prices of a step come in any order;
+  with the last of them, the operator forwards the average of the last ten.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from streamlab.workloads.model import Query
 LATEST = 10
 """Number of auctions in an average."""
 
-WON = fields("ts", "seller", "auction", "expires", "price")
+WINNER = fields("ts", "seller", "auction", "expires", "price")
 RANKED = np.dtype(
     [
         ("ts", np.int64),
@@ -27,7 +27,7 @@ RANKED = np.dtype(
         ("price", np.int64),
     ]
 )
-"""Of `auctions` ones of a seller and step, ranks 0 to `auctions` - 1."""
+"""The `auctions` prices of a seller and step have the ranks 0 to `auctions` - 1."""
 
 OUTPUT = fields("ts", "seller", "average")
 
@@ -47,16 +47,16 @@ def program(every_ms: int) -> Query:
     return averages_by_step(
         "nexmark_q6",
         every_ms,
-        won=WON,
+        winner=WINNER,
         emit=_emit,
         keys=_seller,
         step=RANKED,
         step_state=_STEP,
         add=_insert,
-        give_step=_give_ranked,
+        emit_step=_emit_ranked,
         output=OUTPUT,
         state=_SELLER,
-        give_average=_give_average,
+        emit_average=_emit_average,
         most=LATEST,
     )
 
@@ -70,39 +70,39 @@ def _seller(t: Any, out: Any) -> None:
 
 
 def _insert(w: Any, t: Any, out: Any) -> None:
-    """Insert an auction in order; if ten are there, the first one leaves."""
+    """Insert an auction in order; with more than ten, drop the first auction."""
     s = w[0]
-    at = s.auctions
-    while at > 0 and (
-        t.expires < s.expires[at - 1]
-        or (t.expires == s.expires[at - 1] and t.auction < s.auction[at - 1])
+    place = s.auctions
+    while place > 0 and (
+        t.expires < s.expires[place - 1]
+        or (t.expires == s.expires[place - 1] and t.auction < s.auction[place - 1])
     ):
-        at -= 1
+        place -= 1
     if s.auctions == LATEST:
-        if at == 0:
+        if place == 0:
             return
-        at -= 1
-        for k in range(at):
+        place -= 1
+        for k in range(place):
             s.auction[k] = s.auction[k + 1]
             s.expires[k] = s.expires[k + 1]
             s.price[k] = s.price[k + 1]
     else:
-        for k in range(s.auctions, at, -1):
+        for k in range(s.auctions, place, -1):
             s.auction[k] = s.auction[k - 1]
             s.expires[k] = s.expires[k - 1]
             s.price[k] = s.price[k - 1]
         s.auctions += 1
-    s.auction[at] = t.auction
-    s.expires[at] = t.expires
-    s.price[at] = t.price
+    s.auction[place] = t.auction
+    s.expires[place] = t.expires
+    s.price[place] = t.price
 
 
-def _give_ranked(w: Any, out: Any) -> None:
+def _emit_ranked(w: Any, out: Any) -> None:
     for k in range(w[0].auctions):
         out.emit(w[0].key, k, w[0].auctions, w[0].price[k])
 
 
-def _give_average(w: Any, t: Any, out: Any) -> None:
+def _emit_average(w: Any, t: Any, out: Any) -> None:
     s = w[0]
     s.price[(s.before + t.rank) % LATEST] = t.price
     s.arrived += 1

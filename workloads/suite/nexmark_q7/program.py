@@ -1,6 +1,7 @@
-"""Query 7: the highest bids of each share of the prices -> the highest of all.
+"""Query 7: the highest bids of each share of the prices -> the highest bids of all shares.
 
-The bids of a window leave once, a window after its end: the second operator reads the highest of the shares then.
+The bids of a window leave once, one window length after the window ends, because the second operator collects the
+highest bids of the shares at that end.
 """
 
 from collections.abc import Callable
@@ -14,10 +15,10 @@ from streamlab.workloads.model import InputType, Operator, Query, Window
 OUTPUT = fields("ts", "auction", "bidder", "price", "bid_ts", "extra")
 
 SHARES = 64
-"""Prices have a share each, by remainder, so that any number of workers compares them."""
+"""Number of shares; a price is in the share of its remainder, so that several workers compare prices."""
 
 MOST_TIES = 64
-"""Most bids of a window with the highest price; more end the run with an error."""
+"""Largest number of bids of a window with the highest price; more end the run with an error."""
 
 _HIGHEST = np.dtype(
     [
@@ -60,7 +61,7 @@ def _highest(
         state=_HIGHEST,
         keys=keys,
         update=update,
-        expire=_give,
+        expire=_emit,
         max_outputs=MOST_TIES,
     )
 
@@ -95,7 +96,7 @@ def _compare(s: Any, auction: Any, bidder: Any, price: Any, bid_ts: Any, extra: 
         s.ties += 1
 
 
-def _give(w: Any, out: Any) -> None:
+def _emit(w: Any, out: Any) -> None:
     s = w[0]
     if s.ties > MOST_TIES:
         raise ValueError(

@@ -10,12 +10,14 @@ def oracle(data: Input, size_ms: int) -> Columns:
     """Return (ts, person, name) of persons who opened an auction in the window of their registration."""
     import pandas as pd  # heavy
 
-    made = events_of(data, PERSON, "id", "name")
-    persons = pd.DataFrame({"person": made.fields["id"], "name": made.fields["name"]})
-    persons["ts"] = (made.ts // size_ms + 1) * size_ms
+    registered = events_of(data, PERSON, "id", "name")
+    persons = pd.DataFrame({"person": registered.fields["id"], "name": registered.fields["name"]})
+    persons["ts"] = (registered.ts // size_ms + 1) * size_ms
     opened = events_of(data, AUCTION, "seller")
     sellers = pd.DataFrame({"person": opened.fields["seller"]})
     sellers["ts"] = (opened.ts // size_ms + 1) * size_ms
-    found = persons.merge(sellers.drop_duplicates(), on=["person", "ts"])
-    found = found[found["ts"] <= final_watermark(data, total_order(data, fields()).ts)]
-    return {name: found[name].to_numpy() for name in ("ts", "person", "name")}
+    new_sellers = persons.merge(sellers.drop_duplicates(), on=["person", "ts"])
+    new_sellers = new_sellers[
+        new_sellers["ts"] <= final_watermark(data, total_order(data, fields()).ts)
+    ]
+    return {name: new_sellers[name].to_numpy() for name in ("ts", "person", "name")}

@@ -1,4 +1,4 @@
-"""Query 8 as an operator with a tumbling window of each person, which gives a person once, at its end."""
+"""Query 8 as an operator with tumbling windows of each person, which emits a person at most once a window."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def program(size_ms: int) -> Query:
         state=_STATE,
         keys=_person,
         update=_note,
-        expire=_give,
+        expire=_emit,
     )
     return Query(name="nexmark_q8", operators=(operator,))
 
@@ -40,6 +40,6 @@ def _note(w: Any, t: Any, out: Any) -> None:
         w[0].opened = 1
 
 
-def _give(w: Any, out: Any) -> None:
+def _emit(w: Any, out: Any) -> None:
     if w[0].registered and w[0].opened:
         out.emit(w[0].key, w[0].name)

@@ -1,4 +1,4 @@
-"""Query 9 as the operator of winning bids alone."""
+"""Query 9 as the single operator of winning bids."""
 
 from typing import Any
 

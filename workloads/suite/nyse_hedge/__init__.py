@@ -10,7 +10,7 @@ from streamlab.workloads.suite.nyse_hedge.oracle import oracle
 from streamlab.workloads.suite.nyse_hedge.program import program
 
 _NO_BOUND = 1e30
-"""Never reached: ratios of 32-bit prices stay below 2^63."""
+"""A bound that no ratio reaches, because ratios of 32-bit prices stay below 2^63."""
 
 QUERY = {
     "ws_ms": Parameter(default=30_000, help="window size", minimum=1, maximum=2**40),
@@ -19,7 +19,7 @@ QUERY = {
     ),
     "upper": Parameter(
         default=-0.95,
-        help="upper bound of ND_R / ND_L; 1e30: no bound, as in the paper's text",
+        help="upper bound of ND_R / ND_L; 1e30 means no bound, as in the paper's text",
         minimum=-_NO_BOUND,
         maximum=_NO_BOUND,
     ),

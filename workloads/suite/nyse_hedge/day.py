@@ -13,7 +13,7 @@ Trades of a second: the weight of a second is 2^(g / 64), where g sums, in 64ths
 Rates are therefore log-normal. A block of four seconds has no trades with probability 1/16. Weights
 are scaled to `mean_eps` trades a second over the session and limited to 7/8 of the peak. One second
 in the middle half of the session is the peak, with `peak_eps` trades. The three seconds before and
-after it have a half, a quarter and an eighth of that.
+after it have a half, a quarter and an eighth of these trades.
 
 Prices: a company's distance from its average of the day before is a random walk between 1/2 and 2
 times `gap`, reflected at both ends. All companies are on the same side of their averages, as on a
@@ -38,19 +38,19 @@ _OCTAVE = 64
 _LOWEST, _HIGHEST = -7 * _OCTAVE, 9 * _OCTAVE
 """Weights are clipped to 16 octaves, four deviations of all parts."""
 
-_SLOW_SECONDS, _SLOW_NOISE = (
-    64,
-    530,
-)  # uniform noise, whose mean deviates by 530 / sqrt(3 x 64) = 38
-_FAST_PARTS, _FAST_NOISE = 4, 88  # a sum that deviates by 88 sqrt(4 / 3) = 102
+_SLOW_SECONDS, _SLOW_NOISE = 64, 530
+"""Number of uniform noises and their bound; their mean has a deviation of 530 / sqrt(3 x 64) = 38."""
+_FAST_PARTS, _FAST_NOISE = 4, 88
+"""Number of uniform noises and their bound; their sum has a deviation of 88 sqrt(4 / 3) = 102."""
 _BLOCK_SECONDS, _QUIET_ONE_IN = 4, 16
 _BURST = 3
+"""Seconds before and after the peak with a half, a quarter and an eighth of its trades."""
 _STEPS = 128
 """A walk's steps are uniform up to gap / 128: about 2/3 of the gap in six hours."""
 
 _SLOW, _FAST, _QUIET, _PEAK, _SIDE, _AVERAGE, _WALK = 0, 1, 5, 6, 7, 8, 16  # lanes
 _FIRST_DAY = 2
-"""Streams of random numbers from here on are for days, those before for rows."""
+"""Streams of random numbers from this number on are for days, and the streams before for rows."""
 
 
 class Session(NamedTuple):
@@ -92,13 +92,15 @@ def trades_until(session: Session, seed: int, day: int) -> IntArray:
             break
         weights = np.minimum(weights, highest)
     total = int(weights.sum())
-    until = np.floor(np.cumsum(weights).astype(np.float64) * (target / total)).astype(np.int64)
-    until[until >= target] = target
-    until[np.flatnonzero(weights)[-1] :] = target
-    until += np.cumsum(forced)
-    until = np.concatenate([np.zeros(1, dtype=np.int64), until])
-    until.flags.writeable = False
-    return until
+    trades_before = np.floor(np.cumsum(weights).astype(np.float64) * (target / total)).astype(
+        np.int64
+    )
+    trades_before[trades_before >= target] = target
+    trades_before[np.flatnonzero(weights)[-1] :] = target
+    trades_before += np.cumsum(forced)
+    trades_before = np.concatenate([np.zeros(1, dtype=np.int64), trades_before])
+    trades_before.flags.writeable = False
+    return trades_before
 
 
 def _weights(session: Session, seed: int, day: int) -> IntArray:
@@ -125,8 +127,8 @@ def _peak(session: Session, seed: int, day: int) -> IntArray:
     place = seconds // 4 + int(
         below(draw(seed, _FIRST_DAY + day, _PEAK, 0, 1), max(1, seconds // 2))[0]
     )
-    away = np.abs(np.arange(seconds, dtype=np.int64) - place)
-    return np.where(away <= _BURST, session.peak_eps >> np.minimum(away, _BURST), 0)
+    seconds_away = np.abs(np.arange(seconds, dtype=np.int64) - place)
+    return np.where(seconds_away <= _BURST, session.peak_eps >> np.minimum(seconds_away, _BURST), 0)
 
 
 @lru_cache(maxsize=1)

@@ -108,34 +108,34 @@ def generate(
     parts = [_rows_of_day(params, session, seed, 0, begin, begin)]
     while begin < end:
         day = begin // session.trades
-        upto = min(end, (day + 1) * session.trades)
-        parts.append(_rows_of_day(params, session, seed, day, begin, upto))
-        begin = upto
+        day_end = min(end, (day + 1) * session.trades)
+        parts.append(_rows_of_day(params, session, seed, day, begin, day_end))
+        begin = day_end
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _rows_of_day(
     params: Params, session: Session, seed: int, day: int, begin: int, end: int
 ) -> dict[str, npt.NDArray[np.integer]]:
-    until = trades_until(session, seed, day)
+    trades_before = trades_until(session, seed, day)
     trade = np.arange(begin, end, dtype=np.int64) - day * session.trades
-    second = np.searchsorted(until, trade, side="right") - 1
-    here = until[second + 1] - until[second]
+    second = np.searchsorted(trades_before, trade, side="right") - 1
+    trades_in_second = trades_before[second + 1] - trades_before[second]
     # The k-th of n trades of a second lies in the k-th of n equal parts of the second.
-    part = (trade - until[second] << UNIT_BITS) + below(
+    part = (trade - trades_before[second] << UNIT_BITS) + below(
         draw(seed, _ROWS, _INSTANT, begin, end), 1 << UNIT_BITS
     )
-    instant = part * 1000 // (here << UNIT_BITS)
+    instant = part * 1000 // (trades_in_second << UNIT_BITS)
     company = zipf(
         draw(seed, _ROWS, _COMPANY, begin, end), session.companies, float(params["skew"])
     )
     noise = session.gap // _NOISE_PART
-    away = distances(session, seed, day)[company, second]
-    away = away + below(draw(seed, _ROWS, _NOISE, begin, end), 2 * noise + 1) - noise
+    distance = distances(session, seed, day)[company, second]
+    distance = distance + below(draw(seed, _ROWS, _NOISE, begin, end), 2 * noise + 1) - noise
     contrary = below(draw(seed, _ROWS, _CONTRARY, begin, end), 1 << UNIT_BITS)
-    away[contrary < round(float(params["contrarian"]) * (1 << UNIT_BITS))] *= -1
+    distance[contrary < round(float(params["contrarian"]) * (1 << UNIT_BITS))] *= -1
     average = averages(session, seed, day)[company]
-    price = average + (average * away * side(seed, day) + (1 << UNIT_BITS - 1) >> UNIT_BITS)
+    price = average + (average * distance * side(seed, day) + (1 << UNIT_BITS - 1) >> UNIT_BITS)
     return {
         "ts": OPENING_MS + day * DAY_MS + second * 1000 + instant,
         "id": company.astype(np.int32),

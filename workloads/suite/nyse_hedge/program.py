@@ -5,9 +5,8 @@ of a trade from its company's average of the day before. A pair matches if the c
 
     lower <= ND_R / ND_L <= upper
 
-The default bounds, -1.05 and -0.95, are those of the paper's public code. The paper's text has only
-the lower bound: `upper = 1e30`. Trades without ND (average 0) and left trades with ND 0 never
-match.
+The default bounds, -1.05 and -0.95, are the bounds of the paper's public code. The paper's text has only
+the lower bound (`upper = 1e30`). Trades without ND (average 0) and left trades with ND 0 never match.
 
 Arithmetic is the same in every engine. To avoid divisions, the ratio is num / den, where
 

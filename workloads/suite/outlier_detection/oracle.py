@@ -22,6 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 OUTLIER, SUMMARY = 0, 1
 TAU, DELTA, FACTOR, WINDOW, SUPPORT, MAX_CANDIDATES, ITEMSETS = 1.96, 0.3, 10, 40, 10, 64, 1024
+"""The constants of `program`, repeated so that the oracle shares no code with it."""
 PAIRS = tuple((a, b) for a in range(len(CATEGORICAL)) for b in range(a, len(CATEGORICAL)))
 
 
@@ -36,16 +37,16 @@ class _Fitted:
     def scores(self, combination: Ints, x: Ints) -> Ints:
         """Return the score of each connection, in half points."""
         total = np.zeros(len(x), dtype=np.int64)
-        for present in np.unique(combination):
-            rows = np.flatnonzero(combination == present)
+        for this_combination in np.unique(combination):
+            rows = np.flatnonzero(combination == this_combination)
             features = x[rows]
             for slot, (a, b) in enumerate(PAIRS):
-                itemset = self.itemset[slot, present]
-                against = np.ones(len(rows), dtype=np.bool_)
+                itemset = self.itemset[slot, this_combination]
+                counts_against = np.ones(len(rows), dtype=np.bool_)
                 if itemset >= 0:
                     usual = (features >= self.low[itemset]) & (features <= self.high[itemset])
-                    against = (~usual).sum(axis=1) > DELTA * len(CONTINUOUS)
-                total[rows] += against * (2 if a == b else 1)
+                    counts_against = (~usual).sum(axis=1) > DELTA * len(CONTINUOUS)
+                total[rows] += counts_against * (2 if a == b else 1)
         return total
 
 

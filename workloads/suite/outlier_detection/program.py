@@ -3,14 +3,15 @@
 A connection belongs to the 28 *itemsets* of one or two of its categorical values. For each itemset
 the model has its support and, for each continuous feature, mean and deviation. An itemset counts
 against a connection if it is rare, or if more than DELTA of the features lie further than TAU
-deviations from the mean. It then adds 1 / (its size) to the connection's *score*, in half points
-here. A connection is an outlier if its score is above SCORE_FACTOR times the mean score of the
+deviations from the mean. It then adds 1 / (its size) to the connection's *score*, which is in half
+points. A connection is an outlier if its score is above SCORE_FACTOR times the mean score of the
 normal connections of the last WINDOW checks.
 
-- Connections are judged by the model of the last check and counted separately from it. Those that
-  seem outliers are *potential* outliers; the MAX_CANDIDATES with the highest scores are kept.
-- A check adds the counts since the last check to the model and judges the kept connections again by
-  it. It emits those that still are outliers, then the numbers of connections and of potential
+- Connections are judged by the model of the last check and counted separately from it. Connections that
+  seem outliers are *potential* outliers. The MAX_CANDIDATES with the highest scores are stored as
+  *candidates*.
+- A check adds the counts since the last check to the model and judges the candidates again by the new
+  model. It emits those that still are outliers, then the numbers of connections and of potential
   outliers.
 
 Connections only change sums, maxima and the beginning of a sorted list, so their order and leaf do
@@ -45,21 +46,22 @@ SUPPORT = 10
 """The parameters of Otey et al., as the DGS authors set them. Itemsets below SUPPORT are rare."""
 
 MAX_CANDIDATES = 64
-"""Maximum number of potential outliers that are kept until the next check."""
+"""Maximum number of potential outliers that are stored until the next check."""
 
 VALUES, FEATURES = len(CATEGORICAL), len(CONTINUOUS)
 SLOTS = VALUES * (VALUES + 1) // 2
 """Itemsets of one connection: one for each value and each pair of values."""
 
 ITEMSETS = 1024
-"""Capacity of a model for itemsets with enough support; further ones count as rare. The KDD file has
-621."""
+"""Capacity of a model for itemsets with enough support; further itemsets count as rare. The KDD file
+has 621."""
 
 MOST_FAR = int(DELTA * FEATURES)
+"""Largest number of features outside their usual ranges with which an itemset does not count."""
 HEAD = 4
 WIDTH = HEAD + FEATURES
-"""Columns of a kept connection: negated score, time, row, combination, features. The list is sorted
-by these columns, in this order."""
+"""Columns of a candidate: negated score, time, row, combination, features. The list is sorted by these
+columns, in this order."""
 
 _LOWEST, _HIGHEST = -(2**15), 2**15 - 1
 
@@ -71,7 +73,7 @@ MODEL = np.dtype(
         ("mean_score", np.int64),
         ("past_count", np.int64, (WINDOW,)),
         ("past_score", np.int64, (WINDOW,)),
-        ("itemset", np.int16, (COMBINATIONS * SLOTS,)),  # number from 1; 0: rare
+        ("itemset", np.int16, (COMBINATIONS * SLOTS,)),  # number from 1; 0 means rare
         ("low", np.int32, (ITEMSETS * FEATURES,)),
         ("high", np.int32, (ITEMSETS * FEATURES,)),
         # Values of every combination so far, as maxima: the same in every part that has them.
@@ -89,7 +91,7 @@ MODEL = np.dtype(
         ("count", np.int64),
         ("score", np.int64),
         ("potential", np.int64),
-        ("kept", np.int64),
+        ("candidates", np.int64),
         ("list", np.int64, ((MAX_CANDIDATES + 1) * WIDTH,)),  # the last row is for insertions
         # Zero between events.
         ("x", np.int32, (FEATURES,)),
@@ -100,16 +102,16 @@ MODEL = np.dtype(
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Everything depends on checks; connections do not depend on each other."""
+    """Return whether either event is a check; connections do not depend on each other."""
     return a.kind == CHECK or b.kind == CHECK
 
 
 def init(state: Any) -> None:
-    """Start without a model: there are no outliers before two checks."""
+    """Start without a model; outliers need two checks."""
 
 
 def update(state: Any, event: Any, out: Any) -> None:
-    """Judge and count a connection; on a check learn, and emit the outliers."""
+    """Judge and count a connection; on a check, learn and emit the outliers."""
     if event.kind == CONNECTION:
         combination = min(max(event.combination, 0), COMBINATIONS - 1)
         read_features(event, state.x)
@@ -124,7 +126,7 @@ def update(state: Any, event: Any, out: Any) -> None:
 
 
 def judge(state: Any, event: Any, combination: int) -> None:
-    """Score a connection; keep it if it seems an outlier, or else add it to the mean score."""
+    """Score a connection; store it if it seems an outlier, else add it to the mean score."""
     score = score_of(state, combination)
     if is_outlier(state, score):
         state.potential += 1
@@ -135,7 +137,7 @@ def judge(state: Any, event: Any, combination: int) -> None:
         state.list[last + 3] = combination
         for i in range(FEATURES):
             state.list[last + HEAD + i] = state.x[i]
-        keep(state)
+        insert_candidate(state)
     else:
         state.count += 1
         state.score += score
@@ -149,17 +151,17 @@ def score_of(state: Any, combination: int) -> int:
         for b in range(a, VALUES):
             itemset = state.itemset[slot]
             slot += 1
-            if itemset == 0 or features_far(state, (itemset - 1) * FEATURES) > MOST_FAR:
+            if itemset == 0 or count_far_features(state, (itemset - 1) * FEATURES) > MOST_FAR:
                 score += 2 if a == b else 1
     return score
 
 
-def pair_behind(a: int, b: int) -> tuple[int, int]:
+def next_pair(a: int, b: int) -> tuple[int, int]:
     """Return the pair of values after another pair, in the order of slots."""
     return (a, b + 1) if b + 1 < VALUES else (a + 1, a + 1)
 
 
-def features_far(state: Any, first: int) -> int:
+def count_far_features(state: Any, first: int) -> int:
     """Return how many features lie outside the usual range of an itemset."""
     far = 0
     for i in range(FEATURES):
@@ -191,13 +193,13 @@ def count(state: Any, event: Any, combination: int) -> None:
         state.squares[begin + i] += state.x[i] * state.x[i]
 
 
-def keep(state: Any) -> None:
+def insert_candidate(state: Any) -> None:
     """Insert the last row of the list in order; drop the last entry if the list is full."""
     last = MAX_CANDIDATES * WIDTH
-    if state.kept < MAX_CANDIDATES or precedes(state.list, last, state.list, last - WIDTH):
-        if state.kept < MAX_CANDIDATES:
-            state.kept += 1
-        row = (state.kept - 1) * WIDTH
+    if state.candidates < MAX_CANDIDATES or precedes(state.list, last, state.list, last - WIDTH):
+        if state.candidates < MAX_CANDIDATES:
+            state.candidates += 1
+        row = (state.candidates - 1) * WIDTH
         while row > 0 and precedes(state.list, last, state.list, row - WIDTH):
             copy_row(state.list, row - WIDTH, state.list, row)
             row -= WIDTH
@@ -231,12 +233,12 @@ def learn(state: Any) -> None:
                 state.all_squares[i] += state.squares[i]
                 state.sums[i] = 0
                 state.squares[i] = 0
-    # One loop: nested loops would be unrolled, which doubles the time of compilation.
+    # A single loop, because nested loops would be unrolled, which doubles the time of compilation.
     itemsets = a = b = 0
     for slot in range(SLOTS):
         for combination in range(state.combinations):
             itemsets = learn_itemset(state, combination, a, b, slot, itemsets)
-        a, b = pair_behind(a, b)
+        a, b = next_pair(a, b)
     learn_mean(state)
     state.checks += 1
 
@@ -301,9 +303,9 @@ def learn_mean(state: Any) -> None:
 
 
 def emit_outliers(state: Any, event: Any, out: Any) -> None:
-    """Judge the kept connections by the new model; emit outliers and a summary."""
-    for kept in range(state.kept):
-        row = kept * WIDTH
+    """Judge the candidates by the new model; emit outliers and a summary."""
+    for index in range(state.candidates):
+        row = index * WIDTH
         for i in range(FEATURES):
             state.x[i] = state.list[row + HEAD + i]
         score = score_of(state, state.list[row + 3])
@@ -316,7 +318,7 @@ def emit_outliers(state: Any, event: Any, out: Any) -> None:
     out.emit(event.ts, SUMMARY, state.connections, state.potential)
     state.connections = 0
     state.potential = 0
-    state.kept = 0
+    state.candidates = 0
 
 
 def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
@@ -355,7 +357,7 @@ def hand_over(state: Any, part: Any) -> None:
     part.count = state.count
     part.score = state.score
     part.potential = state.potential
-    part.kept = state.kept
+    part.candidates = state.candidates
     copy(state.list, part.list)
 
 
@@ -385,9 +387,9 @@ def join(first: Any, second: Any, state: Any) -> None:
     state.count += second.count
     state.score += second.score
     state.potential += second.potential
-    for kept in range(second.kept):
-        copy_row(second.list, kept * WIDTH, state.list, MAX_CANDIDATES * WIDTH)
-        keep(state)
+    for index in range(second.candidates):
+        copy_row(second.list, index * WIDTH, state.list, MAX_CANDIDATES * WIDTH)
+        insert_candidate(state)
 
 
 PROGRAM = DGSProgram(

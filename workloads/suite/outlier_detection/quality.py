@@ -32,33 +32,33 @@ class Quality:
 
     Attributes:
         labels: names of the labels.
-        present: int64, connections with each label.
-        found: int64, connections with each label that the answer calls outliers.
+        connections: int64, connections with each label.
+        outliers: int64, connections with each label that the answer calls outliers.
     """
 
     labels: tuple[str, ...]
-    present: npt.NDArray[np.int64]
-    found: npt.NDArray[np.int64]
+    connections: npt.NDArray[np.int64]
+    outliers: npt.NDArray[np.int64]
 
     @property
     def precision(self) -> float:
         """Share of outliers whose label is not normal; nan without outliers."""
-        return _share(self._unusual(self.found), int(self.found.sum()))
+        return _share(self._unusual(self.outliers), int(self.outliers.sum()))
 
     @property
     def recall(self) -> float:
-        """Share of connections with other labels than normal that are outliers; nan without any."""
-        return _share(self._unusual(self.found), self._unusual(self.present))
+        """Share of outliers among connections whose label is not normal; nan without such connections."""
+        return _share(self._unusual(self.outliers), self._unusual(self.connections))
 
     def _unusual(self, counts: npt.NDArray[np.int64]) -> int:
         return sum(int(n) for n, name in zip(counts, self.labels, strict=True) if name != USUAL)
 
     def lines(self) -> list[str]:
         """Return lines of text: both shares, then a line for each label."""
-        counts = zip(self.labels, self.present.tolist(), self.found.tolist(), strict=True)
+        counts = zip(self.labels, self.connections.tolist(), self.outliers.tolist(), strict=True)
         return [
             f"precision {self.precision:.4f}, recall {self.recall:.4f}",
-            *(f"{name}: {found:,} of {present:,} found" for name, present, found in counts),
+            *(f"{name}: {found:,} of {total:,} found" for name, total, found in counts),
         ]
 
 
@@ -72,8 +72,8 @@ def quality(
     count = len(names)
     return Quality(
         labels=tuple(names),
-        present=np.bincount(label, minlength=count),
-        found=np.bincount(label[np.isin(row, outliers)], minlength=count),
+        connections=np.bincount(label, minlength=count),
+        outliers=np.bincount(label[np.isin(row, outliers)], minlength=count),
     )
 
 
@@ -85,7 +85,7 @@ def measure_quality(dataset: Dataset) -> Quality:
     """
     if dataset.workload != INPUT:
         raise DatasetError(
-            f"dataset {dataset.id[:16]} is for {dataset.workload}, which has no labels; give a "
+            f"dataset {dataset.id[:16]} is for {dataset.workload} and has no labels; give a "
             f"dataset of {INPUT} (`lab data list`)"
         )
     data = dataset.load()
@@ -96,7 +96,7 @@ def measure_quality(dataset: Dataset) -> Quality:
     )
     answer = oracle(data)
     outliers = answer["connection"][answer["kind"] == OUTLIER]
-    labels = [one for one in dataset.dictionaries if one.name == "label"]
+    labels = [dictionary for dictionary in dataset.dictionaries if dictionary.name == "label"]
     names = dictionary_texts(labels[0]) if labels else GENERATED
     return quality(names, row, label, outliers.astype(np.int64))
 

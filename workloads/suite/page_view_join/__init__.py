@@ -16,7 +16,7 @@ _UPDATE = KINDS.index("update")
 
 WORKLOAD = Workload(
     name="page_view_join",
-    title="Page views joined with the page's metadata in force",
+    title="Page views joined with the page's current metadata",
     paper="Stream Processing with Dependency-Guided Synchronization, 4.1 and appendix E",
     program=PROGRAM,
     output=OutputType(
@@ -30,5 +30,5 @@ WORKLOAD = Workload(
     streams=streams,
     generate=generate,
     oracle=oracle,
-    limits=(count_limit("events of a page", by=KEY),),
+    limits=(count_limit("events of a page", per=KEY),),
 )

@@ -30,7 +30,7 @@ PARAMETERS = {
     "drift": Parameter(
         default=0,
         help="views of each view stream after which another page becomes the most frequent, with a "
-        "skew; 0: never",
+        "skew; 0 means never",
         minimum=0,
         maximum=2**31,
     ),

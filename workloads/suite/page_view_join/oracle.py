@@ -15,7 +15,7 @@ def oracle(data: Input) -> Columns:
     fields = np.dtype([("user", np.int32), ("meta", np.int32)])
     events = total_order(data, fields)
     position = np.arange(len(events.ts), dtype=np.int64)
-    # Sorts by page, then by position: the last update of an event's page is just below the event.
+    # Sorted by page, then by position, so that the last update of an event's page is just below the event.
     place = events.key * np.int64(len(position)) + position
     is_update = events.kind == data.alphabet.kinds.index("update")
     updates = np.flatnonzero(is_update)

@@ -15,7 +15,7 @@ NO_USER = -1
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Updates of a page depend on all its events; views do not depend on each other."""
+    """Return whether either event is an update of the same page; views do not depend on each other."""
     return a.key == b.key and (a.kind == UPDATE or b.kind == UPDATE)
 
 
@@ -26,7 +26,7 @@ def init(state: Any) -> None:
 
 
 def update(state: Any, event: Any, out: Any) -> None:
-    """Join a view with the metadata; on an update emit the old metadata and replace it."""
+    """Join a view with the metadata; on an update, emit the current metadata and replace it."""
     if event.kind == VIEW:
         out.emit(event.ts, VIEW, event.key, event.user, state.meta)
     else:

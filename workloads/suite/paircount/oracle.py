@@ -22,7 +22,7 @@ def oracle(data: Input, wa_ms: int, ws_ms: int, distance: int, *, bag: bool = Fa
 def sets_of_pairs(words: ListColumn, distance: int) -> ListColumn:
     """Return the distinct pairs of each tweet, in any order.
 
-    Only tweets with a repeated word can have repeated pairs; the others need no sorting.
+    Only tweets with a repeated word can have repeated pairs; other tweets need no sorting.
     """
     repeats = np.diff(as_sets(words).offsets) < np.diff(words.offsets)
     plain, repeating = np.flatnonzero(~repeats), np.flatnonzero(repeats)
@@ -43,16 +43,16 @@ def pairs(words: ListColumn, distance: int) -> ListColumn:
     np.cumsum(sum((_pairs(count, d) for d in range(1, farthest + 1)), 0 * count), out=offsets[1:])
     values = np.empty(offsets[-1], dtype=np.int64)
     place = np.arange(len(words.values)) - np.repeat(words.offsets[:-1], count)
-    length, to = np.repeat(count, count), np.repeat(offsets[:-1], count)
+    length, target = np.repeat(count, count), np.repeat(offsets[:-1], count)
     for d in range(1, farthest + 1):
         first = np.flatnonzero(place + d < length)
         pair = words.values[first].astype(np.int64) << 32 | words.values[first + d]
-        values[to[first] + place[first]] = pair
-        to += np.repeat(_pairs(count, d), count)
+        values[target[first] + place[first]] = pair
+        target += np.repeat(_pairs(count, d), count)
     return ListColumn(offsets, values)
 
 
 def _pairs(count: Ints, distance: int) -> Ints:
     """Return the number of pairs at this distance in lists of `count` words."""
-    apart: Ints = np.maximum(count - distance, 0)
-    return apart
+    pairs: Ints = np.maximum(count - distance, 0)
+    return pairs

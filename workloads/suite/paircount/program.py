@@ -15,6 +15,7 @@ OUTPUT = np.dtype([("ts", np.int64), ("pair", np.int64), ("count", np.int64)])
 """`pair` is the first word's id times 2^32, plus the second word's id."""
 
 FIRST = 1 << 32
+"""Factor of the first word's id in `pair`."""
 
 
 def update(w: Any, t: Any, out: Any) -> None:
@@ -28,7 +29,7 @@ def expire(w: Any, out: Any) -> None:
 
 
 def program(wa_ms: int, ws_ms: int, distance: int, *, bag: bool = False) -> Query:
-    """Return the query for a window advance and size, and a distance (0: unbounded)."""
+    """Return the query for a window advance and size, and a distance (0 means unbounded)."""
     farthest = distance if distance > 0 else 1 << 31
 
     def keys(t: Any, out: Any) -> None:

@@ -1,4 +1,4 @@
-"""Parametric: a pipeline of operators with given cost, sizes, selectivity and skew."""
+"""Parametric: a pipeline of operators with chosen cost, sizes, selectivity and skew."""
 
 from math import prod
 
@@ -10,7 +10,7 @@ from streamlab.workloads.suite.parametric.oracle import oracle
 from streamlab.workloads.suite.parametric.program import program
 from streamlab.workloads.suite.parametric.settings import QUERY, Setting, settings_of
 
-# A strict sequence: every record depends on every other.
+# The output is a strict sequence: every record depends on all records before it.
 OUTPUT = OutputType(kinds=("record",), depends=lambda a, b: True)
 
 
@@ -20,7 +20,7 @@ def arguments(query: Params) -> dict[str, tuple[Setting, ...]]:
 
 
 def ids_limit(settings: tuple[Setting, ...]) -> Limit:
-    """Return the limit on ids: each id becomes as many ids as it is copied."""
+    """Return the limit on ids; ids are multiplied by the number of copies."""
     most = INT64[1] // prod(setting.copies for setting in settings) - 1
     return Limit(
         field="id",

@@ -1,9 +1,10 @@
 """Generates records whose keys follow a truncated normal distribution.
 
 As in the paper's experiment with skew (7.2.1), x is drawn from N(0, sigma), truncated to [-1, 1],
-and scaled to the space of keys. Keys are uniform with a large `sigma`. With a small one most are
-near the middle, so in few range partitions. `keys` distinct values occur, each in the middle of its
-share of the space. Their frequencies are densities in decimal arithmetic, equal on every machine.
+and scaled to the space of keys. Keys are uniform with a large `sigma`. With a small `sigma`, most keys
+are near the middle, and therefore in few range partitions. `keys` distinct values occur, each in the
+middle of its share of the space. Their frequencies are densities in decimal arithmetic, which are equal
+on every machine.
 """
 
 from decimal import Context, Decimal
@@ -68,7 +69,7 @@ def normal_bounds(keys: int, sigma: float) -> Bits:
     """Return the upper bounds of all keys but the last, in units of 2^-63.
 
     Key k of n has weight exp(-x^2 / (2 sigma^2)), where x is the middle of its share of [-1, 1].
-    Weights are relative to that of the most frequent key.
+    Weights are relative to the weight of the most frequent key.
     """
     context = Context(prec=24)
     scale, weights = Decimal(10) ** 18, []

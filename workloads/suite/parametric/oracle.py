@@ -65,12 +65,12 @@ def _apply(
 def _state_sum(number: IntArray, key: IntArray, words: int) -> IntArray:
     """Return, after each record, the sum of the words of its key's state."""
     order = np.argsort(key, kind="stable")
-    upto = np.cumsum(number[order])
+    sums = np.cumsum(number[order])
     first = np.flatnonzero(np.diff(key[order], prepend=key[order][:1] - 1))
-    before = (upto - number[order])[first]
-    upto -= np.repeat(before, np.diff(first, append=len(order)))
+    sums_before = (sums - number[order])[first]
+    sums -= np.repeat(sums_before, np.diff(first, append=len(order)))
     total = np.empty_like(number)
-    total[order] = upto
+    total[order] = sums
     return (total & MASK) * (words * words & MASK) & MASK
 
 

@@ -4,12 +4,12 @@ For each record, an operator
 
 1. sums the words of the record, word k times 2k + 1, modulo 2^30;
 2. if it has a state, adds 2k + 1 times this number to word k of the state, and takes the sum of the
-   words as the new number: it reads and writes the whole state, and depends on all earlier records
-   of the key;
-3. multiplies the vector of this number and the record's id by a fixed matrix, `iterations` times:
-   this is the cost of a record, which compilers cannot remove, since the output has the result;
-4. drops the record or not, by a hash of its id and the result. It forwards `copies` of others, with
-   ids id x copies + n. Word k of a copy is the result xor k.
+   words as the new number. It reads and writes the whole state, and depends on all earlier records of
+   the key;
+3. multiplies the vector of this number and the record's id by a fixed matrix, `iterations` times. This
+   is the cost of a record; compilers cannot remove it, because the output has the result;
+4. drops the record, or forwards `copies` copies, by a hash of its id and the result. Copy n has the id
+   id x copies + n. Word k of a copy is the result xor k.
 
 The paper gives costs in microseconds. Here they are iterations, so a pipeline computes the same on
 every machine.
@@ -44,8 +44,8 @@ from streamlab.workloads.suite.parametric.settings import (
 
 def program(settings: tuple[Setting, ...]) -> Pipeline:
     """Return the pipeline of these operators."""
-    before = [len(EVENT.names or ()) - 2, *(setting.tuple_words for setting in settings)]
-    stages = [_stage(setting, words) for setting, words in zip(settings, before, strict=False)]
+    input_words = [len(EVENT.names or ()) - 2, *(setting.tuple_words for setting in settings)]
+    stages = [_stage(setting, words) for setting, words in zip(settings, input_words, strict=False)]
     return Pipeline(name="parametric", record=RECORD, event=EVENT, stages=tuple(stages))
 
 
@@ -129,7 +129,7 @@ def _emit(words: int) -> Callable[..., None]:
 
 
 def _compile_function(source: str, name: str) -> Callable[..., Any]:
-    """Compile a function from source, since programs can access fields only by name."""
+    """Compile a function from source, because programs can access fields only by name."""
     namespace: dict[str, Any] = {}
     exec(compile(source, f"<parametric {name}>", "exec"), namespace)
     function: Callable[..., Any] = namespace[name]

@@ -23,6 +23,7 @@ KEY_SPACE = 1 << 16
 """Keys are in [0, KEY_SPACE)."""
 
 MASK = (1 << 30) - 1
+"""Numbers are reduced to their lowest 30 bits."""
 
 MATRIX = ((0x1B873593, 0x2545F490), (0x19D699A5, 0x2127599B))
 """The matrix by which a record's vector is multiplied. Its determinant is odd, so it is invertible
@@ -38,7 +39,7 @@ KINDS = {"sl": STATELESS, "ps": PARTITIONED, "sf": STATEFUL}
 """Abbreviations, as in table 1 of the paper."""
 
 MOST_COPIES = 2**20
-"""Maximum copies of a record by all operators together: ids must fit 64 bits."""
+"""Maximum number of copies of a record by all operators together; ids must fit 64 bits."""
 
 WORD_BYTES = 8
 LEAST_TUPLE_BYTES = 4 * WORD_BYTES
@@ -55,17 +56,16 @@ QUERY = {
     ),
     "iterations": Parameter(
         default="10",
-        help="matrix products for each record: one number for all operators, or one each: 10,200",
+        help="matrix products for each record: one number for all operators, or one for each, such as 10,200",
     ),
     "selectivity": Parameter(
         default="1",
         help="records forwarded for each input record: a whole number of copies, or the share "
-        "forwarded, below 1; one value for all operators, or one each",
+        "forwarded, below 1; one value for all operators, or one for each",
     ),
     "state_bytes": Parameter(
         default="64",
-        help=f"size of each state, a multiple of {WORD_BYTES}; each record reads and writes all of "
-        "it",
+        help=f"size of each state, a multiple of {WORD_BYTES}; each record reads and writes the whole state",
     ),
     "tuple_bytes": Parameter(
         default=32,
@@ -200,7 +200,7 @@ def _size(text: str) -> int:
 
 
 def _selectivity(text: str) -> tuple[int, int]:
-    """Return the number of copies, and how many of 2^32 records are not dropped."""
+    """Return the number of copies, and how many of 2^32 records are forwarded."""
     if text.isdecimal() and int(text) > 0:
         return int(text), 2**32
     try:

@@ -21,7 +21,7 @@ __all__ = ["LEFT", "PARAMETERS", "RIGHT", "generate", "keys", "streams"]
 KINDS = ("left", "right")
 LEFT = np.dtype([("x", np.int32), ("y", np.float32)])
 RIGHT = np.dtype([("a", np.int32), ("b", np.float32), ("c", np.float64), ("d", np.int8)])
-"""As in the paper; the boolean d is 0 or 1."""
+"""The columns of the paper; the boolean d is 0 or 1."""
 
 _FIRST, _SECOND, _THIRD, _FOURTH = range(4)  # lanes of random numbers: the columns
 _EXACT_BITS = 24
@@ -50,7 +50,7 @@ PARAMETERS = {
     ),
     "fraction_bits": Parameter(
         default=0,
-        help="y and b are multiples of 2^-fraction_bits; 0: whole numbers",
+        help="y and b are multiples of 2^-fraction_bits; 0 means whole numbers",
         minimum=0,
         maximum=16,
     ),

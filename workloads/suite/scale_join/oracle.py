@@ -1,9 +1,8 @@
 """Computes the expected pairs, by a grid over the first attribute, sorted by the second.
 
-A tuple's partners are in its cell of the grid and the two next to it. Within a cell, those in the
-band of the second attribute are adjacent. The oracle tests all conditions on these candidates. It
-processes the left side in chunks, so memory is bounded by the window, a block of pairs, and the
-answer.
+A tuple's partners are in its cell of the grid and the two neighbouring cells. Within a cell, the tuples in
+the band of the second attribute are adjacent. The oracle tests all conditions on these candidates. It
+processes the left side in chunks, so memory is bounded by the window, a block of pairs, and the answer.
 """
 
 from typing import Any
@@ -52,10 +51,10 @@ def _side(
 
 
 def _matches(left: Side, right: Side, ws_ms: int, part: Chunk) -> tuple[IntArray, IntArray]:
-    here = slice(part.left_begin, part.left_end)
-    near = slice(part.right_begin, part.right_end)
-    x, y = left["x"][here].astype(np.int64), left["y"][here].astype(np.float64)
-    a, b = right["a"][near].astype(np.int64), right["b"][near].astype(np.float64)
+    left_rows = slice(part.left_begin, part.left_end)
+    right_rows = slice(part.right_begin, part.right_end)
+    x, y = left["x"][left_rows].astype(np.int64), left["y"][left_rows].astype(np.float64)
+    a, b = right["a"][right_rows].astype(np.int64), right["b"][right_rows].astype(np.float64)
     cells, cell = np.unique(a // BAND, return_inverse=True)
     values, rank = np.unique(b, return_inverse=True)
     place = cell * (len(values) + 1) + rank
@@ -77,7 +76,7 @@ def _matches(left: Side, right: Side, ws_ms: int, part: Chunk) -> tuple[IntArray
             first, second = row[source], order[position]
             matches = np.abs(x[first] - a[second]) <= BAND
             matches &= np.abs(y[first] - b[second]) <= BAND
-            gap = left["ts"][here][first] - right["ts"][near][second]
+            gap = left["ts"][left_rows][first] - right["ts"][right_rows][second]
             matches &= np.abs(gap) <= ws_ms
             pairs.append((first[matches] + part.left_begin, second[matches] + part.right_begin))
     return concatenate_pairs(pairs)

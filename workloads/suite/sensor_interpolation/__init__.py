@@ -32,13 +32,13 @@ PARAMETERS = QUERY | {
     ),
     "table_plugs": Parameter(
         default=0,
-        help="plugs in the table of places; readings of others are ignored; 0: no table",
+        help="plugs in the table of places; readings of other plugs are ignored; 0 means no table",
         minimum=0,
         maximum=10**7,
     ),
     "place_kinds": Parameter(
         default=PLACE_KINDS // 2,
-        help=f"kinds of places, of {PLACE_KINDS} in the table, that are retained: those below this",
+        help=f"number of kinds of places that are retained, of {PLACE_KINDS} in the table",
         minimum=0,
         maximum=PLACE_KINDS,
     ),

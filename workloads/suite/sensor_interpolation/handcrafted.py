@@ -1,7 +1,7 @@
 """Averages loads by hand: one operator O+, whose windows advance from marker to marker.
 
-It interpolates and averages without sorting: only the least and the greatest reading of a second
-matter, so it keeps these two until the next second or the end of the window.
+It interpolates and averages without sorting. Only the least and the greatest reading of a second
+matter, so the state holds these two until the next second or the end of the window.
 """
 
 from typing import Any
@@ -38,10 +38,9 @@ STATE = np.dtype(
         ("seconds_before", np.int64),
     ]
 )
-"""The begin of the next line, the readings of the current second, and sums of the values before.
+"""The begin of the next line, the readings of the current second, and sums of the earlier values.
 
-Of the maximum, the sums are those of the current window, and the last two fields are of the windows
-before.
+For the maximum, the sums are of the current window, and the last two fields are of the windows before it.
 """
 
 
@@ -53,7 +52,7 @@ def program(
     place_kinds: int,
     maximum: bool,
 ) -> Query:
-    """Return the query for these query parameters; `maximum`: of the windows' averages."""
+    """Return the query for these query parameters; with `maximum` it emits the greatest average of a window."""
     selected = selection(most_watts, table_plugs, place_kinds)
 
     def keys(t: Any, out: Any) -> None:

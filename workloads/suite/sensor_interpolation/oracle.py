@@ -32,23 +32,23 @@ def oracle(
     total = np.cumsum(values.load_mw)
     ts, plug, average, seconds = [], [], [], []
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=False):
-        first = int(values.known_ts[begin])
-        until = final_watermark(data, np.asarray(events["ts"]))
-        markers = np.arange((first // markers_s + 1) * markers_s, until + 1, markers_s)
-        upto = np.searchsorted(values.known_ts[begin:end], markers)
+        first = int(values.end_ts[begin])
+        watermark = final_watermark(data, np.asarray(events["ts"]))
+        markers = np.arange((first // markers_s + 1) * markers_s, watermark + 1, markers_s)
+        values_so_far = np.searchsorted(values.end_ts[begin:end], markers)
         ts.append(markers)
         plug.append(np.full(len(markers), values.plug[begin]))
         if maximum:
-            blocks = values.known_ts[begin:end] // markers_s
+            blocks = values.end_ts[begin:end] // markers_s
             firsts = np.flatnonzero(np.diff(blocks, prepend=blocks[0] - 1))
             sums = np.add.reduceat(values.load_mw[begin:end], firsts)
             counts = np.diff(firsts, append=end - begin)
             greatest = np.maximum.accumulate((2 * sums + counts) // (2 * counts))
-            average.append(greatest[np.searchsorted(firsts, upto) - 1])
+            average.append(greatest[np.searchsorted(firsts, values_so_far) - 1])
         else:
-            summed = total[begin + upto - 1] - total[begin] + values.load_mw[begin]
-            average.append((2 * summed + upto) // (2 * upto))
-        seconds.append(upto)
+            summed = total[begin + values_so_far - 1] - total[begin] + values.load_mw[begin]
+            average.append((2 * summed + values_so_far) // (2 * values_so_far))
+        seconds.append(values_so_far)
     columns = {"ts": ts, "plug": plug, "average_mw": average, "seconds": seconds}
     table = {
         name: np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)

@@ -1,10 +1,10 @@
 """Averages loads by a typed graph (Data-Trace Types, section 2, example 4.1 and table 2).
 
-The graph is Map, SORT, LI, AVG, with stages as in the paper, keyed by plug. Map drops faults and
-all fields but the load. LI interpolates one value a second. AVG emits the average of all values so
-far at each marker. SORT allows several instances of Map. With a table of places Map is
-joinFilterMap: it joins the table and retains some kinds of places. With `maximum` the last stage is
-maxOfAvgPerID, which emits the greatest of the blocks' averages so far.
+The graph is Map, SORT, LI, AVG, the stages of the paper, keyed by plug. Map drops faults and all fields
+but the load. LI interpolates one value a second. AVG emits the average of all values so far at each
+marker. SORT allows several instances of Map. With a table of places Map is joinFilterMap, which joins
+the table and retains some kinds of places. With `maximum` the last stage is maxOfAvgPerID, which emits
+the greatest of the blocks' averages so far.
 
 A value belongs to the block of the reading that ends its line. A marker's average includes the line
 to the last reading before the marker, but not the line to the next reading.
@@ -109,7 +109,7 @@ def program(
     place_kinds: int,
     maximum: bool,
 ) -> Dataflow:
-    """Return the graph for these query parameters; `maximum`: of the blocks' averages."""
+    """Return the graph for these query parameters; with `maximum` it emits the greatest average of a block."""
     selected = selection(most_watts, table_plugs, place_kinds)
 
     def project(key: Any, value: Any, out: Any) -> None:

@@ -1,4 +1,4 @@
-"""Generates loads as `power_readings` does, in streams of whole houses, and the ends of slices.
+"""Generates loads like `power_readings`, in streams of whole houses, and the ends of slices.
 
 House h is in stream h modulo the number of streams. All households have the same number of plugs,
 and all houses the same number of households. A slice ends at its last second, after the loads of

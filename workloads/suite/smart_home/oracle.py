@@ -21,10 +21,10 @@ NAMES = ("ts", "level", "id", "slice", "load_mw", "predicted_mw")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """The averages so far, plugs x slices; `known` says whether a plug had a load in a slice."""
+    """The averages so far, plugs x slices; `has_load` is true if a plug had a load in a slice."""
 
     average_mw: Ints
-    known: Bools
+    has_load: Bools
 
 
 def oracle(
@@ -37,7 +37,7 @@ def oracle(
     numbers = np.unique(events.ts[ends] // slice_s)
     column = {int(number): index for index, number in enumerate(numbers)}
     shape = (len(keys), len(numbers))
-    table = Table(average_mw=np.zeros(shape, np.int64), known=np.zeros(shape, np.bool_))
+    table = Table(average_mw=np.zeros(shape, np.int64), has_load=np.zeros(shape, np.bool_))
     averages = _averages(events, ends, plugs_per_house)
     parts: list[Columns] = []
     for turn, end in enumerate(ends.tolist()):
@@ -47,7 +47,7 @@ def oracle(
             plugs = keys[keys // plugs_per_house == events.key[end]]
         plug, average_mw = averages(turn)
         table.average_mw[plug, column[number]] = average_mw
-        table.known[plug, column[number]] = True
+        table.has_load[plug, column[number]] = True
         earlier = [number + 2 - day * (SECONDS_A_DAY // slice_s) for day in range(1, days + 1)]
         past = [column[past_number] for past_number in earlier if past_number in column]
         for level, size in enumerate((1, plugs_per_household, plugs_per_house)):
@@ -84,22 +84,26 @@ def _averages(
     plug = events.key[loads].astype(np.int64)
     turn = np.full(len(loads), len(ends))
     for kind in (SLICE_END, HOUSE_END):
-        of_kind = np.flatnonzero(events.kind[ends] == kind)
-        house = events.key[ends[of_kind]].astype(np.int64) if kind == HOUSE_END else of_kind * 0
+        ends_of_kind = np.flatnonzero(events.kind[ends] == kind)
+        house = (
+            events.key[ends[ends_of_kind]].astype(np.int64)
+            if kind == HOUSE_END
+            else ends_of_kind * 0
+        )
         plug_house = plug // plugs_per_house if kind == HOUSE_END else plug * 0
-        order = np.lexsort((ends[of_kind], house))
+        order = np.lexsort((ends[ends_of_kind], house))
         stride = np.int64(len(events.ts) + 1)
-        places = house[order] * stride + ends[of_kind][order]
-        at = np.searchsorted(places, plug_house * stride + loads)
-        closed = np.flatnonzero(at < len(places))
-        closed = closed[house[order][at[closed]] == plug_house[closed]]
-        turn[closed] = np.minimum(turn[closed], of_kind[order][at[closed]])
+        places = house[order] * stride + ends[ends_of_kind][order]
+        position = np.searchsorted(places, plug_house * stride + loads)
+        closed = np.flatnonzero(position < len(places))
+        closed = closed[house[order][position[closed]] == plug_house[closed]]
+        turn[closed] = np.minimum(turn[closed], ends_of_kind[order][position[closed]])
     order = np.lexsort((plug, turn))
     turn, plug = turn[order], plug[order]
     load_mw = events.payload["load_mw"].astype(np.int64)[loads][order]
-    fresh = np.ones(len(turn), np.bool_)
-    fresh[1:] = (turn[1:] != turn[:-1]) | (plug[1:] != plug[:-1])
-    first = np.flatnonzero(fresh)
+    begins_group = np.ones(len(turn), np.bool_)
+    begins_group[1:] = (turn[1:] != turn[:-1]) | (plug[1:] != plug[:-1])
+    first = np.flatnonzero(begins_group)
     count = np.diff(np.append(first, len(turn)))
     total_mw = np.add.reduceat(load_mw, first) if len(first) else np.empty(0, np.int64)
     average_mw = (2 * total_mw + count) // (2 * count)
@@ -115,18 +119,18 @@ def _averages(
 def _sum_averages(
     table: Table, plugs: Ints, columns: list[int], rows: Ints, count: int
 ) -> tuple[Ints, Bools]:
-    """Return the sums of the plugs' averages by row and slice, and whether any is known."""
+    """Return the sums of the plugs' averages by row and slice, and whether any of the plugs had a load."""
     place = np.ix_(plugs, np.array(columns, np.int64))
-    known = table.known[place]
+    has_load = table.has_load[place]
     total = np.zeros((count, len(columns)), np.int64)
-    np.add.at(total, rows, np.where(known, table.average_mw[place], 0))
-    any_known = np.zeros((count, len(columns)), np.bool_)
-    np.logical_or.at(any_known, rows, known)
-    return total, any_known
+    np.add.at(total, rows, np.where(has_load, table.average_mw[place], 0))
+    any_load = np.zeros((count, len(columns)), np.bool_)
+    np.logical_or.at(any_load, rows, has_load)
+    return total, any_load
 
 
 def _predict(load_mw: Ints, past_mw: Ints, has_load: Bools) -> Ints:
-    """Return the means of loads and medians of known past loads; without past loads, the loads."""
+    """Return the means of loads and medians of past loads; without past loads, the loads."""
     count = has_load.sum(axis=1)
     ordered = np.sort(np.where(has_load, past_mw, np.iinfo(np.int64).max), axis=1)
     row = np.flatnonzero(count)

@@ -1,8 +1,8 @@
 """Predicts loads by the slice of a day (DEBS 2014, query 1; DGS paper, appendix A.2).
 
 The program is keyed by plug. Loads of a plug commute. The end of a slice affects all plugs, or the
-plugs of one house. It needs their averages together, since households and houses are sums of plugs,
-and it begins the next slice at each plug.
+plugs of one house. It needs the averages of these plugs together, because households and houses are
+sums of plugs, and it begins the next slice at each plug.
 
     prediction for slice i + 2 = (average of slice i + median of the averages of slice i + 2 of
     earlier days) / 2
@@ -37,7 +37,7 @@ of the slice that ended, and prediction."""
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Loads of a plug do not depend on each other."""
+    """Return False: loads of a plug do not depend on each other."""
     return False
 
 
@@ -76,7 +76,7 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
         return any_load
 
     def predict(work: Any, plugs: Any, begin: Any, end: Any, number: Any) -> Any:
-        """Return twice the median of earlier days, or twice the sum in `work` without any."""
+        """Return twice the median of earlier days; without earlier days, twice the sum in `work`."""
         now_mw = work.sum_mw
         count = 0
         for day in range(1, days + 1):
@@ -111,7 +111,7 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
     def house_of(key: int) -> int:
         return key // plugs_per_house
 
-    # Working space of one prediction: a sum, sorted sums of earlier days, first plug of each level.
+    # Working space of one prediction: a sum, sorted sums of earlier days, and the first plug of each level.
     work = np.dtype(
         [("sum_mw", np.int64), ("past_mw", np.int64, (days,)), ("begin", np.int64, (3,))]
     )

@@ -1,4 +1,4 @@
-"""Smart-home prediction: predicts the next ten minutes' consumption of device types by a tree each."""
+"""Smart-home prediction: predicts the next ten minutes' consumption of each device type by a regression tree."""
 
 from dataclasses import replace
 
@@ -27,14 +27,14 @@ from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, read_t
 PARAMETERS = QUERY | {
     "device_types": Parameter(
         default=16,
-        help="types of devices that are retained: those with numbers below this",
+        help="number of retained types of devices; types with numbers from this on are ignored",
         minimum=1,
         maximum=2**15,
     ),
     "table_plugs": Parameter(
         default=0,
-        help="plugs in the table of devices; readings of others are ignored; "
-        "0: readings state the type of their device",
+        help="plugs in the table of devices; readings of other plugs are ignored; with 0, "
+        "readings state the type of their device",
         minimum=0,
         maximum=10**7,
     ),

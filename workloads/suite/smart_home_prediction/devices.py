@@ -12,7 +12,7 @@ NO_TYPE = -1
 
 
 def type_lookup(table_plugs: int) -> Callable[[Any, Any], Any]:
-    """Return a compilable function of a reading's plug and stated type: the type of its device.
+    """Return a compilable function from a reading's plug and stated type to the type of its device.
 
     The table has a row for each of the first `table_plugs` plugs; other plugs have `NO_TYPE`. Without
     rows there is no join, and the stated type counts.

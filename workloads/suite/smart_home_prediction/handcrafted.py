@@ -1,10 +1,10 @@
 """Predicts consumption by hand: a query of two operators O+, by plug and by type of device.
 
 The first operator stores a window's readings by second. Only the least and the greatest reading of
-a second matter, so it need not sort. It interpolates when the window ends: earlier records, with
-the time of the window's end, would advance the watermark of the second operator too soon. The
+a second matter, so it need not sort. It interpolates when the window ends, because earlier records,
+with the time of the window's end, would advance the watermark of the second operator too soon. The
 second operator averages and predicts. It has the same windows, and has received all records of a
-window when the next one ends.
+window when the next window ends.
 """
 
 from typing import Any
@@ -104,21 +104,21 @@ def filling(window: Window, longest_gap_s: int, device_types: int, table_plugs: 
 def predicting(window: Window, longest_gap_s: int, tree: Tree, depth: int) -> Operator:
     """Return the operator that averages and predicts for each type of device."""
     period = window.size
-    held = 2 * period + longest_gap_s
+    slots = 2 * period + longest_gap_s
     predict = predictor(tree, depth)
 
     def keys(t: Any, out: Any) -> None:
         out.add(t.device)
 
     def update(w: Any, t: Any, out: Any) -> None:
-        slot = t.second % held
+        slot = t.second % slots
         w[0].sum_mw[slot] += t.load_mw
         w[0].plugs[slot] += 1
 
     def expire(w: Any, out: Any) -> None:
-        begin = w[0].left + period - held + 1
+        begin = w[0].left + period - slots + 1
         for second in range(begin, begin + period):
-            slot = second % held
+            slot = second % slots
             plugs = w[0].plugs[slot]
             if plugs > 0:
                 load_mw = (2 * w[0].sum_mw[slot] + plugs) // (2 * plugs)
@@ -135,7 +135,7 @@ def predicting(window: Window, longest_gap_s: int, tree: Tree, depth: int) -> Op
         window=window,
         output=OUTPUT,
         state=np.dtype(
-            [("sum_mw", np.int64, (held,)), ("plugs", np.int64, (held,)), *MINUTE.descr]
+            [("sum_mw", np.int64, (slots,)), ("plugs", np.int64, (slots,)), *MINUTE.descr]
         ),
         keys=keys,
         update=update,

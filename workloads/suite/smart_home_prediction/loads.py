@@ -23,7 +23,7 @@ class Loads:
         device: type of device.
         second: event time.
         load_mw: the average over plugs with a value, rounded, halves up.
-        minute_mj: the energy of this second and the 59 seconds before; seconds without a value
+        minute_mj: the energy of this second and the 59 seconds before it; seconds without a value
             count as 0.
     """
 
@@ -38,24 +38,24 @@ def loads(columns: Columns, longest_gap_s: int) -> Loads:
     values = fill(columns, longest_gap_s)
     order = np.lexsort((values.second, values.device))
     device, second = values.device[order], values.second[order]
-    fresh = np.ones(len(order), np.bool_)
-    fresh[1:] = (device[1:] != device[:-1]) | (second[1:] != second[:-1])
-    first = np.flatnonzero(fresh)
+    begins_group = np.ones(len(order), np.bool_)
+    begins_group[1:] = (device[1:] != device[:-1]) | (second[1:] != second[:-1])
+    first = np.flatnonzero(begins_group)
     count = np.diff(first, append=len(order))
     total = np.add.reduceat(values.load_mw[order], first) if len(first) else count
     device, second = device[first], second[first]
     load = (2 * total + count) // (2 * count)
-    begin = _since(device, second, second - MINUTE_S + 1)
-    upto = np.concatenate([np.zeros(1, np.int64), np.cumsum(load)])
+    begin = _first_row_since(device, second, second - MINUTE_S + 1)
+    energy_before = np.concatenate([np.zeros(1, np.int64), np.cumsum(load)])
     return Loads(
         device=device,
         second=second,
         load_mw=load,
-        minute_mj=upto[np.arange(len(load)) + 1] - upto[begin],
+        minute_mj=energy_before[np.arange(len(load)) + 1] - energy_before[begin],
     )
 
 
-def _since(device: Ints, second: Ints, start: Ints) -> Ints:
+def _first_row_since(device: Ints, second: Ints, start: Ints) -> Ints:
     """Return, for each row, the first row of its device at or after second `start`."""
     first = np.zeros(len(device), np.int64)
     begins = np.flatnonzero(np.diff(device, prepend=device[:1] - 1))

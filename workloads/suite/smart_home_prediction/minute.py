@@ -1,4 +1,4 @@
-"""Keeps the loads of the last 60 seconds and their sum, in the state of a type of device."""
+"""Stores the loads of the last 60 seconds and their sum in the state of a type of device."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ MINUTE = np.dtype(
         ("by_second_mw", np.int64, (MINUTE_S,)),
     ]
 )
-"""Whether there was a second, the last second, the sum, and the load of second s at s modulo 60."""
+"""Whether there was a load, its last second, the sum of the loads, and the load of second s at s modulo 60."""
 
 
 def remember(s: Any, second: Any, load_mw: Any) -> None:
@@ -22,8 +22,8 @@ def remember(s: Any, second: Any, load_mw: Any) -> None:
     passed = second - s.last_second
     if s.seen == 0 or passed > MINUTE_S:
         passed = MINUTE_S
-    for back in range(passed):
-        slot = (second - back) % MINUTE_S
+    for seconds_back in range(passed):
+        slot = (second - seconds_back) % MINUTE_S
         s.minute_mj -= s.by_second_mw[slot]
         s.by_second_mw[slot] = 0
     s.by_second_mw[second % MINUTE_S] = load_mw

@@ -1,10 +1,10 @@
 """Trains the trees: `python -m streamlab.workloads.suite.smart_home_prediction.train DATASET`.
 
 The trees in `tree.csv` were trained on the first four days of tracebase's week (2012-01-16 to 19).
-The examples are at every 30th second with known next ten minutes. Each type of device has its tree,
-and one tree is of the examples of all 30 types, for types without a tree. scikit-learn fits trees
-by least squares, with limits on their levels and leaves. The paper's REPTree (WEKA) is pruned by
-held-out examples; here the limits prevent overfitting.
+The examples are at every 30th second whose next ten minutes are in the data. Each type of device has
+its tree. One more tree is trained on the examples of all 30 types, for types without a tree. scikit-learn
+fits trees by least squares, with limits on their levels and leaves. The paper's REPTree (WEKA) is pruned
+by held-out examples; here the limits prevent overfitting.
 Contains information from the tracebase data set, made available under the Open Database License.
 
 Other trees (`--to FILE`) change the workload and its answers.
@@ -34,25 +34,33 @@ from streamlab.workloads.suite.smart_home_prediction.tree import (
     write_tree,
 )
 
-AHEAD_S = 600
-EVERY_S = 30
+PREDICTED_S = 600
+"""The predicted time: ten minutes."""
+EXAMPLE_PERIOD_S = 30
+"""Time from an example to the next."""
 DAYS = 4
+"""Days for training."""
 FEWEST = 200
 """Minimum number of examples of a leaf."""
 OWN_DEEPEST, OWN_FEWEST = 3, 50
-"""The same limits for the tree of one type: the best on day 4 of 3, 5, 8 and 12, and 50 to 2,000,
-after training on days 1 to 3. Larger leaves miss devices that are seldom on."""
+"""Maximum number of levels, and minimum number of examples of a leaf, for the tree of one type. Of levels 3, 5, 8 and
+12, and of 50 to 2,000 examples, these were the best on day 4 after training on days 1 to 3. Larger leaves miss devices
+that are seldom on."""
 
 
 def examples(seconds: Loads) -> tuple[npt.NDArray[np.bool_], Ints, npt.NDArray[np.float64]]:
     """Return a mask of example rows, the features of all rows, and the joules of ten minutes."""
     rows = np.arange(len(seconds.second))
-    last = np.minimum(rows + AHEAD_S, len(rows) - 1)
+    last = np.minimum(rows + PREDICTED_S, len(rows) - 1)
     second, device = seconds.second, seconds.device
-    complete = (device[last] == device) & (second[last] == second + AHEAD_S)
-    upto = np.cumsum(seconds.load_mw)
+    complete = (device[last] == device) & (second[last] == second + PREDICTED_S)
+    energy_mj = np.cumsum(seconds.load_mw)
     features = np.stack([second % SECONDS_A_DAY, seconds.load_mw, seconds.minute_mj], axis=1)
-    return complete & (second % EVERY_S == 0), features, (upto[last] - upto) / 1000
+    return (
+        complete & (second % EXAMPLE_PERIOD_S == 0),
+        features,
+        (energy_mj[last] - energy_mj) / 1000,
+    )
 
 
 def train(
@@ -78,7 +86,7 @@ def train(
 
 
 def train_by_device(devices: Ints, features: Ints, joules: npt.NDArray[np.float64]) -> Tree:
-    """Fit a tree to all examples, and one to those of each type of device with enough for two leaves."""
+    """Fit a tree to all examples, and a tree to each type of device with enough examples for two leaves."""
     trees = [train(features, joules)]
     nodes = len(trees[0].feature)
     for device, count in zip(*np.unique(devices, return_counts=True), strict=True):
@@ -101,14 +109,14 @@ def train_by_device(devices: Ints, features: Ints, joules: npt.NDArray[np.float6
 
 @click.command()
 @click.argument("dataset")
-@click.option("--days", default=DAYS, help="Days for training; the later ones are for testing.")
+@click.option("--days", default=DAYS, help="Days for training; later days are for testing.")
 @click.option("--to", default=PATH, type=click.Path(path_type=Path), help="The file to write.")
 def main(dataset: str, days: int, to: Path) -> None:
     """Train the trees on a dataset of the catalogue, and print their errors on the later days."""
     entry = Catalog.default().get(dataset)
     if entry.workload != INPUT:
         raise click.UsageError(
-            f"dataset {dataset} is of {entry.workload}; give a dataset of {INPUT}"
+            f"dataset {dataset} is for {entry.workload}; give a dataset for {INPUT}"
         )
     seconds = loads(readings(entry.load()), int(QUERY["longest_gap_s"].default))
     selected, features, joules = examples(seconds)
@@ -123,7 +131,7 @@ def main(dataset: str, days: int, to: Path) -> None:
             seconds, replace(tree, device=np.full_like(tree.device, OTHERS)), DEEPEST
         ),
         "ten times the last minute": seconds.minute_mj / 100,
-        "the current load": seconds.load_mw * AHEAD_S / 1000,
+        "the current load": seconds.load_mw * PREDICTED_S / 1000,
     }
     for name, guess in guesses.items():
         errors = (guess - joules)[testing]

@@ -1,7 +1,7 @@
 """Reads and applies the regression trees: six columns of whole numbers in `tree.csv`.
 
-There is one tree for each type of device with enough examples, and one for all others. They were
-trained once (`train`) and are part of the workload, not of a dataset. A run therefore needs no
+There is one tree for each type of device with enough examples, and one tree for all other types. The trees
+were trained once (`train`) and are part of the workload, not of a dataset. A run therefore needs no
 library for training, all inputs cost the same work, and answers do not depend on the library's
 version. Whole numbers make all engines agree.
 """
@@ -23,13 +23,14 @@ TIME, LOAD, MINUTE, LEAF = 0, 1, 2, -1
 """Features: second of the day, load in mW, energy of the last minute in mJ; `LEAF` marks leaves."""
 
 DEEPEST = 12
+"""Largest number of comparisons from a root to a leaf."""
 OTHERS = -1
 """The device of the tree for types without their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """A row for each node of all trees; a tree's root comes first, the tree of `OTHERS` before all trees.
+    """A row for each node of all trees; a tree's root comes first, and the tree of `OTHERS` precedes other trees.
 
     Attributes:
         device: the type of device of the node's tree.
@@ -48,11 +49,11 @@ class Tree:
     next_10_min_j: Ints
 
     def roots(self) -> Ints:
-        """Return the root for each type of device, up to the last one with its own tree."""
+        """Return the root for each type of device, up to the last type with its own tree."""
         devices, first = np.unique(self.device, return_index=True)
-        own = devices != OTHERS
+        has_own_tree = devices != OTHERS
         roots = np.zeros(devices.max() + 1, np.int64)
-        roots[devices[own]] = first[own]
+        roots[devices[has_own_tree]] = first[has_own_tree]
         return roots
 
 

@@ -9,8 +9,8 @@ The graph is JFM, SORT, LI, Map, SORT, AVG, Predict.
 - AVG has, for each type, the sums of the seconds that lines may still reach. At each marker it
   emits the averages of the seconds that no line can reach any more. With marker period P and
   longest gap G, the marker at m emits the seconds up to m - P - G. Lines may still reach seconds
-  from m - G on; the paper does not define their effect. The extra period P lets the handcrafted
-  form, whose operators know a block only at its end, give the same answer. So each type and second
+  from m - G on; the paper does not define their effect. The operators of the handcrafted form know a
+  block only at its end, and the extra period P lets them give the same answer. So each type and second
   has exactly one value, and the cut into blocks affects only its time.
 - Predict applies the tree of the type (`tree.py`) to the time of day, the load, and the last minute's energy.
 
@@ -40,8 +40,8 @@ from streamlab.workloads.suite.smart_home_prediction.minute import MINUTE, remem
 from streamlab.workloads.suite.smart_home_prediction.tree import Tree, predictor
 
 EVENT = np.dtype([("plug", np.int32), ("device", np.int16), ("watts", np.int32)])
-OF_PLUG = np.dtype([("ts", np.int64), ("load_mw", np.int64), ("device", np.int64)])
-OF_DEVICE = np.dtype([("ts", np.int64), ("load_mw", np.int64)])
+PLUG_LOAD = np.dtype([("ts", np.int64), ("load_mw", np.int64), ("device", np.int64)])
+DEVICE_LOAD = np.dtype([("ts", np.int64), ("load_mw", np.int64)])
 AVERAGE = np.dtype([("ts", np.int64), ("second", np.int64), ("load_mw", np.int64)])
 PREDICTION = np.dtype(
     [
@@ -63,7 +63,7 @@ def to_device(key: Any, value: Any, out: Any) -> None:
 
 
 MAP = OpStateless(
-    name="Map", reads=U("plug", OF_PLUG), gives=U("device", OF_DEVICE), on_item=to_device
+    name="Map", reads=U("plug", PLUG_LOAD), gives=U("device", DEVICE_LOAD), on_item=to_device
 )
 
 
@@ -77,7 +77,7 @@ def join_filter_map(device_types: int, table_plugs: int) -> OpStateless:
             out.emit(value.plug, value.ts, value.watts * 1000, device)
 
     return OpStateless(
-        name="JFM", reads=of_events(EVENT), gives=U("plug", OF_PLUG), on_item=on_item
+        name="JFM", reads=of_events(EVENT), gives=U("plug", PLUG_LOAD), on_item=on_item
     )
 
 
@@ -98,8 +98,8 @@ def interpolate(longest_gap_s: int) -> OpKeyedOrdered:
 
     return OpKeyedOrdered(
         name="LI",
-        reads=O("plug", OF_PLUG),
-        gives=O("plug", OF_PLUG),
+        reads=O("plug", PLUG_LOAD),
+        gives=O("plug", PLUG_LOAD),
         state=LAST,
         on_item=on_item,
         max_outputs=longest_gap_s,
@@ -108,17 +108,17 @@ def interpolate(longest_gap_s: int) -> OpKeyedOrdered:
 
 def average(markers_s: int, longest_gap_s: int) -> OpKeyedOrdered:
     """Return AVG, which emits one value for each second when no line can reach it any more."""
-    held = 2 * markers_s + longest_gap_s
+    slots = 2 * markers_s + longest_gap_s
     delay_s = markers_s + longest_gap_s
 
     def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
-        slot = value.ts % held
+        slot = value.ts % slots
         s.sum_mw[slot] += value.load_mw
         s.plugs[slot] += 1
 
     def on_marker(s: Any, key: Any, m: Any, out: Any) -> None:
-        for second in range(m.ts - held + 1, m.ts - delay_s + 1):
-            slot = second % held
+        for second in range(m.ts - slots + 1, m.ts - delay_s + 1):
+            slot = second % slots
             plugs = s.plugs[slot]
             if plugs > 0:
                 out.emit(key, m.ts, second, (2 * s.sum_mw[slot] + plugs) // (2 * plugs))
@@ -127,9 +127,9 @@ def average(markers_s: int, longest_gap_s: int) -> OpKeyedOrdered:
 
     return OpKeyedOrdered(
         name="AVG",
-        reads=O("device", OF_DEVICE),
+        reads=O("device", DEVICE_LOAD),
         gives=O("device", AVERAGE),
-        state=np.dtype([("sum_mw", np.int64, (held,)), ("plugs", np.int64, (held,))]),
+        state=np.dtype([("sum_mw", np.int64, (slots,)), ("plugs", np.int64, (slots,))]),
         on_item=on_item,
         on_marker=on_marker,
         max_outputs=markers_s,

@@ -41,11 +41,11 @@ def program(query: Params) -> Query:
     markers_ms, store = int(query["markers_ms"]), row_store(query)
 
     def expire(w: Any, out: Any) -> None:
-        here = w[0]
-        if here.changed != 0:
-            end = here.left + markers_ms
-            if store(here.key, end, here.views, here.clicks, here.purchases) == 0:
-                out.emit(here.key, here.views, here.clicks, here.purchases)
+        state = w[0]
+        if state.changed != 0:
+            end = state.left + markers_ms
+            if store(state.key, end, state.views, state.clicks, state.purchases) == 0:
+                out.emit(state.key, state.views, state.clicks, state.purchases)
 
     counting = Operator(
         name="counting",

@@ -33,7 +33,7 @@ ACTIVITY = Limit(
 
 WORKLOAD = declare_ads_workload(
     name="user_clusters",
-    title="Clusters of each location's users by what they have done (a look-up each, k-means)",
+    title="Clusters of each location's users by their actions (a look-up each, k-means)",
     paper="Data-Trace Types, section 6, query VI",
     query=QUERY,
     typed=typed.program,

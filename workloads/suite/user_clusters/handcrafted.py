@@ -34,9 +34,8 @@ def program(query: Params) -> Query:
     location_of = location_of_user(query).values
     find = find_location(query)
     room = np.bincount(location_of)
-    place_of = np.empty(
-        len(location_of), dtype=np.int32
-    )  # rank of the id among the location's users
+    # The rank of a user's id among the users of the location.
+    place_of = np.empty(len(location_of), dtype=np.int32)
     for location in range(len(room)):
         place_of[location_of == location] = np.arange(room[location])
     places = int(room.max())
@@ -55,19 +54,21 @@ def program(query: Params) -> Query:
             w[0].counts[place * KINDS + t.type] += 1
 
     def expire(w: Any, out: Any) -> None:
-        here = w[0]
+        state = w[0]
         count = 0
         for place in range(places):
-            if here.active[place] != 0:
+            if state.active[place] != 0:
                 for d in range(DIMENSIONS):
-                    here.points[count * DIMENSIONS + d] = here.counts[place * KINDS + d]
+                    state.points[count * DIMENSIONS + d] = state.counts[place * KINDS + d]
                 count += 1
         if count > 0:
-            means = here.centroids
-            clustered = cluster(here.points, count, k, iterations, means, here.sizes, here.sums)
+            means = state.centroids
+            clustered = cluster(state.points, count, k, iterations, means, state.sizes, state.sums)
             for c in range(clustered):
-                at = c * DIMENSIONS
-                out.emit(here.key, c, here.sizes[c], means[at], means[at + 1], means[at + 2])
+                base = c * DIMENSIONS
+                out.emit(
+                    state.key, c, state.sizes[c], means[base], means[base + 1], means[base + 2]
+                )
 
     def slide(w: Any) -> None:
         for place in range(places):

@@ -2,8 +2,8 @@
 
 Centroids have 8 fractional bits: the mean of coordinates x is floor(256 sum(x) / n). The first
 centroids are the points at positions floor(i n / k) of n points; with fewer points than k, each
-point is one. A point belongs to the nearest centroid, in a tie to the first. A centroid without
-points does not move. The number of iterations is fixed. Squared distances fit 64 bits if
+point is a centroid. A point belongs to the nearest centroid, and in a tie to the first. A centroid
+without points does not move. The number of iterations is fixed. Squared distances fit 64 bits if
 coordinates are below 2^22.
 """
 
@@ -52,6 +52,6 @@ def cluster(
         for c in range(clusters):
             if sizes[c] > 0:
                 for d in range(DIMENSIONS):
-                    at = c * DIMENSIONS + d
-                    centroids[at] = sums[at] * ONE // sizes[c]
+                    index = c * DIMENSIONS + d
+                    centroids[index] = sums[index] * ONE // sizes[c]
     return clusters

@@ -33,8 +33,8 @@ def _clusters(data: Input, query: Params) -> Iterator[Matrix]:
     for end, period in events.dropna().groupby("marker"):
         valid = period[period["type"].between(0, len(TYPES) - 1)]
         np.add.at(history, (valid["user"].to_numpy(), valid["type"].to_numpy()), 1)
-        for location, events_here in period.groupby("location"):
-            users = np.unique(events_here["user"].to_numpy())
+        for location, location_events in period.groupby("location"):
+            users = np.unique(location_events["user"].to_numpy())
             sizes, centroids = k_means(
                 history[users], int(query["clusters"]), int(query["iterations"])
             )

@@ -1,8 +1,8 @@
 """Query VI, typed: looks up locations, sums each user's events, clusters each location's users.
 
-Every `period_ms` it clusters the users who were active in the period, by their actions since the
-beginning. They reach the last stage at the marker that closes the period. SORT orders them by id,
-so k-means begins with the same points everywhere.
+Every `period_ms` the query clusters the users who were active in the period, by their actions since the
+beginning. These users reach the last stage at the marker that closes the period. SORT orders them by
+id, so k-means begins with the same points everywhere.
 """
 
 from typing import Any
@@ -104,9 +104,9 @@ def program(query: Params) -> Dataflow:
         if s.count > 0:
             clustered = cluster(s.points, s.count, k, iterations, s.centroids, s.sizes, s.sums)
             for c in range(clustered):
-                at = c * DIMENSIONS
+                base = c * DIMENSIONS
                 means = s.centroids
-                out.emit(key, m.ts, c, s.sizes[c], means[at], means[at + 1], means[at + 2])
+                out.emit(key, m.ts, c, s.sizes[c], means[base], means[base + 1], means[base + 2])
             s.count = 0
 
     flow = Flow("user_clusters", markers=int(query["markers_ms"]))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streamlab.engines.multicore.dataflow.run import _markers
 from streamlab.engines.protocol import BATCHINGS
-from streamlab.workloads.model.dataflow.drawing import in_words
+from streamlab.workloads.model.dataflow.drawing import describe_deployment
 from streamlab.workloads.model.dataflow.plan import deploy
 from tests.engines.multicore.dataflow.graphs import (
     NAMED,
@@ -64,7 +64,7 @@ def test_the_run_uses_the_deployment_of_the_model(name, soundness):
     data = many_events(flow, 60, streams=2)
     deployed = deploy(flow, 3, streams=[2] * len(flow.kinds), sound=soundness == "typed")
     measured, _ = run_flow(flow, data, workers=3, soundness=soundness)
-    assert measured.plan == f"{in_words(deployed)}; 3 workers"
+    assert measured.plan == f"{describe_deployment(deployed)}; 3 workers"
 
 
 @pytest.mark.some(4)

@@ -105,7 +105,7 @@ def test_of_several_inputs_a_stateless_operator_has_a_copy_behind_each_and_marks
         "3 jfm (2) x1 <- 1 forward",
     ]
     assert deployed.answers == (2, 3)
-    assert [unit.marks for unit in deployed.units[2:]] == [True, False]
+    assert [unit.handles_markers for unit in deployed.units[2:]] == [True, False]
 
 
 def test_a_vertex_with_several_readers_is_computed_once():

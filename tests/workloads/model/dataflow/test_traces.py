@@ -136,7 +136,7 @@ def test_the_normal_form_agrees_with_the_levels_of_foata(of: Any, data: st.DataO
         return dict(zip(("ts", "kind", "key", "v"), table.T.copy(), strict=True))
 
     left, right = columns(u), columns(v)
-    relation = Relation.of(output, left, right)
+    relation = Relation.from_output(output, left, right)
     same = fingerprint(left, relation) == fingerprint(right, relation)
     assert equivalent(of, u, v) == same
 

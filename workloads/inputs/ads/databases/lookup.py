@@ -10,7 +10,7 @@ The database is a file in the catalogue:
 
 The lab creates it if it is missing and compares it with the table whenever it makes a program.
 Running programs only read it, so they never wait for a lock. A look-up that fails later (no memory
-or file descriptor left) returns no value, which the judge finds as a wrong answer.
+or file descriptor left) returns no value, which the judge reports as a wrong answer.
 """
 
 import ctypes
@@ -50,19 +50,20 @@ Table = npt.NDArray[np.int32]
 Find = Callable[[int], int]
 
 _LOCK_S = 1.0
+"""Time for which a connection waits for a lock."""
 
 
 def look_up(name: str, table: Table) -> Find:
     """Return a function that looks up an id in the database of a table, or returns `NONE`.
 
     Raises:
-        ModelError: as `table_database`, or SQLite's library is missing.
+        ModelError: see `table_database`; or SQLite's library is missing.
     """
     return _find(table_database(name, table))
 
 
 def table_database(name: str, table: Table) -> Path:
-    """Return the database of a table, which is made if it is missing.
+    """Return the database of a table, and make it if it is missing.
 
     Raises:
         ModelError: the database cannot be made or read, is locked, or does not hold the table.
@@ -124,9 +125,9 @@ def _make(path: Path, table: Table) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".making-") as folder:
-            new = Path(folder) / path.name
-            write(new, table)
-            new.replace(path)
+            new_path = Path(folder) / path.name
+            write(new_path, table)
+            new_path.replace(path)
     except (OSError, sqlite3.Error) as error:
         raise ModelError(
             f"database {path} cannot be made: {error}; give query parameter lookup=memory, or "
@@ -152,11 +153,11 @@ def _find(path: Path) -> Find:
 
     def connect() -> int:
         opened = np.zeros(2, dtype=np.intp)
-        at = opened.ctypes.data
-        if open_v2(name, at, flags, 0) != 0:
+        connection_address = opened.ctypes.data
+        if open_v2(name, connection_address, flags, 0) != 0:
             close(opened[0])
             return 0
-        if prepare(opened[0], select, -1, at + opened.itemsize, 0) != 0:
+        if prepare(opened[0], select, -1, connection_address + opened.itemsize, 0) != 0:
             close(opened[0])
             return 0
         return opened[1]  # type: ignore[no-any-return]  # NumPy's gap
@@ -193,9 +194,11 @@ def _per_thread_lookup(
     compiled_query: Any = njit(query)
     get = c_function(c_library(), "pthread_getspecific", 1, WORD)
     put = c_function(c_library(), "pthread_setspecific", 2)
-    end = compile_c_function(close, takes=1, gives=False)
+    close_at_thread_end = compile_c_function(close, takes=1, has_result=False)
     key = ctypes.c_uint()
-    if c_library().pthread_key_create(ctypes.byref(key), ctypes.c_void_p(end.address)):
+    if c_library().pthread_key_create(
+        ctypes.byref(key), ctypes.c_void_p(close_at_thread_end.address)
+    ):
         raise ModelError("this process cannot create another thread-local key; give lookup=memory")
     slot = int(key.value)
 

@@ -70,10 +70,10 @@ def pin_bytes(text: bytes) -> int:
     return ctypes.addressof(buffer)
 
 
-def compile_c_function(function: Callable[..., Any], *, takes: int, gives: bool = True) -> Any:
+def compile_c_function(function: Callable[..., Any], *, takes: int, has_result: bool = True) -> Any:
     """Compile a function of `takes` whole numbers to a C function that is never freed."""
     from numba import cfunc, types  # heavy
 
-    native = cfunc((types.int64 if gives else types.void)(*[types.int64] * takes))(function)
+    native = cfunc((types.int64 if has_result else types.void)(*[types.int64] * takes))(function)
     _ALIVE.append(native)
     return native

@@ -90,12 +90,12 @@ def _store(path: Path, table: str, columns: Columns) -> StoreRow:
     def begin() -> int:
         unlink(file)
         pointers = np.zeros(2, dtype=np.intp)  # connection, statement
-        at = pointers.ctypes.data
-        failed = open_v2(name, at, flags, 0)
+        connection_address = pointers.ctypes.data
+        failed = open_v2(name, connection_address, flags, 0)
         if failed == 0:
             failed = execute(pointers[0], create, 0, 0, 0)
         if failed == 0:
-            failed = prepare(pointers[0], replace, -1, at + pointers.itemsize, 0)
+            failed = prepare(pointers[0], replace, -1, connection_address + pointers.itemsize, 0)
         if failed != 0:
             close(pointers[0])
             return 0
@@ -124,7 +124,7 @@ def _shared_store(begin: Callable[[], int], bind: Any, execute: Callable[[int], 
     lock = c_function(c_library(), "pthread_mutex_lock", 1)
     unlock = c_function(c_library(), "pthread_mutex_unlock", 1)
     copy = c_function(c_library(), "memcpy", 3, WORD)
-    mutex, statement_at, word = (
+    mutex, statement_address, word = (
         pin_bytes(bytes(_MUTEX_BYTES)),
         pin_bytes(bytes(WORD_BYTES)),
         WORD_BYTES,
@@ -133,10 +133,10 @@ def _shared_store(begin: Callable[[], int], bind: Any, execute: Callable[[int], 
     def store(a: int, b: int, c: int, d: int, e: int) -> int:
         lock(mutex)
         statement = np.zeros(1, dtype=np.intp)
-        copy(statement.ctypes.data, statement_at, word)
+        copy(statement.ctypes.data, statement_address, word)
         if statement[0] == 0:
             statement[0] = compiled_begin()
-            copy(statement_at, statement.ctypes.data, word)
+            copy(statement_address, statement.ctypes.data, word)
         failed = 1
         if statement[0] != 0:
             bind(statement[0], 1, a)
