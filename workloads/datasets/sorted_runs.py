@@ -39,13 +39,14 @@ class Run:
     path: Path
     rows: int
     sample: Ints
-    numbers: Mapping[str, Path] = field(default_factory=dict)
-    first: Mapping[str, int] = field(default_factory=dict)
+    number_files: Mapping[str, Path] = field(default_factory=dict)
+    row_offsets: Mapping[str, int] = field(default_factory=dict)
 
     def open(self) -> "OpenRun":
         """Return all columns, memory-mapped."""
-        numbers = {name: map_columns(path)[NUMBER] for name, path in self.numbers.items()}
-        return OpenRun(columns=map_columns(self.path), numbers=numbers, first=self.first)
+        numbers = {name: map_columns(path)[NUMBER] for name, path in self.number_files.items()}
+        columns = map_columns(self.path)
+        return OpenRun(columns=columns, numbers=numbers, row_offsets=self.row_offsets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class OpenRun:
 
     columns: Mapping[str, Column]
     numbers: Mapping[str, Column]
-    first: Mapping[str, int]
+    row_offsets: Mapping[str, int]
 
     def rows(self, begin: int, end: int) -> dict[str, Column]:
         """Return consecutive rows, with replaced values."""
@@ -66,7 +67,7 @@ class OpenRun:
                 block[name] = ListColumn(packed.offsets, np.asarray(numbers)[packed.values])
             else:
                 block[name] = np.asarray(numbers)[column]
-        return block | {name: np.asarray(block[name]) + first for name, first in self.first.items()}
+        return block | {name: np.asarray(block[name]) + offset for name, offset in self.row_offsets.items()}
 
 
 NUMBER = "number"

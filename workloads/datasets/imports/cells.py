@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.cells import is_text, mask_of, numbers, plain
+from streamlab.workloads.datasets.tables.cells import decode_column, is_text, mask_of, parse_numbers
 from streamlab.workloads.datasets.tables.source import Part
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.records import Chunk
@@ -42,7 +42,7 @@ class Cells:
         self.bad: dict[int, str] = {}
         self.skipped = np.zeros(chunk.batch.num_rows, np.bool_)
         self._shown_roles = tuple(roles)
-        self._columns = dict(zip(roles, map(plain, chunk.batch.columns), strict=True))
+        self._columns = dict(zip(roles, map(decode_column, chunk.batch.columns), strict=True))
 
     def __len__(self) -> int:
         return len(self.skipped)
@@ -96,7 +96,7 @@ class Cells:
         if absent:
             missing = mask_of(pc.is_in(column, pa.array(list(absent), column.type)))
             column = pc.if_else(pa.array(~missing), column, str(default))
-        cells = numbers(column, np.dtype(np.int64), f"{self.part.place}: column {role}")
+        cells = parse_numbers(column, np.dtype(np.int64), f"{self.part.place}: column {role}")
         values = cells.values
         wrong = cells.empty | (values < lowest) | (values > highest)
         wrong[list(cells.bad)] = True

@@ -116,7 +116,7 @@ def _write(
     keys = kind.keys(options) if callable(kind.keys) else entries[kind.keys] if kind.keys else 1
     alphabet = Alphabet(kinds=kind.kinds, keys=keys)
     with watch(progress, "writing streams", folder, 0):
-        streams = write_streams(on, tables, rows.of_kind(0), folder, alphabet)
+        streams = write_streams(on, tables, rows.rows_of_kind(0), folder, alphabet)
     reading = rows.reading
     return Content(
         workload=kind.workload,

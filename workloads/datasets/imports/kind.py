@@ -14,14 +14,14 @@ from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import Executor
 from streamlab.workloads.datasets.imports.cells import Cells, Transform
-from streamlab.workloads.datasets.imports.raw_files import At, check_readable, parts
-from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
+from streamlab.workloads.datasets.imports.raw_files import ReportBytesRead, check_readable, parts
+from streamlab.workloads.datasets.imports.raw_files import RawText
 from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.stream_split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.tables.files import (
     arrow_parts,
-    form_of,
+    detect_format,
     group_splits,
     parquet_parts,
     text_parts,
@@ -32,7 +32,7 @@ from streamlab.workloads.datasets.tables.split_reader import SplitRows
 from streamlab.workloads.datasets.tables.table import MOST_STREAMS
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
 from streamlab.workloads.datasets.text.report import RowReport
-from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_form
+from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_time_format
 from streamlab.workloads.registry import workload
 
 Settings = Mapping[str, Any]
@@ -136,11 +136,11 @@ class Lines:
         """Yield the splits of a raw file."""
         return text_splits(path)
 
-    def parts(self, split: Split, options: ImportOptions, start: Start, at: At) -> Iterator[Part]:
+    def parts(self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead) -> Iterator[Part]:
         """Yield the parts of a split; call `at` with the number of bytes read."""
-        return text_parts(split, start, at, self._text, parts(split.file))
+        return text_parts(split, start, report_bytes, self._text, read_texts(split.file))
 
-    def _text(self, raw: RawPart, head: Head | None) -> LineText:
+    def _text(self, raw: RawText, head: Head | None) -> LineText:
         return LineText(raw, fallback=self.fallback)
 
 
@@ -166,11 +166,11 @@ class Layout:
         """As `Lines.splits`."""
         return text_splits(path)
 
-    def parts(self, split: Split, options: ImportOptions, start: Start, at: At) -> Iterator[Part]:
+    def parts(self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead) -> Iterator[Part]:
         """As `Lines.parts`."""
-        return text_parts(split, start, at, self._text, parts(split.file))
+        return text_parts(split, start, report_bytes, self._text, read_texts(split.file))
 
-    def _text(self, raw: RawPart, head: Head | None) -> CsvText:
+    def _text(self, raw: RawText, head: Head | None) -> CsvText:
         return CsvText(raw, self.delimiter, quoted=False, layout=self.names)
 
 
@@ -216,13 +216,13 @@ class NamedColumns:
             return group_splits(path)
         return iter([Split(path=path)]) if form == "arrow" else text_splits(path)
 
-    def parts(self, split: Split, options: ImportOptions, start: Start, at: At) -> Iterator[Part]:
+    def parts(self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead) -> Iterator[Part]:
         """As `Lines.parts`."""
         path = split.file
         form = self._form(path, options)
         if form == "lines":
             assert self.default_form is not None, "it is the form"
-            return self.default_form.parts(split, options, start, at)
+            return self.default_form.parts(split, options, start, report_bytes)
         if form == "parquet":
             return parquet_parts(path, split, start.row)
         if form == "arrow":
@@ -231,17 +231,17 @@ class NamedColumns:
         quoted = not options.settings.get("no-quotes", False)
         header = not all(name.isdecimal() for name in self.columns(options).values())
 
-        def text(raw: RawPart, head: Head | None) -> CsvText:
+        def text(raw: RawText, head: Head | None) -> CsvText:
             return CsvText(raw, delimiter, quoted=quoted, header=header)
 
-        return text_parts(split, start, at, text, self._selected_parts(path, options))
+        return text_parts(split, start, report_bytes, text, self._selected_parts(path, options))
 
     def _form(self, path: Path, options: ImportOptions) -> str:
-        return "lines" if self.default_form and not options.columns else form_of(path)
+        return "lines" if self.default_form and not options.columns else detect_format(path)
 
-    def _selected_parts(self, path: Path, options: ImportOptions) -> Iterator[RawPart]:
+    def _selected_parts(self, path: Path, options: ImportOptions) -> Iterator[RawText]:
         others: list[str] | None = []
-        for raw in parts(path):
+        for raw in read_texts(path):
             if self.selects is None or self.selects(raw.place, options):
                 yield raw
                 others = None
@@ -363,7 +363,7 @@ class ImportKind:
             check_readable(path)
         form = settings.get(TIME_SETTING.name, self.time)
         form = None if form == TIME_SETTING.default else str(form)
-        check_form(form, f"--{TIME_SETTING.name}")
+        check_time_format(form, f"--{TIME_SETTING.name}")
         times = TimeReader(form, unit=self.unit or "ms")
         sort = options.sort or self.sorts
         return replace(complete, files=tuple(files), sort=sort, times=times)

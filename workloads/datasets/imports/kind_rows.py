@@ -58,7 +58,7 @@ def _check(reading: RowReport, options: ImportOptions) -> None:
         raise DatasetError("the input has no rows; there is nothing to import")
 
 
-def _add(at: Callable[[int], None], before: int, done: int) -> None:
+def _add(report_bytes: Callable[[int], None], before: int, done: int) -> None:
     at(before + done)
 
 
@@ -86,16 +86,16 @@ class KindRows:
         return tuple(split for path in options.files for split in form.splits(path, options))
 
     def parts(
-        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+        self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
         """As `Splits.parts`."""
         form, options = self.kind.form, self.options
         if not self.kind.sequential:
-            yield from form.parts(split, options, start, at)
+            yield from form.parts(split, options, start, report_bytes)
             return
         offset = 0
         for path in options.files:
-            yield from form.parts(Split(path=path), options, FIRST, partial(_add, at, offset))
+            yield from form.parts(Split(path=path), options, FIRST, partial(_report_sum, report_bytes, offset))
             offset += path.stat().st_size
 
     def reading(self, latest: int | None = None) -> RowReport:
@@ -116,7 +116,7 @@ class KindRows:
             times=ColumnTimes(result.times),
         )
 
-    def holds(self, result: SplitResult[RowReport], before: PrecedingRows) -> bool:
+    def is_valid_after(self, result: SplitResult[RowReport], before: PrecedingRows) -> bool:
         """As `Rows.holds`: no row of a split depends on rows of other splits."""
         return True
 
@@ -155,7 +155,7 @@ class _Parser:
     def _good(self, columns: Mapping[str, object], cells: Cells) -> "pa.RecordBatch":
         """Return the good rows of a chunk, and account for its rows."""
         chunk, reading = cells.chunk, self.result.reading
-        reading.passed_over += int((1 + chunk.further)[cells.skipped].sum())
+        reading.skipped_lines += int((1 + chunk.further)[cells.skipped].sum())
         for words, lines in cells.bad_rows():
             reading.bad_row(words, lines)
         good = cells.good()

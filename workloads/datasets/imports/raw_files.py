@@ -14,18 +14,18 @@ from typing import IO, BinaryIO
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.decoding import LONGEST_LINE_BYTES, Bytes
 
-At = Callable[[int], None]
+ReportBytesRead = Callable[[int], None]
 """Receives the number of bytes read of a raw file, from time to time."""
 
 _GZIP, _XZ, _ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04"
 _TAR, _TAR_AT = b"ustar", 257
-_FIRST_MORE = 1 << 16
+_FIRST_READ_BYTES = 1 << 16
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 """The start of a pointer file, which Git LFS leaves in place of a file that was not fetched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class RawText:
     """One text: a raw file, or a member of an archive.
 
     Attributes:
@@ -41,10 +41,10 @@ class Part:
     place: str
     name: str
     file: Bytes
-    at: Callable[[], int]
+    bytes_read: Callable[[], int]
     row: int = 1
     line: int = 1
-    more: Callable[[], bytes] = bytes
+    read_past_end: Callable[[], bytes] = bytes
 
 
 def check_readable(path: Path) -> None:
@@ -81,7 +81,7 @@ def is_lfs_pointer(path: Path) -> bool:
         return False
 
 
-def parts(path: Path) -> Iterator[Part]:
+def read_texts(path: Path) -> Iterator[RawText]:
     """Yield the texts in a raw file, whose first bytes determine its format; read each before the next.
 
     Members of a zip archive come in order of their names, members of a tar archive in stored order.
@@ -90,7 +90,7 @@ def parts(path: Path) -> Iterator[Part]:
     Raises:
         DatasetError: the file is truncated, damaged or cannot be read.
     """
-    with readable(path, lambda: "line 0"), path.open("rb") as raw:
+    with convert_read_errors(path, lambda: "line 0"), path.open("rb") as raw:
         start = raw.read(len(_XZ))
         raw.seek(0)
         if start.startswith(_ZIP):
@@ -102,12 +102,12 @@ def parts(path: Path) -> Iterator[Part]:
         if archive:
             yield from _tar_members(path, raw, file)
         else:
-            yield Part(place=str(path), name=path.name, file=file, at=raw.tell)
+            yield RawText(place=str(path), name=path.name, file=file, bytes_read=raw.tell)
 
 
 def is_plain(path: Path) -> bool:
     """Return whether a file is neither compressed nor an archive."""
-    with readable(path, lambda: "line 0"), path.open("rb") as raw:
+    with convert_read_errors(path, lambda: "line 0"), path.open("rb") as raw:
         start = raw.read(len(_XZ))
         raw.seek(0)
         return not start.startswith((_ZIP, _GZIP, _XZ)) and not _is_tar(raw)
@@ -123,13 +123,13 @@ class ByteRange:
     def __init__(self, raw: BinaryIO, begin: int, end: int) -> None:
         raw.seek(begin)
         self._raw, self.begin, self.end = raw, begin, max(begin, end)
-        self._step = _FIRST_MORE
+        self._step = _FIRST_READ_BYTES
 
     def read(self, size: int, /) -> bytes:
         """Return the next bytes, at most `size`; empty at the end."""
         return self._raw.read(min(size, self.end - self._raw.tell()))
 
-    def more(self) -> bytes:
+    def read_past_end(self) -> bytes:
         """Return further lines of the file, twice as many at each call, and move the end behind them."""
         self._raw.seek(self.end)
         lines = self._raw.read(self._step) + self._raw.readline(LONGEST_LINE_BYTES)
@@ -137,28 +137,28 @@ class ByteRange:
         self.end += len(lines)
         return lines if lines.endswith(b"\n") or not lines else lines + b"\n"
 
-    def at(self) -> int:
+    def bytes_read(self) -> int:
         """Return the number of bytes read."""
         return self._raw.tell() - self.begin
 
 
-def _zip_members(path: Path, raw: BinaryIO) -> Iterator[Part]:
+def _zip_members(path: Path, raw: BinaryIO) -> Iterator[RawText]:
     with zipfile.ZipFile(raw) as archive:
         for info in sorted(archive.infolist(), key=lambda info: info.filename):
             name = Path(info.filename).name
             if not info.is_dir() and not name.startswith("."):
                 with archive.open(info) as member:
-                    yield Part(place=f"{path}!{info.filename}", name=name, file=member, at=raw.tell)
+                    yield RawText(place=f"{path}!{info.filename}", name=name, file=member, bytes_read=raw.tell)
 
 
-def _tar_members(path: Path, raw: BinaryIO, file: IO[bytes]) -> Iterator[Part]:
+def _tar_members(path: Path, raw: BinaryIO, file: IO[bytes]) -> Iterator[RawText]:
     with tarfile.open(fileobj=file, mode="r|") as archive:
         for info in archive:
             name = Path(info.name).name
             # A link has no text; its target is read as a separate member.
             member = archive.extractfile(info) if info.isreg() else None
             if member is not None and not name.startswith("."):
-                yield Part(place=f"{path}!{info.name}", name=name, file=member, at=raw.tell)
+                yield RawText(place=f"{path}!{info.name}", name=name, file=member, bytes_read=raw.tell)
 
 
 def _is_tar(file: Bytes) -> bool:
@@ -178,7 +178,7 @@ def _open_decompressed(raw: BinaryIO, start: bytes) -> IO[bytes]:
 
 
 @contextmanager
-def readable(path: Path | str, last_good: Callable[[], str]) -> Iterator[None]:
+def convert_read_errors(path: Path | str, last_good: Callable[[], str]) -> Iterator[None]:
     """Convert errors from reading a broken file into a `DatasetError` with the last good place."""
     try:
         yield

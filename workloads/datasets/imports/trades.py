@@ -44,7 +44,7 @@ _INT32_MAX = 2**31 - 1
 def _mean_prices(rows: SplitRows[RowReport], number: int = 0) -> dict[str, int]:
     """Return the rounded mean prices of the `number` symbols with the most trades; 0: of all."""
     count, total = Counter[str](), Counter[str]()
-    for symbols, run in rows.coded("symbol"):
+    for symbols, run in rows.coded_runs("symbol"):
         codes, prices = np.asarray(run["symbol"]), np.asarray(run["price"], np.int64)
         totals = np.zeros(len(symbols), np.int64)
         np.add.at(totals, codes, prices)

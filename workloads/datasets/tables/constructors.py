@@ -15,7 +15,7 @@ from streamlab.workloads.datasets.tables.files import (
     JSONL,
     ColumnFiles,
     TextFiles,
-    form_of_path,
+    detect_path_format,
     paths_of,
 )
 from streamlab.workloads.datasets.tables.memory import (
@@ -26,7 +26,7 @@ from streamlab.workloads.datasets.tables.memory import (
 )
 from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, required_columns
 from streamlab.workloads.datasets.tables.source import Source
-from streamlab.workloads.datasets.tables.table import MADE_COLUMNS, NO_COLUMN, Table
+from streamlab.workloads.datasets.tables.table import BUILT_IN_COLUMNS, NO_COLUMN, Table
 from streamlab.workloads.datasets.text.csv_text import parse_delimiter
 from streamlab.workloads.datasets.text.line_formats import LOG_TIME
 from streamlab.workloads.model import Program
@@ -95,7 +95,7 @@ def csv(
     """
     delimiter = parse_delimiter(delimiter, "csv: delimiter")
     named = [*_times(ts), meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
-    columns = [str(name) for name in named if name not in (None, NO_COLUMN, *MADE_COLUMNS)]
+    columns = [str(name) for name in named if name not in (None, NO_COLUMN, *BUILT_IN_COLUMNS)]
     numbered = bool(columns) and all(name.isdecimal() for name in columns)
     source = TextFiles(
         paths=paths_of(path), delimiter=delimiter, quoted=quoted, header=not numbered
@@ -109,7 +109,7 @@ def jsonl(path: Path_, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
 
     Each line is an object. The key `b` of an object at the key `a` is the column `a.b`.
     """
-    return _table(TextFiles(paths=paths_of(path), form=JSONL), ts, **meaning)
+    return _table(TextFiles(paths=paths_of(path), file_format=JSONL), ts, **meaning)
 
 
 @_table_of
@@ -121,7 +121,7 @@ def access_log(path: Path_, *, ts: Times = "time", **meaning: Unpack[Meaning]) -
     """
     if meaning.get("time_format") is None:
         meaning["time_format"] = LOG_TIME
-    return _table(TextFiles(paths=paths_of(path), form=ACCESS_LOG), ts, **meaning)
+    return _table(TextFiles(paths=paths_of(path), file_format=ACCESS_LOG), ts, **meaning)
 
 
 @_table_of
@@ -191,7 +191,7 @@ def _table(source: Source, ts: Times, **meaning: Unpack[Meaning]) -> Table:
 
 def table_of_files(
     paths: Sequence[str],
-    form: str,
+    file_format: str,
     program: Program,
     roles: Mapping[str, str],
     *,
@@ -220,12 +220,12 @@ def table_of_files(
     if KIND not in fields:
         meaning["kind"] = rest.pop(KIND, None)
     meaning["columns"] = rest
-    if form == "auto":
-        form = form_of_path(paths[0])
-    if form == JSONL:
+    if file_format == "auto":
+        file_format = detect_path_format(paths[0])
+    if file_format == JSONL:
         return jsonl(paths, ts=ts, **meaning)
-    if form == ACCESS_LOG:
+    if file_format == ACCESS_LOG:
         return access_log(paths, ts=ts, **meaning)
-    if form == CSV:
+    if file_format == CSV:
         return csv(paths, ts=ts, delimiter=delimiter, quoted=quoted, **meaning)
-    return (parquet if form == "parquet" else arrow)(paths, ts=ts, **meaning)
+    return (parquet if file_format == "parquet" else arrow)(paths, ts=ts, **meaning)

@@ -20,8 +20,8 @@ import numpy as np
 from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.raw_files import ByteRange, check_readable, is_plain
-from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
-from streamlab.workloads.datasets.imports.raw_files import parts as raw_parts
+from streamlab.workloads.datasets.imports.raw_files import RawText
+from streamlab.workloads.datasets.imports.raw_files import read_texts
 from streamlab.workloads.datasets.manifest import canonical
 from streamlab.workloads.datasets.tables.source import FIRST, Head, Part, Split, Start, ignore
 from streamlab.workloads.datasets.text import decoding
@@ -42,7 +42,7 @@ _LINE_BYTES = 1 << 20
 """A text is not split where a line is longer."""
 _STREAM_MARK, _FILE_MARK, _PARQUET_MARK = b"\xff\xff\xff\xff", b"ARROW1", b"PAR1"
 CSV, JSONL, ACCESS_LOG = "csv", "jsonl", "access-log"
-_FORMS = {_PARQUET_MARK: "parquet", _FILE_MARK: "arrow", _STREAM_MARK: "arrow"}
+_FORMATS = {_PARQUET_MARK: "parquet", _FILE_MARK: "arrow", _STREAM_MARK: "arrow"}
 """The format by a file's first bytes; others are CSV, possibly compressed."""
 
 
@@ -86,7 +86,7 @@ class ColumnFiles(_Files):
         return tuple(split for path in self.files() for split in group_splits(path))
 
     def parts(
-        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+        self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
         """As `Source.parts`."""
         if self.ipc:
@@ -105,7 +105,7 @@ class TextFiles(_Files):
         header: whether the first row names the columns; else their names are 1, 2, ...
     """
 
-    form: str = CSV
+    file_format: str = CSV
     delimiter: str = ","
     quoted: bool = True
     header: bool = True
@@ -117,8 +117,8 @@ class TextFiles(_Files):
     def content(self) -> str:
         """As `Source.content`."""
         members = [_archive_of(path)[1] for path in self.paths]
-        if self.form != CSV:
-            return canonical([self.form, members])
+        if self.file_format != CSV:
+            return canonical([self.file_format, members])
         return canonical(["csv", self.delimiter, self.quoted, self.header, members])
 
     def splits(self) -> tuple[Split, ...]:
@@ -131,24 +131,24 @@ class TextFiles(_Files):
         )
 
     def parts(
-        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+        self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
         """As `Source.parts`."""
-        return text_parts(split, start, at, self._text, self._members(split))
+        return text_parts(split, start, report_bytes, self._text, self._members(split))
 
-    def _members(self, split: Split) -> Iterator[RawPart]:
+    def _members(self, split: Split) -> Iterator[RawText]:
         path, matched = split.file, False
-        for raw in raw_parts(path):
+        for raw in read_texts(path):
             if fnmatchcase(raw.place.removeprefix(f"{path}!"), split.members):
                 matched = True
                 yield raw
         if not matched:
             raise DatasetError(f"{path} has no member {split.members}")
 
-    def _text(self, raw: RawPart, head: Head | None) -> Text:
-        if self.form == JSONL:
+    def _text(self, raw: RawText, head: Head | None) -> Text:
+        if self.file_format == JSONL:
             return JsonText(raw, head.types if head else None)
-        if self.form == ACCESS_LOG:
+        if self.file_format == ACCESS_LOG:
             return LogText(raw)
         return CsvText(raw, self.delimiter, quoted=self.quoted, header=self.header)
 
@@ -168,14 +168,14 @@ def paths_of(paths: object) -> tuple[str, ...]:
     return tuple(str(path) for path in several)
 
 
-def form_of(path: Path) -> str:
+def detect_format(path: Path) -> str:
     """Return the format of a file by its first bytes: `parquet`, `arrow` or else `csv`."""
     with path.open("rb") as file:
-        start = file.read(max(map(len, _FORMS)))
-    return next((form for mark, form in _FORMS.items() if start.startswith(mark)), CSV)
+        start = file.read(max(map(len, _FORMATS)))
+    return next((form for mark, form in _FORMATS.items() if start.startswith(mark)), CSV)
 
 
-def form_of_path(path: str) -> str:
+def detect_path_format(path: str) -> str:
     """Return the format of the first file of a path.
 
     Raises:
@@ -189,7 +189,7 @@ def form_of_path(path: str) -> str:
     with file.open("rb") as text:
         if text.read(1) == b"{":
             return JSONL
-    return form_of(file)
+    return detect_format(file)
 
 
 def parquet_parts(path: Path, split: Split | None = None, row: int = 1) -> Iterator[Part]:
@@ -291,9 +291,9 @@ def chunk_batches(
 def text_parts(
     split: Split,
     start: Start,
-    at: Callable[[int], None],
-    text: Callable[[RawPart, Head | None], Text],
-    members: Iterable[RawPart],
+    report_bytes: Callable[[int], None],
+    text: Callable[[RawText, Head | None], Text],
+    members: Iterable[RawText],
 ) -> Iterator[Part]:
     """Yield the parts of a split of texts: a byte range, or all `members` of a whole file."""
     path = split.file
@@ -304,21 +304,21 @@ def text_parts(
     end = path.stat().st_size if split.end is None else split.end
     with path.open("rb") as file:
         lines = ByteRange(file, start.begin, end)
-        raw = RawPart(
+        raw = RawText(
             place=str(path),
             name=path.name,
             file=lines,
-            at=lines.at,
+            bytes_read=lines.bytes_read,
             row=start.row,
             line=start.line,
-            more=lines.more,
+            read_past_end=lines.read_past_end,
         )
         part = _text_part(raw, text(raw, start.head), at, start.head)
         yield replace(part, end=lambda: lines.end)
 
 
 def _text_part(
-    raw: RawPart, text: Text, at: Callable[[int], None], head: Head | None = None
+    raw: RawText, text: Text, report_bytes: Callable[[int], None], head: Head | None = None
 ) -> Part:
     """Return a text as a part; `at` gets the bytes read after each of its chunks. Without `head`, it begins with it."""
     if head is None:

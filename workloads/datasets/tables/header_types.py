@@ -9,7 +9,7 @@ import numpy as np
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.cells import is_text, plain, with_point
+from streamlab.workloads.datasets.tables.cells import decode_column, is_text, use_decimal_point
 from streamlab.workloads.datasets.tables.source import first_part
 from streamlab.workloads.datasets.tables.table import Table
 
@@ -77,13 +77,13 @@ def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
     if chunk is not None:
         for number, name in enumerate(chosen):
             place = f"{part.place}: column {columns[number]}"
-            cells = plain(chunk.batch.column(number))
+            cells = decode_column(chunk.batch.column(number))
             if name in table.derive:
                 types[name] = _type_of_results(table.derive[name][1], cells, f"{place}: {name}")
             elif name in table.scale:
                 types[name] = np.dtype(np.int64)
             else:
-                types[name] = type_of_cells(with_point(cells, table.decimal)[0], place)
+                types[name] = type_of_cells(use_decimal_point(cells, table.decimal)[0], place)
     return Header(names=(*part.names, *table.derive), types=types)
 
 

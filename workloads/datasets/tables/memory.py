@@ -58,7 +58,7 @@ class InMemory:
         return (Split(),)
 
     def parts(
-        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+        self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
         """As `Source.parts`: yields one part."""
         batches = self._read()

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.cells import exact_value
+from streamlab.workloads.datasets.tables.cells import convert_exactly
 from streamlab.workloads.datasets.tables.source import first_part
 from streamlab.workloads.datasets.tables.table import (
     FILE,
-    MADE_COLUMNS,
+    BUILT_IN_COLUMNS,
     NO_COLUMN,
     Table,
     TableSet,
@@ -35,9 +35,9 @@ class RequiredColumns:
         keyed: whether events have keys.
         fields: dtype of each field, of all kinds.
         lists: dtype of the elements of each field that holds lists.
-        of_kind: the fields and lists that each kind must have. A DGS program with several kinds does not
+        kind_fields: the fields and lists that each kind must have. A DGS program with several kinds does not
             declare them; then a kind carries the fields that are not empty in all of its rows.
-        certain: whether the program declares `of_kind`.
+        is_exact: whether the program declares `kind_fields`.
     """
 
     program: str
@@ -45,8 +45,8 @@ class RequiredColumns:
     keyed: bool
     fields: Mapping[str, np.dtype[Any]]
     lists: Mapping[str, np.dtype[Any]]
-    of_kind: tuple[frozenset[str], ...]
-    certain: bool
+    kind_fields: tuple[frozenset[str], ...]
+    is_exact: bool
 
     def schema(self) -> list[Any]:
         """Return a JSON form, equal for programs that read a table alike."""
@@ -55,7 +55,7 @@ class RequiredColumns:
             self.keyed,
             {name: dtype.str for name, dtype in self.fields.items()},
             {name: dtype.str for name, dtype in self.lists.items()},
-            [sorted(names) for names in self.of_kind],
+            [sorted(names) for names in self.kind_fields],
         ]
 
 
@@ -64,16 +64,16 @@ def required_columns(program: Program) -> RequiredColumns:
     fields = {name: program.event[name] for name in program.event.names or ()}
     lists: Mapping[str, np.dtype[Any]] = {}
     every = frozenset(fields)
-    of_kind = tuple(every for _ in program.kinds)
+    kind_fields = tuple(every for _ in program.kinds)
     if isinstance(program, Query):
         first = program.operators[0]
         lists = first.lists
-        of_kind = tuple(
+        kind_fields = tuple(
             frozenset((*(part.fields.names or ()), *(name for name, _ in part.lists)))
             for part in first.inputs
         )
     elif isinstance(program, Dataflow):
-        of_kind = tuple(
+        kind_fields = tuple(
             frozenset(program.vertices[source].type.fields[1:]) for source in program.sources
         )
     for name, dtype in {**fields, **lists}.items():
@@ -88,8 +88,8 @@ def required_columns(program: Program) -> RequiredColumns:
         keyed=isinstance(program, DGSProgram) and program.keyed,
         fields=fields,
         lists=lists,
-        of_kind=of_kind,
-        certain=not isinstance(program, DGSProgram) or len(program.kinds) == 1,
+        kind_fields=kind_fields,
+        is_exact=not isinstance(program, DGSProgram) or len(program.kinds) == 1,
     )
 
 
@@ -100,7 +100,7 @@ class ChosenColumns:
     Attributes:
         index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`; only columns of the part.
         kind: the kind of all rows; None: the column of `kind` holds it.
-        names: of the columns, by role, including `MADE_COLUMNS`.
+        names: of the columns, by role, including `BUILT_IN_COLUMNS`.
     """
 
     index: Mapping[str, int]
@@ -126,17 +126,17 @@ def tables_of_kinds(
         if kind not in tables.by_kind:
             raise DatasetError(f"{where}: kind {kind} has no table; give one for each of {kinds}")
     in_order = [replace(tables.by_kind[kind], kind=f"={kind}") for kind in required.kinds]
-    if not required.certain:
-        of_kind = tuple(_fields_of(table, required) for table in in_order)
+    if not required.is_exact:
+        kind_fields = tuple(_fields_of(table, required) for table in in_order)
         for name in (*required.fields, *required.lists):
-            if not any(name in fields for fields in of_kind):
+            if not any(name in fields for fields in kind_fields):
                 raise DatasetError(
                     f"{where}: none of the tables {tables.label} has a column for field {name}; "
                     f'name it in one of them (columns={{"{name}": ...}})'
                 )
-        required = replace(required, of_kind=of_kind, certain=True)
+        required = replace(required, kind_fields=kind_fields, is_exact=True)
     for name in {name for table in in_order for name in table.ids}:
-        for table, fields in zip(in_order, required.of_kind, strict=True):
+        for table, fields in zip(in_order, required.kind_fields, strict=True):
             if name in fields and name not in table.ids:
                 raise DatasetError(
                     f"table {table.label}: field {name} is a text in another table (ids), and is "
@@ -148,7 +148,7 @@ def tables_of_kinds(
 def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
     """Return the fields for which a table has a column, or that it declares."""
     part = first_part(table.source)
-    columns = (*(part.names if part else ()), *MADE_COLUMNS, NO_COLUMN)
+    columns = (*(part.names if part else ()), *BUILT_IN_COLUMNS, NO_COLUMN)
     names = {
         name
         for name in (*required.fields, *required.lists)
@@ -230,7 +230,7 @@ def _check_fill(
             raise DatasetError(f"{where}: fill has {value!r} for {name}; give a text")
         return
     try:
-        exact_value(value, required.fields[name])
+        convert_exactly(value, required.fields[name])
     except (TypeError, ValueError, ArithmeticError):
         raise DatasetError(
             f"{where}: fill has {value!r} for {name}; give a value of type {required.fields[name]}"
@@ -252,7 +252,7 @@ def choose(
     if fixed is None:
         assert table.kind is not None, "check_meaning"
         roles[KIND] = table.kind
-    needed = frozenset().union(*required.of_kind) if fixed is None else required.of_kind[fixed]
+    needed = frozenset().union(*required.kind_fields) if fixed is None else required.kind_fields[fixed]
     for name in (*required.fields, *required.lists):
         column = table.column_of(name)
         made = column not in names and flagged_field(name, required.fields)
@@ -261,7 +261,7 @@ def choose(
     index = {
         role: _find(role, column, names, place)
         for role, column in roles.items()
-        if column not in MADE_COLUMNS
+        if column not in BUILT_IN_COLUMNS
     }
     return ChosenColumns(index=index, kind=fixed, names=roles)
 

@@ -99,7 +99,7 @@ class SplitResult(Generic[Report]):
     texts: dict[str, str] = field(default_factory=dict)
     error: str = ""
 
-    def holds(self, before: PrecedingRows, *, words: bool) -> bool:
+    def is_valid_after(self, before: PrecedingRows, *, words: bool) -> bool:
         """Return whether reading again, after the true `before`, would give the same; with `words`, the same words."""
         mine = self.before
         start = replace(before.start, row=mine.start.row, line=mine.start.line)
@@ -112,15 +112,15 @@ class SplitResult(Generic[Report]):
                 "both have a form"
             )
             return before.recognition.includes(mine.recognition)
-        return vars_of(before.recognition) == vars_of(mine.recognition)
+        return _decided_state(before.recognition) == _decided_state(mine.recognition)
 
-    def has_words(self, merged: Report, times: TimeReader) -> bool:
+    def has_reported_messages(self, merged: Report, times: TimeReader) -> bool:
         """Return whether its messages would be in the report, after those of the splits before."""
         repeated = self.times.repeated and not times.repeated
-        return bool(repeated or self.reading.has_words_after(merged))
+        return bool(repeated or self.reading.has_messages_after(merged))
 
 
-def vars_of(recognition: Recognition | None) -> dict[str, object] | None:
+def _decided_state(recognition: Recognition | None) -> dict[str, object] | None:
     """Return the state of a recognition that has decided; None of others."""
     return None if recognition is None or recognition.form is None else vars(recognition)
 
@@ -159,7 +159,7 @@ class Rows(Protocol[Report]):
     def parser(self, result: SplitResult[Report]) -> Parser:
         """Return the parser of a split, which records in `result`; raises `DatasetError` if there is none."""
 
-    def holds(self, result: SplitResult[Report], before: PrecedingRows) -> bool:
+    def is_valid_after(self, result: SplitResult[Report], before: PrecedingRows) -> bool:
         """Return whether the number and the latest time of the rows before would change nothing in the result."""
 
     def refuse(self, reading: Report) -> None:
@@ -180,7 +180,7 @@ class SplitRows(Generic[Report]):
     folder: Path
     results: Sequence[SplitResult[Report]]
 
-    def coded(self, column: str) -> "Iterator[tuple[pa.Array, dict[str, Column]]]":
+    def coded_runs(self, column: str) -> "Iterator[tuple[pa.Array, dict[str, Column]]]":
         """Yield the distinct texts of a column in each run, and the run, in which their indices are this column."""
         for index, result in enumerate(self.results):
             for number, by_kind in enumerate(result.runs):
@@ -206,7 +206,7 @@ class SplitRows(Generic[Report]):
         for index, result in enumerate(self.results):
             for number, by_kind in enumerate(result.runs):
                 path = texts_path(self.folder, index, number)
-                if not any(run.numbers for run in by_kind.values()):
+                if not any(run.number_files for run in by_kind.values()):
                     continue
                 for column, texts in pickle.loads(path.read_bytes()).items():
                     ids, count = numberings[column].add(texts), len(numberings[column])
@@ -229,7 +229,7 @@ class SplitRows(Generic[Report]):
         )
         return min((int(run.sample[0]) for run in runs), default=None)
 
-    def of_kind(self, kind: int, ts: int | None = None) -> SortedRuns:
+    def rows_of_kind(self, kind: int, ts: int | None = None) -> SortedRuns:
         """Return the rows of a kind, all with time `ts` if it is set."""
         runs, before = [], 0
         for index, result in enumerate(self.results):
@@ -238,9 +238,9 @@ class SplitRows(Generic[Report]):
                 if kind in by_kind:
                     path = run_path(self.folder, index, number, kind)
                     run = by_kind[kind]
-                    numbers = {column: numbers_path(texts, column) for column in run.numbers}
-                    first = dict.fromkeys(run.first, before)
-                    runs.append(replace(run, path=path, numbers=numbers, first=first))
+                    numbers = {column: numbers_path(texts, column) for column in run.number_files}
+                    offsets = dict.fromkeys(run.row_offsets, before)
+                    runs.append(replace(run, path=path, number_files=numbers, row_offsets=offsets))
             before += result.reading.rows
         return SortedRuns(runs, ts)
 
@@ -258,13 +258,13 @@ def read_splits(rows: Rows[Report], folder: Path, on: Executor) -> SplitRows[Rep
         on = InProcess()  # rows in memory are here alone
     while True:
         merged = _Merge(rows)
-        befores = [merged.add(*each) for each in zip(splits, results, strict=True)]
-        due = [index for index in sorted(merged.due) if befores[index] is not None]
+        preceding = [merged.add(*each) for each in zip(splits, results, strict=True)]
+        due = [index for index in sorted(merged.due) if preceding[index] is not None]
         if not due:
             break
         if not any(results):
             due = due[:1]
-        on.run(partial(_read_split, rows, folder, splits, befores, due), len(due))
+        on.run(partial(_read_split, rows, folder, splits, preceding, due), len(due))
         for index in due:
             results[index] = _load(_result_path(folder, index), splits[index])
     merged.reading.times = merged.times.report()
@@ -315,10 +315,10 @@ class _Merge(Generic[Report]):
             self.due.add(index)
             self._start = replace(self._start, begin=0)
             return before
-        words = result.has_words(reading, times)
+        words = result.has_reported_messages(reading, times)
         if not reading.descents and reading.descends_to(result.reading) and not self._exact_words:
             self.due.add(self._last_with_rows)
-        if not (result.holds(before, words=words) and self._rows.holds(result, before)):
+        if not (result.is_valid_after(before, words=words) and self._rows.is_valid_after(result, before)):
             self._certain = False
             self.due.add(index)
         elif self._certain and result.error:
@@ -344,13 +344,13 @@ def _read_split(
     rows: Rows[Report],
     folder: Path,
     splits: Sequence[Split],
-    befores: Sequence[PrecedingRows | None],
+    preceding: Sequence[PrecedingRows | None],
     due: Sequence[int],
     task: int,
 ) -> None:
     """Read a split, and write its rows, texts and findings."""
     index = due[task]
-    before, path = befores[index], _result_path(folder, index)
+    before, path = preceding[index], _result_path(folder, index)
     assert before is not None, "its start is known"
     path.unlink(missing_ok=True)
     times = rows.times()
@@ -384,7 +384,7 @@ def _blocks(
         result.head, result.rows, result.lines = part.head, 0, 0
         for chunk in part.chunks(chosen):
             reading.empty_lines += chunk.empty_lines
-            reading.passed_over += chunk.header_lines
+            reading.skipped_lines += chunk.header_lines
             block = parser.rows(part, chunk)
             result.rows += chunk.batch.num_rows + len(chunk.bad) + bool(chunk.header_lines)
             result.lines += _lines(chunk)

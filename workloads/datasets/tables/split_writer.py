@@ -62,8 +62,8 @@ class SplitWriter:
             path = run_path(self._folder, self._split, number, kind)
             mask = kinds == kind
             run = write_run(path, rest if mask.all() else select_rows(rest, mask))
-            first = {ROW_NUMBER: 0} if ROW_NUMBER in rest else {}
-            runs[kind] = replace(run, numbers=dict.fromkeys(texts, path_of_texts), first=first)
+            offsets = {ROW_NUMBER: 0} if ROW_NUMBER in rest else {}
+            runs[kind] = replace(run, number_files=dict.fromkeys(texts, path_of_texts), row_offsets=offsets)
         self.runs.append(runs)
 
 

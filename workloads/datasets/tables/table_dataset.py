@@ -109,7 +109,7 @@ def content_key(table: Table | TableSet, sums: Sequence[str] | None = None) -> s
             keys[kind] = content_key(each, rest[:count])
             rest = rest[count:]
         return hashlib.sha256(canonical(keys).encode()).hexdigest()
-    parts = [VERSION, table.source.content(), sums, table.meaning()]
+    parts = [VERSION, table.source.content(), sums, table.to_json()]
     if FILE in table.roles().values():
         parts.append([path.name for path in files])
     return hashlib.sha256(canonical(parts).encode()).hexdigest()
@@ -207,7 +207,7 @@ def dataset_of(
         rows_of_kind: dict[int, tuple[Reading, SortedRuns]] = {}
         for kinds, rows in zip(parts, read_rows, strict=True):
             ts = start if START in rows.table.times else None
-            rows_of_kind |= {kind: (rows.reading, rows.rows.of_kind(kind, ts)) for kind in kinds}
+            rows_of_kind |= {kind: (rows.reading, rows.rows.rows_of_kind(kind, ts)) for kind in kinds}
         stream_tables = tuple(
             _stream(share, required, *rows_of_kind[share.kind], keys) for share in streams
         )

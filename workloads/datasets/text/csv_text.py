@@ -11,7 +11,7 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa, pa_csv
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.raw_files import Part, readable
+from streamlab.workloads.datasets.imports.raw_files import RawText, convert_read_errors
 from streamlab.workloads.datasets.text.decoding import NO_UTF8, text_blocks
 from streamlab.workloads.datasets.text.records import Chunk, Records, RecordScanner
 
@@ -65,7 +65,7 @@ class CsvText:
 
     def __init__(
         self,
-        part: Part,
+        part: RawText,
         delimiter: str,
         *,
         quoted: bool,
@@ -75,7 +75,7 @@ class CsvText:
         self._part, self._delimiter = part, delimiter
         self._quoted, self._header, self._layout = quoted, header, layout
         self._scanner = RecordScanner(part.place, delimiter, quoted=quoted)
-        self._records = self._scanner.records(self._blocks(), part.row, part.line, part.more)
+        self._records = self._scanner.records(self._blocks(), part.row, part.line, part.read_past_end)
         self._first: list[Records] = []
         self._header_lines, self._line = 0, part.line - 1
 
@@ -86,7 +86,7 @@ class CsvText:
             DatasetError: the text is empty, has bytes 0, or begins like JSON.
         """
         place = self._part.place
-        with readable(place, lambda: "line 0"):
+        with convert_read_errors(place, lambda: "line 0"):
             for records in self._records:
                 self._first.append(records)
                 before = [bad for bad in records.bad if bad.row == 1]
@@ -143,7 +143,7 @@ class CsvText:
             DatasetError: a quote is never closed, or the file is damaged.
         """
         header_lines = self._header_lines
-        with readable(self._part.place, lambda: f"line {self._line}"):
+        with convert_read_errors(self._part.place, lambda: f"line {self._line}"):
             for records in chain(self._first, self._records):
                 self._line += records.lines + header_lines
                 parsed = self._parse_records(records, len(columns), chosen)
@@ -214,7 +214,7 @@ class LineText:
         fallback: the encoding of lines that are not UTF-8; "": such lines stay as they are.
     """
 
-    def __init__(self, part: Part, *, fallback: str = "") -> None:
+    def __init__(self, part: RawText, *, fallback: str = "") -> None:
         self._part, self._fallback = part, fallback
 
     def names(self) -> tuple[str, ...]:
@@ -225,7 +225,7 @@ class LineText:
         """Yield all lines: as `CsvText.rows`."""
         part, place, line = self._part, self._part.place, self._part.line - 1
         scanner = RecordScanner(place, ",", quoted=False)
-        with readable(place, lambda: f"line {line}"):
+        with convert_read_errors(place, lambda: f"line {line}"):
             blocks = text_blocks(part.file, place, continues=part.line > 1)
             for records in scanner.records(blocks, part.row, part.line):
                 line += records.lines

@@ -9,7 +9,7 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa, pa_json, pc
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.raw_files import Part, readable
+from streamlab.workloads.datasets.imports.raw_files import RawText, convert_read_errors
 from streamlab.workloads.datasets.text.csv_text import chunk_of, record_lines
 from streamlab.workloads.datasets.text.decoding import text_blocks
 from streamlab.workloads.datasets.text.records import Chunk, Records, RecordScanner
@@ -49,7 +49,7 @@ class JsonText:
         types: of the keys; empty: not known.
     """
 
-    def __init__(self, part: Part, types: "Mapping[str, pa.DataType] | None" = None) -> None:
+    def __init__(self, part: RawText, types: "Mapping[str, pa.DataType] | None" = None) -> None:
         self._part, self._line = part, part.line - 1
         self._records = _records(part)
         self._first: list[Records] = []
@@ -62,7 +62,7 @@ class JsonText:
             DatasetError: the text has no object.
         """
         place = self._part.place
-        with readable(place, lambda: "line 1"):
+        with convert_read_errors(place, lambda: "line 1"):
             for records in self._records:
                 self._first.append(records)
                 table = _parse_quickly(records, None)
@@ -81,7 +81,7 @@ class JsonText:
         names = [columns[index] for index in chosen]
         tops = {name if name in self.types else name.partition(".")[0] for name in names}
         schema = {name: kind for name, kind in self.types.items() if name in tops}
-        with readable(self._part.place, lambda: f"line {self._line}"):
+        with convert_read_errors(self._part.place, lambda: f"line {self._line}"):
             for records in chain(self._first, self._records):
                 self._line += records.lines
                 table = _parse_quickly(records, schema) if schema else None
@@ -99,7 +99,7 @@ class JsonText:
 class LogText:
     """An access log in the common or combined format, read once; `-` is an empty cell."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: RawText) -> None:
         self._part, self._line = part, part.line - 1
 
     def names(self) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class LogText:
 
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield the chosen columns of all lines; a line of another format is bad."""
-        with readable(self._part.place, lambda: f"line {self._line}"):
+        with convert_read_errors(self._part.place, lambda: f"line {self._line}"):
             for records in _records(self._part):
                 self._line += records.lines
                 cells, bad = _parse_log(records)
@@ -116,7 +116,7 @@ class LogText:
                 yield chunk_of([cells[columns[index]] for index in chosen], good)
 
 
-def _records(part: Part) -> Iterator[Records]:
+def _records(part: RawText) -> Iterator[Records]:
     """Yield the lines of a text as records."""
     blocks = text_blocks(part.file, part.place, continues=part.line > 1)
     return RecordScanner(part.place, ",", quoted=False).records(blocks, part.row, part.line)

@@ -165,7 +165,7 @@ class RecordScanner:
         blocks: Iterable[bytes],
         row: int = 1,
         line: int = 1,
-        more: Callable[[], bytes] = bytes,
+        read_past_end: Callable[[], bytes] = bytes,
     ) -> Iterator[Records]:
         """Yield the records of blocks of whole lines; each line belongs to exactly one of the results.
 
@@ -178,7 +178,7 @@ class RecordScanner:
         rest = b""
 
         def further() -> Iterator[bytes]:
-            while rest and (block := more()):
+            while rest and (block := read_past_end()):
                 yield block
 
         for block in chain(blocks, further()):

@@ -10,8 +10,8 @@ from streamlab.workloads.datasets.text.records import NO_QUOTES
 
 MOST_NAMED = 10
 _SUMS = (
-    *("rows", "bad", "lines_in_bad", "of_lines", "lines_in_rows", "empty_lines"),
-    *("passed_over", "descents"),
+    *("rows", "bad", "lines_in_bad", "multi_line_rows", "lines_in_rows", "empty_lines"),
+    *("skipped_lines", "descents"),
 )
 
 Ints = npt.NDArray[np.int64]
@@ -29,11 +29,11 @@ class RowReport:
         bad: number of bad rows.
         bad_lines: the first ten bad rows, in words.
         lines_in_bad: number of lines of bad rows after their first.
-        of_lines: number of good rows of several lines.
+        multi_line_rows: number of good rows of several lines.
         lines_in_rows: number of lines of good rows after their first.
-        several: the first ten rows of several lines, in words.
+        multi_line_places: the first ten rows of several lines, in words.
         empty_lines: number of empty lines outside rows.
-        passed_over: number of lines of headers, and of lines that the import does not need.
+        skipped_lines: number of lines of headers, and of lines that the import does not need.
         first_ts: time of the first row.
         first_place: the first row, in words.
         descents: number of rows with an earlier time than the row before.
@@ -47,11 +47,11 @@ class RowReport:
     bad: int = 0
     bad_lines: list[str] = field(default_factory=list)
     lines_in_bad: int = 0
-    of_lines: int = 0
+    multi_line_rows: int = 0
     lines_in_rows: int = 0
-    several: list[str] = field(default_factory=list)
+    multi_line_places: list[str] = field(default_factory=list)
     empty_lines: int = 0
-    passed_over: int = 0
+    skipped_lines: int = 0
     first_ts: int | None = None
     first_place: str = ""
     descents: int = 0
@@ -64,7 +64,7 @@ class RowReport:
     def lines(self) -> int:
         """The number of all lines."""
         rows = self.rows + self.lines_in_rows + self.bad + self.lines_in_bad
-        return rows + self.empty_lines + self.passed_over
+        return rows + self.empty_lines + self.skipped_lines
 
     @property
     def rows_read(self) -> int:
@@ -88,10 +88,10 @@ class RowReport:
         if not len(rows):
             return
         for row in rows[further[rows] > 0].tolist():
-            self.of_lines += 1
+            self.multi_line_rows += 1
             self.lines_in_rows += int(further[row])
-            if len(self.several) < MOST_NAMED:
-                self.several.append(place(row))
+            if len(self.multi_line_places) < MOST_NAMED:
+                self.multi_line_places.append(place(row))
         if self.first_ts is None:
             self.first_ts, self.first_place = int(ts[0]), place(int(rows[0]))
         late = np.flatnonzero(
@@ -119,7 +119,7 @@ class RowReport:
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.bad_lines = [*self.bad_lines, *other.bad_lines][:MOST_NAMED]
-        self.several = [*self.several, *other.several][:MOST_NAMED]
+        self.multi_line_places = [*self.multi_line_places, *other.multi_line_places][:MOST_NAMED]
 
     def descends_to(self, other: "RowReport") -> bool:
         """Return whether the next rows begin with an earlier time than the last row's."""
@@ -129,11 +129,11 @@ class RowReport:
             and other.first_ts < self.last_ts
         )
 
-    def has_words_after(self, merged: "RowReport") -> bool:
+    def has_messages_after(self, merged: "RowReport") -> bool:
         """Return whether its messages would be in a report of the rows before, after merging both."""
         return bool(
             (self.bad and merged.bad < MOST_NAMED)
-            or (self.of_lines and merged.of_lines < MOST_NAMED)
+            or (self.multi_line_rows and merged.multi_line_rows < MOST_NAMED)
             or (not merged.descents and (self.descents or merged.descends_to(self)))
         )
 
@@ -152,11 +152,11 @@ class RowReport:
             "bad_rows": self.bad,
             "bad_lines": self.bad_lines,
             "lines_in_bad_rows": self.lines_in_bad,
-            "rows_of_several_lines": self.of_lines,
+            "rows_of_several_lines": self.multi_line_rows,
             "lines_in_rows": self.lines_in_rows,
-            "several_lines": self.several,
+            "several_lines": self.multi_line_places,
             "empty_lines": self.empty_lines,
-            "lines_passed_over": self.passed_over,
+            "lines_passed_over": self.skipped_lines,
             "sorted_here": bool(self.descents),
             "rows_out_of_order": self.descents,
         }

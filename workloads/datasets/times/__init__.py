@@ -16,7 +16,7 @@ time are rounded down.
 """
 
 from streamlab.workloads.datasets.times.columns import ColumnTimes
-from streamlab.workloads.datasets.times.reader import TimeReader, check_form
+from streamlab.workloads.datasets.times.reader import TimeReader, check_time_format
 from streamlab.workloads.datasets.times.span import Span, span_of
 
-__all__ = ["ColumnTimes", "Span", "TimeReader", "check_form", "span_of"]
+__all__ = ["ColumnTimes", "Span", "TimeReader", "check_time_format", "span_of"]

@@ -30,7 +30,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
 
 
-def check_form(form: object, where: str) -> None:
+def check_time_format(form: object, where: str) -> None:
     """Raise a `DatasetError` for an invalid form of times."""
     if form is None or form in FORMS or (isinstance(form, str) and "%" in form):
         return
