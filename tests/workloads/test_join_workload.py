@@ -96,7 +96,7 @@ def test_the_laws_of_the_model_hold(tmp_path: Path, how: str):
         ),
         ({"within": 1, "select": {"key": "left.ts"}}, "a Python name other than"),
         ({"within": 1, "select": {"user": "left.ts"}}, "is the key already"),
-        ({"within": 1, "on": "page"}, "0 columns are called page; there are time, user"),
+        ({"within": 1, "on": "page"}, "0 columns are called page; the columns are time, user"),
         ({"within": 1, "on": ["user", "page"]}, "0 columns are called page"),
         (
             {"within": 1, "on": [("user", "page id"), ("user", "user")]},

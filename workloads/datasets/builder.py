@@ -14,7 +14,7 @@ import numpy as np
 from streamlab.workloads.datasets.catalog import LARGEST_SEED, Catalog, Recipe
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.executor import AUTO, executor
+from streamlab.workloads.datasets.executor import AUTO, open_executor
 from streamlab.workloads.datasets.manifest import Content, WrittenStream
 from streamlab.workloads.datasets.progress import Progress, watch
 from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
@@ -52,7 +52,7 @@ def ensure(
     seed: int,
     *,
     catalog: Catalog | None = None,
-    way: str = AUTO,
+    executor_name: str = AUTO,
     master: str = DEFAULT_MASTER,
     progress: Progress | None = None,
 ) -> Dataset:
@@ -67,7 +67,7 @@ def ensure(
     catalog = catalog or Catalog.default()
     complete = workload.params(params)
     if workload.source is not None:
-        where = {"way": way, "master": master}
+        where = {"executor_name": executor_name, "master": master}
         return dataset_of_source(workload, complete, events, seed, catalog, progress, **where)
     if events < 0:
         raise DatasetError(f"events is {events}; give 0 or more")
@@ -85,11 +85,11 @@ def ensure(
         folder.mkdir(exist_ok=True)
         write = partial(_write, workload.found_by, complete, seed, specs, folder)
         with (
-            executor(step, way, master=master) as on,
+            open_executor(step, executor_name, master=master) as executor,
             watch(progress, step, folder, total),
         ):
             rows = (spec.events for spec in specs)
-            written = write_parts(on, rows, ROWS_PER_FILE, write, folder)
+            written = write_parts(executor, rows, ROWS_PER_FILE, write, folder)
         content = Content(
             workload=workload.input_name,
             alphabet=Alphabet(kinds=workload.program.kinds, keys=workload.keys(complete)),

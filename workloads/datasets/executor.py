@@ -21,7 +21,7 @@ Task = Callable[[int], Any]
 """A step's work on one index; its result must fit JSON. May be called twice for an index."""
 
 AUTO, PROCESS, SPARK = "auto", "process", "spark"
-WAYS = (AUTO, PROCESS, SPARK)
+EXECUTOR_NAMES = (AUTO, PROCESS, SPARK)
 
 _TASKS_PER_CORE = 4
 _QUICK_START = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
@@ -29,19 +29,19 @@ _QUICK_START = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+U
 
 
 @contextmanager
-def executor(step: str, way: str, *, master: str) -> Iterator["Executor"]:
+def open_executor(step: str, executor_name: str, *, master: str) -> Iterator["Executor"]:
     """Yield an executor for the steps.
 
     Args:
         step: the work in words, for errors.
-        way: one of `WAYS`; `auto` uses Spark if a master is named.
+        way: one of `EXECUTOR_NAMES`; `auto` uses Spark if a master is named.
         master: of Spark.
 
     Raises:
         DatasetError: Spark does not start, or a step fails.
     """
-    if way not in WAYS:
-        raise DatasetError(f"--with is {way!r}; give one of {', '.join(WAYS)}")
+    if way not in EXECUTOR_NAMES:
+        raise DatasetError(f"--with is {way!r}; give one of {', '.join(EXECUTOR_NAMES)}")
     if way == SPARK or (way == AUTO and master != DEFAULT_MASTER):
         with spark(f"lab: {step}", master=master, conf=_QUICK_START) as session:
             yield OnSpark(session)

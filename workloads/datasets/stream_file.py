@@ -93,7 +93,7 @@ class FilePart:
 
 
 def write_parts(
-    on: Executor,
+    executor: Executor,
     rows: Iterable[int],
     rows_per_file: int,
     write: Callable[[FilePart], WrittenStream],
@@ -102,7 +102,7 @@ def write_parts(
     """Write streams with these numbers of rows, in a task for each file, and return their records."""
     parts = file_parts(rows, rows_per_file)
     task = partial(write_part, parts, write, folder)
-    written = msgspec.convert(on.run(task, len(parts)), list[WrittenStream])
+    written = msgspec.convert(executor.run(task, len(parts)), list[WrittenStream])
     each = list(zip(parts, written, strict=True))
     streams = range(parts[-1].stream + 1)
     return tuple(join_files([file for part, file in each if part.stream == n]) for n in streams)

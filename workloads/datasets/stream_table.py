@@ -41,7 +41,7 @@ class StreamTable:
 
 
 def write_streams(
-    on: Executor,
+    executor: Executor,
     tables: tuple[StreamTable, ...],
     rows: SortedRuns,
     folder: Path,
@@ -50,7 +50,7 @@ def write_streams(
     """Write streams from all rows: a task for each file if each row gives an event, else for each stream."""
     events = (rows.count if table.each_row else 0 for table in tables)
     write = partial(_write, tables, rows, folder, alphabet, ROWS_PER_FILE)
-    return write_parts(on, events, ROWS_PER_FILE, write, folder)
+    return write_parts(executor, events, ROWS_PER_FILE, write, folder)
 
 
 def _write(

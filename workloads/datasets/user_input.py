@@ -83,7 +83,7 @@ def dataset_of_source(
     catalog: Catalog,
     progress: Progress | None = None,
     *,
-    way: str = AUTO,
+    executor_name: str = AUTO,
     master: str = DEFAULT_MASTER,
 ) -> Dataset:
     """Return the input of a workload with a source, from the catalogue or newly made.
@@ -96,7 +96,7 @@ def dataset_of_source(
     source, program, name = workload.source, workload.program, workload.input_name
     assert source is not None, "callers check that the workload has a source"
     if isinstance(source, Table | TableSet):
-        return dataset_of(source, name, program, catalog, progress, way=way, master=master)
+        return dataset_of(source, name, program, catalog, progress, executor_name=executor_name, master=master)
     texts = {"first_texts": dict(source.first_texts)} if source.first_texts else {}
     recipe = Recipe(
         workload=name,
@@ -123,7 +123,7 @@ def dataset_of_source(
         progress,
         source=SOURCE,
         made=recipe,
-        way=way,
+        executor_name=executor_name,
         master=master,
     )
 

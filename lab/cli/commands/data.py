@@ -48,7 +48,7 @@ def data_build(
             events,
             seed,
             catalog=catalog_at(root),
-            way=way,
+            executor_name=way,
             master=master,
             progress=progress,
         )

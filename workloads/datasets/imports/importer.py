@@ -16,7 +16,7 @@ from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.executor import AUTO, Executor, executor
+from streamlab.workloads.datasets.executor import AUTO, Executor, open_executor
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Lookup
 from streamlab.workloads.datasets.imports.kind_rows import read
 from streamlab.workloads.datasets.imports.raw_files import state_of
@@ -36,7 +36,7 @@ def import_files(
     options: ImportOptions,
     *,
     catalog: Catalog | None = None,
-    way: str = AUTO,
+    executor_name: str = AUTO,
     master: str = DEFAULT_MASTER,
     progress: Progress | None = None,
 ) -> Dataset:
@@ -67,7 +67,7 @@ def import_files(
     )
     with (
         where.staging(recipe) as staging,
-        executor(f"import {kind.name}", way, master=master) as on,
+        open_executor(f"import {kind.name}", executor_name, master=master) as executor,
     ):
         folder = staging / "dataset"
         folder.mkdir(exist_ok=True)
@@ -75,18 +75,18 @@ def import_files(
         with watch(
             progress, f"reading {kind.name} (bytes)", place, sum(size for size, _ in states)
         ):
-            rows = read(kind, options, place, on)
+            rows = read(kind, options, place, executor)
         for path, state in zip(options.files, states, strict=True):
             if state_of(path) != state:
                 raise DatasetError(f"{path} changed while it was read; import it again")
-        content = _write(on, kind, options, rows, folder, origin, progress)
+        content = _write(executor, kind, options, rows, folder, origin, progress)
         return where.restate(
             where.publish(folder, content), options.source, options.licence, content.origin
         )
 
 
 def _write(
-    on: Executor,
+    executor: Executor,
     kind: ImportKind,
     options: ImportOptions,
     rows: SplitRows[RowReport],
@@ -95,7 +95,7 @@ def _write(
     progress: Progress | None,
 ) -> Content:
     lookup = kind.lookup
-    numbers = {} if lookup is None else lookup.numbers(rows, options, on)
+    numbers = {} if lookup is None else lookup.numbers(rows, options, executor)
     numberings = {
         column: Numbering(
             only=numbers if lookup and column == lookup.column else None, separator=kind.separator
@@ -116,7 +116,7 @@ def _write(
     keys = kind.keys(options) if callable(kind.keys) else entries[kind.keys] if kind.keys else 1
     alphabet = Alphabet(kinds=kind.kinds, keys=keys)
     with watch(progress, "writing streams", folder, 0):
-        streams = write_streams(on, tables, rows.rows_of_kind(0), folder, alphabet)
+        streams = write_streams(executor, tables, rows.rows_of_kind(0), folder, alphabet)
     reading = rows.reading
     return Content(
         workload=kind.workload,

@@ -14,8 +14,12 @@ from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import Executor
 from streamlab.workloads.datasets.imports.cells import Cells, Transform
-from streamlab.workloads.datasets.imports.raw_files import ReportBytesRead, check_readable, parts
-from streamlab.workloads.datasets.imports.raw_files import RawText
+from streamlab.workloads.datasets.imports.raw_files import (
+    RawText,
+    ReportBytesRead,
+    check_readable,
+    read_texts,
+)
 from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.stream_split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable

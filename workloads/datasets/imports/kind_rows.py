@@ -28,14 +28,14 @@ from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 
 
 def read(
-    kind: ImportKind, options: ImportOptions, folder: Path, on: Executor
+    kind: ImportKind, options: ImportOptions, folder: Path, executor: Executor
 ) -> SplitRows[RowReport]:
     """Read all good rows to a folder: `ts`, and the columns of the kind.
 
     Raises:
         DatasetError: a file cannot be read, or has no, unsorted or too many bad rows.
     """
-    rows = read_splits(KindRows(kind=kind, options=options), folder, on)
+    rows = read_splits(KindRows(kind=kind, options=options), folder, executor)
     _check(rows.reading, options)
     return rows
 
@@ -104,7 +104,7 @@ class KindRows:
 
     def times(self) -> TimeReader:
         """As `Rows.times`."""
-        return TimeReader(self.options.times.form, unit=self.options.times.unit)
+        return TimeReader(self.options.times.time_format, unit=self.options.times.unit)
 
     def parser(self, result: SplitResult[RowReport]) -> "_Parser":
         """As `Rows.parser`."""

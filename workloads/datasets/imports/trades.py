@@ -59,7 +59,7 @@ def _mean_prices(rows: SplitRows[RowReport], number: int = 0) -> dict[str, int]:
 
 
 def _averages(
-    rows: SplitRows[RowReport], options: ImportOptions, on: Executor
+    rows: SplitRows[RowReport], options: ImportOptions, executor: Executor
 ) -> Mapping[str, int]:
     """Return the average prices of the symbols to keep: of a table, of the day before, or else of these rows."""
     traded = _mean_prices(rows, options.settings["top"])
@@ -73,7 +73,7 @@ def _averages(
         mean_prices = _of_table(path, options)
     else:
         day_before = replace(options, files=(path,), sort=True)
-        mean_prices = _mean_prices(read(TRADES, day_before, rows.folder.with_name("previous"), on))
+        mean_prices = _mean_prices(read(TRADES, day_before, rows.folder.with_name("previous"), executor))
     missing = sorted(set(traded) - set(mean_prices))
     if missing:
         raise DatasetError(

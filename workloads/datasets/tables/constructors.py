@@ -36,7 +36,7 @@ Times = str | Sequence[str]
 
 
 class Meaning(TypedDict, total=False):
-    """The meaning of columns: see `Table`."""
+    """The keyword arguments of all tables, which `Table` documents."""
 
     key: str | None
     kind: str | None
@@ -69,10 +69,10 @@ def _meanings() -> list[Parameter]:
 
 
 def _about() -> str:
-    """Return the part of the docstring of `Table` that describes these arguments."""
+    """Return the part of the docstring of `Table` that describes the common arguments."""
     _, _, attributes = inspect.cleandoc(Table.__doc__ or "").partition("Attributes:\n")
-    ours, _, _ = attributes[attributes.find("    ts:") :].partition("\n\n")
-    return f"\nArguments of all tables; values out of range raise a `DatasetError`:\n{ours}\n"
+    common, _, _ = attributes[attributes.find("    ts:") :].partition("\n\n")
+    return f"\nArguments of all tables; values out of range raise a `DatasetError`:\n{common}\n"
 
 
 _table_of = check_arguments(DatasetError, _meanings(), _about())
@@ -89,16 +89,16 @@ def csv(
 ) -> Table:
     """Return a table of CSV files, plain, compressed or in archives; globs are allowed.
 
-    The first row names the columns. If all columns are given by numbers, they count from 1, and the first row
-    is a row like the others. A blank as delimiter stands for any run of blanks and tabs. Without `quoted`,
-    a quote is a plain character.
+    The first row names the columns. If the arguments name all columns by numbers (from 1), the first row is a row of
+    data. A blank as delimiter stands for any run of blanks and tabs. With `quoted=False` a quote is a plain
+    character.
     """
     delimiter = parse_delimiter(delimiter, "csv: delimiter")
     named = [*_times(ts), meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
     columns = [str(name) for name in named if name not in (None, NO_COLUMN, *BUILT_IN_COLUMNS)]
-    numbered = bool(columns) and all(name.isdecimal() for name in columns)
+    are_numbers = bool(columns) and all(name.isdecimal() for name in columns)
     source = TextFiles(
-        paths=paths_of(path), delimiter=delimiter, quoted=quoted, header=not numbered
+        paths=paths_of(path), delimiter=delimiter, quoted=quoted, header=not are_numbers
     )
     return _table(source, ts, **meaning)
 
@@ -107,7 +107,7 @@ def csv(
 def jsonl(path: Path_, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of files of JSON lines, plain, compressed or in archives; globs are allowed.
 
-    Each line is an object. The key `b` of an object at the key `a` is the column `a.b`.
+    Each line is an object. Keys of nested objects become columns such as `user.name`.
     """
     return _table(TextFiles(paths=paths_of(path), file_format=JSONL), ts, **meaning)
 
@@ -126,7 +126,7 @@ def access_log(path: Path_, *, ts: Times = "time", **meaning: Unpack[Meaning]) -
 
 @_table_of
 def parquet(path: Path_, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
-    """Return a table of Parquet files; globs and folders (with everything below) are allowed."""
+    """Return a table of Parquet files. Globs and folders are allowed; a folder stands for all files below it."""
     return _table(ColumnFiles(paths=paths_of(path)), ts, **meaning)
 
 
@@ -159,9 +159,8 @@ def rows(
 ) -> Table:
     """Return a table of the rows that a function without arguments yields.
 
-    It yields rows (mappings from names to values) or blocks (mappings from names to arrays). It is
-    called at each look-up of the dataset, because the rows identify the dataset. It must yield the
-    same rows each time.
+    The function yields rows (mappings from names to values) or blocks (mappings from names to arrays). Each look-up
+    of the dataset calls it, because the rows identify the dataset. It must yield the same rows each time.
     """
     return _table(rows_source(function, _times(ts)[0]), ts, **meaning)
 
@@ -172,7 +171,7 @@ def _times(ts: Times) -> tuple[str, ...]:
 
 def _table(source: Source, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     settings: dict[str, Any] = {name: value for name, value in meaning.items() if value is not None}
-    for name, of in (
+    for name, values in (
         ("columns", "columns"),
         ("fill", "values"),
         ("scale", "factors"),
@@ -181,7 +180,7 @@ def _table(source: Source, ts: Times, **meaning: Unpack[Meaning]) -> Table:
         if not isinstance(settings.get(name, {}), Mapping):
             raise DatasetError(
                 f"table {source.label}: {name} is {settings[name]!r:.60}; give a mapping from "
-                f"fields to {of}"
+                f"fields to {values}"
             )
     for name in {"ids", "skip_missing"} & settings.keys():
         value = settings[name]
@@ -199,10 +198,17 @@ def table_of_files(
     quoted: bool = True,
     **meaning: Unpack[Meaning],
 ) -> Table:
-    """Return a table of files, with columns by role: `ts` (`DATE+TIME`: two columns), `key`, `kind`, or a field.
+    """Return a table of files, as the command line declares it.
 
-    If a field has the name of a role, the field has precedence. Form `auto` recognizes the first file by its first
-    bytes.
+    Args:
+        paths: files, globs or folders of one format.
+        file_format: the format; `auto` recognizes it by the first bytes of the first file.
+        program: the program that reads the table.
+        roles: the column of each role (`ts`, `key` or `kind`) or field. `DATE+TIME` names two columns of times. A name
+            that is a role and a field means the field.
+        delimiter: the separator of CSV cells.
+        quoted: whether cells of CSV may be quoted.
+        meaning: further arguments of `Table`.
 
     Raises:
         DatasetError: a file or the column of times is missing, or a value is out of range.
@@ -210,7 +216,7 @@ def table_of_files(
     required = required_columns(program)
     rest = dict(roles)
     if TS not in rest:
-        raise DatasetError("--columns does not say which column holds the times (ts=...)")
+        raise DatasetError("--columns does not name the column of times; add ts=COLUMN")
     ts: Times = rest.pop(TS)
     if "+" in ts:
         ts = tuple(str(ts).split("+"))

@@ -14,7 +14,7 @@ from streamlab.workloads.datasets.tables.source import first_part
 from streamlab.workloads.datasets.tables.table import Table
 
 TEXT = None
-"""The type of a column of texts, which become numbers by a dictionary."""
+"""The type of a column of texts, which a dictionary turns into numbers."""
 
 DTYPES: dict[object, np.dtype[Any] | None] = {
     bool: np.dtype(np.bool_),
@@ -22,14 +22,13 @@ DTYPES: dict[object, np.dtype[Any] | None] = {
     float: np.dtype(np.float64),
     str: TEXT,
 }
-"""The type of a column of each declared Python type."""
+"""The column type of each Python type that a user can declare."""
 
 _CODE = r"^[+-]?0[0-9]"
-"""Digits after a leading zero, as in a postal code: not a number."""
-
+"""Digits after a leading zero, as in a postal code, are not a number."""
 
 MOST_TRIED = 1_000
-"""Texts on which a function is tried."""
+"""Maximum number of texts on which `read_header` tries a derive function."""
 
 _RESULTS: tuple[tuple[Any, Any], ...] = (
     ((bool, np.bool_), np.bool_),
@@ -37,6 +36,7 @@ _RESULTS: tuple[tuple[Any, Any], ...] = (
     ((int, float, np.number), np.float64),
     (str, TEXT),
 )
+"""Result types of a derive function, and the column type. The first entry that fits all results counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +44,8 @@ class Header:
     """The columns of a table.
 
     Attributes:
-        names: of all columns, in order, and of the fields that the table derives.
-        types: the type of each requested column; None: text.
+        names: all columns, in order, and the fields that the table derives.
+        types: the type of each requested column; None stands for text.
     """
 
     names: tuple[str, ...]
@@ -53,13 +53,14 @@ class Header:
 
 
 def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
-    """Return the names of a table's columns, and the types of some (None: all) in its first block of rows.
+    """Return the names of a table's columns, and the types of `columns` (None: all) in its first block of rows.
 
-    Whole numbers are int64, other numbers float64, `true` and `false` bool, and the rest, digits after a leading
-    zero among them, texts. Columns without a value are texts.
+    Whole numbers are int64, other numbers float64, and `true` and `false` bool. All other columns are texts, also
+    those with digits after a leading zero or without any value.
 
     Raises:
-        DatasetError: the table cannot be read, has no column of a name, or a column has no such type.
+        DatasetError: the table cannot be read, has no column or several columns of a name, or a column holds
+            neither numbers, booleans nor texts.
     """
     part = first_part(table.source)
     if part is None:
@@ -69,7 +70,7 @@ def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
     for name in columns:
         if part.names.count(name) != 1:
             raise DatasetError(
-                f"{part.place}: {part.names.count(name)} columns are called {name}; there are "
+                f"{part.place}: {part.names.count(name)} columns are called {name}; the columns are "
                 f"{', '.join(part.names)}"
             )
     chunk = next(iter(part.chunks([part.names.index(name) for name in columns] or [0])), None)
@@ -90,7 +91,7 @@ def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
 def _type_of_results(
     function: Callable[[str], Any], cells: "pa.Array", place: str
 ) -> np.dtype[Any] | None:
-    """Return the type of a function's results for the distinct texts of a column; None: text."""
+    """Return the type of a function's results for the distinct texts of a column; None stands for text."""
     texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).unique().drop_null().to_pylist()
     kinds: set[type] = set()
     for text in filter(None, texts[:MOST_TRIED]):
@@ -101,14 +102,14 @@ def _type_of_results(
     for kind, dtype in _RESULTS:
         if kinds and all(issubclass(each, kind) for each in kinds):
             return None if dtype is None else np.dtype(dtype)
+    got = ", ".join(sorted(each.__name__ for each in kinds)) or "none"
     raise DatasetError(
-        f"{place} is derived with the types {', '.join(sorted(each.__name__ for each in kinds)) or 'none'}; "
-        "return one of int, float, bool and str"
+        f"{place} is derived with the types {got}; return one of int, float, bool and str"
     )
 
 
 def type_of_cells(column: "pa.Array", place: str) -> np.dtype[Any] | None:
-    """Return the type of a column by its cells; None: text. Raises `DatasetError` for other types."""
+    """Return the type of a column's cells; None stands for text. Raises `DatasetError` for other types."""
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.dtype(np.bool_)
@@ -138,5 +139,5 @@ def type_of_cells(column: "pa.Array", place: str) -> np.dtype[Any] | None:
 
 
 def has_codes(texts: "pa.Array") -> bool:
-    """Return whether a text has digits after a leading zero, as in a postal code."""
+    """Return whether any text has digits after a leading zero, as in a postal code."""
     return bool(pc.any(pc.match_substring_regex(pc.utf8_trim_whitespace(texts), _CODE)).as_py())

@@ -1,4 +1,4 @@
-"""Derives the columns that a program requires, and finds them in a table."""
+"""Determines the columns that a program requires, and finds them in a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,9 @@ from streamlab.workloads.model import DGSProgram, Program, Query
 from streamlab.workloads.model.dataflow import Dataflow
 
 SHOWN_COLUMNS = 20
+"""Maximum number of columns that an error lists."""
 TS, KEY, KIND = "ts", "key", "kind"
+"""Roles of columns. A field NAME of the program has the role `.NAME`."""
 _BOOL = np.dtype(np.bool_)
 
 
@@ -30,14 +32,14 @@ class RequiredColumns:
     """The columns that a program reads.
 
     Attributes:
-        program: its name.
-        kinds: of its events.
+        program: the program's name.
+        kinds: the kinds of its events.
         keyed: whether events have keys.
         fields: dtype of each field, of all kinds.
         lists: dtype of the elements of each field that holds lists.
-        kind_fields: the fields and lists that each kind must have. A DGS program with several kinds does not
-            declare them; then a kind carries the fields that are not empty in all of its rows.
-        is_exact: whether the program declares `kind_fields`.
+        kind_fields: for each kind, the fields and lists that it must have.
+        is_exact: whether `kind_fields` are known. A DGS program with several kinds does not declare them. Then a
+            kind has the fields with a value in some row.
     """
 
     program: str
@@ -49,7 +51,7 @@ class RequiredColumns:
     is_exact: bool
 
     def schema(self) -> list[Any]:
-        """Return a JSON form, equal for programs that read a table alike."""
+        """Return JSON values that are equal for programs that read a table in the same way."""
         return [
             list(self.kinds),
             self.keyed,
@@ -60,11 +62,15 @@ class RequiredColumns:
 
 
 def required_columns(program: Program) -> RequiredColumns:
-    """Return the columns that a program reads; raises `DatasetError` for types that tables cannot provide."""
+    """Return the columns that a program reads.
+
+    Raises:
+        DatasetError: tables cannot provide a field's type.
+    """
     fields = {name: program.event[name] for name in program.event.names or ()}
     lists: Mapping[str, np.dtype[Any]] = {}
-    every = frozenset(fields)
-    kind_fields = tuple(every for _ in program.kinds)
+    all_fields = frozenset(fields)
+    kind_fields = tuple(all_fields for _ in program.kinds)
     if isinstance(program, Query):
         first = program.operators[0]
         lists = first.lists
@@ -98,9 +104,9 @@ class ChosenColumns:
     """The columns of a part that provide the required ones.
 
     Attributes:
-        index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`; only columns of the part.
-        kind: the kind of all rows; None: the column of `kind` holds it.
-        names: of the columns, by role, including `BUILT_IN_COLUMNS`.
+        index: by role: index of the column in the part, without `BUILT_IN_COLUMNS`.
+        kind: index of the kind of all rows; None if a column holds each row's kind.
+        names: by role: name of the column, including `BUILT_IN_COLUMNS`.
     """
 
     index: Mapping[str, int]
@@ -111,11 +117,11 @@ class ChosenColumns:
 def tables_of_kinds(
     tables: TableSet, required: RequiredColumns
 ) -> tuple[list[Table], RequiredColumns]:
-    """Return the tables in the order of the kinds, and the fields that each kind's table has.
+    """Return the tables in the order of the kinds, and the required columns with exact `kind_fields`.
 
     Raises:
-        DatasetError: a kind has no table, a table no kind, no table has a field, or two tables disagree on
-            whether a field is a text.
+        DatasetError: a kind has no table, a table's kind does not exist, no table has a field, or a field is a text
+            in some tables only.
     """
     where = f"program {required.program}"
     kinds = ", ".join(required.kinds)
@@ -139,8 +145,8 @@ def tables_of_kinds(
         for table, fields in zip(in_order, required.kind_fields, strict=True):
             if name in fields and name not in table.ids:
                 raise DatasetError(
-                    f"table {table.label}: field {name} is a text in another table (ids), and is "
-                    f'not one here; give ids=["{name}"] in all tables that have it'
+                    f"table {table.label}: field {name} is a text in another table (ids), but not in this one; "
+                    f'give ids=["{name}"] in all tables with this field'
                 )
     return in_order, required
 
@@ -159,16 +165,16 @@ def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
 
 
 def check_meaning(table: Table, required: RequiredColumns) -> None:
-    """Reject declarations of a table that are wrong whatever columns it has.
+    """Reject declarations of a table that do not fit the program, whatever the table's columns are.
 
     Raises:
-        DatasetError: a declared field does not exist, a key is declared for a program without keys, or
-            is missing for one with keys.
+        DatasetError: a declared field does not exist, `key` is declared for a program without keys or missing for a
+            keyed program, or a declaration does not fit the type of its field.
     """
     where = f"table {table.source.label}, program {required.program}"
     fields = (*required.fields, *required.lists)
     keys = (KEY,) if required.keyed else ()
-    for what, names, others in (
+    for argument, names, roles in (
         ("derive", table.derive, ()),
         ("scale", table.scale, ()),
         ("columns", table.columns, ()),
@@ -176,10 +182,10 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
         ("fill", table.fill, keys),
         ("skip_missing", table.skip_missing, keys),
     ):
-        unknown = [name for name in names if name not in (*fields, *others)]
+        unknown = [name for name in names if name not in (*fields, *roles)]
         if unknown:
             raise DatasetError(
-                f"{where}: {what} names {', '.join(unknown)}, which is not a field of the program; "
+                f"{where}: {argument} names {', '.join(unknown)}, which is not a field of the program; "
                 f"it has {', '.join(fields) or 'none'}"
             )
     for name in table.scale:
@@ -189,30 +195,32 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
             or required.fields.get(name, _BOOL).kind not in "iu"
         ):
             raise DatasetError(
-                f"{where}: scale has {name}, which is not a field of whole numbers from a column of numbers"
+                f"{where}: scale has {name}; give a field of whole numbers that is not in ids or derive"
             )
     for name in table.derive:
         if name in required.lists or name in table.columns:
             raise DatasetError(
                 f"{where}: derive has {name}, which is a field of lists or in columns; give a field of "
-                "numbers, booleans or texts"
+                "numbers, booleans or texts that is not in columns"
             )
     for name in table.ids:
         if {**required.fields, **required.lists}[name].kind not in "iu":
-            raise DatasetError(f"{where}: ids names {name}, whose type is not a whole number")
+            raise DatasetError(
+                f"{where}: ids names {name}, which is not a field of whole numbers; leave it out"
+            )
     for name, value in table.fill.items():
         _check_fill(table, required, name, value, where)
     if table.key is not None and not required.keyed:
         raise DatasetError(
-            f"{where}: key is {table.key!r}, but the program has no keys; leave it out, "
-            "and name the columns of its fields"
+            f"{where}: key is {table.key!r}, but the program has no keys; leave key out, "
+            "and name the columns of the program's fields"
         )
     if table.key is None and not table.key_fields and required.keyed:
-        raise DatasetError(f"{where}: the program is keyed; say which column is the key (key=...)")
+        raise DatasetError(f"{where}: the program is keyed; name the column of keys (key=...)")
     if table.kind is None and len(required.kinds) > 1:
         raise DatasetError(
-            f"{where}: the program has the kinds {', '.join(required.kinds)}; say which column names "
-            "them, or which kind all rows are of (kind=...)"
+            f"{where}: the program has the kinds {', '.join(required.kinds)}; give the column that "
+            "names them, or the kind of all rows (kind=...)"
         )
 
 
@@ -220,10 +228,10 @@ def _check_fill(
     table: Table, required: RequiredColumns, name: str, value: object, where: str
 ) -> None:
     if name in table.skip_missing:
-        raise DatasetError(f"{where}: {name} is in fill and in skip_missing; give one of them")
+        raise DatasetError(f"{where}: {name} is in fill and in skip_missing; remove it from one of them")
     if name in required.lists:
         raise DatasetError(
-            f"{where}: fill has {name}, a field of lists; rows without one are empty"
+            f"{where}: fill has {name}, a field of lists; leave it out, because missing lists are empty"
         )
     if name == KEY or name in table.ids:
         if not isinstance(value, str) or not value.strip():
@@ -246,7 +254,9 @@ def choose(
         DatasetError: a column is missing, or its name is ambiguous.
     """
     fixed = _fixed_kind(table, required, names, place)
-    roles = {TS if at == 0 else f"{TS}.{at}": column for at, column in enumerate(table.times)}
+    roles = {
+        f"{TS}.{number}" if number else TS: column for number, column in enumerate(table.times)
+    }
     if table.key is not None:
         roles[KEY] = table.key
     if fixed is None:
@@ -255,8 +265,8 @@ def choose(
     needed = frozenset().union(*required.kind_fields) if fixed is None else required.kind_fields[fixed]
     for name in (*required.fields, *required.lists):
         column = table.column_of(name)
-        made = column not in names and flagged_field(name, required.fields)
-        if name in needed and column != NO_COLUMN and not made:
+        is_flag = column not in names and flagged_field(name, required.fields)
+        if name in needed and column != NO_COLUMN and not is_flag:
             roles[f".{name}"] = column
     index = {
         role: _find(role, column, names, place)
@@ -291,11 +301,11 @@ def _find(role: str, column: str, names: Sequence[str], place: str) -> int:
             f"{place}: {count} columns are called {column}; rename all but one of them"
         )
     if role.startswith("."):
-        wants = f"field {role[1:]}; name its column ({role[1:]}=...), or {NO_COLUMN} for none"
+        need = f"field {role[1:]}; name its column ({role[1:]}=...), or {NO_COLUMN} for none"
     else:
-        wants = f"{role}; name its column ({role}=...)"
+        need = f"{role}; name its column ({role}=...)"
     raise DatasetError(
-        f"{place}: no column {column} for {wants}; there are {_list_names(names)}"
+        f"{place}: no column {column} for {need}; there are {_list_names(names)}"
         + ("; is the delimiter right?" if len(names) == 1 else "")
     )
 

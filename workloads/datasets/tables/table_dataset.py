@@ -15,7 +15,7 @@ from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.executor import AUTO, executor
+from streamlab.workloads.datasets.executor import AUTO, open_executor
 from streamlab.workloads.datasets.imports.raw_files import state_of
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress, watch
@@ -125,7 +125,7 @@ def dataset_of(
     source: str | None = None,
     licence: str | None = None,
     made: Recipe | None = None,
-    way: str = AUTO,
+    executor_name: str = AUTO,
     master: str = DEFAULT_MASTER,
 ) -> Dataset:
     """Return a table, or one for each kind, as the input of a program, from the catalogue if present, else newly made.
@@ -181,7 +181,7 @@ def dataset_of(
     size = sum(path.stat().st_size for path in files)
     with (
         catalog.staging(recipe) as staging,
-        executor(f"importing {table.label}", way, master=master) as on,
+        open_executor(f"importing {table.label}", executor_name, master=master) as executor,
     ):
         folder = staging / "dataset"
         folder.mkdir(exist_ok=True)
@@ -190,7 +190,7 @@ def dataset_of(
         for number, each in enumerate(parts.values()):
             place = staging / f"rows-{number}"
             with watch(progress, "reading table (bytes)", place, size, done):
-                read_rows.append(read(each, required, place, on))
+                read_rows.append(read(each, required, place, executor))
             done += sum(path.stat().st_size for path in each.files())
         if [state_of(path) for path in files] != before:
             raise DatasetError(f"{table.label} changed while it was read; import it again")
@@ -214,7 +214,7 @@ def dataset_of(
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
         with watch(progress, "writing streams", folder, 0):
             written = write_parts(
-                on,
+                executor,
                 (each.share.rows(each.rows.count) for each in stream_tables),
                 ROWS_PER_FILE,
                 partial(_write, stream_tables, keys.values, folder, alphabet),

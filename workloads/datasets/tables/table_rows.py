@@ -167,7 +167,7 @@ class TableRows:
         return numberings.setdefault(dictionary, shared[0] if shared else new)
 
 
-def read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
+def read(table: Table, required: RequiredColumns, folder: Path, executor: Executor) -> TableRows:
     """Read all good rows to a folder: `ts`, `key` and the fields, of each kind. A table may have no rows.
 
     If the program does not declare the fields of each kind, and only some rows of a kind lack a field, the table
@@ -176,7 +176,7 @@ def read(table: Table, required: RequiredColumns, folder: Path, on: Executor) ->
     Raises:
         DatasetError: the source cannot be read, a column is missing, or all or too many rows are bad.
     """
-    rows = _read(table, required, folder, on)
+    rows = _read(table, required, folder, executor)
     reading = rows.reading
     partial_fields = reading.partial_fields(required)
     if not partial_fields:
@@ -200,11 +200,11 @@ def read(table: Table, required: RequiredColumns, folder: Path, on: Executor) ->
         frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
     )
     exact = replace(required, kind_fields=kind_fields, is_exact=True)
-    return _read(table, exact, folder.with_name(f"{folder.name}-again"), on)
+    return _read(table, exact, folder.with_name(f"{folder.name}-again"), executor)
 
 
-def _read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
+def _read(table: Table, required: RequiredColumns, folder: Path, executor: Executor) -> TableRows:
     rows = _Rows(table=table, required=required)
-    on_disk = read_splits(rows, folder, on)
+    on_disk = read_splits(rows, folder, executor)
     rows.check(on_disk.reading)
     return TableRows(table=table, required=required, rows=on_disk)

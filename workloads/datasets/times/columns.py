@@ -54,13 +54,13 @@ class ColumnTimes:
             column = column.cast(pa.timestamp("s" if pa.types.is_date32(kind) else "ms"))
             kind = column.type
         if pa.types.is_timestamp(kind):
-            if self.reader.form is not None:
+            if self.reader.time_format is not None:
                 raise DatasetError(
                     f"{place}: the times are of type {kind} already; leave out the time format "
-                    f"({self.reader.form})"
+                    f"({self.reader.time_format})"
                 )
             self.reader.stamps = True
-            return self._stamps(column, row, column)
+            return self._read_stamps(column, row, column)
         if pa.types.is_integer(kind):
             return self._parse_integers(column, row)
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -69,58 +69,58 @@ class ColumnTimes:
                 _check_precision(column, place)
             with suppress(pa.ArrowInvalid):  # pandas stores whole numbers with gaps as floats
                 return self._parse_integers(column.cast(pa.int64()), row)
-            return self._texts(column.cast(pa.string()), row)
+            return self._read_texts(column.cast(pa.string()), row)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return self._texts(column, row)
+            return self._read_texts(column, row)
         raise DatasetError(f"{place}: a column of type {kind} holds no times")
 
-    def _stamps(self, column: "pa.Array", row: RowWords, shown: "pa.Array") -> Times:
-        values, bad, repeated = self._utc(column)
+    def _read_stamps(self, column: "pa.Array", row: RowWords, shown: "pa.Array") -> Times:
+        values, bad, repeated = self._convert_to_utc(column)
         if len(repeated):
             first = int(repeated[0])
             self.reader.count_repeated(len(repeated), f"{shown[first]} ({row(first)})")
-        return self._scale(values, column.type.unit, _empty(column, bad))
+        return self._scale(values, column.type.unit, _add_empty(column, bad))
 
-    def _utc(self, column: "pa.Array") -> tuple[Ints, dict[int, str], Ints]:
+    def _convert_to_utc(self, column: "pa.Array") -> tuple[Ints, dict[int, str], Ints]:
         values = np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
         return utc_times(values, column.type.unit, "UTC" if column.type.tz else self.reader.zone)
 
     def _parse_integers(self, column: "pa.Array", row: RowWords) -> Times:
-        bad = _empty(column, {})
+        bad = _add_empty(column, {})
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.dtype == np.uint64:
             far = values > np.uint64(2**63 - 1)
             bad.update({int(at): f"{values[at]} is beyond 2^63" for at in np.flatnonzero(far)})
             values = np.where(far, 0, values)
         values = values.astype(np.int64)
-        if self.reader.form is None:
-            if self.reader.recognition.form is None:
+        if self.reader.time_format is None:
+            if self.reader.recognition.time_format is None:
                 self._recognize(*_encode(column.cast(pa.string()), row))
             some = np.ones(len(values), np.bool_)
             some[list(bad)] = False
-            bad.update(self._foreign(values, some, values.__getitem__))
+            bad.update(self._explain_foreign(values, some, values.__getitem__))
         elif self.reader.numeric_unit is None:
-            return self._texts(column.cast(pa.string()), row)  # 20240131, of a pattern
+            return self._read_texts(column.cast(pa.string()), row)  # 20240131, of a pattern
         return self._scale(values, self.reader.numeric_unit or self.reader.unit, bad)
 
-    def _foreign(
+    def _explain_foreign(
         self, values: Ints, some: npt.NDArray[np.bool_], shown: Callable[[int], object]
     ) -> dict[int, str]:
         """Return why some of the numbers are not in the recognized form."""
         recognition = self.reader.recognition
-        foreign = np.flatnonzero(recognition.foreign(np.abs(values.astype(np.float64))) & some)
-        return {at: recognition.number_words(str(shown(at))) for at in foreign.tolist()}
+        foreign = np.flatnonzero(recognition.foreign_mask(np.abs(values.astype(np.float64))) & some)
+        return {at: recognition.explain_number(str(shown(at))) for at in foreign.tolist()}
 
-    def _texts(self, column: "pa.Array", row: RowWords) -> Times:
-        stamps = _fixed_stamps(column, self.reader.form) if self.reader.form else None
+    def _read_texts(self, column: "pa.Array", row: RowWords) -> Times:
+        stamps = _fixed_stamps(column, self.reader.time_format) if self.reader.time_format else None
         if stamps is not None:
             self.reader.note_zone(str(column[0]), named=False)
-            return self._stamps(stamps, row, column)
+            return self._read_stamps(stamps, row, column)
         texts, codes, row_of = _encode(pc.utf8_trim_whitespace(column), row)
         self._repeated.clear()
-        if self.reader.recognition.form is None and self.reader.form in (None, ISO):
+        if self.reader.recognition.time_format is None and self.reader.time_format in (None, ISO):
             self._recognize(texts, codes, row_of)
-        times, wrong = self._quick(texts, codes) or self._parse_texts(texts)
+        times, wrong = self._convert_at_once(texts, codes) or self._parse_texts(texts)
         bad = {int(at): "is empty" for at in np.flatnonzero(codes < 0)}
         if wrong:
             for at in np.flatnonzero(np.isin(codes, list(wrong))):
@@ -138,26 +138,26 @@ class ColumnTimes:
                 texts.to_pylist(),
                 np.bincount(codes[codes >= 0], minlength=len(texts)),
                 row_of,
-                numbers=self.reader.form is None,
+                numbers=self.reader.time_format is None,
             )
 
-    def _quick(self, texts: "pa.Array", codes: Ints) -> Times | None:
+    def _convert_at_once(self, texts: "pa.Array", codes: Ints) -> Times | None:
         """Return the times of texts that Arrow can convert at once; None if it cannot."""
-        if self.reader.recognition.form == ISO and len(texts):
+        if self.reader.recognition.time_format == ISO and len(texts):
             column = self._stamp_column(texts)
             if column is None:
                 return None
-            values, bad, repeated = self._utc(column)
+            values, bad, repeated = self._convert_to_utc(column)
             self._repeated.update(texts.take(repeated).to_pylist())
             self.reader.note_zone(str(texts[0]), named=bool(column.type.tz))
-            return self._scale(values, column.type.unit, _empty(column, bad))
+            return self._scale(values, column.type.unit, _add_empty(column, bad))
         unit = self.reader.numeric_unit
         if unit is None or (numbers := _whole_numbers(texts)) is None:
             return None
         bad = {}
-        if self.reader.form is None:
+        if self.reader.time_format is None:
             some = np.isin(np.arange(len(texts)), codes)
-            bad = self._foreign(numbers, some, texts.__getitem__)
+            bad = self._explain_foreign(numbers, some, texts.__getitem__)
         return self._scale(numbers, unit, bad)
 
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
@@ -239,7 +239,7 @@ def _whole_numbers(texts: "pa.Array") -> Ints | None:
         return None
 
 
-def _empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
+def _add_empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
     """Return why rows are bad; "is empty" takes precedence."""
     if not column.null_count:
         return bad

@@ -18,12 +18,12 @@ from streamlab.workloads.datasets.times.recognition import (
     is_number,
     parse_day_time,
     parse_iso,
-    text_form,
+    recognize_text,
 )
-from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, missing_words
+from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, explain_missing
 
 HHMMSS = "hhmmss"
-FORMS = (ISO, *UNIT_NAMES, HHMMSS)
+TIME_FORMATS = (ISO, *UNIT_NAMES, HHMMSS)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -32,10 +32,10 @@ _HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
 
 def check_time_format(form: object, where: str) -> None:
     """Raise a `DatasetError` for an invalid form of times."""
-    if form is None or form in FORMS or (isinstance(form, str) and "%" in form):
+    if form is None or form in TIME_FORMATS or (isinstance(form, str) and "%" in form):
         return
     raise DatasetError(
-        f"{where} is {form!r}; give one of {', '.join(FORMS)}, or a pattern such as "
+        f"{where} is {form!r}; give one of {', '.join(TIME_FORMATS)}, or a pattern such as "
         "'%m/%d/%y %H:%M'"
     )
 
@@ -69,7 +69,7 @@ class TimeReader:
         unit: str = "ms",
         remedy: Callable[[str], str] = time_remedy,
     ) -> None:
-        self.form, self.zone, self.unit = form, zone, unit
+        self.time_format, self.zone, self.unit = form, zone, unit
         self.recognition = Recognition(unit, remedy)
         self.repeated_texts: set[str] = set()
         self.used = self.stamps = False
@@ -84,20 +84,20 @@ class TimeReader:
     @property
     def numeric_unit(self) -> str | None:
         """The unit of times that are numbers; None if they are not."""
-        form = self.recognition.form if self.form is None else self.form
+        form = self.recognition.time_format if self.time_format is None else self.time_format
         return self.unit if form == AS_IS else form if form in UNIT_NAMES else None
 
     def parse(self, text: str) -> int | str:
         """Return the time of a text without surrounding blanks, or why it is not a time."""
         if not text:
             return "is empty"
-        form = self.recognition.form if self.form is None else self.form
+        form = self.recognition.time_format if self.time_format is None else self.time_format
         if form in (ISO, DAY_TIME):
-            return self._iso(text)
+            return self._parse_iso(text)
         if form == HHMMSS:
-            return self._hhmmss(text)
+            return self._parse_hhmmss(text)
         if form is None or form in (DATES, AS_IS) or form in UNIT_NAMES:
-            return self._number(text)
+            return self._parse_number(text)
         return self._parse_date(text, form)
 
     def count_repeated(self, rows: int, first: str) -> None:
@@ -126,7 +126,7 @@ class TimeReader:
         if not self.used:
             return {}
         return {
-            "times": self._words(),
+            "times": self._describe_format(),
             "counted_from": self._origin(),
             "zone": self.zone,
             "unit": self.unit,
@@ -136,22 +136,22 @@ class TimeReader:
 
     def _origin(self) -> str:
         """Return the origin of times: `1970`, `midnight` or `unknown`."""
-        form = self.recognition.form if self.form is None else self.form
+        form = self.recognition.time_format if self.time_format is None else self.time_format
         if form == AS_IS or (form is None and not self.stamps):
             return "unknown"
-        return "midnight" if DAY_TIME in (form, self.recognition.form) or form == HHMMSS else "1970"
+        return "midnight" if DAY_TIME in (form, self.recognition.time_format) or form == HHMMSS else "1970"
 
-    def _words(self) -> str:
+    def _describe_format(self) -> str:
         here = f"those of {self.zone} where they name no zone"
-        form = self.recognition.form if self.form is None else self.form
+        form = self.recognition.time_format if self.time_format is None else self.time_format
         if self.stamps and form is None:
             return f"timestamps, {here}"
-        recognized = " (recognized)" if self.form is None else ""
+        recognized = " (recognized)" if self.time_format is None else ""
         if form == AS_IS or form is None:
             return f"as they are, in {UNIT_NAMES[self.unit]}"
         if form in UNIT_NAMES:
             return f"{UNIT_NAMES[form]} since 1970{recognized}"
-        if form == HHMMSS or self.recognition.form == DAY_TIME:
+        if form == HHMMSS or self.recognition.time_format == DAY_TIME:
             return f"times of day, counted from midnight{recognized}"
         if self._with_zone and self._without_zone:
             here = (
@@ -160,42 +160,42 @@ class TimeReader:
             )
         return f"{'ISO 8601' if form == ISO else form}, {here}{recognized}"
 
-    def _number(self, text: str) -> int | str:
+    def _parse_number(self, text: str) -> int | str:
         unit = self.numeric_unit
         if not is_number(text):
-            if self.form is None and (form := text_form(text)):
-                return self.recognition.text_words(form, text)
+            if self.time_format is None and (form := recognize_text(text)):
+                return self.recognition.explain_text(form, text)
             if unit:
                 return f"{text[:60]!r} is not a number of {UNIT_NAMES[unit]}"
             return f"{text[:60]!r} is not a time; give the format of times (time_format=, --time-format)"
-        if self.form is None and not self.recognition.admits(abs(float(text))):
-            return self.recognition.number_words(text)
+        if self.time_format is None and not self.recognition.admits(abs(float(text))):
+            return self.recognition.explain_number(text)
         assert unit is not None, "recognition chose a unit for numbers"
         number, parts = _ratio(text)
-        if self.recognition.form == AS_IS and number % parts:
-            return self.recognition.fraction_words(text)
+        if self.recognition.time_format == AS_IS and number % parts:
+            return self.recognition.explain_fraction(text)
         event_time = number * PER_SECOND[self.unit] // (parts * PER_SECOND[unit])
         return event_time if abs(event_time) <= FARTHEST else f"{text[:60]} is beyond 2^61"
 
-    def _iso(self, text: str) -> int | str:
+    def _parse_iso(self, text: str) -> int | str:
         try:
             moment: tuple[datetime, int] | None = parse_iso(text)
         except (ValueError, OverflowError):
             moment = None
         day_time = parse_day_time(text) if moment is None else None
         if moment is None and day_time is None:
-            if self.form is None and is_number(text):
-                return self.recognition.number_words(text)
+            if self.time_format is None and is_number(text):
+                return self.recognition.explain_number(text)
             return f"{text[:60]!r} is not an ISO 8601 time"
         form = ISO if day_time is None else DAY_TIME
-        if form != self.recognition.form:
-            return self.recognition.text_words(form, text)
+        if form != self.recognition.time_format:
+            return self.recognition.explain_text(form, text)
         if moment is not None:
             return self._event_time(text, *moment)
         assert day_time is not None, "the text is a moment or a time of day"
         return self._since_midnight(day_time, finer_ns(text))
 
-    def _hhmmss(self, text: str) -> int | str:
+    def _parse_hhmmss(self, text: str) -> int | str:
         parts = _HHMMSS.fullmatch(text)
         try:
             assert parts is not None
@@ -222,7 +222,7 @@ class TimeReader:
         if moment.tzinfo is None and self.zone != "UTC":
             zone = ZoneInfo(self.zone)
             if is_missing(moment, zone):
-                return missing_words(text, self.zone)
+                return explain_missing(text, self.zone)
             if is_repeated(moment, zone):
                 self.repeated_texts.add(text)
             moment = moment.replace(tzinfo=zone)

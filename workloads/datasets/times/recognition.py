@@ -53,7 +53,7 @@ class Recognition:
     """
 
     def __init__(self, unit: str, remedy: Callable[[str], str]) -> None:
-        self.form: str | None = None
+        self.time_format: str | None = None
         self._unit, self._remedy = unit, remedy
         self._low = self._high = 0.0
         self._pattern = ""
@@ -73,100 +73,100 @@ class Recognition:
         rows, first = {ISO: 0, DAY_TIME: 0}, dict[str, int]()
         if 2 * of_numbers <= total:
             for at, text in enumerate(texts):
-                if form := text_form(text):
+                if form := recognize_text(text):
                     rows[form] += int(counts[at])
                     first.setdefault(form, at)
         form = max(rows, key=rows.__getitem__)
         if places and (of_numbers >= rows[form] or form not in first):
             at, alike = self._decide_numbers([texts[at] for at in places], counts[places])
-            self._evidence = _evidence(alike, total, texts[places[at]], row(places[at]))
+            self._evidence = _describe_evidence(alike, total, texts[places[at]], row(places[at]))
         elif form in first:
-            self.form, at = form, first[form]
-            self._evidence = _evidence(rows[form], total, repr(texts[at]), row(at))
+            self.time_format, at = form, first[form]
+            self._evidence = _describe_evidence(rows[form], total, repr(texts[at]), row(at))
 
     def _decide_numbers(self, texts: Sequence[str], counts: Ints) -> tuple[int, int]:
         """Decide from numbers; return the index of the first of the decided form, and the number of rows like it."""
         sizes = np.array([abs(float(text)) for text in texts])
         sample = range(0, len(texts), max(1, len(texts) // _MOST_SAMPLED))
-        patterns = {at: _pattern(texts[at]) for at in sample} if _may_be_dates(sizes) else {}
+        patterns = {at: _date_pattern(texts[at]) for at in sample} if _may_be_dates(sizes) else {}
         for pattern in filter(None, dict.fromkeys(patterns.values())):
             like = [at for at, other in patterns.items() if other == pattern]
             if 2 * counts[like].sum() > counts[list(patterns)].sum():
-                self.form, self._pattern = DATES, pattern
+                self.time_format, self._pattern = DATES, pattern
                 return like[0], int(counts[like].sum())
         looks = np.searchsorted(_BOUNDS, sizes, side="right")
         if (looks == 0).any():
             self._high = float(_BOUNDS[0])
-            self._grow(sizes)
+            self._extend_range(sizes)
             looks[sizes < self._high] = 0
         rows = np.bincount(looks, weights=counts, minlength=len(_BOUNDS) + 1)[: len(_BOUNDS)]
         if not rows.any():
             return 0, 0
         index = int(np.flatnonzero(np.isin(looks, np.flatnonzero(rows == rows.max())))[0])
         look = int(looks[index])
-        self.form = _BY_SIZE[look]
+        self.time_format = _BY_SIZE[look]
         if look:
             self._low, self._high = float(_BOUNDS[look - 1]), float(_BOUNDS[look])
         return index, int(rows[look])
 
     def merge(self, other: "Recognition") -> None:
         """Take the decision, and the numbers admitted, from the recognition of the next rows."""
-        if self.form is None:
+        if self.time_format is None:
             vars(self).update(vars(other))
-        elif self.form == AS_IS:
+        elif self.time_format == AS_IS:
             self._high = max(self._high, other._high)
 
     def includes(self, other: "Recognition") -> bool:
         """Return whether all numbers of the decided form of another recognition are of this one's."""
-        return self.form == other.form and self._low <= other._low and self._high >= other._high
+        return self.time_format == other.time_format and self._low <= other._low and self._high >= other._high
 
-    def foreign(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
+    def foreign_mask(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
         """Return the mask of numbers of another form."""
-        if self.form == AS_IS:
-            self._grow(sizes)
+        if self.time_format == AS_IS:
+            self._extend_range(sizes)
         return np.asarray((sizes < self._low) | (sizes >= self._high))
 
     def admits(self, size: float) -> bool:
         """Return whether a number is of the decided form."""
         if not self._low <= size < self._high:
             return False
-        if self.form == AS_IS and size * _GAP > self._high:
+        if self.time_format == AS_IS and size * _GAP > self._high:
             self._high = size * _GAP
         return True
 
-    def number_words(self, text: str) -> str:
+    def explain_number(self, text: str) -> str:
         """Return why a number is bad that is of another form."""
-        if self.form == DATES:
-            return self._date_words(text)
+        if self.time_format == DATES:
+            return self._explain_date(text)
         look = int(np.searchsorted(_BOUNDS, abs(float(text)), side="right"))
         if look == len(_BOUNDS):
             return f"{text[:60]} is too large for a time in any unit"
-        return self._mixture(text, _BY_SIZE[look])
+        return self._explain_mixture(text, _BY_SIZE[look])
 
-    def text_words(self, form: str, text: str) -> str:
+    def explain_text(self, form: str, text: str) -> str:
         """Return why an ISO 8601 time, or a time of day, is bad if the decided form is another."""
-        return self._mixture(repr(text), form)
+        return self._explain_mixture(repr(text), form)
 
-    def fraction_words(self, text: str) -> str:
+    def explain_fraction(self, text: str) -> str:
         """Return why a small number with a fraction is bad, as its unit is unknown."""
         return (
             f"{text} has a fraction, and no unit shows; {self._remedy('s')} takes all for seconds, "
             f"{self._remedy(self._unit)} for {UNIT_NAMES[self._unit]} and drops fractions"
         )
 
-    def _mixture(self, text: str, form: str) -> str:
-        assert self.form is not None, "the form is decided"
-        unit = self.form or self._unit
+    def _explain_mixture(self, text: str, form: str) -> str:
+        assert self.time_format is not None, "the form is decided"
+        unit = self.time_format or self._unit
         remedy = "write all in one form"
         if form in _BY_SIZE and unit in UNIT_NAMES:
             remedy = f"{self._remedy(unit)} takes all for {UNIT_NAMES[unit]}"
         return (
-            f"{text} looks like {self._words(form)}, but {self._evidence} "
-            f"{self._words(self.form)}; {remedy}"
+            f"{text} looks like {self._describe(form)}, but {self._evidence} "
+            f"{self._describe(self.time_format)}; {remedy}"
         )
 
-    def _date_words(self, text: str) -> str:
-        pattern = _pattern(text)
+    def _explain_date(self, text: str) -> str:
+        pattern = _date_pattern(text)
         if not pattern:
             return f"{text} is not a date of the form {self._pattern}, as most times seem to be"
         return (
@@ -175,14 +175,14 @@ class Recognition:
             f"{UNIT_NAMES[self._unit]}"
         )
 
-    def _words(self, form: str) -> str:
+    def _describe(self, form: str) -> str:
         if form == AS_IS:
             return f"a count of {UNIT_NAMES[self._unit]}"
         if form in UNIT_NAMES:
             return f"{UNIT_NAMES[form]} since 1970"
         return "a time of day" if form == DAY_TIME else "ISO 8601"
 
-    def _grow(self, sizes: Sizes) -> None:
+    def _extend_range(self, sizes: Sizes) -> None:
         """Admit larger numbers that continue the smaller ones without a gap."""
         while True:
             high = _GAP * float(sizes[sizes < self._high].max(initial=0.0))
@@ -191,7 +191,7 @@ class Recognition:
             self._high = high
 
 
-def text_form(text: str) -> str | None:
+def recognize_text(text: str) -> str | None:
     """Return ISO or DAY_TIME if the text is such a time, else None."""
     try:
         parse_iso(text)
@@ -231,7 +231,7 @@ def is_number(text: str) -> bool:
     return short and (text.isdecimal() or _NUMBER.fullmatch(text) is not None)
 
 
-def _evidence(rows: int, total: int, text: str, place: str) -> str:
+def _describe_evidence(rows: int, total: int, text: str, place: str) -> str:
     if total == 1:
         return f"{text} ({place}) looks like"
     looks = "look" if rows > 1 else "looks"
@@ -243,7 +243,7 @@ def _may_be_dates(sizes: Sizes) -> bool:
     return any(least < 10**digits and most >= 10 ** (digits - 1) for digits in _DATE_PATTERNS)
 
 
-def _pattern(text: str) -> str:
+def _date_pattern(text: str) -> str:
     """Return the pattern of a date as a number; empty if the text is not a date."""
     for pattern in _DATE_PATTERNS.get(len(text), ()) if text.isascii() and text.isdigit() else ():
         try:

@@ -32,7 +32,7 @@ def utc_times(values: Ints, unit: str, zone_name: str) -> tuple[Ints, dict[int, 
         if time is None:
             bad[row] = f"{values[row]} is beyond the years 1 to 9999"
         elif is_missing(time, zone):
-            bad[row] = missing_words(str(time), zone_name)
+            bad[row] = explain_missing(str(time), zone_name)
         else:
             offsets[row] = _local_offset_s(time, zone)
             if is_repeated(time, zone):
@@ -41,7 +41,7 @@ def utc_times(values: Ints, unit: str, zone_name: str) -> tuple[Ints, dict[int, 
     return values - shift, bad, np.array(repeated, np.int64)
 
 
-def missing_words(text: str, zone_name: str) -> str:
+def explain_missing(text: str, zone_name: str) -> str:
     """Return the reason that rejects a time which the clocks of a zone skipped."""
     return f"{text!r} is in an hour that {zone_name} left out"
 
