@@ -14,7 +14,7 @@ from streamlab.workloads.default_folders import ROOT_VARIABLE
 LARGEST_SEED = 2**63 - 1
 MOST_EVENTS = 2**63 - 1
 """The largest whole number that results can store."""
-EXECUTOR_NAMES = ("auto", "process", "spark")
+WAYS = ("auto", "process", "spark")
 
 root_option = click.option(
     "--root",
@@ -27,8 +27,8 @@ master_option = click.option(
 way_option = click.option(
     "--with",
     "way",
-    type=click.Choice(EXECUTOR_NAMES),
-    default=EXECUTOR_NAMES[0],
+    type=click.Choice(WAYS),
+    default=WAYS[0],
     show_default=True,
     help="Make the dataset in this process or on Spark, with the same result; auto: on Spark if "
     "--master is set.",

@@ -122,7 +122,7 @@ def dataset_of_source(
         catalog,
         progress,
         source=SOURCE,
-        made=recipe,
+        generator_recipe=recipe,
         executor_name=executor_name,
         master=master,
     )

@@ -59,7 +59,7 @@ def _check_account(kind: str, odd: list[tuple[bytes, float]], folder: Path) -> N
     lines = raw_lines(kind)
     content = inserted(b"".join(line + b"\n" for line in lines), odd)
     blocks = b"".join(text_blocks(io.BytesIO(content), "text"))
-    quoted = isinstance(import_kind(kind).form, NamedColumns)
+    quoted = isinstance(import_kind(kind).file_format, NamedColumns)
     file = raw_file(kind, folder)
     file.write_bytes(content)
     try:

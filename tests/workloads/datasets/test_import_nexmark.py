@@ -136,8 +136,8 @@ def test_an_id_that_occurs_twice_makes_a_bad_line(tmp_path: Path):
 @pytest.mark.parametrize(
     ("event", "why"),
     [
-        ({"event_type": 3}, "field event_type is 3; there are 0, 1 and 2"),
-        ({"event_type": []}, "field event_type is []; there are 0, 1 and 2"),
+        ({"event_type": 3}, "field event_type is 3, not 0, 1 or 2"),
+        ({"event_type": []}, "field event_type is [], not 0, 1 or 2"),
         ({"event_type": BID, "bid": None}, "field bid is None, not an object"),
         (
             bid(auction=2**31),

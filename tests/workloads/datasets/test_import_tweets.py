@@ -117,7 +117,7 @@ def test_csv_with_named_columns_and_text_of_several_lines(
 
 REFUSED = {
     "no column nothing for text; there are a, b": (["a,b", "1,x"], {"ts": "a", "text": "nothing"}),
-    "does not say which column is text": (["a,b", "1,x"], {"ts": "a"}),
+    "does not name the column of text": (["a,b", "1,x"], {"ts": "a"}),
     "tweets has no column price; it takes ts, user, text": (["a"], {"price": "a"}),
     r"t\.csv:2: 'noon' is not a time": (["a,b", "noon,x"], {"ts": "a", "text": "b"}),
     r"t\.csv: the quote opened in line 2 is never closed .*--no-quotes": (
@@ -149,7 +149,7 @@ def test_a_time_of_another_unit_is_refused_with_both_lines(catalog: Catalog, tmp
     said = (
         r"t\.csv:3: 1536507917123000 looks like microseconds since 1970, but 1 of the first "
         r"2 times, such as 1536507914000 \(t\.csv:2\), looks like milliseconds since "
-        r"1970; --time ms takes all for milliseconds"
+        r"1970; --time ms reads all as milliseconds"
     )
     with pytest.raises(DatasetError, match=said):
         imported(catalog, "tweets", file, columns=columns)

@@ -1,7 +1,7 @@
 """Runs the steps of an import: read, number, look up, write, publish.
 
-Tasks read splits of the files and write streams, in this process or on Spark (`executor`). A killed import is resumed
-by the next one of the same files and options, with the splits and streams that it finished.
+Tasks read splits of the files and write streams, in this process or on Spark (`executor`). After a killed import, the
+next import of the same files and options reuses the finished splits and streams.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,11 +42,18 @@ def import_files(
 ) -> Dataset:
     """Import raw files into the catalogue.
 
-    Equal files and options give a dataset with the same id, in this process or on Spark (`way`).
+    Equal files and options make a dataset with the same id on every executor.
+
+    Args:
+        kind: the import kind.
+        options: the files and settings.
+        catalog: the catalogue that gets the dataset; None for the default one.
+        executor_name: the executor of the tasks (`open_executor`).
+        master: the master URL of Spark.
+        progress: shows the progress.
 
     Raises:
-        DatasetError: a file cannot be read, has more bad rows than allowed or is not sorted; the
-            catalogue is unchanged.
+        DatasetError: a file cannot be read, has too many bad rows or is not sorted. The catalogue is then unchanged.
     """
     options = kind.complete(options)
     where = catalog or Catalog.default()
@@ -146,7 +153,7 @@ def _looked_up(
     blocks_of: Callable[[Iterator[Block]], Iterator[Block]],
     blocks: Iterator[Block],
 ) -> Iterator[Block]:
-    """Yield the blocks of a stream, from rows with the column of a look-up."""
+    """Yield the blocks of a stream, made from rows that also have the column of a look-up."""
 
     def looked_up() -> Iterator[Block]:
         for block in blocks:
@@ -157,16 +164,16 @@ def _looked_up(
 
 
 def _invented_events(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict[str, object]:
-    """Return the number of events that the import invented, by kind; empty if the kind invents none."""
+    """Return the number of invented events by kind, for the record; empty if the kind invents none."""
     counts = dict.fromkeys(kind.invents, 0)
     for stream in streams:
         for name in counts.keys() & {kind.kinds[index] for index in stream.kinds}:
-            counts[name] += stream.rows  # invented events have their own streams
+            counts[name] += stream.rows  # a stream has invented events only or none
     return {"invented": counts} if counts else {}
 
 
 def _import_settings(kind: ImportKind, options: ImportOptions) -> dict[str, object]:
-    """Return the columns and settings of the import; settings that are files have hashes."""
+    """Return the columns and settings of the import, with hashes for settings that are files."""
     settings = dict(options.settings)
     for setting in kind.settings:
         if setting.file and settings[setting.name]:

@@ -15,11 +15,14 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.decoding import LONGEST_LINE_BYTES, Bytes
 
 ReportBytesRead = Callable[[int], None]
-"""Receives the number of bytes read of a raw file, from time to time."""
+"""Receives the number of bytes read of a raw file so far."""
 
 _GZIP, _XZ, _ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04"
-_TAR, _TAR_AT = b"ustar", 257
+"""The first bytes of files of these formats."""
+_TAR, _TAR_OFFSET = b"ustar", 257
+"""The mark of a tar archive, and its offset in the first header."""
 _FIRST_READ_BYTES = 1 << 16
+"""Bytes that the first call of `ByteRange.read_past_end` reads. Each further call reads twice as many."""
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 """The start of a pointer file, which Git LFS leaves in place of a file that was not fetched."""
 
@@ -29,13 +32,14 @@ class RawText:
     """One text: a raw file, or a member of an archive.
 
     Attributes:
-        place: its name in messages: the path, or `path!member`.
+        place: the name in messages: the path, or `path!member`.
         name: the name of the file or member, without folders.
-        file: its bytes, decompressed.
-        at: returns the number of bytes read of the raw file.
-        row: number of its first row.
-        line: number of its first line.
-        more: returns further lines after the end of `file`, in which its last record may end; empty if there are none.
+        file: the decompressed bytes.
+        bytes_read: returns the number of bytes read of the raw file.
+        row: number of the first row.
+        line: number of the first line.
+        read_past_end: reads lines past the end of `file`, where its last record may end; returns no bytes at the
+            end of the raw file.
     """
 
     place: str
@@ -48,11 +52,11 @@ class RawText:
 
 
 def check_readable(path: Path) -> None:
-    """Raise a `DatasetError` for a file that is missing, no file, empty, not readable, or a Git LFS pointer."""
+    """Raise a `DatasetError` for a missing, empty, unreadable or irregular file, or a Git LFS pointer."""
     if not path.exists():
         raise DatasetError(f"{path}: no such file")
     if not path.is_file():
-        raise DatasetError(f"{path} is not a file")
+        raise DatasetError(f"{path} is not a regular file")
     try:
         with path.open("rb") as file:
             if not file.read(1):
@@ -62,7 +66,7 @@ def check_readable(path: Path) -> None:
     if is_lfs_pointer(path):
         raise DatasetError(
             f"{path} is a Git LFS pointer instead of the file: run `git lfs pull` in its "
-            "repository (before the first time, `git lfs install`)"
+            "repository (run `git lfs install` once before)"
         )
 
 
@@ -82,7 +86,7 @@ def is_lfs_pointer(path: Path) -> bool:
 
 
 def read_texts(path: Path) -> Iterator[RawText]:
-    """Yield the texts in a raw file, whose first bytes determine its format; read each before the next.
+    """Yield the texts in a raw file, whose first bytes determine its format; consume each text before taking the next.
 
     Members of a zip archive come in order of their names, members of a tar archive in stored order.
     Folders, links, and files whose name begins with a dot are skipped.
@@ -114,10 +118,11 @@ def is_plain(path: Path) -> bool:
 
 
 class ByteRange:
-    """Bytes of a plain file: complete lines, from `begin` to `end`.
+    """Complete lines of a plain file, as bytes.
 
     Attributes:
-        end: the byte after the last one; `more` increases it.
+        begin: the first byte.
+        end: the byte after the last; `read_past_end` increases it.
     """
 
     def __init__(self, raw: BinaryIO, begin: int, end: int) -> None:
@@ -130,7 +135,7 @@ class ByteRange:
         return self._raw.read(min(size, self.end - self._raw.tell()))
 
     def read_past_end(self) -> bytes:
-        """Return further lines of the file, twice as many at each call, and move the end behind them."""
+        """Return the next lines past the end, about twice as many at each call, and move the end behind them."""
         self._raw.seek(self.end)
         lines = self._raw.read(self._step) + self._raw.readline(LONGEST_LINE_BYTES)
         self._step *= 2
@@ -162,9 +167,9 @@ def _tar_members(path: Path, raw: BinaryIO, file: IO[bytes]) -> Iterator[RawText
 
 
 def _is_tar(file: Bytes) -> bool:
-    """Return whether a file is a tar archive; False if its start is broken, which reading reports later."""
+    """Return whether a file is a tar archive; False if its start is damaged, which reading reports later."""
     try:
-        return file.read(_TAR_AT + len(_TAR))[_TAR_AT:] == _TAR
+        return file.read(_TAR_OFFSET + len(_TAR))[_TAR_OFFSET:] == _TAR
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error):
         return False
 
@@ -179,16 +184,16 @@ def _open_decompressed(raw: BinaryIO, start: bytes) -> IO[bytes]:
 
 @contextmanager
 def convert_read_errors(path: Path | str, last_good: Callable[[], str]) -> Iterator[None]:
-    """Convert errors from reading a broken file into a `DatasetError` with the last good place."""
+    """Convert errors from reading a damaged file into a `DatasetError` with the last good place."""
     try:
         yield
     except (EOFError, tarfile.ReadError) as error:
         raise DatasetError(
-            f"{path}: the compressed file is truncated after {last_good()}; fetch it again"
+            f"{path}: the file is truncated after {last_good()}; fetch it again"
         ) from error
     except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
         raise DatasetError(
-            f"{path}: the compressed file is damaged after {last_good()} ({error}); fetch it again"
+            f"{path}: the file is damaged after {last_good()} ({error}); fetch it again"
         ) from error
     except OSError as error:
         raise DatasetError(f"{path} cannot be read after {last_good()}: {error}") from error

@@ -57,9 +57,9 @@ def _known_categories(options: ImportOptions) -> dict[int, str]:
     if not options.settings["products"]:
         return {}
     path = Path(options.settings["products"])
-    form = NamedColumns(role_columns=product_columns(options.settings["product-columns"]))
+    file_format = NamedColumns(role_columns=product_columns(options.settings["product-columns"]))
     category_of: dict[int, str] = {}
-    for cells in lookup_cells(form, path, options):
+    for cells in lookup_cells(file_format,  path, options):
         items = cells.integers("item", 2**31 - 1).tolist()
         categories = _categories(cells).to_pylist()
         cells.check()
@@ -146,7 +146,7 @@ RETAIL = ImportKind(
     workload="store_sales",
     help="lines of tickets of stores, CSV or Parquet, with a time, a ticket, an item and a price",
     check=_check,
-    form=NamedColumns(required_roles=NEEDED),
+    file_format=NamedColumns(required_roles=NEEDED),
     transform=lambda options: partial(_columns, _known_categories(options)),
     columns=(
         ("ticket", "int64"),

@@ -71,7 +71,7 @@ TRACEBASE = ImportKind(
     workload=INPUT,
     help="readings of plugs as in tracebase: lines of dd/mm/yyyy HH:MM:SS;watts;watts in files "
     f"{_PATH}",
-    form=Layout(names=("time", *MEANS), delimiter=";"),
+    file_format=Layout(names=("time", *MEANS), delimiter=";"),
     transform=lambda options: partial(_columns, options.settings["mean"]),
     time="%d/%m/%Y %H:%M:%S",
     columns=(("appliance", "string"), ("plug", "string"), ("watts", "int32")),

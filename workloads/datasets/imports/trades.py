@@ -180,7 +180,7 @@ TRADES = ImportKind(
     workload="nyse_hedge",
     help="trades in CSV, with a time, a price and a symbol each",
     check=_check,
-    form=NamedColumns(required_roles=("ts", "price")),
+    file_format=NamedColumns(required_roles=("ts", "price")),
     transform=lambda options: partial(_columns, options.settings),
     columns=(("symbol", "string"), ("price", "int32")),
     lookup=Lookup(name="average", column="symbol", numbers=_averages),

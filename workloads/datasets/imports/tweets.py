@@ -98,7 +98,7 @@ def _columns(cells: Cells) -> dict[str, object]:
 TWEETS = import_of_tweets(
     name="tweets",
     help="tweets: lines of id|time|text, one file for each author, or CSV with --columns",
-    form=NamedColumns(required_roles=("ts", "text"), default_form=Lines(fallback="cp1252")),
+    file_format=NamedColumns(required_roles=("ts", "text"), default_format=Lines(fallback="cp1252")),
     transform=lambda options: _columns,
     roles=("ts", "user", "text"),
     settings=(*CSV_SETTINGS, TIME_SETTING),

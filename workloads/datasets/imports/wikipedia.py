@@ -29,7 +29,7 @@ INCREMENT, READ_RESET = 0, 1
 HOUR_MS = 3_600_000
 
 
-_EMPTY = ("comment",)
+_MAY_BE_EMPTY = ("comment",)
 """Fields whose text may be empty."""
 
 
@@ -38,7 +38,7 @@ def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, object]:
 
     def texts_of(line: str) -> list[str]:
         edit = object_of(line)
-        return [text_of(edit, field, empty=field in _EMPTY) for field in fields.values()]
+        return [text_of(edit, field, may_be_empty=field in _MAY_BE_EMPTY) for field in fields.values()]
 
     return cells.parse_lines(texts_of, dict.fromkeys(fields, ""))
 
@@ -94,7 +94,7 @@ WIKIPEDIA_EDITS = ImportKind(
     workload="keyed_counter",
     help="Wikipedia recent changes, one JSON object a line with `time` and `page`",
     columns=(("page", "string"),),
-    form=Lines(),
+    file_format=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "page": "page"}),
     dictionaries={"pages": "page"},
     kinds=KINDS,
@@ -108,6 +108,6 @@ WIKIPEDIA_COMMENTS = import_of_tweets(
     name="wikipedia-comments",
     help="comments of Wikipedia recent changes, one JSON object a line with `time`, `user` and "
     "`comment`",
-    form=Lines(),
+    file_format=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "user": "user", "text": "comment"}),
 )

@@ -163,7 +163,7 @@ class CsvText:
         return _chunk(cells, good)
 
     def _parse_slowly(self, records: Records, columns: int, chosen: Sequence[int]) -> _Cells:
-        """As `_parse`, record by record."""
+        """Parse records one by one, with the result of `_parse`."""
         rows: list[list[bytes]] = []
         ragged: list[tuple[int, int, bytes]] = []
         lines = iter(records.data.split(b"\n"))

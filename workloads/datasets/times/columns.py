@@ -17,15 +17,15 @@ from streamlab.workloads.datasets.times.recognition import ISO
 from streamlab.workloads.datasets.times.zones import Ints, utc_times
 
 _MOST_CACHED = 1 << 20
-"""The most texts with cached times; times in minutes and days repeat."""
+"""Maximum number of texts with cached times. Times in minutes or days repeat."""
 _MOST_EXACT = 2.0**24
 """32-bit floats represent all whole numbers up to this one exactly."""
 
 _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"[0-5]\d"}
-"""Fields of patterns with a fixed number of digits."""
+"""Regular expressions of the pattern fields with a fixed number of digits."""
 
 Times = tuple[Ints, dict[int, str]]
-"""Times of all rows (0 for a bad row), and why rows are bad."""
+"""Times of all rows (0 for a bad row), and by row why it is bad."""
 RowWords = Callable[[int], str]
 """Names a row of a column, given its index."""
 
@@ -42,7 +42,7 @@ class ColumnTimes:
         """Return the times of a column.
 
         Raises:
-            DatasetError: a column of this type cannot hold times, or not in the reader's form.
+            DatasetError: a column of this type cannot hold times, or no times in the reader's format.
         """
         self.reader.used = True
         kind = column.type
@@ -56,7 +56,7 @@ class ColumnTimes:
         if pa.types.is_timestamp(kind):
             if self.reader.time_format is not None:
                 raise DatasetError(
-                    f"{place}: the times are of type {kind} already; leave out the time format "
+                    f"{place}: the times are already of type {kind}; leave out the time format "
                     f"({self.reader.time_format})"
                 )
             self.reader.stamps = True
@@ -90,26 +90,29 @@ class ColumnTimes:
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.dtype == np.uint64:
             far = values > np.uint64(2**63 - 1)
-            bad.update({int(at): f"{values[at]} is beyond 2^63" for at in np.flatnonzero(far)})
+            bad.update({int(row): f"{values[row]} is beyond 2^63" for row in np.flatnonzero(far)})
             values = np.where(far, 0, values)
         values = values.astype(np.int64)
         if self.reader.time_format is None:
             if self.reader.recognition.time_format is None:
                 self._recognize(*_encode(column.cast(pa.string()), row))
-            some = np.ones(len(values), np.bool_)
-            some[list(bad)] = False
-            bad.update(self._explain_foreign(values, some, values.__getitem__))
+            is_good = np.ones(len(values), np.bool_)
+            is_good[list(bad)] = False
+            bad.update(self._explain_foreign(values, is_good, values.__getitem__))
         elif self.reader.numeric_unit is None:
             return self._read_texts(column.cast(pa.string()), row)  # 20240131, of a pattern
         return self._scale(values, self.reader.numeric_unit or self.reader.unit, bad)
 
     def _explain_foreign(
-        self, values: Ints, some: npt.NDArray[np.bool_], shown: Callable[[int], object]
+        self, values: Ints, selected: npt.NDArray[np.bool_], text_of: Callable[[int], object]
     ) -> dict[int, str]:
-        """Return why some of the numbers are not in the recognized form."""
+        """Return, by index, why a selected number is not in the recognized format."""
         recognition = self.reader.recognition
-        foreign = np.flatnonzero(recognition.foreign_mask(np.abs(values.astype(np.float64))) & some)
-        return {at: recognition.explain_number(str(shown(at))) for at in foreign.tolist()}
+        is_foreign = recognition.foreign_mask(np.abs(values.astype(np.float64))) & selected
+        return {
+            index: recognition.explain_number(str(text_of(index)))
+            for index in np.flatnonzero(is_foreign).tolist()
+        }
 
     def _read_texts(self, column: "pa.Array", row: RowWords) -> Times:
         stamps = _fixed_stamps(column, self.reader.time_format) if self.reader.time_format else None
@@ -121,10 +124,10 @@ class ColumnTimes:
         if self.reader.recognition.time_format is None and self.reader.time_format in (None, ISO):
             self._recognize(texts, codes, row_of)
         times, wrong = self._convert_at_once(texts, codes) or self._parse_texts(texts)
-        bad = {int(at): "is empty" for at in np.flatnonzero(codes < 0)}
+        bad = {int(index): "is empty" for index in np.flatnonzero(codes < 0)}
         if wrong:
-            for at in np.flatnonzero(np.isin(codes, list(wrong))):
-                bad[int(at)] = wrong[int(codes[at])]
+            for index in np.flatnonzero(np.isin(codes, list(wrong))):
+                bad[int(index)] = wrong[int(codes[index])]
         if self._repeated:
             self._count_repeated(texts, codes, row)
         if not len(times):
@@ -132,7 +135,7 @@ class ColumnTimes:
         return np.where(codes < 0, 0, times[codes]), bad
 
     def _recognize(self, texts: "pa.Array", codes: Ints, row_of: RowWords) -> None:
-        """Decide the form of times from the first texts."""
+        """Decide the format of times from the first texts."""
         if len(texts):
             self.reader.recognition.decide(
                 texts.to_pylist(),
@@ -156,8 +159,8 @@ class ColumnTimes:
             return None
         bad = {}
         if self.reader.time_format is None:
-            some = np.isin(np.arange(len(texts)), codes)
-            bad = self._explain_foreign(numbers, some, texts.__getitem__)
+            is_used = np.isin(np.arange(len(texts)), codes)
+            bad = self._explain_foreign(numbers, is_used, texts.__getitem__)
         return self._scale(numbers, unit, bad)
 
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
@@ -171,44 +174,46 @@ class ColumnTimes:
         if len(self._times) > _MOST_CACHED:
             self._times.clear()
             self.reader.repeated_texts.clear()
-        words = texts.to_pylist()
-        for text in words:
+        text_list = texts.to_pylist()
+        for text in text_list:
             if text not in self._times:
                 self._times[text] = self.reader.parse(text)
-        self._repeated.update(self.reader.repeated_texts.intersection(words))
-        each = [self._times[text] for text in words]
-        wrong = {at: why for at, why in enumerate(each) if isinstance(why, str)}
-        return np.array([0 if isinstance(v, str) else v for v in each], np.int64), wrong
+        self._repeated.update(self.reader.repeated_texts.intersection(text_list))
+        parsed = [self._times[text] for text in text_list]
+        wrong = {index: reason for index, reason in enumerate(parsed) if isinstance(reason, str)}
+        return np.array([0 if isinstance(v, str) else v for v in parsed], np.int64), wrong
 
     def _count_repeated(self, texts: "pa.Array", codes: Ints, row: RowWords) -> None:
-        twice = pc.is_in(texts, pa.array(sorted(self._repeated), texts.type))
-        which = np.flatnonzero(twice.to_numpy(zero_copy_only=False))
-        rows = np.flatnonzero(np.isin(codes, which))
+        is_repeated = pc.is_in(texts, pa.array(sorted(self._repeated), texts.type))
+        repeated_codes = np.flatnonzero(is_repeated.to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(np.isin(codes, repeated_codes))
         first = int(rows[0])
         self.reader.count_repeated(len(rows), f"{texts[int(codes[first])]} ({row(first)})")
 
     def _scale(self, values: Ints, unit: str, bad: dict[int, str]) -> Times:
-        """Return times of a unit in the unit of event time."""
-        before, after = PER_SECOND[unit], PER_SECOND[self.reader.unit]
-        most = min(2**63 - 1, FARTHEST * before // after)
+        """Convert times in `unit` to the unit of event time."""
+        source, target = PER_SECOND[unit], PER_SECOND[self.reader.unit]
+        most = min(2**63 - 1, FARTHEST * source // target)
         far = (values > most) | (values < -most)
-        for at in np.flatnonzero(far):
-            bad.setdefault(int(at), f"{values[at]} is beyond 2^61 {UNIT_NAMES[self.reader.unit]}")
+        for row in np.flatnonzero(far):
+            bad.setdefault(int(row), f"{values[row]} is beyond 2^61 {UNIT_NAMES[self.reader.unit]}")
         values = np.where(far, 0, values)
-        return values // (before // after) if after <= before else values * (after // before), bad
+        if target <= source:
+            return values // (source // target), bad
+        return values * (target // source), bad
 
 
 def _encode(column: "pa.Array", row: RowWords) -> tuple["pa.Array", Ints, RowWords]:
-    """Return the distinct texts of a column, the index of each row's text (-1: null), and the names of first rows."""
+    """Return the distinct texts, the index of each row's text (-1: null), and a function that names a text's first row."""
     coded = column.dictionary_encode(null_encoding="mask")
     codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
     return coded.dictionary, codes, lambda code: row(int(np.argmax(codes == code)))
 
 
 def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
-    """Return texts as timestamps in seconds; None if a field of the pattern is not of digits, or a text not exact.
+    """Return texts as timestamps in seconds, if all have exactly the digits of the pattern; otherwise None.
 
-    Arrow's `strptime` accepts fewer digits, and days beyond the end of a month.
+    Arrow's `strptime` alone would accept fewer digits, and days beyond the end of a month.
     """
     names = re.findall("%(.)", pattern)
     if not {"Y", "m", "d"} <= set(names) <= set(_DIGITS) or len(names) > len(set(names)):
@@ -219,8 +224,8 @@ def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
     if not pc.all(pc.match_substring_regex(texts, f"^{shape}$")).as_py():
         return None
     stamps = pc.strptime(texts, format=pattern, unit="s", error_is_null=True)
-    at = pattern.index("%d") + 2 * ("%Y" in pattern.partition("%d")[0])  # %Y stands for four digits
-    days = pc.utf8_slice_codeunits(texts, at, at + 2).cast(pa.int64())
+    day_begin = pattern.index("%d") + 2 * ("%Y" in pattern.partition("%d")[0])  # %Y has four digits
+    days = pc.utf8_slice_codeunits(texts, day_begin, day_begin + 2).cast(pa.int64())
     exact = (
         not stamps.null_count
         and pc.day(stamps).equals(days)
@@ -230,7 +235,7 @@ def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
 
 
 def _whole_numbers(texts: "pa.Array") -> Ints | None:
-    """Return texts as whole numbers; None if some are not."""
+    """Return texts as whole numbers; None if a text is not one."""
     if has_hexadecimal(texts):
         return None
     try:
@@ -240,11 +245,11 @@ def _whole_numbers(texts: "pa.Array") -> Ints | None:
 
 
 def _add_empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
-    """Return why rows are bad; "is empty" takes precedence."""
+    """Return `bad` with "is empty" as the reason for rows without a value."""
     if not column.null_count:
         return bad
     valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
-    return {**bad, **{int(at): "is empty" for at in np.flatnonzero(~valid)}}
+    return {**bad, **{int(row): "is empty" for row in np.flatnonzero(~valid)}}
 
 
 def _check_precision(column: "pa.Array", place: str) -> None:
@@ -254,7 +259,7 @@ def _check_precision(column: "pa.Array", place: str) -> None:
     most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0
     if most > _MOST_EXACT:
         raise DatasetError(
-            f"{place}: times up to {most:.0f} are of type {column.type}, which holds whole numbers "
-            f"up to {_MOST_EXACT:.0f} only, so that different times are equal; give whole numbers "
-            "or floats of 64 bits"
+            f"{place}: times up to {most:.0f} are of type {column.type}, which is exact only up to "
+            f"{_MOST_EXACT:.0f}, so different times would be equal; give whole numbers or floats of "
+            "64 bits"
         )

@@ -1,4 +1,4 @@
-"""Reads times from texts, one after another."""
+"""Reads times from single texts."""
 
 import re
 from collections.abc import Callable
@@ -24,52 +24,55 @@ from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, ex
 
 HHMMSS = "hhmmss"
 TIME_FORMATS = (ISO, *UNIT_NAMES, HHMMSS)
+"""The formats with a name. Other formats are patterns."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
 
 
-def check_time_format(form: object, where: str) -> None:
-    """Raise a `DatasetError` for an invalid form of times."""
-    if form is None or form in TIME_FORMATS or (isinstance(form, str) and "%" in form):
+def check_time_format(time_format: object, where: str) -> None:
+    """Raise a `DatasetError` for an invalid format of times."""
+    if time_format is None or time_format in TIME_FORMATS or (isinstance(time_format, str) and "%" in time_format):
         return
     raise DatasetError(
-        f"{where} is {form!r}; give one of {', '.join(TIME_FORMATS)}, or a pattern such as "
+        f"{where} is {time_format!r}; give one of {', '.join(TIME_FORMATS)}, or a pattern such as "
         "'%m/%d/%y %H:%M'"
     )
 
 
-def time_format_remedy(form: str) -> str:
-    """Return the option that chooses the form of a table's times."""
-    return f"--time-format {_quote(form)} (time_format={form!r})"
+def time_format_remedy(time_format: str) -> str:
+    """Return the option that chooses the format of a table's times."""
+    return f"--time-format {_quote(time_format)} (time_format={time_format!r})"
 
 
-def time_remedy(form: str) -> str:
-    """Return the option that chooses the form of times in an import by kind."""
-    return f"--time {_quote(form)}"
+def time_remedy(time_format: str) -> str:
+    """Return the option that chooses the format of times in an import by kind."""
+    return f"--time {_quote(time_format)}"
 
 
 class TimeReader:
-    """Reads times of one form.
+    """Reads times of one format.
 
     Attributes:
-        form: form of the times, see the package; None: recognized from the first rows.
+        time_format: the format of the times (see the package); None if it is recognized from the first rows.
         zone: IANA time zone of times without a zone.
         unit: unit of event time.
+        recognition: recognizes the format if `time_format` is None.
+        repeated_texts: texts with a time that the clocks of `zone` showed twice.
         used: whether a time was read.
         stamps: whether times are Arrow timestamps or dates.
     """
 
     def __init__(
         self,
-        form: str | None = None,
+        time_format: str | None = None,
         *,
         zone: str = "UTC",
         unit: str = "ms",
         remedy: Callable[[str], str] = time_remedy,
     ) -> None:
-        self.time_format, self.zone, self.unit = form, zone, unit
+        self.time_format, self.zone, self.unit = time_format, zone, unit
         self.recognition = Recognition(unit, remedy)
         self.repeated_texts: set[str] = set()
         self.used = self.stamps = False
@@ -82,23 +85,30 @@ class TimeReader:
         return self._repeated
 
     @property
+    def effective_format(self) -> str | None:
+        """The stated format, otherwise the recognized one; None if not decided."""
+        return self.recognition.time_format if self.time_format is None else self.time_format
+
+    @property
     def numeric_unit(self) -> str | None:
-        """The unit of times that are numbers; None if they are not."""
-        form = self.recognition.time_format if self.time_format is None else self.time_format
-        return self.unit if form == AS_IS else form if form in UNIT_NAMES else None
+        """The unit of times that are numbers; None for other times."""
+        time_format = self.effective_format
+        if time_format == AS_IS:
+            return self.unit
+        return time_format if time_format in UNIT_NAMES else None
 
     def parse(self, text: str) -> int | str:
         """Return the time of a text without surrounding blanks, or why it is not a time."""
         if not text:
             return "is empty"
-        form = self.recognition.time_format if self.time_format is None else self.time_format
-        if form in (ISO, DAY_TIME):
+        time_format = self.effective_format
+        if time_format in (ISO, DAY_TIME):
             return self._parse_iso(text)
-        if form == HHMMSS:
+        if time_format == HHMMSS:
             return self._parse_hhmmss(text)
-        if form is None or form in (DATES, AS_IS) or form in UNIT_NAMES:
+        if time_format is None or time_format in (DATES, AS_IS) or time_format in UNIT_NAMES:
             return self._parse_number(text)
-        return self._parse_date(text, form)
+        return self._parse_date(text, time_format)
 
     def count_repeated(self, rows: int, first: str) -> None:
         """Count rows whose time a clock showed twice."""
@@ -106,7 +116,7 @@ class TimeReader:
         self._first_repeated = self._first_repeated or first
 
     def merge(self, other: "TimeReader") -> None:
-        """Add the counts of a reader of the same form over the next rows."""
+        """Add the counts of a reader of the same format over the next rows."""
         self.used |= other.used
         self.stamps |= other.stamps
         self.recognition.merge(other.recognition)
@@ -136,38 +146,39 @@ class TimeReader:
 
     def _origin(self) -> str:
         """Return the origin of times: `1970`, `midnight` or `unknown`."""
-        form = self.recognition.time_format if self.time_format is None else self.time_format
-        if form == AS_IS or (form is None and not self.stamps):
+        time_format = self.effective_format
+        if time_format == AS_IS or (time_format is None and not self.stamps):
             return "unknown"
-        return "midnight" if DAY_TIME in (form, self.recognition.time_format) or form == HHMMSS else "1970"
+        is_day_time = DAY_TIME in (time_format, self.recognition.time_format)
+        return "midnight" if is_day_time or time_format == HHMMSS else "1970"
 
     def _describe_format(self) -> str:
         here = f"those of {self.zone} where they name no zone"
-        form = self.recognition.time_format if self.time_format is None else self.time_format
-        if self.stamps and form is None:
+        time_format = self.effective_format
+        if self.stamps and time_format is None:
             return f"timestamps, {here}"
         recognized = " (recognized)" if self.time_format is None else ""
-        if form == AS_IS or form is None:
+        if time_format == AS_IS or time_format is None:
             return f"as they are, in {UNIT_NAMES[self.unit]}"
-        if form in UNIT_NAMES:
-            return f"{UNIT_NAMES[form]} since 1970{recognized}"
-        if form == HHMMSS or self.recognition.time_format == DAY_TIME:
+        if time_format in UNIT_NAMES:
+            return f"{UNIT_NAMES[time_format]} since 1970{recognized}"
+        if time_format == HHMMSS or self.recognition.time_format == DAY_TIME:
             return f"times of day, counted from midnight{recognized}"
         if self._with_zone and self._without_zone:
             here = (
                 f"some name a zone, such as {self._with_zone}, and some do not, such as "
                 f"{self._without_zone}, and are those of {self.zone}"
             )
-        return f"{'ISO 8601' if form == ISO else form}, {here}{recognized}"
+        return f"{'ISO 8601' if time_format == ISO else time_format}, {here}{recognized}"
 
     def _parse_number(self, text: str) -> int | str:
         unit = self.numeric_unit
         if not is_number(text):
-            if self.time_format is None and (form := recognize_text(text)):
-                return self.recognition.explain_text(form, text)
+            if self.time_format is None and (time_format := recognize_text(text)):
+                return self.recognition.explain_text(time_format, text)
             if unit:
                 return f"{text[:60]!r} is not a number of {UNIT_NAMES[unit]}"
-            return f"{text[:60]!r} is not a time; give the format of times (time_format=, --time-format)"
+            return f"{text[:60]!r} is not a time; give the time format (time_format=, --time-format)"
         if self.time_format is None and not self.recognition.admits(abs(float(text))):
             return self.recognition.explain_number(text)
         assert unit is not None, "recognition chose a unit for numbers"
@@ -187,9 +198,9 @@ class TimeReader:
             if self.time_format is None and is_number(text):
                 return self.recognition.explain_number(text)
             return f"{text[:60]!r} is not an ISO 8601 time"
-        form = ISO if day_time is None else DAY_TIME
-        if form != self.recognition.time_format:
-            return self.recognition.explain_text(form, text)
+        time_format = ISO if day_time is None else DAY_TIME
+        if time_format != self.recognition.time_format:
+            return self.recognition.explain_text(time_format, text)
         if moment is not None:
             return self._event_time(text, *moment)
         assert day_time is not None, "the text is a moment or a time of day"
@@ -240,5 +251,5 @@ def _ratio(text: str) -> tuple[int, int]:
     return Fraction(text).as_integer_ratio()
 
 
-def _quote(form: str) -> str:
-    return f"'{form}'" if "%" in form else form
+def _quote(time_format: str) -> str:
+    return f"'{time_format}'" if "%" in time_format else time_format
