@@ -67,7 +67,9 @@ class OpenRun:
                 block[name] = ListColumn(packed.offsets, np.asarray(numbers)[packed.values])
             else:
                 block[name] = np.asarray(numbers)[column]
-        return block | {name: np.asarray(block[name]) + offset for name, offset in self.row_offsets.items()}
+        return block | {
+            name: np.asarray(block[name]) + offset for name, offset in self.row_offsets.items()
+        }
 
 
 NUMBER = "number"

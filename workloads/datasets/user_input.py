@@ -96,7 +96,9 @@ def dataset_of_source(
     source, program, name = workload.source, workload.program, workload.input_name
     assert source is not None, "callers check that the workload has a source"
     if isinstance(source, Table | TableSet):
-        return dataset_of(source, name, program, catalog, progress, executor_name=executor_name, master=master)
+        return dataset_of(
+            source, name, program, catalog, progress, executor_name=executor_name, master=master
+        )
     texts = {"first_texts": dict(source.first_texts)} if source.first_texts else {}
     recipe = Recipe(
         workload=name,

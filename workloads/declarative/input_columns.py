@@ -18,7 +18,12 @@ import numpy as np
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table, TableSet
-from streamlab.workloads.datasets.tables.cells import can_parse, decode_column, is_text, use_decimal_point
+from streamlab.workloads.datasets.tables.cells import (
+    can_parse,
+    decode_column,
+    is_text,
+    use_decimal_point,
+)
 from streamlab.workloads.datasets.tables.header_types import (
     DTYPES,
     has_codes,

@@ -127,7 +127,9 @@ def test_spark_generates_the_same_input_as_one_process(
     name: str, spark: SparkSession, tmp_path: Path
 ):
     one, two = (
-        ensure(workload(name), {}, 3000, SEED, catalog=Catalog(root=tmp_path / way), executor_name=way)
+        ensure(
+            workload(name), {}, 3000, SEED, catalog=Catalog(root=tmp_path / way), executor_name=way
+        )
         for way in ("spark", "process")
     )
     assert one.id == two.id
@@ -144,7 +146,9 @@ def test_streams_of_several_files_are_the_same_input(
     chosen, params = workload("page_view_join"), {"streams": 2}
     whole = ensure(chosen, params, 50_000, SEED, catalog=Catalog(root=tmp_path / "whole")).load()
     monkeypatch.setattr(builder, "ROWS_PER_FILE", 7_000)
-    cut = ensure(chosen, params, 50_000, SEED, catalog=Catalog(root=tmp_path / "cut"), executor_name=way)
+    cut = ensure(
+        chosen, params, 50_000, SEED, catalog=Catalog(root=tmp_path / "cut"), executor_name=way
+    )
     assert max(len(stream.paths) for stream in cut.streams) > 2
     assert all(path.is_file() for stream in cut.streams for path in stream.paths)
     verify(cut)

@@ -146,7 +146,7 @@ def test_an_id_that_occurs_twice_makes_a_bad_line(tmp_path: Path):
         (bid(dateTime=None), "field dateTime is None, not a time"),
         (
             {"event_type": PERSON, "person": {"state": "TX", "dateTime": "0"}},
-            "field state is 'TX'; there are AZ, CA, ID, OR, WA, WY",
+            "field state is 'TX', not one of AZ, CA, ID, OR, WA, WY",
         ),
     ],
 )

@@ -193,7 +193,9 @@ class TestZones:
             assert reader.report()["repeated_times"] == count
 
     def test_an_unknown_zone_is_refused_when_the_table_is_declared(self):
-        with pytest.raises(DatasetError, match="zone is 'Mars/Base', which this machine does not know"):
+        with pytest.raises(
+            DatasetError, match="zone is 'Mars/Base', which this machine does not know"
+        ):
             csv("a.csv", ts="t", zone="Mars/Base")
 
 

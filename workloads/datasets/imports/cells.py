@@ -207,7 +207,11 @@ class Cells:
         chunk = self.chunk
         line = range(len(self)) if chunk.line is None else chunk.line.tolist()
         bad = [
-            (line[row], f"{self.place(row)}: {reason}: {self._content(row)}", int(chunk.further[row]))
+            (
+                line[row],
+                f"{self.place(row)}: {reason}: {self._content(row)}",
+                int(chunk.further[row]),
+            )
             for row, reason in self.bad.items()
         ]
         for record in chunk.bad:

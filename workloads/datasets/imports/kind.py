@@ -141,7 +141,9 @@ class Lines:
         """Yield the splits of a raw file."""
         return text_splits(path)
 
-    def parts(self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead) -> Iterator[Part]:
+    def parts(
+        self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead
+    ) -> Iterator[Part]:
         """Yield the parts of a split; call `report_bytes` with the number of bytes read."""
         return text_parts(split, start, report_bytes, self._text, read_texts(split.file))
 
@@ -171,7 +173,9 @@ class Layout:
         """Yield the splits of a raw file."""
         return text_splits(path)
 
-    def parts(self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead) -> Iterator[Part]:
+    def parts(
+        self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead
+    ) -> Iterator[Part]:
         """Yield the parts of a split; call `report_bytes` with the number of bytes read."""
         return text_parts(split, start, report_bytes, self._text, read_texts(split.file))
 
@@ -221,7 +225,9 @@ class NamedColumns:
             return group_splits(path)
         return iter([Split(path=path)]) if file_format == "arrow" else text_splits(path)
 
-    def parts(self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead) -> Iterator[Part]:
+    def parts(
+        self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead
+    ) -> Iterator[Part]:
         """Yield the parts of a split; call `report_bytes` with the number of bytes read."""
         path = split.file
         file_format = self._detect_format(path, options)
@@ -257,7 +263,7 @@ class NamedColumns:
             raise self.refusal(path, options, unselected)
 
 
-FileFormat =  Lines | Layout | NamedColumns
+FileFormat = Lines | Layout | NamedColumns
 """The format of raw files."""
 
 

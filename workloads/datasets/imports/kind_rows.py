@@ -80,7 +80,7 @@ class KindRows:
 
     def splits(self) -> tuple[Split, ...]:
         """Return the splits of all files. A sequential kind has one split for all files."""
-        file_format, options =  self.kind.file_format, self.options
+        file_format, options = self.kind.file_format, self.options
         if self.kind.sequential:
             return (Split(path=options.files[0]),)
         return tuple(split for path in options.files for split in file_format.splits(path, options))
@@ -89,13 +89,15 @@ class KindRows:
         self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
         """Yield the parts of a split; call `report_bytes` with the number of bytes read so far."""
-        file_format, options =  self.kind.file_format, self.options
+        file_format, options = self.kind.file_format, self.options
         if not self.kind.sequential:
             yield from file_format.parts(split, options, start, report_bytes)
             return
         offset = 0
         for path in options.files:
-            yield from file_format.parts(Split(path=path), options, FIRST, partial(_report_sum, report_bytes, offset))
+            yield from file_format.parts(
+                Split(path=path), options, FIRST, partial(_report_sum, report_bytes, offset)
+            )
             offset += path.stat().st_size
 
     def reading(self, latest: int | None = None) -> RowReport:

@@ -89,7 +89,7 @@ def _campaigns(options: ImportOptions, raw: str) -> dict[str, str]:
         selects=_is_table if str(path) == raw else _in_folder,
         refusal=_refusal,
     )
-    campaigns = campaign_table(lookup_cells(file_format,  path, options), _pair, "item", "campaign")
+    campaigns = campaign_table(lookup_cells(file_format, path, options), _pair, "item", "campaign")
     if not campaigns:
         raise _without_items(path)
     return campaigns

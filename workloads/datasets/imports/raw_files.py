@@ -153,7 +153,9 @@ def _zip_members(path: Path, raw: BinaryIO) -> Iterator[RawText]:
             name = Path(info.filename).name
             if not info.is_dir() and not name.startswith("."):
                 with archive.open(info) as member:
-                    yield RawText(place=f"{path}!{info.filename}", name=name, file=member, bytes_read=raw.tell)
+                    yield RawText(
+                        place=f"{path}!{info.filename}", name=name, file=member, bytes_read=raw.tell
+                    )
 
 
 def _tar_members(path: Path, raw: BinaryIO, file: IO[bytes]) -> Iterator[RawText]:
@@ -163,7 +165,9 @@ def _tar_members(path: Path, raw: BinaryIO, file: IO[bytes]) -> Iterator[RawText
             # A link has no text; its target is read as a separate member.
             member = archive.extractfile(info) if info.isreg() else None
             if member is not None and not name.startswith("."):
-                yield RawText(place=f"{path}!{info.name}", name=name, file=member, bytes_read=raw.tell)
+                yield RawText(
+                    place=f"{path}!{info.name}", name=name, file=member, bytes_read=raw.tell
+                )
 
 
 def _is_tar(file: Bytes) -> bool:

@@ -95,7 +95,9 @@ def use_decimal_point(column: "pa.Array", decimal: str) -> tuple["pa.Array", dic
     return pc.replace_substring(column, ",", "."), bad
 
 
-def parse_scaled_numbers(column: "pa.Array", factor: int, dtype: np.dtype[Any], place: str) -> Numbers:
+def parse_scaled_numbers(
+    column: "pa.Array", factor: int, dtype: np.dtype[Any], place: str
+) -> Numbers:
     """Return decimals times a power of ten as exact whole numbers of type `dtype`.
 
     Raises:

@@ -209,7 +209,11 @@ def detect_path_format(path: str) -> str:
 
 def parquet_parts(path: Path, split: Split | None = None, row: int = 1) -> Iterator[Part]:
     """Yield one part: a Parquet file, or the row groups of a split, whose first row has number `row`."""
-    with _convert_arrow_errors(path, "Parquet"), path.open("rb") as raw, pq.ParquetFile(raw) as file:
+    with (
+        _convert_arrow_errors(path, "Parquet"),
+        path.open("rb") as raw,
+        pq.ParquetFile(raw) as file,
+    ):
         names = tuple(file.schema_arrow.names)
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
@@ -335,7 +339,7 @@ def text_parts(
 def _text_part(
     raw: RawText, text: Text, report_bytes: Callable[[int], None], head: Head | None = None
 ) -> Part:
-    """Return a text as a part, which calls `report_bytes` after each chunk. If `head` is None, read it from the text."""
+    """Return a text as a part, which calls `report_bytes` after each chunk; read the head unless given."""
     if head is None:
         names = text.names()
         head = Head(names=names, types=text.types if isinstance(text, JsonText) else {})

@@ -10,8 +10,8 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.cells import convert_exactly
 from streamlab.workloads.datasets.tables.source import first_part
 from streamlab.workloads.datasets.tables.table import (
-    FILE,
     BUILT_IN_COLUMNS,
+    FILE,
     NO_COLUMN,
     Table,
     TableSet,
@@ -228,7 +228,9 @@ def _check_fill(
     table: Table, required: RequiredColumns, name: str, value: object, where: str
 ) -> None:
     if name in table.skip_missing:
-        raise DatasetError(f"{where}: {name} is in fill and in skip_missing; remove it from one of them")
+        raise DatasetError(
+            f"{where}: {name} is in fill and in skip_missing; remove it from one of them"
+        )
     if name in required.lists:
         raise DatasetError(
             f"{where}: fill has {name}, a field of lists; leave it out, because missing lists are empty"
@@ -262,7 +264,9 @@ def choose(
     if fixed is None:
         assert table.kind is not None, "check_meaning"
         roles[KIND] = table.kind
-    needed = frozenset().union(*required.kind_fields) if fixed is None else required.kind_fields[fixed]
+    needed = (
+        frozenset().union(*required.kind_fields) if fixed is None else required.kind_fields[fixed]
+    )
     for name in (*required.fields, *required.lists):
         column = table.column_of(name)
         is_flag = column not in names and flagged_field(name, required.fields)

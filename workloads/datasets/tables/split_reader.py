@@ -320,7 +320,11 @@ class _Merge(Generic[Report]):
             self._start = replace(self._start, begin=0)
             return before
         exact_messages = result.has_reported_messages(reading, times)
-        if not reading.descents and reading.descends_to(result.reading) and not self._has_exact_messages:
+        if (
+            not reading.descents
+            and reading.descends_to(result.reading)
+            and not self._has_exact_messages
+        ):
             self.due.add(self._last_with_rows)
         if not (
             result.is_valid_after(before, exact_messages=exact_messages)
@@ -333,7 +337,10 @@ class _Merge(Generic[Report]):
         guess = result.before.start
         if result.reading.last_place:
             self._last_with_rows = index
-            self._has_exact_messages = (guess.row, guess.line) == (before.start.row, before.start.line)
+            self._has_exact_messages = (guess.row, guess.line) == (
+                before.start.row,
+                before.start.line,
+            )
         reading.merge(result.reading)
         times.merge(result.times)
         if self._certain:

@@ -16,7 +16,7 @@ from streamlab.workloads.datasets.sorted_runs import Run, join_blocks, select_ro
 from streamlab.workloads.model import ListColumn
 
 ROW_NUMBER = "row"
-"""The column with the number of each good row in its split, from 0. `Run.row_offsets` adds the rows of earlier splits."""
+"""The column with the number of each good row in its split, from 0; `Run.row_offsets` makes it global."""
 RUN_ROWS = 1 << 20
 """Minimum number of rows written together as runs, unless the split ends or its columns of texts change."""
 
@@ -66,7 +66,9 @@ class SplitWriter:
             mask = kinds == kind
             run = write_run(path, rest if mask.all() else select_rows(rest, mask))
             offsets = {ROW_NUMBER: 0} if ROW_NUMBER in rest else {}
-            runs[kind] = replace(run, number_files=dict.fromkeys(texts, path_of_texts), row_offsets=offsets)
+            runs[kind] = replace(
+                run, number_files=dict.fromkeys(texts, path_of_texts), row_offsets=offsets
+            )
         self.runs.append(runs)
 
 

@@ -222,7 +222,9 @@ def dataset_of(
         rows_of_kind: dict[int, tuple[Reading, SortedRuns]] = {}
         for kinds, rows in zip(parts, read_rows, strict=True):
             ts = start if START in rows.table.times else None
-            rows_of_kind |= {kind: (rows.reading, rows.rows.rows_of_kind(kind, ts)) for kind in kinds}
+            rows_of_kind |= {
+                kind: (rows.reading, rows.rows.rows_of_kind(kind, ts)) for kind in kinds
+            }
         stream_tables = tuple(
             _stream(share, required, *rows_of_kind[share.kind], keys) for share in streams
         )

@@ -42,7 +42,7 @@ from streamlab.workloads.datasets.tables.table import (
 from streamlab.workloads.datasets.text.csv_text import row_words
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.text.report import MOST_NAMED, RowReport
-from streamlab.workloads.datasets.text.words import tokens
+from streamlab.workloads.datasets.text.words import tokenize
 from streamlab.workloads.datasets.times import ColumnTimes
 from streamlab.workloads.model import ListColumn
 
@@ -401,7 +401,7 @@ class BlockReader:
         self._empty[name] = mask_of(cells.is_null())
         kind = cells.type
         if is_text(kind):
-            words = [tokens(text or "").words for text in cells.to_pylist()]
+            words = [tokenize(text or "").words for text in cells.to_pylist()]
             return pa.array(words, pa.list_(pa.string()))
         if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
             raise DatasetError(

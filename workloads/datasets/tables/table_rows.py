@@ -44,7 +44,9 @@ class _Rows:
 
     def reading(self, latest: int | None = None) -> Reading:
         table = self.table
-        lateness = Lateness(bound=table.max_lateness(), keeps_late_rows=table.late == KEEP, latest=latest)
+        lateness = Lateness(
+            bound=table.max_lateness(), keeps_late_rows=table.late == KEEP, latest=latest
+        )
         return Reading(row_counts=[0] * len(self.required.kinds), lateness=lateness)
 
     def times(self) -> TimeReader:
@@ -161,7 +163,9 @@ class TableRows:
         """Return the dictionary of a column, which may share one with other fields."""
         name = column.removeprefix(".")
         dictionary = KEYS if column == KEY else name
-        group = next((fields for fields in self.table.shared if dictionary in fields), (dictionary,))
+        group = next(
+            (fields for fields in self.table.shared if dictionary in fields), (dictionary,)
+        )
         shared = [numberings[field] for field in group if field in numberings]
         new = Numbering(() if column == KEY else self.table.first_texts.get(name, ()))
         return numberings.setdefault(dictionary, shared[0] if shared else new)

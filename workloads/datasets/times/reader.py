@@ -20,7 +20,7 @@ from streamlab.workloads.datasets.times.recognition import (
     parse_iso,
     recognize_text,
 )
-from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, explain_missing
+from streamlab.workloads.datasets.times.zones import explain_missing, is_missing, is_repeated
 
 HHMMSS = "hhmmss"
 TIME_FORMATS = (ISO, *UNIT_NAMES, HHMMSS)
@@ -33,7 +33,11 @@ _HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
 
 def check_time_format(time_format: object, where: str) -> None:
     """Raise a `DatasetError` for an invalid format of times."""
-    if time_format is None or time_format in TIME_FORMATS or (isinstance(time_format, str) and "%" in time_format):
+    if (
+        time_format is None
+        or time_format in TIME_FORMATS
+        or (isinstance(time_format, str) and "%" in time_format)
+    ):
         return
     raise DatasetError(
         f"{where} is {time_format!r}; give one of {', '.join(TIME_FORMATS)}, or a pattern such as "
@@ -178,7 +182,9 @@ class TimeReader:
                 return self.recognition.explain_text(time_format, text)
             if unit:
                 return f"{text[:60]!r} is not a number of {UNIT_NAMES[unit]}"
-            return f"{text[:60]!r} is not a time; give the time format (time_format=, --time-format)"
+            return (
+                f"{text[:60]!r} is not a time; give the time format (time_format=, --time-format)"
+            )
         if self.time_format is None and not self.recognition.admits(abs(float(text))):
             return self.recognition.explain_number(text)
         assert unit is not None, "recognition chose a unit for numbers"

@@ -137,7 +137,11 @@ class Recognition:
 
     def includes(self, other: "Recognition") -> bool:
         """Return whether this decided format includes all numbers of another recognition's decided format."""
-        return self.time_format == other.time_format and self._low <= other._low and self._high >= other._high
+        return (
+            self.time_format == other.time_format
+            and self._low <= other._low
+            and self._high >= other._high
+        )
 
     def foreign_mask(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
         """Return the mask of the numbers that are not of the decided format."""

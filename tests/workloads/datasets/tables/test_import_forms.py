@@ -249,9 +249,7 @@ class TestNumbers:
         file = text(tmp_path / "a.csv", "t,value", "1,2")
         with pytest.raises(DatasetError, match="scale has 3 for value; give a power of ten"):
             csv(file, ts="t", scale={"value": 3})
-        with pytest.raises(
-            DatasetError, match="scale has value; give a field of whole numbers"
-        ):
+        with pytest.raises(DatasetError, match="scale has value; give a field of whole numbers"):
             made(csv(file, ts="t", scale={"value": 10}), pipeline(value=np.float64), catalog)
         with pytest.raises(DatasetError, match=r"decimal is ';'; give '\.' or ','"):
             csv(file, ts="t", decimal=";")

@@ -178,7 +178,9 @@ def test_a_long_line_is_cut_in_bounded_memory():
 
 
 def test_a_row_of_another_width_that_is_not_utf8_is_a_bad_row():
-    part = RawText(place="a.csv", name="a.csv", file=io.BytesIO(b"a,b\n\xe9\n1,\xe9\n"), bytes_read=lambda: 0)
+    part = RawText(
+        place="a.csv", name="a.csv", file=io.BytesIO(b"a,b\n\xe9\n1,\xe9\n"), bytes_read=lambda: 0
+    )
     text = CsvText(part, ",", quoted=True, header=True)
     (rows,) = text.rows(text.names(), [1])
     assert [(bad.line, bad.words()) for bad in rows.bad] == [
