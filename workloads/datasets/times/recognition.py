@@ -104,7 +104,7 @@ class Recognition:
             self._evidence = _describe_evidence(alike, total, repr(texts[index]), row(index))
 
     def _decide_numbers(self, texts: Sequence[str], counts: Ints) -> tuple[int, int]:
-        """Decide from numbers; return the index of the first number of the decided format, and the number of such rows."""
+        """Decide from numbers; return the index of the first number in the decided format, and the count of such rows."""
         sizes = np.array([abs(float(text)) for text in texts])
         sample = range(0, len(texts), max(1, len(texts) // _MOST_SAMPLED))
         patterns = {i: _date_pattern(texts[i]) for i in sample} if _may_be_dates(sizes) else {}
@@ -233,7 +233,7 @@ def parse_day_time(text: str) -> time | None:
 
 
 def parse_iso(text: str) -> tuple[datetime, int]:
-    """Return a time in ISO 8601 or Twitter's format, and the nanoseconds to add; raises `ValueError` for other texts."""
+    """Return a time in ISO 8601 or Twitter's format, and nanoseconds to add; raises `ValueError` for other texts."""
     # Month names are English in any locale, which `strptime` does not promise.
     parts = _TWITTER.fullmatch(text)
     if parts and parts[1] in _MONTHS:

@@ -100,7 +100,7 @@ def test_late_rows_that_stay_have_their_lateness_in_a_field(tmp_path):
     assert [dataset.origin[name] for name in counts] == [3, 1, 1, "keep", 0]
     assert (late_rows(dataset.origin), late_words(dataset.origin)) == (None, "")
     words = "1 of 3 rows of a.csv kept by the import: more than 5 ms late"
-    assert late_words(dataset.origin, kept=True) == words
+    assert late_words(dataset.origin, with_kept=True) == words
     with pytest.raises(DatasetError, match="column @late needs a field of int64, not int32"):
         made(csv(path, columns=names, **how), REPORTS, Catalog(root=tmp_path / "more"))
 
