@@ -11,8 +11,8 @@
 name, kinds, columns, heartbeats and values, and the texts of each dictionary. It does not cover source, licence and
 origin.
 
-File names are relative to the folder, so a catalogue can be moved. The record is written last, so a folder without it is
-not a dataset.
+File names are relative to the folder, so a catalogue can be moved. The record is written last, so a folder without it
+is not a dataset.
 """
 
 import hashlib

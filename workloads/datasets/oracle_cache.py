@@ -6,8 +6,8 @@ The hash covers the dataset's content, the query parameters, and the oracle's co
 reads (`streamlab.workloads.model.code.fingerprint`). For a workload without an oracle it covers the program and the
 sources of the models. Content is verified before it is read, so an answer belongs to the content in its name.
 
-The file's metadata has the full hash and the columns' SHA-256. A file that does not match them is replaced. If the folder
-cannot be written, answers are computed each time.
+The file's metadata has the full hash and the columns' SHA-256. A file that does not match them is replaced. If the
+folder cannot be written, answers are computed each time.
 """
 
 import hashlib
@@ -100,8 +100,8 @@ def is_intact(path: Path) -> bool:
 def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
     """Return the number of records in the cached answer, without computing an answer.
 
-    None if the answer is missing or unreadable, or if invariants check the workload. Reads the number of rows, and for a
-    truncated dataset the times.
+    None if the answer is missing or unreadable, or if invariants check the workload. Reads the number of rows, and for
+    a truncated dataset the times.
     """
     if not dataset.streams or workload.checked_by == INVARIANTS:
         return None

@@ -1,8 +1,8 @@
 """Stores rows on disk as sorted runs, and reads them in order of time with bounded memory.
 
-A run is an Arrow file of one batch. It has rows that were read one after another, in order of time. Samples of the times
-of all runs cut time into ranges. A range takes consecutive rows from each run and sorts them in memory, so tasks can
-read ranges in parallel. Runs are memory-mapped.
+A run is an Arrow file of one batch. It has rows that were read one after another, in order of time. Samples of the
+times of all runs cut time into ranges. A range takes consecutive rows from each run and sorts them in memory, so tasks
+can read ranges in parallel. Runs are memory-mapped.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -57,8 +57,8 @@ def spark_session(
     """Return the running Spark session, or a new one.
 
     Sets JAVA_HOME, SPARK_LOCAL_IP, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON in this process's environment, because
-    Spark's start scripts read them. The Java process's output goes to an unnamed temporary file. If Java does not start,
-    the error quotes it.
+    Spark's start scripts read them. The Java process's output goes to an unnamed temporary file. If Java does not
+    start, the error quotes it.
 
     Args:
         app: the application's name.

@@ -3,7 +3,7 @@
 Law: the answer for a truncated dataset is the complete answer, truncated at the same event time plus
 `OutputType.delay`. So one oracle run serves all cutoffs.
 
-1. An output of a `DGSProgram` has the timestamp of the event that caused it, or of the instant that the watermark passed.
+1. An output of a `DGSProgram` has the time of the event that caused it, or of the instant that the watermark passed.
 2. An output of an operator is at most `OutputType.delay` later than its event, for cutoffs at multiples of
    `OutputType.grid`.
 3. Outputs of a flush are later than the last event. No truncated dataset has them (`Dataset.flushed`).

@@ -1,9 +1,9 @@
 """Makes the input of a user's workload: from a table, or from a function that generates events.
 
 The function is called as `function(events, seed)`. Its other parameters need defaults and become generator parameters
-(`--param`). It returns columns of equal length by name, or yields rows or blocks of columns. The columns are `ts`, `key`
-if the program is keyed, `kind` (a name) if the program has several kinds, and the program's fields. Equal arguments must
-give equal events.
+(`--param`). It returns columns of equal length by name, or yields rows or blocks of columns. The columns are `ts`,
+`key` if the program is keyed, `kind` (a name) if the program has several kinds, and the program's fields. Equal
+arguments must give equal events.
 """
 
 import inspect

@@ -204,7 +204,7 @@ class ColumnTimes:
 
 
 def _encode(column: "pa.Array", row: RowWords) -> tuple["pa.Array", Ints, RowWords]:
-    """Return the distinct texts, each row's index of its text (-1: null), and a function that names a text's first row."""
+    """Return the distinct texts, each row's text index (-1: null), and a function that names a text's first row."""
     coded = column.dictionary_encode(null_encoding="mask")
     codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
     return coded.dictionary, codes, lambda code: row(int(np.argmax(codes == code)))

@@ -104,7 +104,7 @@ class Recognition:
             self._evidence = _describe_evidence(alike, total, repr(texts[index]), row(index))
 
     def _decide_numbers(self, texts: Sequence[str], counts: Ints) -> tuple[int, int]:
-        """Decide from numbers; return the index of the first number in the decided format, and the count of such rows."""
+        """Decide from numbers; return the index of the first number in that format, and the count of such rows."""
         sizes = np.array([abs(float(text)) for text in texts])
         sample = range(0, len(texts), max(1, len(texts) // _MOST_SAMPLED))
         patterns = {i: _date_pattern(texts[i]) for i in sample} if _may_be_dates(sizes) else {}
