@@ -276,7 +276,7 @@ class RecordScanner:
         assert start is not None, "the pattern also matches an empty text"
         cell = self._quoted_cell.match(data, start.end())
         assert cell is not None, "only a quoted cell can break the strict rule"
-        opened, closed = (line + data.count(b"\n", 0, at) for at in (cell.start(), cell.end()))
+        opened, closed = (line + data.count(b"\n", 0, position) for position in (cell.start(), cell.end()))
         after = data[cell.end() : cell.end() + _SHOWN_BYTES].partition(b"\n")[0]
         shown = after.decode("utf-8", errors="replace")
         return loose.end(), (
