@@ -214,7 +214,7 @@ def asof_join(shape: JoinShape, *, bounded: bool) -> DGSProgram:
     Right rows are first in the order of kinds, so that a right row of equal time is a partner. Left rows do not depend
     on each other.
     """
-    carried = [each.column for each in shape.columns if each.side == RIGHT]
+    carried = [field.column for field in shape.columns if field.side == RIGHT]
     names = [_AT, _SEEN, _VERSION, *(f"{column.name}_" for column in carried)]
     in_bound = f" and event.ts - state.{_AT} <= {shape.before}" if bounded else ""
     renamed = {f"state.{TS}": f"state.{_AT}"}
@@ -264,7 +264,7 @@ def join(first, second, state):
     return DGSProgram(
         name=shape.name,
         kinds=(RIGHT, LEFT),
-        event=fields_of([*shape.key.columns, *(each.column for each in shape.columns)]),
+        event=fields_of([*shape.key.columns, *(field.column for field in shape.columns)]),
         output=fields_of(shape.output(matched=True)),
         depends=right_depends,
         states=(StateType(name="latest", dtype=state, update=functions["update"]),),

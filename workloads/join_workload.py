@@ -145,7 +145,7 @@ def join(
             how=how,
             keys=columns.keys,
             columns={
-                side: tuple(each.column for each in columns.columns if each.side == side)
+                side: tuple(field.column for field in columns.columns if field.side == side)
                 for side in sides
             },
             values={value.column.name: value.text for value in columns.values},

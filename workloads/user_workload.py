@@ -195,5 +195,5 @@ def name_of_file(file: str | None) -> str | None:
     return re.sub(r"[^\w.-]+", "-", stem).lstrip("-_.") or None
 
 
-def _not_generated(params: Mapping[str, object], *more: Any) -> Any:
+def _not_generated(params: Mapping[str, object], *arguments: Any) -> Any:
     raise ModelError("the input of this workload is a table; its streams are those of its dataset")

@@ -21,9 +21,9 @@ def decode_answer(
 ) -> Mapping[str, Sequence[object]]:
     """Return the columns of an answer with ids as texts and event times as texts in the zone of the input.
 
-    A declared workload states the meaning of its columns. For other workloads, `ts` is a time, the key field has the
-    keys of the dataset, and a column with the name of a dictionary has its ids. Times stay numbers unless they count
-    from 1970.
+    A declared workload states the meaning of its columns. In other workloads, `ts` is a time and the key field has the
+    keys of the dataset. A column with the name of a dictionary has ids of that dictionary. Times stay numbers unless
+    they count from 1970.
 
     Raises:
         DatasetError: a dictionary of the dataset is damaged.
@@ -70,11 +70,11 @@ def _fraction_digits(times: Sequence[int], unit: str) -> int:
 
 def _moment(time: int, *, unit: str, zone: ZoneInfo, digits: int) -> object:
     per_second = PER_SECOND[unit]
-    seconds, rest = divmod(time, per_second)
+    seconds, remainder = divmod(time, per_second)
     try:
         moment = (_EPOCH + timedelta(seconds=seconds)).astimezone(zone)
     except OverflowError:  # before the year 1 or after 9999
         return time
-    fraction = f".{rest * 10**digits // per_second:0{digits}d}" if digits else ""
+    fraction = f".{remainder * 10**digits // per_second:0{digits}d}" if digits else ""
     offset = f"{moment:%z}"
     return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}{offset[:3]}:{offset[3:]}"

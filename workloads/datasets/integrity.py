@@ -75,14 +75,14 @@ def dictionary_texts(part: DictionaryFile) -> list[str]:
     return texts
 
 
-def _check_bytes(path: Path, what: str, expected: str) -> None:
+def _check_bytes(path: Path, description: str, expected: str) -> None:
     try:
         actual = manifest.file_sha256(path)
     except OSError as error:
-        raise DamagedError(f"{path} ({what}) cannot be read: {error.strerror}") from error
+        raise DamagedError(f"{path} ({description}) cannot be read: {error.strerror}") from error
     if actual != expected:
         raise DamagedError(
-            f"{path} ({what}) is damaged: its bytes have SHA-256 {actual[:_SHOWN]}..., but had "
+            f"{path} ({description}) is damaged: its bytes have SHA-256 {actual[:_SHOWN]}..., but had "
             f"{expected[:_SHOWN]}... when it was written"
         )
 

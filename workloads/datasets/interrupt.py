@@ -25,17 +25,17 @@ def restore_interrupts() -> Iterator[None]:
         KeyboardInterrupt: a Ctrl-C came in the block, but its exception was dropped. Python drops exceptions in
             callbacks of weak references, where py4j calls Java.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if not _can_handle() or before is None:
+    previous = signal.getsignal(signal.SIGINT)
+    if not _can_handle() or previous is None:
         yield
         return
     received: list[int] = []
-    if callable(before):
-        signal.signal(signal.SIGINT, _record(received, before))
+    if callable(previous):
+        signal.signal(signal.SIGINT, _record(received, previous))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
     if received:
         raise KeyboardInterrupt
 
@@ -43,8 +43,8 @@ def restore_interrupts() -> Iterator[None]:
 @contextmanager
 def delay_interrupts() -> Iterator[None]:
     """Delay Ctrl-C until the block ends, so that a second one cannot disturb the cleanup."""
-    before = signal.getsignal(signal.SIGINT)
-    if not _can_handle() or before is None:
+    previous = signal.getsignal(signal.SIGINT)
+    if not _can_handle() or previous is None:
         yield
         return
     received: list[int] = []
@@ -52,7 +52,7 @@ def delay_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
         if received:
             signal.raise_signal(signal.SIGINT)
 

@@ -119,7 +119,7 @@ def write(folder: Path, content: Content) -> str:
         "files": {
             name: file_sha256(folder / name)
             for name in (
-                *(each.file for part in content.streams for each in part.files()),
+                *(file.file for part in content.streams for file in part.files()),
                 *content.dictionaries.values(),
             )
         },
@@ -149,8 +149,8 @@ def file_sha256(path: Path) -> str:
 
 def _checksum(record: Mapping[str, object]) -> str:
     """Return the SHA-256 of a record without its `checksum`, in hex."""
-    rest = {name: value for name, value in record.items() if name != "checksum"}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+    others = {name: value for name, value in record.items() if name != "checksum"}
+    return hashlib.sha256(canonical(others).encode()).hexdigest()
 
 
 def read(folder: Path) -> Dataset:
@@ -213,29 +213,29 @@ def _dataset(folder: Path, record: Mapping[str, object]) -> Dataset:
     sums = msgspec.convert(record["files"], dict[str, _Sha256])
     if content.id() != msgspec.convert(record["id"], _Sha256):
         raise ValueError(f"its id is {record['id']!r:.80}, but its content has id {content.id()}")
-    here = folder.absolute()
+    root = folder.absolute()
     return Dataset(
         id=content.id(),
         workload=content.workload,
         alphabet=content.alphabet,
         streams=tuple(
             DatasetStream(
-                path=here / part.file,
+                path=root / part.file,
                 file_sha256=sums[part.file],
                 further=tuple(
                     FurtherFile(
-                        path=here / each.file,
-                        first_row=each.first_row,
-                        file_sha256=sums[each.file],
+                        path=root / file.file,
+                        first_row=file.first_row,
+                        file_sha256=sums[file.file],
                     )
-                    for each in part.further
+                    for file in part.further
                 ),
                 **{name: getattr(part, name) for name in _SHARED_FIELDS},
             )
             for part in content.streams
         ),
         dictionaries=tuple(
-            DictionaryFile(name=name, path=here / file, file_sha256=sums[file])
+            DictionaryFile(name=name, path=root / file, file_sha256=sums[file])
             for name, file in content.dictionaries.items()
         ),
         origin=content.origin,

@@ -65,7 +65,9 @@ class OpenRun:
 
     def rows(self, begin: int, end: int) -> dict[str, Column]:
         """Return consecutive rows with replaced indices and row numbers."""
-        block: dict[str, Column] = {name: each[begin:end] for name, each in self.columns.items()}
+        block: dict[str, Column] = {
+            name: column[begin:end] for name, column in self.columns.items()
+        }
         for name, numbers in self.numbers.items():
             column = block[name]
             if isinstance(column, ListColumn):

@@ -139,12 +139,12 @@ def _logged_error(log: IO[bytes]) -> str:
 
 def _launch(settings: "pyspark.SparkConf", streams: dict[str, object]) -> Any:
     """Start the Java process with its output to `streams`; end it if the start fails."""
-    before = _children()
+    running_before = _children()
     try:
         return pyspark.java_gateway.launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
     except BaseException:
         with delay_interrupts():
-            _kill_launched(before)
+            _kill_launched(running_before)
         raise
 
 
@@ -152,13 +152,13 @@ def _children() -> set[psutil.Process]:
     return {*psutil.Process().children(recursive=True)}
 
 
-def _kill_launched(before: set[psutil.Process]) -> None:
+def _kill_launched(running_before: set[psutil.Process]) -> None:
     """Kill the processes that did not run before: a Java process that was started but not yet connected.
 
     The process would not end by itself. It checks its pipe only after writing its address, to a folder that is already
     deleted. Its environment does not identify it, because it is empty while the start script becomes Java.
     """
-    launched = _children() - before
+    launched = _children() - running_before
     for process in launched:
         with suppress(psutil.Error):
             process.kill()

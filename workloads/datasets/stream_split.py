@@ -2,7 +2,7 @@
 
 In a dataset made from a table, each kind has its own streams, in the order of the program's kinds, which breaks ties
 in time. A kind's events go to its streams round-robin, in order of time. A kind cannot be split if its events depend on
-each other, or if it is the input of a join, which reads one stream per input.
+each other. A kind that is the input of a join cannot be split either, because joins read one stream per input.
 """
 
 from collections.abc import Iterator, Sequence

@@ -119,13 +119,13 @@ def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
         yield {**share, "ts": share["row"]}
 
 
-def _checks(every: int, blocks: Iterator[Block]) -> Iterator[Block]:
+def _checks(period: int, blocks: Iterator[Block]) -> Iterator[Block]:
     rows = 0
     for block in blocks:
         row = np.asarray(block["row"])
         rows = int(row[-1]) + 1
-        yield {"ts": row[row % every == every - 1]}
-    if rows % every:
+        yield {"ts": row[row % period == period - 1]}
+    if rows % period:
         yield {"ts": np.array([rows - 1])}
 
 
@@ -148,7 +148,7 @@ KDD_CUP = ImportKind(
             name="check-every",
             default=20_000,
             help="Rows between two checks.",
-            valid=lambda every: every >= 1,
+            valid=lambda period: period >= 1,
             expected="1 or more",
         ),
     ),

@@ -214,18 +214,18 @@ def table_of_files(
         DatasetError: a file or the column of times is missing, or a value is out of range.
     """
     required = required_columns(program)
-    rest = dict(roles)
-    if TS not in rest:
+    columns = dict(roles)
+    if TS not in columns:
         raise DatasetError("--columns does not name the column of times; add ts=COLUMN")
-    ts: Times = rest.pop(TS)
+    ts: Times = columns.pop(TS)
     if "+" in ts:
         ts = tuple(str(ts).split("+"))
     fields = {*required.fields, *required.lists}
     if KEY not in fields:
-        meaning["key"] = rest.pop(KEY, None)
+        meaning["key"] = columns.pop(KEY, None)
     if KIND not in fields:
-        meaning["kind"] = rest.pop(KIND, None)
-    meaning["columns"] = rest
+        meaning["kind"] = columns.pop(KIND, None)
+    meaning["columns"] = columns
     if file_format == "auto":
         file_format = detect_path_format(paths[0])
     if file_format == JSONL:

@@ -100,9 +100,9 @@ def _type_of_results(
         except Exception:
             continue
     for kind, dtype in _RESULTS:
-        if kinds and all(issubclass(each, kind) for each in kinds):
+        if kinds and all(issubclass(result, kind) for result in kinds):
             return None if dtype is None else np.dtype(dtype)
-    got = ", ".join(sorted(each.__name__ for each in kinds)) or "none"
+    got = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none"
     raise DatasetError(
         f"{place} is derived with the types {got}; return one of int, float, bool and str"
     )

@@ -168,8 +168,8 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
     """Reject declarations of a table that do not fit the program, whatever the table's columns are.
 
     Raises:
-        DatasetError: a declared field does not exist, `key` is declared for a program without keys or missing for a
-            keyed program, or a declaration does not fit the type of its field.
+        DatasetError: a declared field does not exist or has another type, or `key` is declared for a program without
+            keys or missing for a keyed program.
     """
     where = f"table {table.source.label}, program {required.program}"
     fields = (*required.fields, *required.lists)

@@ -59,13 +59,15 @@ class SplitWriter:
         joined = join_blocks(blocks)
         self._pending, self._rows = [], 0
         kinds = np.asarray(joined["kind"])
-        rest = {name: column for name, column in joined.items() if name != "kind"}
+        columns_but_kind = {name: column for name, column in joined.items() if name != "kind"}
         runs = {}
         for kind in np.unique(kinds).tolist():
             path = run_path(self._folder, self._split, number, kind)
             mask = kinds == kind
-            run = write_run(path, rest if mask.all() else select_rows(rest, mask))
-            offsets = {ROW_NUMBER: 0} if ROW_NUMBER in rest else {}
+            run = write_run(
+                path, columns_but_kind if mask.all() else select_rows(columns_but_kind, mask)
+            )
+            offsets = {ROW_NUMBER: 0} if ROW_NUMBER in columns_but_kind else {}
             runs[kind] = replace(
                 run, number_files=dict.fromkeys(texts, path_of_texts), row_offsets=offsets
             )

@@ -110,11 +110,11 @@ def content_key(table: Table | TableSet, sums: Sequence[str] | None = None) -> s
     files = table.files()
     sums = [file_sha256(path) for path in files] if sums is None else sums
     if isinstance(table, TableSet):
-        rest, keys = list(sums), {}
-        for kind, each in table.by_kind.items():
-            count = len(each.files())
-            keys[kind] = content_key(each, rest[:count])
-            rest = rest[count:]
+        remaining_sums, keys = list(sums), {}
+        for kind, kind_table in table.by_kind.items():
+            count = len(kind_table.files())
+            keys[kind] = content_key(kind_table, remaining_sums[:count])
+            remaining_sums = remaining_sums[count:]
         return hashlib.sha256(canonical(keys).encode()).hexdigest()
     parts = [VERSION, table.source.content(), sums, table.to_json()]
     if FILE in table.roles().values():
@@ -156,19 +156,19 @@ def dataset_of(
     parts: dict[tuple[int, ...], Table]
     if isinstance(table, TableSet):
         tables, required = tables_of_kinds(table, required)
-        parts = {(kind,): each for kind, each in enumerate(tables)}
+        parts = {(kind,): kind_table for kind, kind_table in enumerate(tables)}
     else:
         parts = {tuple(range(len(required.kinds))): table}
-    for each in parts.values():
-        check_meaning(each, required)
+    for part in parts.values():
+        check_meaning(part, required)
     streams = [
         share
-        for kinds, each in parts.items()
-        for share in shares(program, each.streams)
+        for kinds, part in parts.items()
+        for share in shares(program, part.streams)
         if share.kind in kinds
     ]
     files = table.files()
-    before = [state_of(path) for path in files]
+    states = [state_of(path) for path in files]
     sums = []
     for number, path in enumerate(files):
         if progress is not None:
@@ -202,12 +202,12 @@ def dataset_of(
         folder.mkdir(exist_ok=True)
         read_rows: list[TableRows] = []
         done = 0
-        for number, each in enumerate(parts.values()):
+        for number, part in enumerate(parts.values()):
             place = staging / f"rows-{number}"
             with watch(progress, "reading table (bytes)", place, size, done):
-                read_rows.append(read(each, required, place, executor))
-            done += sum(path.stat().st_size for path in each.files())
-        if [state_of(path) for path in files] != before:
+                read_rows.append(read(part, required, place, executor))
+            done += sum(path.stat().st_size for path in part.files())
+        if [state_of(path) for path in files] != states:
             raise DatasetError(f"{table.label} changed while it was read; import it again")
         readings = [rows.reading for rows in read_rows]
         if not any(reading.rows for reading in readings):
@@ -219,20 +219,18 @@ def dataset_of(
             rows.number(numberings)
         keys = keys_of(numberings, len(required.kinds), table.label)
         start = _start(read_rows) if any(START in rows.table.times for rows in read_rows) else None
-        rows_of_kind: dict[int, tuple[Reading, SortedRuns]] = {}
+        kind_rows: dict[int, tuple[Reading, SortedRuns]] = {}
         for kinds, rows in zip(parts, read_rows, strict=True):
             ts = start if START in rows.table.times else None
-            rows_of_kind |= {
-                kind: (rows.reading, rows.rows.rows_of_kind(kind, ts)) for kind in kinds
-            }
+            kind_rows |= {kind: (rows.reading, rows.rows.rows_of_kind(kind, ts)) for kind in kinds}
         stream_tables = tuple(
-            _stream(share, required, *rows_of_kind[share.kind], keys) for share in streams
+            _stream(share, required, *kind_rows[share.kind], keys) for share in streams
         )
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
         with watch(progress, "writing streams", folder, 0):
             written = write_parts(
                 executor,
-                (each.share.rows(each.rows.count) for each in stream_tables),
+                (stream.share.rows(stream.rows.count) for stream in stream_tables),
                 ROWS_PER_FILE,
                 partial(_write, stream_tables, keys.values, folder, alphabet),
                 folder,

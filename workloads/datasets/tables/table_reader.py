@@ -262,9 +262,11 @@ class BlockReader:
         cells = [self._cells[role] for role in self._chosen.names if role.partition(".")[0] == TS]
         if len(cells) == 1:
             return cells[0]
-        texts = [pc.utf8_trim_whitespace(decode_column(each).cast(pa.string())) for each in cells]
-        whole = [pc.if_else(pc.equal(each, ""), None, each) for each in texts]
-        return pc.binary_join_element_wise(*whole, " ")
+        texts = [
+            pc.utf8_trim_whitespace(decode_column(column).cast(pa.string())) for column in cells
+        ]
+        filled = [pc.if_else(pc.equal(text, ""), None, text) for text in texts]
+        return pc.binary_join_element_wise(*filled, " ")
 
     def _built_in_column(self, name: str, part: Part) -> "pa.Array":
         """Return one of `BUILT_IN_COLUMNS`. Later steps set the times of `START` and the lateness."""

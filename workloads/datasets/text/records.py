@@ -184,25 +184,25 @@ class RecordScanner:
         Raises:
             DatasetError: a quote is never closed, or not within `LONGEST_LINE_BYTES`.
         """
-        rest = b""
+        remainder = b""
 
         def further() -> Iterator[bytes]:
-            while rest and (block := read_past_end()):
+            while remainder and (block := read_past_end()):
                 yield block
 
         for block in chain(blocks, further()):
-            data = rest + block
+            data = remainder + block
             if self._delimiter == BLANKS:
                 data = self._joined_blanks(data)
             records, used = self._scan(data, row, line)
             yield records
-            rest = data[used:]
+            remainder = data[used:]
             row += len(records.row) + len(records.bad)
             line += records.lines
-            if len(rest) > LONGEST_LINE_BYTES:
-                raise self._not_closed(rest, line, f"within {LONGEST_LINE_BYTES >> 20} MiB")
-        if rest:
-            raise self._not_closed(rest, line, "")
+            if len(remainder) > LONGEST_LINE_BYTES:
+                raise self._not_closed(remainder, line, f"within {LONGEST_LINE_BYTES >> 20} MiB")
+        if remainder:
+            raise self._not_closed(remainder, line, "")
 
     def _joined_blanks(self, data: bytes) -> bytes:
         """Return lines with each run of blanks replaced by one, and without blanks at line ends."""
@@ -217,16 +217,16 @@ class RecordScanner:
         ends = np.flatnonzero(text == _LF)
         begins = np.concatenate([[0], ends[:-1] + 1])
         lengths = ends - begins
-        odd = lengths >= LONGEST_LINE_BYTES
+        is_irregular = lengths >= LONGEST_LINE_BYTES
         if quotes:
             marks = np.flatnonzero(text == _QUOTE)
             if not _all_enclose(text, marks, ends, ord(self._delimiter)):
-                odd |= _odd_lines(text, marks, len(ends), ord(self._delimiter))
+                is_irregular |= _irregular_lines(text, marks, len(ends), ord(self._delimiter))
         empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         first, further = ~empty, np.zeros(len(ends), np.int64)
         wrong: dict[int, str] = {}
         used, next_line = len(data), 0
-        for index in np.flatnonzero(odd).tolist():
+        for index in np.flatnonzero(is_irregular).tolist():
             if index < next_line:
                 continue
             begin = int(begins[index])
@@ -276,18 +276,20 @@ class RecordScanner:
         assert start is not None, "the pattern also matches an empty text"
         cell = self._quoted_cell.match(data, start.end())
         assert cell is not None, "only a quoted cell can break the strict rule"
-        opened, closed = (line + data.count(b"\n", 0, position) for position in (cell.start(), cell.end()))
+        opened, closed = (
+            line + data.count(b"\n", 0, position) for position in (cell.start(), cell.end())
+        )
         after = data[cell.end() : cell.end() + _SHOWN_BYTES].partition(b"\n")[0]
         shown = after.decode("utf-8", errors="replace")
         return loose.end(), (
             f"the quote opened in line {opened} is closed in line {closed} before {shown!r}"
         )
 
-    def _not_closed(self, rest: bytes, line: int, where: str) -> DatasetError:
-        start = self._loose_start.match(rest)
+    def _not_closed(self, remainder: bytes, line: int, where: str) -> DatasetError:
+        start = self._loose_start.match(remainder)
         assert start is not None, "the pattern also matches an empty text"
-        opened = line + rest.count(b"\n", 0, start.end())
-        shown = rest[start.end() : start.end() + _SHOWN_BYTES].partition(b"\n")[0]
+        opened = line + remainder.count(b"\n", 0, start.end())
+        shown = remainder[start.end() : start.end() + _SHOWN_BYTES].partition(b"\n")[0]
         never = f"not closed {where}" if where else "never closed"
         return DatasetError(
             f"{self._place}: the quote opened in line {opened} is {never} "
@@ -319,7 +321,7 @@ def _all_enclose(text: npt.NDArray[np.uint8], quotes: Ints, ends: Ints, delimite
     return bool(np.isin(before, signs).all() and (np.isin(after, signs) | is_at_end).all())
 
 
-def _odd_lines(
+def _irregular_lines(
     text: npt.NDArray[np.uint8], quotes: Ints, count: int, delimiter: int
 ) -> npt.NDArray[np.bool_]:
     """Return the mask of the lines that would not be a complete record if a record began there.
@@ -342,7 +344,7 @@ def _odd_lines(
     begins = (before == delimiter) | (before == _LF)
     closes = (after == delimiter) | (after == _LF) | ((after == _CR) & (second == _LF))
     good = np.where(opens, begins | ((before == _QUOTE) & ~is_first), closes | (after == _QUOTE))
-    odd = np.zeros(count, np.bool_)
+    is_irregular = np.zeros(count, np.bool_)
     is_complete = np.logical_and.reduceat(good, starts) & (counts % 2 == 0)
-    odd[lines[starts]] = ~is_complete & np.logical_or.reduceat(begins, starts)
-    return odd
+    is_irregular[lines[starts]] = ~is_complete & np.logical_or.reduceat(begins, starts)
+    return is_irregular

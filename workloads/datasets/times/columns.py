@@ -89,9 +89,11 @@ class ColumnTimes:
         bad = _add_empty(column, {})
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.dtype == np.uint64:
-            far = values > np.uint64(2**63 - 1)
-            bad.update({int(row): f"{values[row]} is beyond 2^63" for row in np.flatnonzero(far)})
-            values = np.where(far, 0, values)
+            is_too_far = values > np.uint64(2**63 - 1)
+            bad.update(
+                {int(row): f"{values[row]} is beyond 2^63" for row in np.flatnonzero(is_too_far)}
+            )
+            values = np.where(is_too_far, 0, values)
         values = values.astype(np.int64)
         if self.reader.time_format is None:
             if self.reader.recognition.time_format is None:
@@ -123,11 +125,11 @@ class ColumnTimes:
         self._repeated.clear()
         if self.reader.recognition.time_format is None and self.reader.time_format in (None, ISO):
             self._recognize(texts, codes, row_of)
-        times, wrong = self._convert_at_once(texts, codes) or self._parse_texts(texts)
+        times, reasons = self._convert_at_once(texts, codes) or self._parse_texts(texts)
         bad = {int(index): "is empty" for index in np.flatnonzero(codes < 0)}
-        if wrong:
-            for index in np.flatnonzero(np.isin(codes, list(wrong))):
-                bad[int(index)] = wrong[int(codes[index])]
+        if reasons:
+            for index in np.flatnonzero(np.isin(codes, list(reasons))):
+                bad[int(index)] = reasons[int(codes[index])]
         if self._repeated:
             self._count_repeated(texts, codes, row)
         if not len(times):
@@ -166,7 +168,7 @@ class ColumnTimes:
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
         """Return ISO 8601 texts as timestamps; None if Arrow cannot read them."""
         for unit, zone in itertools.product(("us", "ns"), (None, "UTC")):
-            with suppress(pa.ArrowInvalid):  # too many digits, or too far from 1970
+            with suppress(pa.ArrowInvalid):  # too many digits, or too is_too_far from 1970
                 return texts.cast(pa.timestamp(unit, zone))
         return None
 
@@ -180,8 +182,8 @@ class ColumnTimes:
                 self._times[text] = self.reader.parse(text)
         self._repeated.update(self.reader.repeated_texts.intersection(text_list))
         parsed = [self._times[text] for text in text_list]
-        wrong = {index: reason for index, reason in enumerate(parsed) if isinstance(reason, str)}
-        return np.array([0 if isinstance(v, str) else v for v in parsed], np.int64), wrong
+        reasons = {index: reason for index, reason in enumerate(parsed) if isinstance(reason, str)}
+        return np.array([0 if isinstance(v, str) else v for v in parsed], np.int64), reasons
 
     def _count_repeated(self, texts: "pa.Array", codes: Ints, row: RowWords) -> None:
         is_repeated = pc.is_in(texts, pa.array(sorted(self._repeated), texts.type))
@@ -193,11 +195,11 @@ class ColumnTimes:
     def _scale(self, values: Ints, unit: str, bad: dict[int, str]) -> Times:
         """Convert times in `unit` to the unit of event time."""
         source, target = PER_SECOND[unit], PER_SECOND[self.reader.unit]
-        most = min(2**63 - 1, FARTHEST * source // target)
-        far = (values > most) | (values < -most)
-        for row in np.flatnonzero(far):
+        limit = min(2**63 - 1, FARTHEST * source // target)
+        is_too_far = (values > limit) | (values < -limit)
+        for row in np.flatnonzero(is_too_far):
             bad.setdefault(int(row), f"{values[row]} is beyond 2^61 {UNIT_NAMES[self.reader.unit]}")
-        values = np.where(far, 0, values)
+        values = np.where(is_too_far, 0, values)
         if target <= source:
             return values // (source // target), bad
         return values * (target // source), bad

@@ -157,10 +157,10 @@ class TimeReader:
         return "midnight" if is_day_time or time_format == HHMMSS else "1970"
 
     def _describe_format(self) -> str:
-        here = f"those of {self.zone} where they name no zone"
+        zone_text = f"those of {self.zone} where they name no zone"
         time_format = self.effective_format
         if self.stamps and time_format is None:
-            return f"timestamps, {here}"
+            return f"timestamps, {zone_text}"
         recognized = " (recognized)" if self.time_format is None else ""
         if time_format == AS_IS or time_format is None:
             return f"as they are, in {UNIT_NAMES[self.unit]}"
@@ -169,11 +169,11 @@ class TimeReader:
         if time_format == HHMMSS or self.recognition.time_format == DAY_TIME:
             return f"times of day, counted from midnight{recognized}"
         if self._with_zone and self._without_zone:
-            here = (
+            zone_text = (
                 f"some name a zone, such as {self._with_zone}, and some do not, such as "
                 f"{self._without_zone}, and are those of {self.zone}"
             )
-        return f"{'ISO 8601' if time_format == ISO else time_format}, {here}{recognized}"
+        return f"{'ISO 8601' if time_format == ISO else time_format}, {zone_text}{recognized}"
 
     def _parse_number(self, text: str) -> int | str:
         unit = self.numeric_unit

@@ -54,8 +54,8 @@ def is_missing(time: datetime, zone: ZoneInfo) -> bool:
 
 def is_repeated(time: datetime, zone: ZoneInfo) -> bool:
     """Return whether the zone's clocks showed this time twice; it must not be missing."""
-    here = time.replace(tzinfo=zone, fold=0)
-    return here.utcoffset() != here.replace(fold=1).utcoffset()
+    local = time.replace(tzinfo=zone, fold=0)
+    return local.utcoffset() != local.replace(fold=1).utcoffset()
 
 
 def _offset_s(zone: ZoneInfo, day: int) -> float:
