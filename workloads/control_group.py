@@ -1,7 +1,7 @@
 """Reads the CPU and memory limits that control groups (version 1 or 2) set for this process.
 
-A group and every group above it set limits; the tightest one counts. Groups above a container's
-mount are not visible from inside.
+A group and every group above it can set limits. The tightest limit counts. A container does not see the groups above
+its mount.
 """
 
 import os
@@ -15,7 +15,7 @@ Read = Callable[[str], str | None]
 """Returns the content of a file, or None if it cannot be read."""
 
 RESERVED_FRACTION = 1 / 4
-"""The share of the available memory that may be touched; input, sorted answer and oracle need the rest."""
+"""Share of the available memory that may be touched. Input, sorted answer and oracle need the rest."""
 
 
 def read_text(path: str) -> str | None:
@@ -27,18 +27,18 @@ def read_text(path: str) -> str | None:
 
 
 def available_bytes() -> int:
-    """Return the machine's available memory, or the rest of this process's limit if less, in bytes."""
-    machine = int(psutil.virtual_memory().available)
-    left = memory_left_bytes(read_text)
-    return machine if left is None else min(machine, left)
+    """Return the machine's available memory in bytes, but no more than the rest of this process's limit."""
+    machine_bytes = int(psutil.virtual_memory().available)
+    left_bytes = memory_left_bytes(read_text)
+    return machine_bytes if left_bytes is None else min(machine_bytes, left_bytes)
 
 
 def most_reserved_bytes() -> int:
-    """Return how many bytes may be touched before the clock of a run starts, given the memory available now."""
+    """Return the number of bytes that may be touched before the clock of a run starts."""
     return int(available_bytes() * RESERVED_FRACTION)
 
 
-def cores(read: Read) -> float | None:
+def cpu_quota(read: Read) -> float | None:
     """Return the CPU quota in cores, or None if unlimited."""
     quotas: list[float] = []
     for version, folder in _folders(read, "cpu"):
@@ -47,16 +47,16 @@ def cores(read: Read) -> float | None:
         else:
             names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
             text = " ".join(read(f"{folder}/{name}") or "" for name in names)
-        quota = quota_cores(text)
+        quota = parse_quota(text)
         if quota is not None:
             quotas.append(quota)
     return min(quotas, default=None)
 
 
-def quota_cores(text: str | None) -> float | None:
-    """Return the cores of a cpu.max text: quota and period, both in microseconds.
+def parse_quota(text: str | None) -> float | None:
+    """Return the quota in cores of a cpu.max text, which has quota and period in microseconds.
 
-    None if it sets no limit: `max` (version 2), -1 (version 1), or missing text.
+    None if there is no limit: `max` (version 2), -1 (version 1), or no text.
     """
     words = (text or "").split()
     if len(words) != 2 or not all(word.isdigit() for word in words) or int(words[1]) == 0:
@@ -65,13 +65,13 @@ def quota_cores(text: str | None) -> float | None:
 
 
 def usable_cores(read: Read, affinity: int) -> float:
-    """Return the cores that this process can use: its affinity, limited by its quota."""
-    quota = cores(read)
+    """Return the number of cores that this process can use: its affinity, limited by its quota."""
+    quota = cpu_quota(read)
     return affinity if quota is None else min(affinity, quota)
 
 
 def usable_cores_here() -> float:
-    """Return the cores that this process can use on this machine."""
+    """Return the number of cores of this machine that this process can use."""
     return usable_cores(read_text, len(os.sched_getaffinity(0)))
 
 
@@ -83,7 +83,7 @@ def memory_bytes(read: Read) -> int | None:
 def memory_left_bytes(read: Read) -> int | None:
     """Return the unused part of the memory limit in bytes, or None if unlimited.
 
-    The kernel counts cached pages of files as used. Here they count as unused, since it can evict them.
+    The kernel counts cached pages of files as used. Here they are unused, because the kernel can evict them.
     """
     left: list[int] = []
     for version, folder, limit in _memory_limits(read):
@@ -91,24 +91,23 @@ def memory_left_bytes(read: Read) -> int | None:
         used = _number(read(f"{folder}/{usage}"))
         lines = (read(f"{folder}/memory.stat") or "").splitlines()
         stat = dict(line.split(" ", 1) for line in lines if " " in line)
-        total = "" if version == 2 else "total_"  # with the groups below
-        files = sum(
-            _number(stat.get(f"{total}{name}_file")) or 0 for name in ("active", "inactive")
+        prefix = "" if version == 2 else "total_"  # includes the groups below
+        cached = sum(
+            _number(stat.get(f"{prefix}{name}_file")) or 0 for name in ("active", "inactive")
         )
         if used is not None:
-            left.append(max(0, limit - used + files))
+            left.append(max(0, limit - used + cached))
     return min(left, default=None)
 
 
-# Version 1 writes "no limit" as the largest multiple of a page below 2^63; no machine has a
-# quarter of that.
 _NO_LIMIT_BYTES = 1 << 61
+"""Higher limits mean none. Version 1 writes no limit as the largest multiple of a page below 2^63."""
 
 
 def _memory_limits(read: Read) -> Iterator[tuple[int, str, int]]:
     """Yield (version, folder, bytes) of every group that has a limit.
 
-    Above memory.high the kernel throttles the group until it has released memory, so it counts as a limit.
+    memory.high is a limit too: above it the kernel throttles the group until it has released memory.
     """
     for version, folder in _folders(read, "memory"):
         names = ("memory.max", "memory.high") if version == 2 else ("memory.limit_in_bytes",)
@@ -137,18 +136,19 @@ def _folders(read: Read, controller: str) -> Iterator[tuple[int, str]]:
 
 
 def _upwards(group: str, root: str, place: str) -> Iterator[str]:
-    """Yield the folders of a group and of those above it, in a hierarchy mounted at `place`.
+    """Yield the folders of a group and of the groups above it, in a hierarchy mounted at `place`.
 
-    The mount shows the group `root` as its top. If `root` is not above the group, as in a container
-    whose host wrote the path, the mount's top is this container's own group.
+    The mount shows the group `root` as its top. If `root` is not above the group, the path comes from a container's
+    host. Then the mount's top is the container's own group.
     """
-    names, above = _names(group), _names(root)
-    below = names[len(above) :] if names[: len(above)] == above else []
-    for depth in range(len(below), -1, -1):
-        yield "/".join([place, *below[:depth]])
+    names, root_names = _split_path(group), _split_path(root)
+    is_below = names[: len(root_names)] == root_names
+    names_below = names[len(root_names) :] if is_below else []
+    for depth in range(len(names_below), -1, -1):
+        yield "/".join([place, *names_below[:depth]])
 
 
-def _names(group: str) -> list[str]:
+def _split_path(group: str) -> list[str]:
     return [name for name in group.split("/") if name]
 
 
@@ -166,7 +166,7 @@ def _mounts(read: Read) -> Iterator[tuple[int, tuple[str, ...], str, str]]:
         words, (kind, _, options) = mount.split(), (*source.split(), "", "", "")[:3]
         if len(words) < 5 or kind not in ("cgroup", "cgroup2"):
             continue
-        # Blanks in paths are written in octal.
+        # The kernel writes blanks in paths as octal numbers.
         root, place = (_OCTAL.sub(lambda code: chr(int(code[1], 8)), word) for word in words[3:5])
         version = 1 if kind == "cgroup" else 2
         yield version, tuple(options.split(",")), root, place

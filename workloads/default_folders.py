@@ -1,10 +1,10 @@
 """Locates the default folders of a user's files: datasets, runs, environments of engines, caches.
 
-Data lie in `$XDG_DATA_HOME/lab`, else `~/.local/share/lab`, whatever the current folder is (XDG
-Base Directory Specification, 0.8). A checkout of the lab defaults to its own datasets and runs.
+Data are in `$XDG_DATA_HOME/lab`, otherwise in `~/.local/share/lab`, whatever the current folder is (XDG Base Directory
+Specification, 0.8). In a checkout of the lab, the defaults are the checkout's own datasets and runs.
 
-Without a home folder, data has no default and an error names the variables to set.
-Caches then lie in a private temporary folder. All other code uses this module, not HOME.
+Without a home folder, data have no default folder, and an error names the variables to set. Caches are then in a
+private temporary folder. All other code uses this module, not HOME.
 """
 
 import os
@@ -22,31 +22,40 @@ from pathlib import Path
 from streamlab.workloads.datasets.errors import DatasetError
 
 ROOT_VARIABLE = "LAB_DATA"
+"""The variable with the folder of datasets."""
 RUNS_VARIABLE = "LAB_RUNS"
+"""The variable with the folder of runs."""
 CACHE_VARIABLE = "LAB_CACHE"
+"""The variable with the folder of caches."""
 SHARED_VARIABLE = "LAB_SHARED"
-"""Names a folder that all nodes of a cluster see under one path; datasets and files of trials default to it."""
+"""The variable with a folder that all nodes of a cluster see under one path: the default for datasets and trials."""
 CLUSTERS_VARIABLE = "LAB_CLUSTERS"
+"""The variable with the folder of clusters that `lab cluster` starts."""
 ENGINES_VARIABLE = "LAB_ENGINES"
-"""Names the folder of engines' environments, if not that of the lab's environment."""
+"""The variable with the folder of engines' environments."""
 _TOOLS = {"MPLCONFIGDIR": "matplotlib", "NUMBA_CACHE_DIR": "numba"}
-"""Environment variables of libraries with caches in the home folder, and their folders in the lab's cache."""
+"""Variables of libraries with caches in the home folder, and the folders in the lab's cache that replace these."""
 _MARKS = ("pyproject.toml", "lab/demo.toml", "workloads/suite")
 """Paths that together identify a checkout of the lab."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A folder, which need not exist, and the reason for choosing it, in words."""
+    """A folder, which need not exist.
+
+    Attributes:
+        path: the folder.
+        why: why it was chosen, in words.
+    """
 
     path: Path
     why: str
 
 
 _start_folder: ContextVar[Path | None] = ContextVar("start_folder", default=None)
-"""The folder where a command began; None: the current folder.
+"""The folder in which a command began; None means the current folder.
 
-Not a plain variable: its value would belong to the fingerprint of each workload that reads this module.
+A plain variable would be part of the fingerprint of each workload that reads this module.
 """
 
 
@@ -89,7 +98,7 @@ def user_folder() -> Path:
             f"HOME is {os.environ['HOME']!r}" if os.environ.get("HOME") else "HOME is not set"
         )
         raise DatasetError(
-            f"{home_state} and user {os.getuid()} has no home folder, so there is no default place; set "
+            f"{home_state} and user {os.getuid()} has no home folder, so there is no default folder; set "
             f"HOME to an absolute path, or {ROOT_VARIABLE} (datasets) and {RUNS_VARIABLE} (runs)"
         )
     return home / ".local" / "share" / "lab"
@@ -98,38 +107,41 @@ def user_folder() -> Path:
 def cache_folder() -> Path:
     """Return the folder of the lab's caches, such as compiled kernels.
 
-    The first of these that only this user can write: LAB_CACHE (which may be shared),
-    `$XDG_CACHE_HOME/stream-lab`, else `~/.cache/stream-lab`, `lab-<user id>` among the temporary
-    files, a new temporary folder.
+    The first of these that only this user can write:
+
+    1. LAB_CACHE, which other users may also write
+    2. `$XDG_CACHE_HOME/stream-lab`, otherwise `~/.cache/stream-lab`, if LAB_CACHE is not set
+    3. `lab-<user id>` among the temporary files
+    4. a new temporary folder
     """
     setting = os.environ.get(CACHE_VARIABLE)
     preferred = Path(setting).absolute() if setting else _user_cache()
-    if preferred is not None and _usable(preferred, shared=bool(setting)):
+    if preferred is not None and _is_usable(preferred, may_be_shared=bool(setting)):
         return preferred
     temporary = Path(tempfile.gettempdir()) / f"lab-{os.getuid()}"
-    return temporary if _usable(temporary) else _new_cache()
+    return temporary if _is_usable(temporary) else _new_cache()
 
 
 def set_cache_variables() -> str | None:
     """Set cache variables for libraries and child processes if the home folder cannot be written.
 
     Child processes have private temporary folders, so their default cache would be empty each time.
-    Return a warning if LAB_CACHE cannot be written.
+    Return a warning if LAB_CACHE cannot be written, otherwise None.
     """
-    usual = _user_cache()
-    homeless = usual is None or not _usable(usual)
-    if not homeless and CACHE_VARIABLE not in os.environ:
+    default = _user_cache()
+    is_homeless = default is None or not _is_usable(default)
+    if not is_homeless and CACHE_VARIABLE not in os.environ:
         return None
     setting = os.environ.get(CACHE_VARIABLE)
     try:
         cache = cache_folder()
-    except OSError:  # no temporary folder: a command fails later, where it needs one
+    except OSError:  # no temporary folder: a command that needs one fails later
         return None
     os.environ[CACHE_VARIABLE] = str(cache)
-    for name, below in _TOOLS.items() if homeless else ():
-        os.environ.setdefault(name, str(cache / below))
+    for name, subfolder in _TOOLS.items() if is_homeless else ():
+        os.environ.setdefault(name, str(cache / subfolder))
     if setting and cache != Path(setting).absolute():
-        return f"{CACHE_VARIABLE}={setting} cannot be written; caches lie in {cache}"
+        return f"{CACHE_VARIABLE}={setting} cannot be written; caches are in {cache}"
     return None
 
 
@@ -141,8 +153,8 @@ def _user_cache() -> Path | None:
     return None if home is None else home / ".cache" / "stream-lab"
 
 
-def _usable(folder: Path, *, shared: bool = False) -> bool:
-    """Create a folder; return whether this user can write there, and no other user unless shared."""
+def _is_usable(folder: Path, *, may_be_shared: bool = False) -> bool:
+    """Create a folder; return whether this user can write to it, and no other user unless `may_be_shared`."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         link, info = folder.lstat(), folder.stat()
@@ -150,9 +162,9 @@ def _usable(folder: Path, *, shared: bool = False) -> bool:
         return False
     if not os.access(folder, os.W_OK | os.X_OK):
         return False
-    # The lab executes code from its cache: another user's link or file would run as this user.
-    owned = link.st_uid == info.st_uid == os.getuid()
-    return shared or (owned and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+    # The lab executes code from its cache, so another user's link or file would run as this user.
+    is_owned = link.st_uid == info.st_uid == os.getuid()
+    return may_be_shared or (is_owned and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 @memoize
@@ -187,7 +199,7 @@ def catalogue(folder: Path | None = None) -> Place:
 def runs(folder: Path | None = None) -> Place:
     """Return the folder of runs for a command started in `folder` (None: `start_folder()`).
 
-    Inside a checkout the path is relative, because it is printed often.
+    In the folder of a checkout the path is relative, because it is printed often.
     """
     return _choose_folder(RUNS_VARIABLE, "results/runs", "runs", folder)
 
@@ -201,16 +213,16 @@ def _choose_folder(variable: str, in_checkout: str, of_user: str, folder: Path |
     setting = os.environ.get(variable)
     if setting:
         return Place(path=Path(setting), why=f"${variable}")
-    below = _checkout(start_folder() if folder is None else folder.absolute())
-    if below is None:
+    checkout = _find_checkout(start_folder() if folder is None else folder.absolute())
+    if checkout is None:
         return Place(path=user_folder() / of_user, why="the same from every folder")
-    path = Path(in_checkout) if below == Path.cwd() else below / in_checkout
-    return Place(path=path, why=f"in the lab's checkout {below}, where you stand")
+    path = Path(in_checkout) if checkout == Path.cwd() else checkout / in_checkout
+    return Place(path=path, why=f"in the lab's checkout {checkout}, which has the current folder")
 
 
-def _checkout(here: Path) -> Path | None:
-    """Return the checkout of the lab that contains a folder; None if outside."""
-    for folder in (here, *here.parents):
-        if all((folder / mark).exists() for mark in _MARKS):
-            return folder
+def _find_checkout(folder: Path) -> Path | None:
+    """Return the checkout of the lab that contains a folder; None if there is none."""
+    for candidate in (folder, *folder.parents):
+        if all((candidate / mark).exists() for mark in _MARKS):
+            return candidate
     return None

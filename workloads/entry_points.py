@@ -1,8 +1,8 @@
 """Reads the entry points of installed packages.
 
-Reading them takes milliseconds, so the result is cached per group, `sys.path` and modification times.
-A package installed later is found, since that changes its folder.
-An entry point edited in place is found by the next process only.
+Reading takes milliseconds, so results are cached by group, `sys.path` and the modification times of its folders. An
+installation changes a folder, so its package is found. Only the next process finds an entry point that was edited in
+place.
 """
 
 import sys

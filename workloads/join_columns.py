@@ -1,4 +1,4 @@
-"""Finds the columns that a declared join reads, and turns its `on` and `select` into fields and expressions."""
+"""Finds the columns that a declared join reads, and translates `on` and `select` to fields and expressions."""
 
 import ast
 import keyword
@@ -22,6 +22,7 @@ Place = tuple[str, str]
 """A side and a column of its table."""
 
 _RESERVED = frozenset({"ts", "kind", "key", "input", "left", "tuples", MATCHED})
+"""Attributes of events and windows, and a column of the output."""
 _INT, _TEXT_ID = np.dtype(np.int64), np.dtype(np.int32)
 _PATHS = (
     "'left.COLUMN', 'right.COLUMN' or an expression of them, such as 'left.price - right.price'"
@@ -33,13 +34,14 @@ class JoinColumns:
     """The columns that a join reads.
 
     Attributes:
-        sides: the tables.
-        keys: the columns of equal values, as fields of both sides.
-        columns_of_keys: their columns in the table of each side.
-        columns: the other fields.
-        sources: the column of each of them.
+        sides: the table of each side.
+        keys: the key fields, which are equal on both sides.
+        columns_of_keys: by side: the table's column of each key field.
+        columns: all other fields.
+        sources: by name of such a field: its column.
         values: the columns of the output after `ts` and the keys.
-        texts: texts of expressions, which are the first of the `text_dictionaries`.
+        texts: texts in expressions, which get the lowest numbers of the `text_dictionaries`.
+        text_dictionaries: the dictionaries of columns that expressions compare with texts.
     """
 
     sides: Mapping[str, Table]
@@ -55,7 +57,7 @@ class JoinColumns:
     _read: dict[Place, Column] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def resolve(
         cls,
         sides: Mapping[str, Table],
         on: On,
@@ -68,32 +70,32 @@ class JoinColumns:
             ModelError: an argument does not fit the tables.
             DatasetError: a table cannot be read.
         """
-        made = cls(sides=sides)
+        join = cls(sides=sides)
         pairs = _pairs(on)
-        keys = {side: tuple(pair[at] for pair in pairs) for at, side in enumerate(sides)}
-        made.columns_of_keys = keys
-        made._names = {side: (*made._header(side, []).names, *sides[side].times) for side in sides}
-        texts = made._default(keys) if select is None else dict(select)
-        read = {(side, name) for side, names in keys.items() for name in names}
+        keys = {side: tuple(pair[index] for pair in pairs) for index, side in enumerate(sides)}
+        join.columns_of_keys = keys
+        join._names = {side: (*join._header(side, []).names, *sides[side].times) for side in sides}
+        texts = join._select_all(keys) if select is None else dict(select)
+        places = {(side, name) for side, names in keys.items() for name in names}
         for name, text in texts.items():
-            read |= {*made._columns_of(name, text)}
-        made._types = {
+            places |= {*join._columns_of(name, text)}
+        join._types = {
             side: dict(
-                made._header(
-                    side, sorted(c for s, c in read if s == side and c not in sides[side].times)
+                join._header(
+                    side, sorted(c for s, c in places if s == side and c not in table.times)
                 ).types
             )
-            for side in sides
+            for side, table in sides.items()
         }
-        made._declare(types)
-        made.keys = tuple(made._key(pair) for pair in pairs)
-        for at, key in enumerate(made.keys):
-            if key.name in [other.name for other in made.keys[:at]]:
-                raise ModelError(f"lab.join: on has {keys[LEFT][at]} of the left table twice")
-            made._read |= {(side, keys[side][at]): key for side in sides}
+        join._declare(types)
+        join.keys = tuple(join._key(pair) for pair in pairs)
+        for index, key in enumerate(join.keys):
+            if key.name in [other.name for other in join.keys[:index]]:
+                raise ModelError(f"lab.join: on has {keys[LEFT][index]} of the left table twice")
+            join._read |= {(side, keys[side][index]): key for side in sides}
         for name, text in texts.items():
-            made._add(name, text)
-        return made
+            join._add_value(name, text)
+        return join
 
     def find(self, name: str) -> Column:
         """Return a column by its path."""
@@ -102,7 +104,7 @@ class JoinColumns:
         return Column(name=name, dtype=source.dtype, dictionary=source.dictionary)
 
     def number_of(self, column: Column, text: str) -> int:
-        """Return the number of a text in a column's dictionary, which begins with the texts of expressions."""
+        """Return the number of a text in a column's dictionary, which begins with the texts in expressions."""
         assert column.dictionary is not None, "callers check that it holds texts"
         self.text_dictionaries.add(column.dictionary)
         if text not in self.texts:
@@ -111,7 +113,7 @@ class JoinColumns:
 
     @property
     def are_finite(self) -> bool:
-        """Whether no float is NaN or infinite, as in all inputs."""
+        """Whether no float is NaN or infinite. True, because inputs have no such floats."""
         return True
 
     def _header(self, side: str, columns: Sequence[str]) -> Header:
@@ -121,7 +123,7 @@ class JoinColumns:
             raise DatasetError(f"lab.join: {error}") from None
 
     def _declare(self, types: Mapping[str, type]) -> None:
-        """Give columns their declared types."""
+        """Set the declared types of columns."""
         read = {name for types_of_side in self._types.values() for name in types_of_side}
         for name, kind in types.items():
             if name not in read or kind not in DTYPES:
@@ -145,8 +147,8 @@ class JoinColumns:
             return Column(name=name, dtype=_INT)
         return Column(name=name, dtype=_TEXT_ID, dictionary=name)
 
-    def _default(self, keys: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-        """Return all columns except the keys as a selection."""
+    def _select_all(self, keys: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+        """Return a selection of all columns except the keys."""
         taken = {identifier(key) for key in keys[LEFT]}
         columns: dict[str, str] = {}
         for side in self.sides:
@@ -157,19 +159,19 @@ class JoinColumns:
                     columns[name] = f"{side}.{column}"
         return columns
 
-    def _plain(self, text: str) -> Place | None:
-        """Return the column that a text names; None: it is an expression."""
+    def _parse_path(self, text: str) -> Place | None:
+        """Return the column that a text names; None if it is an expression."""
         side, dot, column = text.partition(".")
         if not dot or side not in self.sides:
             return None
         return (side, column) if column in self._names[side] or column.isidentifier() else None
 
     def _columns_of(self, name: str, text: object) -> Iterator[Place]:
-        """Yield the columns of a selected value."""
+        """Yield the columns that a selected value reads."""
         where = f"lab.join: select has {name!r}: {text!r}"
-        plain = self._plain(text) if isinstance(text, str) else None
-        if plain is not None:
-            yield plain
+        place = self._parse_path(text) if isinstance(text, str) else None
+        if place is not None:
+            yield place
             return
         try:
             tree = ast.parse(str(text).strip(), mode="eval")
@@ -186,33 +188,33 @@ class JoinColumns:
             if isinstance(node.value, ast.Name):
                 yield node.value.id, node.attr
 
-    def _add(self, name: str, text: str) -> None:
+    def _add_value(self, name: str, text: str) -> None:
         """Add a column of the output."""
         if identifier(name) != name:
             raise ModelError(
                 f"lab.join: select names a field {name!r}; give a Python name other than "
                 f"{', '.join(sorted(_RESERVED))}"
             )
-        plain = self._plain(text)
+        place = self._parse_path(text)
         keys = [key.name for key in self.keys]
         if (
             name in keys
-            and plain is not None
-            and self._read.get(plain) == self.keys[keys.index(name)]
+            and place is not None
+            and self._read.get(place) == self.keys[keys.index(name)]
         ):
             return
         if name in keys:
             raise ModelError(
-                f"lab.join: field {name} of select is the key already; give another name"
+                f"lab.join: field {name} of select has the name of a key; give another name"
             )
-        if plain is None:
+        if place is None:
             expression = parse_expression(text, self, f"lab.join: select {name}")
             code = re.sub(r"\bt\.(left|right)\.(\w+)", self._code_of, expression.code)
             declared = re.sub(r"\b(left|right)\.(\w+)", self._code_of, expression.text)
             value = Column(name=name, dtype=expression.dtype)
         else:
-            column = self._field(plain, name)
-            code = declared = f"{plain[0]}.{column.name}"
+            column = self._field(place, name)
+            code = declared = f"{place[0]}.{column.name}"
             value = replace(column, name=name)
         self.values.append(JoinValue(column=value, code=code, text=declared))
 
@@ -220,29 +222,30 @@ class JoinColumns:
         return f"{path[1]}.{self._read[path[1], path[2]].name}"
 
     def _field(self, place: Place, name: str) -> Column:
-        """Return the field of a column, which gets this name if it can."""
+        """Return the field of a column. A new field gets the name `name`, unless another field or column has it."""
         if place in self._read:
             return self._read[place]
         side, source = place
         if source in self.sides[side].times:
             column = TIME
         else:
-            # A DGS program's events have the fields of the columns that a table has.
-            others = {
+            # In a DGS program an event of a side has each field for which its table has a column. So
+            # a field must not have the name of a column of the other side.
+            taken = {
                 *self._names[RIGHT if side == LEFT else LEFT],
                 *(key.name for key in self.keys),
             }
-            free = identifier(f"{side}_{name}" if name in others else name)
-            while free in {*others, *self.sources}:
-                free += "_"
+            field_name = identifier(f"{side}_{name}" if name in taken else name)
+            while field_name in {*taken, *self.sources}:
+                field_name += "_"
             dtype = self._types[side][source]
             column = Column(
-                name=free,
+                name=field_name,
                 dtype=_TEXT_ID if dtype is None else dtype,
-                dictionary=free if dtype is None else None,
+                dictionary=field_name if dtype is None else None,
             )
             self.columns.append(JoinColumn(side=side, column=column))
-            self.sources[free] = source
+            self.sources[field_name] = source
         self._read[place] = column
         return column
 
@@ -256,14 +259,14 @@ def identifier(text: str) -> str:
 
 
 def _pairs(on: On) -> list[tuple[str, str]]:
-    """Return the pairs of columns with equal values."""
-    listed = on if isinstance(on, list) else [on]
-    pairs = [(each, each) if isinstance(each, str) else each for each in listed]
-    right = [
+    """Return the pairs of columns (left, right) with equal values."""
+    entries = on if isinstance(on, list) else [on]
+    pairs = [(entry, entry) if isinstance(entry, str) else entry for entry in entries]
+    are_pairs = [
         isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
         for pair in pairs
     ]
-    if not pairs or not all(right):
+    if not pairs or not all(are_pairs):
         raise ModelError(
             f"lab.join: on is {on!r:.60}; give a column, a tuple (left column, right column), or a list of them"
         )

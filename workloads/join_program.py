@@ -1,6 +1,6 @@
 """Makes the program of a declared join: an O+ for joins in time bounds, a DGS program for as-of joins.
 
-The functions of a program read fields by their names, which the tables determine, so their source is made here.
+Tables determine the names of fields, so this module generates the source of the functions that read them.
 """
 
 import re
@@ -33,7 +33,7 @@ _AT, _SEEN, _VERSION = "right_at", "right_seen", "right_version"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinColumn:
-    """A field of the events of a side, besides the keys."""
+    """A field of a side's events that is not a key field."""
 
     side: str
     column: Column
@@ -44,8 +44,9 @@ class JoinValue:
     """A column of the output, after `ts` and the keys.
 
     Attributes:
-        code: a Python expression over `left.FIELD` and `right.FIELD`, which calls HELPERS; `ts` is the time of a row.
-        text: the same as an expression of declarations (`Expression.text`).
+        column: the column.
+        code: a Python expression of `left.FIELD` and `right.FIELD`, which may call HELPERS. The field `ts` is the time.
+        text: the same expression in the language of declarations (`Expression.text`).
     """
 
     column: Column
@@ -58,13 +59,14 @@ class JoinShape:
     """The parameters of a join, in units of event time.
 
     Attributes:
-        name: of the program.
-        key: the fields of both sides that are equal.
-        columns: the other fields.
-        values: of the output.
-        before, after: a partner's time is at least the left row's minus `before`, and at most plus `after`.
-        every: the step in which rows without a partner leave.
-        most: the most rows of the output that one row of the input causes.
+        name: name of the program.
+        key: the key fields, which are equal on both sides.
+        columns: all other fields.
+        values: the columns of the output after `ts` and the keys.
+        before: a right row may be earlier than its left row by at most this time.
+        after: a right row may be later than its left row by at most this time.
+        step: the step in which rows without a partner leave.
+        max_outputs: maximum number of output rows that one input row causes.
     """
 
     name: str
@@ -73,13 +75,13 @@ class JoinShape:
     values: tuple[JoinValue, ...]
     before: int
     after: int
-    every: int = 1
-    most: int = 1
+    step: int = 1
+    max_outputs: int = 1
 
     def input_type(self, side: str) -> InputType:
-        """Return the events of a side: the keys and the other fields."""
-        own = [each.column for each in self.columns if each.side == side]
-        return InputType(name=side, fields=fields_of([*self.key.columns, *own]))
+        """Return the type of a side's events: the keys and its other fields."""
+        columns = [field.column for field in self.columns if field.side == side]
+        return InputType(name=side, fields=fields_of([*self.key.columns, *columns]))
 
     def output(self, *, matched: bool) -> tuple[Column, ...]:
         """Return the columns of the output."""
@@ -90,12 +92,19 @@ class JoinShape:
         self,
         left: str,
         right: str | None,
-        *more: str,
+        *last: str,
         renamed: Mapping[str, str] = MappingProxyType({}),
     ) -> str:
-        """Return the output after `ts`, as arguments: of two records, or of a left one without a partner."""
+        """Return the code of the values of an output row after `ts`, as arguments of a call.
+
+        Args:
+            left: the variable of the left record.
+            right: the variable of the right record; None for a left row without a partner.
+            last: code of further values.
+            renamed: by `RECORD.FIELD`: the code that reads the field, if it is different.
+        """
         records = {LEFT: left, RIGHT: right}
-        fields = (*self.key.columns, *(each.column for each in self.columns))
+        fields = (*self.key.columns, *(field.column for field in self.columns))
         missing = {column.name: repr(column.missing) for column in fields}
 
         def read(path: re.Match[str]) -> str:
@@ -105,11 +114,11 @@ class JoinShape:
             return renamed.get(f"{record}.{path[2]}", f"{record}.{path[2]}")
 
         values = [re.sub(r"\b(left|right)\.(\w+)", read, value.code) for value in self.values]
-        return ", ".join([*self.key.row_expressions(left), *values, *more])
+        return ", ".join([*self.key.row_expressions(left), *values, *last])
 
 
 def inner_join(shape: JoinShape) -> Query:
-    """Return the program of an inner join in time bounds: `equi_join` over the wider bound."""
+    """Return the program of an inner join in time bounds: an `equi_join` whose window has the larger bound."""
     functions = define_all(
         f"""
 def match(l, r):
@@ -136,12 +145,12 @@ def emit(l, r, out):
 def left_join(shape: JoinShape) -> Query:
     """Return the program of a left outer join in time bounds.
 
-    An O+ keeps the rows of both sides by key. Its single window advances by `every` to a boundary R; then
-    every event before R has been processed. The f_O judges the left rows whose bound has passed since the
-    boundary before: R - every <= ts + after < R. The right rows that could match are then still stored.
+    An O+ stores the rows of both sides by key. Its single window advances by `step` to a boundary R, when every event
+    before R has been processed. The f_O looks for partners of the left rows whose bound has passed since the previous
+    boundary: R - step <= ts + after < R. All right rows that could match are still stored.
     """
-    before, after, every = shape.before, shape.after, shape.every
-    size = -(-(before + after + every) // every) * every
+    before, after, step = shape.before, shape.after, shape.step
+    size = -(-(before + after + step) // step) * step
     functions = define_all(
         f"""
 def keys(t, out):
@@ -165,7 +174,7 @@ def expire(w, out):
     boundary = w[0].left + {size}
     for l in w[0].tuples:
         passed = l.ts + {after}
-        if boundary - {every} <= passed and passed < boundary:
+        if boundary - {step} <= passed and passed < boundary:
             partners = 0
             for r in w[1].tuples:
                 if in_bounds(l, r):
@@ -174,7 +183,7 @@ def expire(w, out):
                 out.emit({shape.row("l", None, "False")})
 
 def slide(w):
-    boundary = w[0].left + {size - every}
+    boundary = w[0].left + {size - step}
     while w[0].tuples and w[0].tuples[0].ts + {after} < boundary:
         w[0].tuples.popleft()
     while w[1].tuples and w[1].tuples[0].ts + {before + after} < boundary:
@@ -185,12 +194,12 @@ def slide(w):
     operator = Operator(
         name=shape.name,
         inputs=(shape.input_type(LEFT), shape.input_type(RIGHT)),
-        window=Window(advance=every, size=size, type=SINGLE),
+        window=Window(advance=step, size=size, type=SINGLE),
         output=fields_of(shape.output(matched=True)),
         state=np.dtype([]),
         stores=True,
         emits_on_update=True,
-        max_outputs=shape.most,
+        max_outputs=shape.max_outputs,
         keys=functions["keys"],
         update=functions["update"],
         expire=functions["expire"],
@@ -200,12 +209,12 @@ def slide(w):
 
 
 def asof_join(shape: JoinShape, *, bounded: bool) -> DGSProgram:
-    """Return the program of an as-of join: per key the state is the latest right row, as in `page_view_join`.
+    """Return the program of an as-of join. The state of a key is its latest right row, as in `page_view_join`.
 
-    Right rows come first in the order of kinds, so that one of equal time is a partner. Left rows do not
-    depend on each other.
+    Right rows are first in the order of kinds, so that a right row of equal time is a partner. Left rows do not depend
+    on each other.
     """
-    carried = [each.column for each in shape.columns if each.side == RIGHT]
+    carried = [field.column for field in shape.columns if field.side == RIGHT]
     names = [_AT, _SEEN, _VERSION, *(f"{column.name}_" for column in carried)]
     in_bound = f" and event.ts - state.{_AT} <= {shape.before}" if bounded else ""
     renamed = {f"state.{TS}": f"state.{_AT}"}
@@ -255,7 +264,7 @@ def join(first, second, state):
     return DGSProgram(
         name=shape.name,
         kinds=(RIGHT, LEFT),
-        event=fields_of([*shape.key.columns, *(each.column for each in shape.columns)]),
+        event=fields_of([*shape.key.columns, *(field.column for field in shape.columns)]),
         output=fields_of(shape.output(matched=True)),
         depends=right_depends,
         states=(StateType(name="latest", dtype=state, update=functions["update"]),),
@@ -274,5 +283,5 @@ def join(first, second, state):
 
 
 def right_depends(a: Tag, b: Tag) -> bool:
-    """Right rows of a key depend on all its rows; left rows do not depend on each other."""
+    """Return whether two rows depend on each other: they have the same key, and one of them is a right row."""
     return a.key == b.key and (a.kind == 0 or b.kind == 0)

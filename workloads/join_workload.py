@@ -58,58 +58,63 @@ def join(
 
     - `inner`: all pairs of rows with equal `on` whose times are within the bounds. `ts` is one unit after the
       later row. The program is an O+ (`equi_join`).
-    - `left`: these pairs, and each left row without a partner once its bound has passed. `ts` is the end of the
-      step of `every` in which the row is certain. The program is an O+.
-    - `asof`: each left row with the latest right row at or before it; of right rows of one time, the last. `ts` is
-      the time of the left row. The program is a DGS program. A right table without times (`ts="@start"`) is there
-      before all left rows.
+    - `left`: these pairs, and each left row without a partner after its bound has passed. `ts` of such a row is the
+      end of the step of `every` in which its bound passes. The program is an O+.
+    - `asof`: each left row with the latest right row at or before it. Of several right rows of that time, it is the
+      last. `ts` is the time of the left row. The program is a DGS program. A right table without times (`ts="@start"`)
+      is before all left rows.
 
-    In `left` and `asof`, `matched` is False in rows without a partner: numbers of the right side are then 0, texts
-    are missing (number -1), and expressions take these. A left row whose bound has not passed when the input ends
-    gives no such row, unless `at_end` is "flush".
+    In `left` and `asof`, `matched` is False in rows without a partner. Expressions then read numbers of the right side
+    as 0 and texts as missing (number -1). If the bound of a left row has not passed when the input ends, the row is
+    left out unless `at_end` is "flush".
 
-    The types of columns are those of the tables' first rows: int64, float64, bool or text, unless `types` has them.
+    The tables' first rows determine the types of columns (int64, float64, bool or text), unless `types` has them.
 
     Args:
-        left: a table without `key`, `kind`, `columns` and `ids`, which the join declares.
-        right: the other table, likewise.
-        on: the column of equal values in both tables, whole numbers or texts; the tuple (left column, right column);
-            or a list of these for several columns.
-        within: the largest difference of times, such as `"10 min"`; or a pair (before, after): the right row is at
-            most `before` earlier and at most `after` later than the left one. With `asof` the largest age of the
-            right row; None: any.
+        left: the left table. The join declares its `key`, `kind`, `columns` and `ids`.
+        right: the right table, likewise.
+        on: the column of equal values in both tables, with whole numbers or texts; the tuple (left column, right
+            column); or a list of these for several columns.
+        within: the largest difference of times, such as `"10 min"`. A pair (before, after) allows right rows that are
+            at most `before` earlier and at most `after` later than the left row. With `asof` it is the largest age of
+            the right row, and None allows any age.
         how: `inner`, `left` or `asof`.
-        select: the output's fields by name, as `"left.COLUMN"`, `"right.COLUMN"` or an expression of these
-            (`streamlab.select`); the column of times gives the row's event time. None: all columns; one of the right
-            with a name of the left gets the prefix `right_`. The output begins with `ts` and the left columns of `on`.
-        types: `int`, `float`, `bool` or `str` by column, of either table.
-        every: of `left`: the step in which rows without a partner leave; None: a tenth of the later bound.
-        most: of `left`: the most partners that a row may have, and the most rows of one key that leave unmatched
-            in a step; more end a run on compiled engines with an error.
-        at_end: of `left`: the end of the input leaves rows without a partner out ("drop") or in ("flush").
-        name: as in `workload`.
-        title: as in `workload`.
+        select: the output's fields by name: `"left.COLUMN"`, `"right.COLUMN"` or an expression of these
+            (`streamlab.select`). The column of times is the row's event time. None selects all columns. A right column
+            with the name of a left one gets the prefix `right_`. The output begins with `ts` and the left columns of
+            `on`.
+        types: `int`, `float`, `bool` or `str` by column of either table.
+        every: for `left`: the step in which rows without a partner leave; None: a tenth of the later bound.
+        most: for `left`: the maximum number of partners of a row, and of rows of one key that leave without a partner
+            in a step. On compiled engines, a run with more ends with an error.
+        at_end: for `left`: whether rows without a partner at the end of the input are left out ("drop") or put out
+            ("flush").
+        name: the workload's name, see `workload`.
+        title: one line for people, see `workload`.
 
     Raises:
         ModelError: an argument does not fit the tables.
         DatasetError: a table cannot be read.
     """
     file = caller_file()
-    sides = {LEFT: locate(_plain(left, LEFT), file), RIGHT: locate(_plain(right, RIGHT), file)}
+    sides = {
+        LEFT: locate(_check_side(left, LEFT), file),
+        RIGHT: locate(_check_side(right, RIGHT), file),
+    }
     unit = sides[LEFT].unit
     if how not in (INNER, OUTER, ASOF):
         raise ModelError(f"lab.join: how is {how!r}; give 'inner', 'left' or 'asof'")
     if at_end != DROP and how != OUTER:
         raise ModelError(
-            f"lab.join: at_end is {at_end!r}, which is only for how='left'; leave it out"
+            f"lab.join: at_end is {at_end!r}, but only how='left' has at_end; leave it out"
         )
     before, after = _bounds(within, how, unit)
     if START in (*sides[LEFT].times, *sides[RIGHT].times) and (how != ASOF or within is not None):
         raise ModelError(
-            f"lab.join: a table without times ({START}) can only be the right one of how='asof', "
-            "without within"
+            f"lab.join: only the right table of how='asof' without within can have no times ({START}); name "
+            "a column of times (ts=...)"
         )
-    columns = JoinColumns.of(sides, on, select, types or {})
+    columns = JoinColumns.resolve(sides, on, select, types or {})
     step = max(1, after // 10) if every is None else parse_duration(every, unit, "lab.join: every")
     shape = JoinShape(
         name=identifier(name or name_of_file(file) or "join"),
@@ -118,11 +123,11 @@ def join(
         values=tuple(columns.values),
         before=before,
         after=after,
-        every=max(1, step),
-        most=most,
+        step=max(1, step),
+        max_outputs=most,
     )
     tables = TableSet(
-        by_kind={side: _fields_of(table, side, columns) for side, table in sides.items()}
+        by_kind={side: _with_fields(table, side, columns) for side, table in sides.items()}
     )
     if how == ASOF:
         names = shape.key.names
@@ -140,13 +145,13 @@ def join(
             how=how,
             keys=columns.keys,
             columns={
-                side: tuple(each.column for each in columns.columns if each.side == side)
+                side: tuple(field.column for field in columns.columns if field.side == side)
                 for side in sides
             },
             values={value.column.name: value.text for value in columns.values},
             before=None if within is None else before,
             after=0 if how == ASOF else after,
-            every=shape.every,
+            every=shape.step,
         ),
         keys=(),
         where=None,
@@ -168,29 +173,32 @@ def join(
     )
 
 
-def _fields_of(table: Table, side: str, columns: JoinColumns) -> Table:
-    """Return a table that has the fields of a side."""
-    own = [each.column for each in columns.columns if each.side == side]
+def _with_fields(table: Table, side: str, columns: JoinColumns) -> Table:
+    """Return a table that declares the fields of a side."""
+    side_columns = [field.column for field in columns.columns if field.side == side]
     keys = zip(columns.keys, columns.columns_of_keys[side], strict=True)
     sources = {key.name: source for key, source in keys}
-    sources |= {column.name: columns.sources[column.name] for column in own}
-    ids = tuple(column.name for column in (*columns.keys, *own) if column.dictionary is not None)
+    sources |= {column.name: columns.sources[column.name] for column in side_columns}
+    fields = (*columns.keys, *side_columns)
+    ids = tuple(column.name for column in fields if column.dictionary is not None)
     return replace(_rename_columns(table, sources), ids=ids)
 
 
 def _rename_columns(table: Table, columns: Mapping[str, str]) -> Table:
-    """Return a table whose settings by column are by field; those of unread columns stay, and are refused."""
+    """Return a table whose settings by column become settings by field.
+
+    Settings of unread columns stay, so that `check_meaning` refuses them.
+    """
     read = set(columns.values())
 
     def by_field(settings: Mapping[str, _T]) -> dict[str, _T]:
         renamed = {name: settings[c] for name, c in columns.items() if c in settings}
-        return {**renamed, **{name: each for name, each in settings.items() if name not in read}}
+        return {**renamed, **{name: value for name, value in settings.items() if name not in read}}
 
     derive = {name: table.derive[c] for name, c in columns.items() if c in table.derive}
-    plain = {name: c for name, c in columns.items() if c not in table.derive}
     return replace(
         table,
-        columns=plain,
+        columns={name: c for name, c in columns.items() if c not in table.derive},
         fill=by_field(table.fill),
         scale=by_field(table.scale),
         derive=derive,
@@ -198,7 +206,8 @@ def _rename_columns(table: Table, columns: Mapping[str, str]) -> Table:
     )
 
 
-def _plain(table: Table, side: str) -> Table:
+def _check_side(table: Table, side: str) -> Table:
+    """Return a table that has no settings of its own that the join declares; raises `ModelError` for others."""
     if not isinstance(table, Table):
         raise ModelError(f"lab.join: {side} is a {type(table).__name__}; give a table (lab.csv...)")
     for role in ("key", "kind", "columns", "ids"):
@@ -209,12 +218,13 @@ def _plain(table: Table, side: str) -> Table:
             )
     if table.late == KEEP:
         raise ModelError(
-            f'lab.join: table {table.label} has late="keep", but a join reads no late rows; give late="drop"'
+            f'lab.join: table {table.label} has late="keep", but joins cannot read late rows; give late="drop"'
         )
     return table
 
 
 def _bounds(within: Within | None, how: How, unit: str) -> tuple[int, int]:
+    """Return `before` and `after` in units of event time."""
     where = "lab.join: within"
     if within is None:
         if how != ASOF:
@@ -226,5 +236,7 @@ def _bounds(within: Within | None, how: How, unit: str) -> tuple[int, int]:
         bound = parse_duration(within, unit, where)
         return bound, bound
     if how == ASOF or len(within) != 2:
-        raise ModelError(f"{where} is {within!r}; give one duration, or for inner and left a pair")
+        raise ModelError(
+            f"{where} is {within!r}; give a duration, or a pair of durations for inner and left"
+        )
     return parse_duration(within[0], unit, where), parse_duration(within[1], unit, where)

@@ -22,11 +22,11 @@ _IMPORTED: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 
 
 def load_current(load: Callable[[], T]) -> T:
-    """Call `load`, which imports modules, and return its result according to the files as they are now.
+    """Call `load`, which imports modules, and return its result for the present content of the files.
 
-    If any module imported this way was edited, all of them are imported again, because they may hold objects
-    of each other. Existing objects keep the old code. A module that other code imported is watched only after
-    this function has loaded a module from its folder or a parent folder.
+    If a module imported by this function has been edited, all such modules are imported again. They may have objects of
+    each other. Existing objects keep the old code. A module that other code imported is watched only after this
+    function has loaded a module from its folder or a parent folder.
     """
     _forget_edited()
     before, loaded = set(sys.modules), None
@@ -40,7 +40,7 @@ def load_current(load: Callable[[], T]) -> T:
         for name in sys.modules.keys() - before if folder is None else list(sys.modules):
             module = sys.modules.get(name)
             if module is None:
-                continue  # an import in another thread failed meanwhile
+                continue  # an import in another thread has failed
             file = getattr(module, "__file__", None) or ""
             is_source = file.endswith(".py") and is_user_module(name, file) and name != "__main__"
             if is_source and (name not in before or (folder and Path(file).is_relative_to(folder))):
@@ -54,14 +54,16 @@ def _forget_edited() -> None:
     modules = list(sys.modules.items())
     watched = {name for name, module in modules if module in _IMPORTED}
     for name, module in modules:
-        # A namespace package without its parent package cannot be imported from.
-        namespace = getattr(module, "__file__", None) is None and name.partition(".")[0] in watched
-        if name in watched or namespace:
+        # Without its parent package, a namespace package cannot import its modules.
+        is_namespace = getattr(module, "__file__", None) is None
+        if name in watched or (is_namespace and name.partition(".")[0] in watched):
             del sys.modules[name]
             package, _, child = name.rpartition(".")
             if getattr(sys.modules.get(package), child, None) is module:
-                delattr(sys.modules[package], child)  # `from package import child` would take it
-    for module in edited:  # Python would reuse the bytecode if time and size are equal
+                delattr(sys.modules[package], child)  # `from package import child` would return it
+    for (
+        module
+    ) in edited:  # Python would reuse the bytecode if the file's time and size are unchanged
         with suppress(OSError, TypeError):
             Path(getattr(module, "__cached__", None)).unlink()  # type: ignore[arg-type]
     _IMPORTED.clear()

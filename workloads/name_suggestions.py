@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 FEW = 4
-"""The most names that a message lists; for more it names the command that lists them."""
+"""Maximum number of names that a message lists. For more it shows the command that lists them."""
 
 
-def suggest_names(misspelt: str, known: Iterable[str], listed_by: str = "") -> str:
+def suggest_names(misspelt: str, known_names: Iterable[str], listed_by: str = "") -> str:
     """Return a remedy for an unknown name: the closest known names, or the command that lists all.
 
-    Without a command and a close name, the remedy lists all names.
+    If there is neither, the remedy lists all names.
     """
-    names = tuple(known)
+    names = tuple(known_names)
     if not names:
         return "none exist"
     by_folded = {name.lower(): name for name in names}

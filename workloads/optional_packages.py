@@ -1,7 +1,7 @@
 """Imports packages at their first use, and reports which optional ones are not installed.
 
-A core install has what a run on the engines reference, multicore and dataframe and its report need; an extra of
-pyproject.toml installs each other package. Code that needs one asks `missing_package` first, for its error or reason.
+A core install has the packages for runs on the engines reference, multicore and dataframe and for their reports. An
+extra of pyproject.toml installs each other package. Code that needs such a package calls `missing_package` first.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ EXTRAS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingPackage:
-    """An optional package that is not installed; its text is a message for users.
+    """An optional package that is not installed. `str` returns a message for users.
 
     Attributes:
         reason: the extra and the package.
@@ -38,7 +38,7 @@ class MissingPackage:
 
 
 def missing_package(package: str) -> MissingPackage | None:
-    """Return a description of an optional package, by import name, that is not installed, else None."""
+    """Return a description of an optional package (by import name) if it is not installed, otherwise None."""
     if find_spec(package) is not None:
         return None
     extra = EXTRAS[package]
@@ -53,7 +53,7 @@ def install_command(extras: Iterable[str]) -> str:
 
 
 class LazyModule(ModuleType):
-    """Stands for a module until an attribute is needed."""
+    """A module that is imported at the first use of an attribute."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(import_module(self.__name__), name)

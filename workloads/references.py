@@ -1,6 +1,6 @@
 """Loads Python objects by reference: `package.module:ATTRIBUTE`, or `path/to/file.py[:ATTRIBUTE]`.
 
-The code is the user's, so every failure while it loads is a `ModelError` with the place.
+The objects are a user's code, so every failure to load them is a `ModelError` with the place.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ from streamlab.workloads.model.workload import OpenDeclaration, Outputs, Workloa
 from streamlab.workloads.module_reload import load_current
 
 ATTRIBUTE = "WORKLOAD"
-"""The attribute that a file's reference means if it names none; without it, the only workload of the file."""
+"""The attribute of a reference to a file without an attribute. If the file lacks it, its only workload is meant."""
 
 _FILE = re.compile(r"(?P<path>.*\.py)(?::(?P<attribute>[^/\\:]*))?", re.DOTALL)
 _MODULES = "_stream_lab_file_"
-"""Prefix of the names of modules loaded from files, which shadows no other module."""
+"""Prefix for the names of modules loaded from files, so that they shadow no other module."""
 
 
 def is_file(reference: str) -> bool:
@@ -38,7 +38,7 @@ def is_name(reference: str) -> bool:
 
 
 def absolute(reference: str, folder: Path) -> str:
-    """Return a reference that holds in any current folder; files are relative to `folder`."""
+    """Return a reference that is valid in any current folder; relative paths are relative to `folder`."""
     parts = _FILE.fullmatch(reference)
     if parts is None:
         return reference
@@ -46,7 +46,7 @@ def absolute(reference: str, folder: Path) -> str:
         path = Path(folder.absolute(), Path(parts["path"]).expanduser())
     except RuntimeError as error:  # no HOME, or no such user
         raise ModelError(
-            f"{reference!r}: the home folder of ~ is not known; write the full path"
+            f"{reference!r}: the home folder of ~ cannot be found; write the full path"
         ) from error
     attribute = parts["attribute"]
     return str(path) if attribute in (None, ATTRIBUTE) else f"{path}:{attribute}"
@@ -59,11 +59,11 @@ def file_of(reference: str) -> Path | None:
 
 
 def load(reference: str) -> object:
-    """Return the object that a reference to a file or to an attribute of a module names.
+    """Return the object of a reference to a file or to an attribute of a module.
 
-    Modules are also searched in the current folder, unless PYTHONSAFEPATH is set. A file can import modules of
-    its own folder. Both come after the standard library and before installed packages. Objects are loaded once,
-    and again when one of their files, or of the files that these import, has changed.
+    Modules are also searched in the current folder, unless PYTHONSAFEPATH is set. A file can import modules of its own
+    folder. Both folders come after the standard library and before installed packages. Objects are loaded again if
+    their file, or a file that it imports, has changed.
 
     Raises:
         ModelError: the file, module or attribute does not exist, or loading it fails.
@@ -71,13 +71,13 @@ def load(reference: str) -> object:
     parts = _FILE.fullmatch(reference)
     if parts is not None:
         path = Path(parts["path"])
-        module, shown = load_current(lambda: _file(path)), str(path)
+        module, shown = load_current(lambda: _load_file(path)), str(path)
         attribute = parts["attribute"] or _only_workload(module, shown)
     else:
         name, _, attribute = reference.partition(":")
-        module, shown = load_current(lambda: _module(name)), repr(name)
+        module, shown = load_current(lambda: _import_module(name)), repr(name)
     outputs = {id(o): o for o in vars(module).values() if isinstance(o, Outputs)}.values()
-    matches = [each.workloads[attribute] for each in outputs if attribute in each.workloads]
+    matches = [group.workloads[attribute] for group in outputs if attribute in group.workloads]
     if len(matches) > 1:
         raise ModelError(f"{shown} has {len(matches)} outputs {attribute}; give each another name")
     if matches:
@@ -85,48 +85,49 @@ def load(reference: str) -> object:
     try:
         return getattr(module, attribute)
     except AttributeError as error:
-        # Workloads and programs are named in capitals.
+        # By convention, workloads and programs are named in capitals.
         names = [name for name in vars(module) if name.isupper() and not name.startswith("_")]
         raise ModelError(
-            f"cannot get {attribute!r} from {shown}: it has no such attribute; "
-            f"it has {', '.join(names) or 'no names in capitals'}"
+            f"{shown} has no attribute {attribute!r}; it has {', '.join(names) or 'no names in capitals'}"
         ) from error
 
 
 def _only_workload(module: ModuleType, shown: str) -> str:
-    """Return the name of the workload or outputs that a file without `WORKLOAD` defines, if there is one.
+    """Return the name of the only outputs or workload of a file, or `WORKLOAD` if it defines that or none.
 
-    A workload that is the input of another one of the file does not count, nor do any in a file with outputs.
+    Workloads of a file with outputs do not count, nor does a workload that is the input of another workload.
 
     Raises:
-        ModelError: the file defines several workloads, or only one without its result.
+        ModelError: the file defines several workloads, or only an incomplete declaration.
     """
     defined = vars(module)
     if ATTRIBUTE in defined:
         return ATTRIBUTE
-    last = list({id(o): name for name, o in defined.items() if isinstance(o, Outputs)}.values())
-    more = ""
-    if not last:
+    names = list({id(o): name for name, o in defined.items() if isinstance(o, Outputs)}.values())
+    alternative = ""
+    if not names:
         workloads = {id(w): (name, w) for name, w in defined.items() if isinstance(w, Workload)}
         inputs = [getattr(w.declaration, "before", None) for _, w in workloads.values()]
-        last = [
+        names = [
             name
             for name, w in workloads.values()
             if w.declaration is None or not any(w.declaration is before for before in inputs)
         ]
-        group = ", ".join(f"{name}={name}" for name in last)
-        more = f"; or run them together: WORKLOAD = lab.outputs({group})"
-    if len(last) > 1:
-        names = ", ".join(f"{Path(shown).name}:{name}" for name in last)
-        raise ModelError(f"{shown} defines {len(last)} workloads; name one of them: {names}{more}")
-    for value in () if last else defined.values():
+        group = ", ".join(f"{name}={name}" for name in names)
+        alternative = f"; or run them together: WORKLOAD = lab.outputs({group})"
+    if len(names) > 1:
+        choices = ", ".join(f"{Path(shown).name}:{name}" for name in names)
+        raise ModelError(
+            f"{shown} defines {len(names)} workloads; name one of them: {choices}{alternative}"
+        )
+    for value in () if names else defined.values():
         if isinstance(value, OpenDeclaration):
             raise ModelError(value.error)
-    return last[0] if last else ATTRIBUTE
+    return names[0] if names else ATTRIBUTE
 
 
-def place(error: BaseException) -> str:
-    """Return ", in FILE:LINE" for where an import failed; empty if no user's file is to blame."""
+def locate_error(error: BaseException) -> str:
+    """Return ", in FILE:LINE" for the place where an import failed; empty if it is not in a user's file."""
     ours = (str(Path(__file__).parents[1]), str(importlib.__file__), "<")
     frames = [f for f in extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
     if frames:
@@ -136,49 +137,49 @@ def place(error: BaseException) -> str:
     return ""
 
 
-def _module(name: str) -> ModuleType:
+def _import_module(name: str) -> ModuleType:
     where = "among the installed packages"
     if not sys.flags.safe_path:
-        _search(start_folder())
+        _extend_search(start_folder())
         where = f"in {start_folder()} and {where}"
     try:
         return import_module(name)
     except (Exception, SystemExit) as error:  # a module can raise anything when imported
         raise ModelError(
-            f"module {name!r} cannot be imported: {type(error).__name__}: {error}{place(error)}; "
-            f"it is looked for {where}"
+            f"module {name!r} cannot be imported: {type(error).__name__}: {error}{locate_error(error)}; "
+            f"the lab searched {where}"
         ) from error
 
 
-def _file(path: Path) -> ModuleType:
+def _load_file(path: Path) -> ModuleType:
     path = Path(start_folder(), path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(
-            f"{path} cannot be read: {error.strerror or error}; name a workload by the path of "
-            "its Python file, by package.module:ATTRIBUTE, or by a name of `lab list workloads`"
+            f"{path} cannot be read: {error.strerror or error}; give the path of a Python file, "
+            "package.module:ATTRIBUTE, or a name of `lab list workloads`"
         ) from error
     digest = hashlib.sha256(b"\0".join((os.fsencode(path), content))).hexdigest()
     name = f"{_MODULES}{digest[:32]}"
     loaded = sys.modules.get(name)
     if loaded is not None:
         return loaded
-    _search(path.parent)
+    _extend_search(path.parent)
     _refuse_other_neighbours(path)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None, "its name ends in .py"
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses of the file look themselves up there
+    sys.modules[name] = module  # dataclasses of the file look up their module there
     try:
-        # Compiled here, because Python's bytecode cache checks a file's time and size, not its content.
+        # Compile the content, because Python's bytecode cache checks only a file's time and size.
         exec(compile(content, str(path), "exec"), module.__dict__)
     except BaseException as error:
         del sys.modules[name]
         if not isinstance(error, Exception | SystemExit):
             raise
         raise ModelError(
-            f"{path} cannot be loaded: {type(error).__name__}: {error}{place(error)}"
+            f"{path} cannot be loaded: {type(error).__name__}: {error}{locate_error(error)}"
         ) from error
     return module
 
@@ -186,7 +187,7 @@ def _file(path: Path) -> ModuleType:
 def _refuse_other_neighbours(path: Path) -> None:
     """Refuse a file if a module next to it has the name of a module imported for another workload.
 
-    A process holds one module of a name, so the file would import the other workload's module.
+    A process has one module of each name, so the file would import the other workload's module.
 
     Raises:
         ModelError: such a module exists.
@@ -208,7 +209,7 @@ def _refuse_other_neighbours(path: Path) -> None:
             )
 
 
-def _search(folder: Path) -> None:
+def _extend_search(folder: Path) -> None:
     """Add a folder to the module search, after the standard library and before installed packages."""
     if str(folder) in sys.path:
         return

@@ -1,8 +1,8 @@
 """Finds workloads, by name or by reference.
 
-Packages, this one included, register workloads by name in the entry-point group `lab.workloads`.
-Others are found by `package.module:ATTRIBUTE`, or by `path/to/file.py[:ATTRIBUTE]`.
-Every failure while a package loads is a `ModelError` of that workload.
+Packages, including this one, register workloads by name in the entry-point group `lab.workloads`. Other workloads have
+references `package.module:ATTRIBUTE` or `path/to/file.py[:ATTRIBUTE]`. Every failure to load a package is a
+`ModelError` of its workload.
 """
 
 import re
@@ -21,14 +21,16 @@ from streamlab.workloads.module_reload import load_current
 from streamlab.workloads.name_suggestions import suggest_names
 
 GROUP = "lab.workloads"
+"""The entry-point group of workloads."""
 LONGEST_NAME_BYTES = 64
+"""Names are part of file names, which have at most 255 bytes."""
 _NO_URLS = "bids have no URL here, since texts are numbers"
 LEFT_OUT = {
     "nexmark_q10": "it writes bids to files for each minute, and gives no answer to compare",
     "nexmark_q21": f"it takes the channel from a bid's URL, but {_NO_URLS}",
     "nexmark_q22": f"it splits a bid's URL into folders, but {_NO_URLS}",
 }
-"""Why public queries have no workload."""
+"""By name of a public query without a workload: the reason."""
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
@@ -45,23 +47,23 @@ def usable() -> Iterator[Workload]:
 
 
 def suite(input_name: str) -> tuple[str, ...]:
-    """Return the names of the registered workloads on an input, in order of the numbers in their names.
+    """Return the names of the registered workloads with an input, in order of the numbers in their names.
 
     Raises:
         ModelError: no workload has this input.
     """
-    inputs = {each.name: each.input_name for each in usable()}
-    members = [name for name, of in inputs.items() if of == input_name]
+    input_names = {entry.name: entry.input_name for entry in usable()}
+    members = [name for name, of_input in input_names.items() if of_input == input_name]
     if not members:
-        known = set(inputs.values())
+        suites = set(input_names.values())
         raise ModelError(
-            f"no suite {input_name!r}; {suggest_names(input_name, known, 'lab list workloads')}"
+            f"no suite {input_name!r}; {suggest_names(input_name, suites, 'lab list workloads')}"
         )
     return tuple(sorted(members, key=lambda name: [int(part) for part in re.findall(r"\d+", name)]))
 
 
 def places(reference: str) -> tuple[str, ...]:
-    """Return the modules, or the file, that define a workload according to its reference."""
+    """Return the modules or the file that a workload's reference names."""
     if references.is_name(reference):
         return tuple(point.module for point in find_entry_points(GROUP) if point.name == reference)
     file = references.file_of(reference)
@@ -72,21 +74,21 @@ def workload(reference: str) -> Workload:
     """Return a workload by name or reference, bound to the default query parameters.
 
     Raises:
-        ModelError: it does not exist, fails to load, is not a workload, or has another workload's name.
+        ModelError: the object does not exist, fails to load, is not a workload, or has another workload's name.
     """
     if references.is_name(reference):
-        return _by_name(reference).bound({})
+        return _load_registered(reference).bound({})
     where = references.absolute(reference, start_folder())
-    loaded = _as_workload(references.load(where), where)
+    loaded = _check_workload(references.load(where), where)
     _check_name(loaded, where)
     return replace(loaded, reference=where).bound({})
 
 
 def short_name(reference: str) -> str:
-    """Return the name of the workload or outputs at a reference; a plain name is returned unchecked.
+    """Return the name of the workload or outputs at a reference. A plain name is not checked.
 
     Raises:
-        ModelError: as for `workload`.
+        ModelError: the object does not exist, fails to load, is not a workload, or has another workload's name.
     """
     if references.is_name(reference):
         return reference
@@ -95,56 +97,56 @@ def short_name(reference: str) -> str:
 
 
 def outputs(reference: str) -> tuple[str, ...]:
-    """Return the references of all outputs at a reference (`lab.outputs`); of a workload the reference itself.
+    """Return the references of all outputs at a reference (`lab.outputs`), or the reference itself for a workload.
 
     Raises:
-        ModelError: it does not exist or fails to load.
+        ModelError: the object does not exist or fails to load.
     """
     if references.is_name(reference):
         return (reference,)
     loaded = references.load(references.absolute(reference, start_folder()))
-    return _of_outputs(loaded, reference) if isinstance(loaded, Outputs) else (reference,)
+    return _output_references(loaded, reference) if isinstance(loaded, Outputs) else (reference,)
 
 
-def _of_outputs(found: Outputs, reference: str) -> tuple[str, ...]:
+def _output_references(group: Outputs, reference: str) -> tuple[str, ...]:
     (place,) = places(reference)
-    return tuple(f"{place}:{name}" for name in found.workloads)
+    return tuple(f"{place}:{name}" for name in group.workloads)
 
 
-def _by_name(name: str) -> Workload:
+def _load_registered(name: str) -> Workload:
     points = [point for point in find_entry_points(GROUP) if point.name == name]
     if not points:
         raise ModelError(f"no workload {name!r}; {_remedy(name)}")
     if len({point.value for point in points}) > 1:
-        packages = " and ".join(f"{_package(point)} ({point.value})" for point in points)
+        packages = " and ".join(f"{_package_name(point)} ({point.value})" for point in points)
         raise ModelError(
-            f"workload {name!r} is announced {len(points)} times, by {packages}; uninstall one of them,"
-            " or name one by package.module:ATTRIBUTE"
+            f"workload {name!r} is registered {len(points)} times, by {packages}; uninstall one of them,"
+            " or give package.module:ATTRIBUTE"
         )
-    where = f"workload {name!r} of {_package(points[0])} ({points[0].value})"
-    loaded = _as_workload(_loaded(points[0], where), where)
+    where = f"workload {name!r} of {_package_name(points[0])} ({points[0].value})"
+    loaded = _check_workload(_load_entry_point(points[0], where), where)
     if loaded.name != name:
         raise ModelError(
-            f"{where} is called {loaded.name!r}; announce it by that name, or call it {name!r}"
+            f"{where} is called {loaded.name!r}; register it by that name, or call it {name!r}"
         )
     return replace(loaded, reference=name)
 
 
-def _loaded(point: EntryPoint, where: str) -> object:
+def _load_entry_point(point: EntryPoint, where: str) -> object:
     try:
         return load_current(point.load)
     except (Exception, SystemExit) as error:
         raise ModelError(
-            f"{where} cannot be loaded: {type(error).__name__}: {error}{references.place(error)}"
+            f"{where} cannot be loaded: {type(error).__name__}: {error}{references.locate_error(error)}"
         ) from error
 
 
-def _as_workload(loaded: object, where: str) -> Workload:
+def _check_workload(loaded: object, where: str) -> Workload:
     if isinstance(loaded, OpenDeclaration):
         raise ModelError(f"{where} is not a workload: {loaded.error}")
     if isinstance(loaded, Outputs):
         raise ModelError(
-            f"{where} has several outputs; name one of them: {', '.join(_of_outputs(loaded, where))}"
+            f"{where} has several outputs; name one of them: {', '.join(_output_references(loaded, where))}"
         )
     if not isinstance(loaded, Workload):
         raise ModelError(
@@ -160,15 +162,15 @@ def _as_workload(loaded: object, where: str) -> Workload:
 
 
 def _check_name(loaded: Workload, where: str) -> None:
-    """Refuse a workload with the name of a different registered one, since engines select code by name."""
+    """Refuse a workload with the name of a different registered one, because engines select programs by name."""
     if loaded.name not in names():
         return
-    registered = _by_name(loaded.name)
+    registered = _load_registered(loaded.name)
     if replace(registered, reference=loaded.reference) != loaded:
         first = next(point for point in find_entry_points(GROUP) if point.name == loaded.name)
         raise ModelError(
-            f"{where} is called {loaded.name!r}, like a workload of {_package(first)}; "
-            "engines would run that one's hand-written programs; give it another name"
+            f"{where} is called {loaded.name!r}, like a workload of {_package_name(first)}, whose hand-written "
+            "programs engines would run; give it another name"
         )
 
 
@@ -177,17 +179,17 @@ def _remedy(name: str) -> str:
         return LEFT_OUT[name]
     registered = names()
     if not registered:
-        return "none is announced: the lab is not installed here, run `make setup`"
+        return "no workload is registered, because the lab is not installed; run `make setup`"
     return (
         f"{suggest_names(name, registered, 'lab list workloads')}; give your own workload by the path of its "
         "file, or by package.module:ATTRIBUTE"
     )
 
 
-def _package(point: EntryPoint) -> str:
-    return "a package" if point.dist is None else f"package {_name(point.dist)}"
+def _package_name(point: EntryPoint) -> str:
+    return "a package" if point.dist is None else f"package {_distribution_name(point.dist)}"
 
 
 @lru_cache(maxsize=64)
-def _name(distribution: Distribution) -> str:
+def _distribution_name(distribution: Distribution) -> str:
     return distribution.name  # the property reads a file each time

@@ -1,4 +1,4 @@
-"""Makes a workload of a user's program and input; the rest is inferred."""
+"""Makes a workload of a user's program and input, and infers all other attributes."""
 
 import re
 import sys
@@ -55,20 +55,19 @@ def workload(
     """Return the workload of a program. Call it from the file or module that declares the workload.
 
     Args:
-        program: of one of the models (docs/model.md); an operator becomes a query of one operator.
-        input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`), a table for each kind of the
-            program by name, or a function that makes the events, see `streamlab.workloads.datasets.user_input`.
-            Relative paths of a table are relative to the calling file.
-        name: by meaning; None: the name of the file, or else of the program.
-        title: one line for people; None: names the program.
-        paper: where the workload is defined, if in a paper.
-        oracle: returns the expected output, in input order; None: the reference engine computes it, which
-            cannot find an error of the program itself.
-        output: the data-trace type of the output; None: inferred by `inferred_output`.
+        program: a program of one of the models (docs/model.md). An operator becomes a query of one operator.
+        input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`), a table for each kind of the program by
+            name, or a function that generates the events (`streamlab.workloads.datasets.user_input`). Relative paths of
+            a table are relative to the calling file.
+        name: the workload's name; None for the name of the file, or of the program if there is no file.
+        title: one line for people; None names the program.
+        paper: the paper that defines the workload, and the section.
+        oracle: returns the expected output, in input order. None: the reference engine computes it, which cannot find
+            errors of the program itself.
+        output: the data-trace type of the output; None: `inferred_output` infers it.
         key_field: the output field with the key, for the inference; None: `key`.
-        tolerances: the allowed difference of float fields of the output, by name. Other float fields must be
-            equal bit for bit where the model fixes the order of operations, else within a derived bound
-            (docs/model.md, Floats).
+        tolerances: by name: the allowed difference of a float field of the output. Other float fields must be equal bit
+            for bit if the model fixes the order of operations, otherwise within a derived bound (docs/model.md).
 
     Raises:
         ModelError: an argument is invalid, or the output type cannot be inferred.
@@ -77,8 +76,8 @@ def workload(
         program = Query(name=program.name, operators=(program,))
     if arrival_tick_ns(program) is not None:
         raise ModelError(
-            f"workload: query {program.name} has arrival times, whose answer only a declaration lets the lab check; "
-            'write lab.window(..., time="arrival")'
+            f"workload: query {program.name} has arrival times, but the lab can only check answers of declared "
+            'workloads with arrival times; write lab.window(..., time="arrival")'
         )
     if not isinstance(program, DGSProgram | Query | Pipeline | Dataflow):
         raise ModelError(
@@ -98,7 +97,7 @@ def workload(
     else:
         raise ModelError(
             f"workload {program.name}: input is a {type(input).__name__}; give a table, such as "
-            'csv("data.csv", ts="time"), or a function that makes one'
+            'csv("data.csv", ts="time"), or a function that generates the events'
         )
     return replace(
         program_workload(
@@ -114,32 +113,32 @@ def workload(
 def outputs(**workloads: Workload) -> Outputs:
     """Return several workloads as the outputs of one program, which one `lab run FILE` runs.
 
-    Each is verified and measured by itself; `lab answer RUN --output NAME` shows its answer. Call it from the file
-    that declares the program.
+    Each output is verified and measured separately. `lab answer RUN --output NAME` shows its answer. Call this function
+    from the file that declares the program.
 
     Args:
-        workloads: by the names of the outputs.
+        workloads: a workload for each output, by the output's name.
 
     Raises:
-        ModelError: an output is not a workload, or there is none.
+        ModelError: an output is not a workload, or there are no outputs.
     """
     name = name_of_file(caller_file(frames=2)) or "outputs"
     if not workloads:
         raise ModelError(
             "lab.outputs: give at least one output, such as lab.outputs(counts=counts)"
         )
-    for output, each in workloads.items():
-        if isinstance(each, OpenDeclaration):
-            raise ModelError(f"lab.outputs: {output} is not complete: {each.error}")
-        if not isinstance(each, Workload):
+    for output, member in workloads.items():
+        if isinstance(member, OpenDeclaration):
+            raise ModelError(f"lab.outputs: {output} is not complete: {member.error}")
+        if not isinstance(member, Workload):
             raise ModelError(
-                f"lab.outputs: {output} is a {type(each).__name__}; give a workload, such as lab.window(...)"
+                f"lab.outputs: {output} is a {type(member).__name__}; give a workload, such as lab.window(...)"
             )
     named = {}
-    for output, each in workloads.items():
+    for output, member in workloads.items():
         # Outputs that read the same columns share a dataset, which has one name.
-        shared = each.input_name if each.source is None else name
-        named[output] = replace(each, name=f"{name}.{output}", input=shared)
+        input_name = member.input_name if member.source is None else name
+        named[output] = replace(member, name=f"{name}.{output}", input=input_name)
     return Outputs(name=name, workloads=named)
 
 
@@ -174,24 +173,27 @@ def program_workload(
 
 
 def caller_file(frames: int = 3) -> str | None:
-    """Return the file that called the public function that calls this one: 2 frames above, 3 with `check_arguments`."""
+    """Return the file that called the public function that calls this one.
+
+    The file is 2 frames above, or 3 if `check_arguments` decorates the public function.
+    """
     file: str | None = sys._getframe(frames).f_globals.get("__file__")
     return file
 
 
 def locate(table: AnyTable, file: str | None) -> AnyTable:
-    """Return a table with relative paths resolved against the folder of a file, if there is one."""
+    """Return a table with relative paths resolved against the folder of a file; unchanged if there is no file."""
     # Each kind of table returns its own kind.
     return table if file is None else table.relative_to(Path(file).absolute().parent)  # type: ignore[return-value]
 
 
 def name_of_file(file: str | None) -> str | None:
-    """Return the name of a workload for its file; None without one."""
+    """Return the name of a workload for its file; None if the file gives no valid name."""
     stem = "" if file is None else Path(file).stem
     if stem.startswith("__"):
         return None
     return re.sub(r"[^\w.-]+", "-", stem).lstrip("-_.") or None
 
 
-def _not_generated(params: Mapping[str, object], *more: Any) -> Any:
+def _not_generated(params: Mapping[str, object], *arguments: Any) -> Any:
     raise ModelError("the input of this workload is a table; its streams are those of its dataset")

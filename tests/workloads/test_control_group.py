@@ -132,7 +132,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_tightest_quota_of_all_visible_groups_counts(tmp_path, layout):
     mounts, groups, files, cores = LAYOUTS[layout]
-    assert control_group.cores(reading(tmp_path, mounts, groups, files)) == cores
+    assert control_group.cpu_quota(reading(tmp_path, mounts, groups, files)) == cores
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def half_a_core():
 def test_a_real_quota_of_this_machine_is_read():
     code = (
         "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid()));"
-        "from streamlab.workloads import control_group as c; print(c.cores(c.read_text))"
+        "from streamlab.workloads import control_group as c; print(c.cpu_quota(c.read_text))"
     )
     with half_a_core() as processes:
         command = [sys.executable, "-c", code, str(processes)]

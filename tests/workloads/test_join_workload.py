@@ -88,15 +88,15 @@ def test_the_laws_of_the_model_hold(tmp_path: Path, how: str):
         ({}, "within is missing"),
         ({"within": "10 parsecs"}, "within is '10 parsecs'; give a duration"),
         ({"within": "1 us"}, "not a multiple of 1 ms"),
-        ({"within": ("1 s",)}, "give one duration, or for inner and left a pair"),
+        ({"within": ("1 s",)}, "give a duration, or a pair of durations for inner and left"),
         ({"within": 1, "how": "outer"}, "give 'inner', 'left' or 'asof'"),
         (
             {"within": 1, "select": {"x": "page"}},
             "give 'left.COLUMN', 'right.COLUMN' or an expression of them",
         ),
         ({"within": 1, "select": {"key": "left.ts"}}, "a Python name other than"),
-        ({"within": 1, "select": {"user": "left.ts"}}, "is the key already"),
-        ({"within": 1, "on": "page"}, "0 columns are called page; there are time, user"),
+        ({"within": 1, "select": {"user": "left.ts"}}, "has the name of a key"),
+        ({"within": 1, "on": "page"}, "0 columns are called page; the columns are time, user"),
         ({"within": 1, "on": ["user", "page"]}, "0 columns are called page"),
         (
             {"within": 1, "on": [("user", "page id"), ("user", "user")]},
@@ -122,13 +122,13 @@ def test_a_mistake_is_named(tmp_path: Path, arguments: dict[str, Any], message: 
 def test_declarations_of_the_join_are_refused_in_its_tables(tmp_path: Path):
     with pytest.raises(ModelError, match="key='user', which the join declares"):
         join(views(tmp_path, key="user"), clicks(tmp_path), on="user", within=1)
-    with pytest.raises(ModelError, match='has late="keep", but a join reads no late rows'):
+    with pytest.raises(ModelError, match='has late="keep", but joins cannot read late rows'):
         late = views(tmp_path, out_of_order="1 s", late="keep")
         join(late, clicks(tmp_path), on="user", within=1)
     with pytest.raises(ModelError, match="is a str; give a table"):
         join("views.csv", clicks(tmp_path), on="user", within=1)  # type: ignore[arg-type]
     side = csv(tmp_path / "views.csv", ts="@start")
-    with pytest.raises(ModelError, match="can only be the right one"):
+    with pytest.raises(ModelError, match="only the right table of how='asof'"):
         join(side, clicks(tmp_path), on="user", within=1)
 
 

@@ -173,7 +173,10 @@ def test_loading_a_declaration_reads_no_data_and_imports_nothing_heavy(tmp_path:
         ({"program": 5}, r"the program is a int; give a DGSProgram"),
         ({"program": workload("wordcount")}, r"the program is a Workload; give a DGSProgram"),
         ({"input": "sensors.csv"}, r"input is a str; give a table, such as csv\("),
-        ({"input": lambda events: {}}, r"called as .*\(events, seed\); it has no parameter seed"),
+        (
+            {"input": lambda events: {}},
+            r"called as .*\(events, seed\), but it has no parameter seed",
+        ),
         ({"input": lambda events, seed, how: {}}, r"a number or a text as default, and how has"),
         ({"inputs": 5}, r"lab.workload: there is no argument 'inputs'; did you mean input\? `help"),
         ({"key_field": "page"}, r"key_field is 'page', which is not a field of the output"),

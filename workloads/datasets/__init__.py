@@ -1,8 +1,7 @@
 """The data pipeline: generates or imports datasets as sorted Parquet files in a catalogue.
 
-Modules below import PyArrow (`pa`, `pc`, `pq`, `pa_csv`, `pa_json`) and Spark (`pyspark`, `py4j`) from here: each is
-loaded at its first use. Loading PyArrow takes 0.2 s, and most commands only need the declarations of tables and
-datasets.
+Modules of this package import PyArrow (`pa`, `pc`, `pq`, `pa_csv`, `pa_json`) and Spark (`pyspark`, `py4j`) from here.
+Each is loaded at its first use, because loading PyArrow takes 0.2 s and most commands do not need it.
 """
 
 from typing import TYPE_CHECKING

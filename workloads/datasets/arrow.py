@@ -1,7 +1,7 @@
 """Converts columns between NumPy and Arrow. Lists become Arrow's large lists, which have 64-bit offsets.
 
-Arrow's own conversions import pandas if it is installed (0.3 s of processor time and 50 MiB, in every trial), so this
-module passes buffers instead.
+Arrow's own conversions import pandas if it is installed, which costs 0.3 s of CPU time and 50 MiB in every trial. So
+this module passes buffers instead.
 """
 
 from collections.abc import Sequence
@@ -25,43 +25,43 @@ def arrow_type(dtype: ColumnType) -> "pa.DataType":
 
 
 def arrow_array(column: Column) -> "pa.Array":
-    """Return a column as an Arrow array; numbers share their memory."""
+    """Return a column as an Arrow array, which shares the memory of numbers."""
     if not isinstance(column, ListColumn):
-        return _numbers(column)
+        return _number_array(column)
     kind = arrow_type(ListType(column.dtype))
     return pa.LargeListArray.from_arrays(
-        _numbers(column.offsets), _numbers(column.values), type=kind
+        _number_array(column.offsets), _number_array(column.values), type=kind
     )
 
 
-def _numbers(values: npt.NDArray[Any]) -> "pa.Array":
+def _number_array(values: npt.NDArray[Any]) -> "pa.Array":
     kind = pa.from_numpy_dtype(values.dtype)
     contiguous = np.ascontiguousarray(values)
-    memory = _bits(contiguous) if pa.types.is_boolean(kind) else pa.py_buffer(contiguous)
+    memory = _pack_bits(contiguous) if pa.types.is_boolean(kind) else pa.py_buffer(contiguous)
     return pa.Array.from_buffers(kind, len(values), [None, memory])
 
 
 def array_with_nulls(values: Sequence[Any], kind: "pa.DataType") -> "pa.Array":
-    """Return numbers, booleans or strings (None: null) as an Arrow array."""
+    """Return numbers, booleans or strings as an Arrow array; None becomes null."""
     if pa.types.is_string(kind):
         texts = [(value or "").encode() for value in values]
         ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
         memory = [pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
     elif pa.types.is_boolean(kind):
-        memory = [_bits([bool(value) for value in values])]
+        memory = [_pack_bits([bool(value) for value in values])]
     else:
         dtype = kind.to_pandas_dtype()  # a NumPy type; this does not import pandas
         memory = [pa.py_buffer(np.array([value or 0 for value in values], dtype=dtype))]
-    valid = _bits([value is not None for value in values])
+    valid = _pack_bits([value is not None for value in values])
     return pa.Array.from_buffers(kind, len(values), [valid, *memory])
 
 
-def _bits(flags: Sequence[bool] | npt.NDArray[np.bool_]) -> "pa.Buffer":
+def _pack_bits(flags: Sequence[bool] | npt.NDArray[np.bool_]) -> "pa.Buffer":
     return pa.py_buffer(np.packbits(np.asarray(flags, np.bool_), bitorder="little"))
 
 
 def column_of(array: "pa.Array | pa.ChunkedArray") -> Column:
-    """Return an Arrow array as a column; shares its memory if Arrow can. Nulls raise `DatasetError`."""
+    """Return an Arrow array as a column, which shares its memory if possible; raises `DatasetError` for nulls."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     is_list = pa.types.is_list(array.type) or pa.types.is_large_list(array.type)
@@ -73,7 +73,7 @@ def column_of(array: "pa.Array | pa.ChunkedArray") -> Column:
 
 
 def values_of(array: "pa.Array | pa.ChunkedArray") -> npt.NDArray[Any]:
-    """Return an Arrow array of any type but lists as `column_of` does."""
+    """Return an Arrow array of single values as a column; raises `DatasetError` for nulls."""
     values = column_of(array)
     assert not isinstance(values, ListColumn), "callers read columns of single values"
     return values
@@ -86,7 +86,7 @@ def _values(array: "pa.Array") -> npt.NDArray[Any]:
 
 
 def has_hexadecimal(texts: "pa.Array") -> bool:
-    """Return whether texts may hold hexadecimal numbers, which Arrow also parses."""
+    """Return whether texts may hold hexadecimal numbers, which Arrow would parse."""
     data = texts.buffers()[2]
     content = b"" if data is None else data.to_pybytes()
     return b"x" in content or b"X" in content

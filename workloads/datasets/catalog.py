@@ -5,10 +5,11 @@
     <root>/.building-<host>-<process>-<random>/   a dataset under construction; removed at the end
     <root>/.building-.../recipe                   the SHA-256 of the recipe of a generated one
 
-A dataset is made in its own folder and renamed into place when complete. So readers see all of it or
-nothing, and two processes can make the same dataset at once. The next process on the same host removes
-the folders of killed processes, or adopts one with its recipe, whose finished files it keeps. It leaves those of
-other recipes for a week.
+A dataset is made in its own folder and renamed into place when complete. So readers see all of it or nothing, and two
+processes can make the same dataset at once.
+
+A killed process leaves its folder. The next process on the same host takes over a folder with its own recipe, including
+the finished files. It leaves folders with other recipes for a week, and removes all others.
 """
 
 import errno
@@ -37,18 +38,26 @@ from streamlab.workloads.default_folders import ROOT_VARIABLE, catalogue, check_
 from streamlab.workloads.name_suggestions import suggest_names
 
 LARGEST_SEED = 2**63 - 1
-"""Results store seeds as signed 64-bit numbers, and NumPy accepts none below 0."""
+"""Results store seeds as signed 64-bit numbers, and NumPy accepts no negative seed."""
 _BUILDING = ".building-"
 _RECIPE = "recipe"
 _ADOPTABLE_S = 7 * 24 * 3600
+"""Age of a staging folder with a recipe after which it is removed: a week."""
 _SHORTEST_PREFIX = 4
+"""Minimum number of digits of a dataset id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """All inputs that determine a generated dataset; `params` holds every parameter.
+    """The values that determine a generated dataset.
 
-    `code` is a hash of the generator's code; empty if only `generator_version` identifies it.
+    Attributes:
+        workload: name of the input.
+        params: every parameter of the generator.
+        seed: seed of the generator.
+        events: requested number of events.
+        generator_version: declared version of the generator.
+        code: hash of the generator's code; empty if only `generator_version` identifies it.
     """
 
     workload: str
@@ -66,7 +75,12 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """The content of the catalogue: datasets by workload and id, and errors of unusable entries."""
+    """The content of the catalogue.
+
+    Attributes:
+        datasets: sorted by workload, number of events and id.
+        damaged: the errors of unusable entries.
+    """
 
     datasets: tuple[Dataset, ...]
     damaged: tuple[str, ...]
@@ -89,7 +103,7 @@ class Catalog:
 
     def find(self, recipe: Recipe) -> Dataset | None:
         """Return a recipe's dataset, after checking its content; None if it is missing or damaged (`damage`)."""
-        dataset_id = self._made_by(recipe)
+        dataset_id = self._indexed_id(recipe)
         try:
             return None if dataset_id is None else verify(manifest.read(self.folder(dataset_id)))
         except DatasetError:
@@ -97,12 +111,12 @@ class Catalog:
 
     def has(self, recipe: Recipe) -> bool:
         """Return whether the catalogue has a recipe's dataset, without checking its content."""
-        dataset_id = self._made_by(recipe)
+        dataset_id = self._indexed_id(recipe)
         return dataset_id is not None and self.folder(dataset_id).is_dir()
 
     def damage(self, recipe: Recipe) -> tuple[str, str] | None:
-        """Return the id of a recipe's dataset and the error of its check; None if it is missing or intact."""
-        dataset_id = self._made_by(recipe)
+        """Return the id of a recipe's damaged dataset and the error of its check; None if it is missing or intact."""
+        dataset_id = self._indexed_id(recipe)
         if dataset_id is None or not self.folder(dataset_id).exists():
             return None
         try:
@@ -112,22 +126,22 @@ class Catalog:
         return None
 
     def origin(self, recipe: Recipe) -> Mapping[str, object] | None:
-        """Return the recorded import facts of a recipe; None if the index has none.
+        """Return the import facts in a recipe's index entry; None if it has none.
 
-        They may differ from those in the dataset's record, which describes the last import of this content.
+        The dataset's own record may have other facts, because it describes the last import of this content.
         """
-        origin = self._entry(recipe).get("origin")
+        origin = self._index_entry(recipe).get("origin")
         return origin if isinstance(origin, dict) else None
 
-    def _made_by(self, recipe: Recipe) -> str | None:
-        """Return the dataset id that the index has for a recipe."""
-        dataset_id = self._entry(recipe).get("dataset")
+    def _indexed_id(self, recipe: Recipe) -> str | None:
+        """Return the id of the dataset in a recipe's index entry; None if there is none."""
+        dataset_id = self._index_entry(recipe).get("dataset")
         return dataset_id if isinstance(dataset_id, str) and manifest.is_id(dataset_id) else None
 
-    def _entry(self, recipe: Recipe) -> Mapping[str, object]:
+    def _index_entry(self, recipe: Recipe) -> Mapping[str, object]:
         """Return a recipe's index entry; empty if missing or damaged."""
         try:
-            entry = json.loads(self._index(recipe).read_text(encoding="utf-8"))
+            entry = json.loads(self._index_path(recipe).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return {}
         return entry if isinstance(entry, dict) else {}
@@ -136,7 +150,7 @@ class Catalog:
         """Return the dataset whose id starts with `prefix`, at least 4 hex digits.
 
         Raises:
-            DatasetError: none or several match, or it is damaged.
+            DatasetError: no dataset or several match, or the dataset is damaged.
         """
         dataset = manifest.read(self.entry(prefix))
         if not dataset.id.startswith(prefix):
@@ -147,7 +161,7 @@ class Catalog:
         """Return the folder of the dataset whose id starts with `prefix`, even if damaged.
 
         Raises:
-            DatasetError: none or several match.
+            DatasetError: no dataset or several match.
         """
         if len(prefix) < _SHORTEST_PREFIX:
             raise DatasetError(f"dataset id {prefix!r} is too short; give 4 or more digits of it")
@@ -165,9 +179,9 @@ class Catalog:
         return matching[0]
 
     def list(self) -> Listing:
-        """Return all entries of the catalogue, damaged ones as messages.
+        """Return all entries of the catalogue, damaged entries as messages.
 
-        Reads the records, and only checks that the files exist.
+        Reads the records and checks the sizes of the files, but not their content.
         """
         datasets, damaged = [], []
         for folder in self.entries():
@@ -182,7 +196,7 @@ class Catalog:
     def staging(self, recipe: Recipe | None = None) -> Iterator[Path]:
         """Yield a folder next to the datasets, and remove it afterwards in any case.
 
-        It is empty, or has the files that a killed process made for the same recipe.
+        The folder is empty, or has the files of a killed process with the same recipe.
 
         Raises:
             DatasetError: the catalogue's folder cannot be created or written.
@@ -211,8 +225,8 @@ class Catalog:
     ) -> Dataset:
         """Move a folder with all its stream files into the catalogue and return the dataset.
 
-        If the catalogue has an equal dataset, return that one and leave `folder` in place.
-        `restate` then updates its source, licence and origin.
+        If the catalogue already has an equal dataset, return that and leave `folder` in place. `restate` then updates
+        its source, licence and origin.
         """
         for pattern in ("*.done", "*.written", "*.new"):
             for report in folder.glob(pattern):
@@ -235,7 +249,7 @@ class Catalog:
     ) -> Dataset:
         """Return a dataset with the source, licence and origin of its last import, and update its record.
 
-        None leaves a value unchanged. Equal content may come from other files.
+        None leaves a value unchanged. The last import may have had other files with equal content.
 
         Raises:
             DatasetError: the record cannot be written.
@@ -259,8 +273,8 @@ class Catalog:
             if (stated.source, stated.licence) == (dataset.source, dataset.licence):
                 return stated
             raise DatasetError(
-                f"{self.folder(dataset.id)} cannot be written ({error.strerror}), and its record "
-                f"says source {dataset.source}, licence {dataset.licence}; leave both out to use it"
+                f"{self.folder(dataset.id)} cannot be written ({error.strerror}), and its record has "
+                f"source {dataset.source}, licence {dataset.licence}; omit source and licence to use it"
             ) from error
         return stated
 
@@ -275,13 +289,15 @@ class Catalog:
             try:
                 verify(manifest.read(target))
                 return
-            except DatasetError:  # damaged: move it into the staging folder, which is removed
+            except (
+                DatasetError
+            ):  # the target is damaged: move it into the staging folder, which is removed
                 with suppress(OSError):
                     target.rename(folder.parent / f"damaged-{target.name}")
         raise DatasetError(f"{target} is damaged and cannot be replaced; remove it")
 
     def _remember(self, recipe: Recipe, dataset_id: str, origin: Mapping[str, object]) -> None:
-        index = self._index(recipe)
+        index = self._index_path(recipe)
         index.parent.mkdir(exist_ok=True)
         entry = {"recipe": asdict(recipe), "dataset": dataset_id, "origin": dict(origin)}
         with tempfile.NamedTemporaryFile(dir=index.parent, delete=False) as new:
@@ -289,11 +305,11 @@ class Catalog:
         Path(new.name).chmod(0o644)
         Path(new.name).replace(index)
 
-    def _index(self, recipe: Recipe) -> Path:
+    def _index_path(self, recipe: Recipe) -> Path:
         return self.root / "recipes" / f"{recipe.key()}.json"
 
     def entries(self) -> tuple[Path, ...]:
-        """Return the paths whose names are those of dataset folders, whatever they contain.
+        """Return the paths that are named like dataset folders, whatever they contain.
 
         Raises:
             DatasetError: the catalogue cannot be read.
@@ -310,7 +326,7 @@ class Catalog:
         return tuple(path for path in paths if manifest.is_folder_name(path.name))
 
     def _sweep(self) -> None:
-        """Remove the staging folders of ended processes of this host, except those that can be adopted."""
+        """Remove the staging folders of ended processes of this host, except folders that can be taken over."""
         for folder in self._abandoned_folders():
             with suppress(OSError):
                 age_s = time.time() - folder.stat().st_mtime
@@ -319,7 +335,7 @@ class Catalog:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _adopt(self, target: Path, recipe: Recipe) -> None:
-        """Move the files that a killed process made for a recipe, if any, to an empty folder."""
+        """Replace an empty folder by that of a killed process with the same recipe, if there is one."""
         for folder in self._abandoned_folders():
             with suppress(OSError):
                 if (folder / _RECIPE).read_text(encoding="ascii") == recipe.key():
@@ -330,15 +346,15 @@ class Catalog:
         prefix = f"{_BUILDING}{platform.node()}-"
         for folder in self.root.glob(f"{_BUILDING}*"):
             process = folder.name.removeprefix(prefix).split("-")[0]
-            ours = folder.name.startswith(prefix) and process.isdigit()
-            if ours and not psutil.pid_exists(int(process)):
+            is_of_host = folder.name.startswith(prefix) and process.isdigit()
+            if is_of_host and not psutil.pid_exists(int(process)):
                 yield folder
 
 
 def damages(folder: Path) -> Iterator[str]:
-    """Yield each damage in a dataset's folder, with its remedy; `verify` stops at the first.
+    """Yield each damage in a dataset's folder, with its remedy. `verify` stops at the first damage.
 
-    A damaged oracle answer does no harm: it is never used, and is replaced when next needed.
+    A damaged oracle answer does no harm: it is never used, and the next run that needs it replaces it.
     """
     try:
         dataset = manifest.read(folder)
@@ -355,9 +371,9 @@ def damages(folder: Path) -> Iterator[str]:
             yield f"{error}; {rebuild_command(dataset)}"
     for path in cached_answers(folder):
         if not is_intact(path):
-            yield f"{path} (an oracle's answer) is damaged; remove it, runs compute it anew"
+            yield f"{path} (an oracle's answer) is damaged; remove it, the next run computes it again"
 
 
 def _statement(dataset: Dataset) -> str:
-    """Return the facts of an import on a dataset, as text that is equal for equal values."""
+    """Return source, licence and origin as text that is equal for equal values."""
     return manifest.canonical([dataset.source, dataset.licence, dict(dataset.origin)])

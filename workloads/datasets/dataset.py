@@ -18,8 +18,9 @@ class FurtherFile:
     """A file of a stream after the first.
 
     Attributes:
-        first_row: the number of rows in the files before it.
-        file_sha256: of its bytes.
+        path: absolute path.
+        first_row: number of rows in the files before it.
+        file_sha256: SHA-256 of the file's bytes, in hex.
     """
 
     path: Path
@@ -32,18 +33,18 @@ class DatasetStream:
     """One physical stream on disk: Parquet files with `ts`, optionally `tag`, and payload columns.
 
     Attributes:
-        name: unique within the dataset.
-        kinds: kind indices that may occur.
-        path: absolute path of the Parquet file, of a long stream the first one.
+        name: unique name within the dataset.
+        kinds: indices of the kinds that may occur.
+        path: absolute path of the first Parquet file.
         rows: number of events.
-        ts_min, ts_max: time span, both 0 when there are no events.
-        columns: (name, type) of every column in the file, e.g. `int64`, or `list:int32`.
-        further: of a long stream, the files after the first.
-        sha256: of the columns' content (`stream_file`), in hex.
+        ts_min, ts_max: first and last event time, both 0 without events.
+        columns: (name, type) of every column in the files, such as `int64` or `list:int32`.
+        further: the files of a long stream after the first.
+        sha256: SHA-256 of the columns' content (`stream_file`), in hex.
         heartbeats: event times of heartbeats.
-        file_sha256: of the bytes of the first file.
-        stamp: the state of its files when their content was last verified (`integrity`).
-        whole: of a truncated stream, the complete one; the files have all its rows.
+        file_sha256: SHA-256 of the bytes of the first file, in hex.
+        stamp: the state of the files when their content was last verified (`integrity`); None if not verified.
+        whole: the complete stream of a truncated one, whose files have all rows; None if this one is complete.
     """
 
     name: str
@@ -68,7 +69,13 @@ class DatasetStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DictionaryFile:
-    """A file of ids and their texts, next to the streams of an import; `file_sha256` is that of its bytes."""
+    """A file of ids and their texts, next to the streams of an import.
+
+    Attributes:
+        name: name of the dictionary.
+        path: absolute path.
+        file_sha256: SHA-256 of the file's bytes, in hex.
+    """
 
     name: str
     path: Path
@@ -77,21 +84,21 @@ class DictionaryFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """An immutable dataset. `id` is the SHA-256 of its content, in hex.
+    """An immutable dataset.
 
     Attributes:
-        id: content hash; equal content has equal ids on every machine.
-        workload: the workload whose input it is, or the name of an input that several workloads share
+        id: SHA-256 of the content, in hex. Equal content has equal ids on every machine.
+        workload: the workload that reads the dataset, or an input that several workloads share
             (`Workload.input_name`).
         alphabet: kinds and number of keys.
         streams: in the order that breaks ties in time.
-        origin: how it was made: `{"generator": ..., "params": ..., "seed": ...}` or
-            `{"import": ..., "files": ...}`, with bad-row counts.
-        source: where the data comes from, for people.
+        origin: facts about its making: `{"generator": ..., "params": ..., "seed": ...}`, or
+            `{"import": ..., "files": ...}` with counts of rows.
+        source: the origin of the data, for people.
         licence: licence text of the data.
-        dictionaries: the texts of an import's ids; runs do not use them.
-        until_ts: only events with a timestamp below this belong to it (`time_cutoff`); None: all. `id`
-            and the files are those of the complete dataset. Of a flushed one it is after all events.
+        dictionaries: the texts of an import's ids. Runs do not use them.
+        until_ts: the time of truncation (`time_cutoff`): only earlier events belong to the dataset. `id` and the files
+            are those of the complete dataset. The time of a flushed dataset is after all events. None: not truncated.
     """
 
     id: str
@@ -110,15 +117,15 @@ class Dataset:
         return sum(stream.rows for stream in self.streams)
 
     def complete(self) -> "Dataset":
-        """Return the complete dataset as in the catalogue, without truncation."""
+        """Return the dataset as in the catalogue, without truncation."""
         streams = tuple(stream.whole or stream for stream in self.streams)
         return replace(self, streams=streams, until_ts=None)
 
     def flushed(self, program: object) -> "Dataset":
-        """Return the dataset whose input ends as the program requires (`flush_end`).
+        """Return the dataset with the end of input that the program requires (`flush_end`).
 
-        A truncated dataset stays as it is: its input continues after the cut, so no window is flushed. Arrival times
-        know no cut.
+        A truncated dataset stays as it is, because its input continues after the cut and no window is flushed. With
+        arrival times there is no cut.
         """
         if arrival_tick_ns(program) is not None:
             return replace(self, until_ts=END_OF_ARRIVALS)
@@ -128,7 +135,7 @@ class Dataset:
         return replace(self, until_ts=flush_end(program, last_times))
 
     def load(self, fields: Collection[str] | None = None) -> Input:
-        """Read times, tags and these fields of the streams that have them into memory; None: all columns.
+        """Read times, tags and `fields` (None: all columns) of all streams into memory.
 
         Raises:
             DatasetError: a file is missing or damaged.
@@ -140,17 +147,19 @@ class Dataset:
 
 
 def invented_words(origin: Mapping[str, object], events: int) -> str:
-    """Return the share of events that an import invented, in words; "" if it invented none."""
+    """Return a sentence on the events that an import invented; empty if it invented none."""
     invented = origin.get("invented")
     if not isinstance(invented, Mapping) or not invented:
         return ""
-    each = ", ".join(f"{count:,} of kind {kind}" for kind, count in invented.items())
+    counts = ", ".join(f"{count:,} of kind {kind}" for kind, count in invented.items())
     total = sum(invented.values())
-    return f"{total / max(1, events):.1%} of {events:,} events were invented by the import ({each})"
+    return (
+        f"{total / max(1, events):.1%} of {events:,} events were invented by the import ({counts})"
+    )
 
 
 def left_out_words(origin: Mapping[str, object]) -> str:
-    """Return how many rows of tables an import left out as bad or without a value, in words; "" if none."""
+    """Return a sentence on the rows that an import left out as bad or without a value; empty if there are none."""
     bad, skipped = (
         json_number(origin.get("bad_rows", 0)),
         json_object(origin.get("skipped_by_field")),
@@ -162,26 +171,29 @@ def left_out_words(origin: Mapping[str, object]) -> str:
 
 
 def late_rows(origin: Mapping[str, object]) -> int | None:
-    """Return how many rows an import left out as late; None: no row was late."""
+    """Return the number of rows that an import left out as late; None if it had no limit of lateness."""
     tables = _tables_with_bound(origin)
     counts = [int(json_number(part["late_rows"])) for part in tables if "late" not in part]
     return sum(counts) if counts else None
 
 
-def late_words(origin: Mapping[str, object], *, kept: bool = False) -> str:
-    """Return how many late rows an import left out, or also how many it kept, in words; "" if none."""
-    words = []
+def late_words(origin: Mapping[str, object], *, with_kept: bool = False) -> str:
+    """Return a text on the late rows that an import left out, and with `with_kept` on those that it kept.
+
+    It is empty if there are none.
+    """
+    sentences = []
     for part in _tables_with_bound(origin):
         count, is_kept = json_number(part["late_rows"]), "late" in part
-        if not count or (is_kept and not kept):
+        if not count or (is_kept and not with_kept):
             continue
         rows = json_number(part["rows"]) + (0 if is_kept else count)
-        done = "kept" if is_kept else "left out"
-        words.append(
-            f"{count:,} of {rows:,} rows of {part.get('table')} {done} by the import: more than "
+        treatment = "kept" if is_kept else "left out"
+        sentences.append(
+            f"{count:,} of {rows:,} rows of {part.get('table')} {treatment} by the import: more than "
             f"{part.get('out_of_order')} late"
         )
-    return "; ".join(words)
+    return "; ".join(sentences)
 
 
 def _tables_with_bound(origin: Mapping[str, object]) -> list[JsonObject]:

@@ -1,4 +1,4 @@
-"""Turns the numbers of an answer into what people read: texts of ids, and times in the zone of the input."""
+"""Decodes an answer for people: ids become texts, and event times become times in the zone of the input."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ from streamlab.workloads.model import Columns, Workload
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SINCE_1970 = "1970"
-"""The origin of the times of a dataset (`counted_from`) that are moments."""
+"""The value of `counted_from` in the origin of a dataset whose times count from 1970."""
 
 
 def decode_answer(
@@ -21,9 +21,9 @@ def decode_answer(
 ) -> Mapping[str, Sequence[object]]:
     """Return the columns of an answer with ids as texts and event times as texts in the zone of the input.
 
-    A declared workload states what its columns hold. Else `ts` is a time, the key field has the keys of the
-    dataset, and a column with the name of a dictionary has its ids. Times stay numbers if the input does not
-    say which moments they are.
+    A declared workload states the meaning of its columns. In other workloads, `ts` is a time and the key field has the
+    keys of the dataset. A column with the name of a dictionary has ids of that dictionary. Times stay numbers unless
+    they count from 1970.
 
     Raises:
         DatasetError: a dictionary of the dataset is damaged.
@@ -60,7 +60,7 @@ def _meaning(workload: Workload) -> tuple[Mapping[str, str], frozenset[str]]:
 
 
 def _fraction_digits(times: Sequence[int], unit: str) -> int:
-    """Return how many digits of a second the times need."""
+    """Return the number of decimals of a second that the times need."""
     per_second = PER_SECOND[unit]
     digits = len(str(per_second)) - 1
     while digits and all(time % (per_second // 10 ** (digits - 1)) == 0 for time in times):
@@ -70,11 +70,11 @@ def _fraction_digits(times: Sequence[int], unit: str) -> int:
 
 def _moment(time: int, *, unit: str, zone: ZoneInfo, digits: int) -> object:
     per_second = PER_SECOND[unit]
-    seconds, rest = divmod(time, per_second)
+    seconds, remainder = divmod(time, per_second)
     try:
         moment = (_EPOCH + timedelta(seconds=seconds)).astimezone(zone)
     except OverflowError:  # before the year 1 or after 9999
         return time
-    fraction = f".{rest * 10**digits // per_second:0{digits}d}" if digits else ""
+    fraction = f".{remainder * 10**digits // per_second:0{digits}d}" if digits else ""
     offset = f"{moment:%z}"
     return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}{offset[:3]}:{offset[3:]}"

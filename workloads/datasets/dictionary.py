@@ -1,4 +1,4 @@
-"""Numbers texts, in order of appearance after some first ones, and writes the numbering to a dictionary file."""
+"""Numbers texts, and writes the numbering to a dictionary file."""
 
 import hashlib
 from collections.abc import Container, Iterable, Iterator
@@ -12,49 +12,53 @@ from streamlab.workloads.datasets import pa, pq
 
 
 class Numbering:
-    """Numbers `first` texts, and others in order of appearance. Holds all distinct texts in memory.
+    """Numbers the texts `first`, then other texts in order of appearance. Holds all distinct texts in memory.
 
     Args:
-        first: the texts with the first numbers.
-        only: the texts to number, of which others get -1; None: all.
-        separator: texts are equal if they are up to this, and the first is in the dictionary; "": whole texts.
+        first: the texts with the lowest numbers.
+        only: the texts to number. Other texts get -1. None numbers all texts.
+        separator: ends the part of a text that identifies it. The dictionary has the complete text that appeared first.
+            If empty, the complete text identifies itself.
     """
 
     def __init__(
         self, first: Iterable[str] = (), only: Container[str] | None = None, separator: str = ""
     ) -> None:
-        self._known = {text: number for number, text in enumerate(first)}
+        self._number_of = {text: number for number, text in enumerate(first)}
         self._only, self._separator = only, separator
-        self._whole: list[str] = []
+        self._complete_texts: list[str] = []
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._number_of)
 
     def texts(self) -> Iterator[str]:
         """Yield the texts, in order of their numbers."""
-        return iter(self._whole or self._known)
+        return iter(self._complete_texts or self._number_of)
 
     def add(self, texts: "pa.Array") -> npt.NDArray[np.int32]:
         """Return the numbers of distinct texts."""
-        known, each = self._known, texts.to_pylist()
+        number_of, selected = self._number_of, texts.to_pylist()
         if self._separator:
-            return np.array([self._number_before_separator(text) for text in each], np.int32)
+            return np.array([self._number_before_separator(text) for text in selected], np.int32)
         if self._only is not None:
-            each = [text if text in self._only else None for text in each]
-        ids = [-1 if text is None else known.setdefault(text, len(known)) for text in each]
+            selected = [text if text in self._only else None for text in selected]
+        ids = [
+            -1 if text is None else number_of.setdefault(text, len(number_of)) for text in selected
+        ]
         return np.array(ids, dtype=np.int32)
 
     def _number_before_separator(self, text: str) -> int:
-        number = self._known.setdefault(text.partition(self._separator)[0], len(self._known))
-        if number == len(self._whole):
-            self._whole.append(text)
+        identifier = text.partition(self._separator)[0]
+        number = self._number_of.setdefault(identifier, len(self._number_of))
+        if number == len(self._complete_texts):
+            self._complete_texts.append(text)
         return number
 
     def write(self, path: Path) -> str:
-        """Write the dictionary, Parquet with `id` and `text`, and return the SHA-256 of its texts in hex.
+        """Write the dictionary as Parquet with `id` and `text`, and return the SHA-256 of its texts in hex.
 
-        Each text is preceded by its length in UTF-8, a little-endian 8-byte number. Unlike the file's bytes, the hash
-        does not depend on a library's version.
+        Each text is hashed after its length in bytes of UTF-8, a little-endian 8-byte number. Unlike the file's bytes,
+        the hash does not depend on a library's version.
         """
         schema = pa.schema([("id", pa.int32()), ("text", pa.string())])
         columns: list[Any] = [

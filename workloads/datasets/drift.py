@@ -1,7 +1,7 @@
 """Generates input whose rates drift: streams fall asleep and wake up, and the hot key changes.
 
-It serves plans that change while they run (docs/decisions/0030-adaptive-plans.md). A placement by the
-rates of the complete input is unbalanced in most eras.
+It tests plans that change while they run (docs/decisions/0030-adaptive-plans.md). A placement by the rates of the
+complete input is unbalanced in most eras.
 """
 
 from itertools import combinations
@@ -15,8 +15,8 @@ IntArray = npt.NDArray[np.int64]
 
 AWAKE = Parameter(
     default=0,
-    help="length of an era in ticks: in each, another pair of the ordinary streams has an event a tick and the "
-    "others none; synchronizing events come every that many ticks; 0: all have events at every tick",
+    help="length of an era in ticks: in each era another pair of ordinary streams has an event per tick, and all "
+    "others have none; synchronizing events have the same distance; 0: all streams have an event per tick",
     minimum=0,
     maximum=2**31,
 )

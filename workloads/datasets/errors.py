@@ -2,7 +2,7 @@
 
 
 class DatasetError(Exception):
-    """An input cannot be made, imported, found or read; the message gives place and remedy."""
+    """An input cannot be made, imported, found or read; the message states the place and the remedy."""
 
 
 class DamagedError(DatasetError):

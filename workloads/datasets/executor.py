@@ -1,7 +1,7 @@
-"""Runs the steps that make datasets, in this process or on Spark.
+"""Runs the tasks that make datasets, in this process or on Spark.
 
-In this process tasks run in threads on all cores, where local Spark has only its start-up to add (docs/data.md).
-Spark is for clusters. The dataset's id is the same either way.
+In this process tasks run in threads on all cores. Spark is for clusters: on one machine it only adds its start-up
+time (docs/data.md). Both make the same dataset with the same id.
 """
 
 import json
@@ -18,31 +18,32 @@ from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER, spark
 
 Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]
-"""A step's work on one index; its result must fit JSON. May be called twice for an index."""
+"""A step's work on one index. Its result must fit JSON. It may be called twice for an index."""
 
 AUTO, PROCESS, SPARK = "auto", "process", "spark"
-WAYS = (AUTO, PROCESS, SPARK)
+EXECUTOR_NAMES = (AUTO, PROCESS, SPARK)
 
 _TASKS_PER_CORE = 4
+"""Maximum number of Spark partitions per core. With several, cores that finish early take more work."""
 _QUICK_START = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""Saves 5 of 12 s of CPU, since Java only schedules tasks."""
+"""Saves 5 of 12 s of CPU time. Java only schedules tasks, so it needs little compiled code."""
 
 
 @contextmanager
-def executor(step: str, way: str, *, master: str) -> Iterator["Executor"]:
+def open_executor(step: str, executor_name: str, *, master: str) -> Iterator["Executor"]:
     """Yield an executor for the steps.
 
     Args:
         step: the work in words, for errors.
-        way: one of `WAYS`; `auto` uses Spark if a master is named.
-        master: of Spark.
+        executor_name: one of `EXECUTOR_NAMES`; `auto` uses Spark if `master` is not the default.
+        master: the master URL of Spark.
 
     Raises:
         DatasetError: Spark does not start, or a step fails.
     """
-    if way not in WAYS:
-        raise DatasetError(f"--with is {way!r}; give one of {', '.join(WAYS)}")
-    if way == SPARK or (way == AUTO and master != DEFAULT_MASTER):
+    if executor_name not in EXECUTOR_NAMES:
+        raise DatasetError(f"--with is {executor_name!r}; give one of {', '.join(EXECUTOR_NAMES)}")
+    if executor_name == SPARK or (executor_name == AUTO and master != DEFAULT_MASTER):
         with spark(f"lab: {step}", master=master, conf=_QUICK_START) as session:
             yield OnSpark(session)
         return
@@ -53,7 +54,7 @@ def executor(step: str, way: str, *, master: str) -> Iterator["Executor"]:
 
 
 class InProcess:
-    """Runs tasks in threads of this process, one a core: NumPy, Arrow and hashes run without the interpreter's lock."""
+    """Runs tasks in threads of this process, one per core. NumPy, Arrow and hashes release the interpreter's lock."""
 
     def run(self, task: Task, count: int) -> list[Any]:
         """Call `task` with 0 to `count` - 1 and return the results in that order."""
@@ -69,29 +70,30 @@ class InProcess:
 
 
 class OnSpark:
-    """Runs tasks in parallel in a Spark session, whose workers must reach the folders that tasks name."""
+    """Runs tasks in parallel in a Spark session. Its workers must reach the folders that tasks name."""
 
     def __init__(self, session: "pyspark.sql.SparkSession") -> None:
         self._session = session
 
     def run(self, task: Task, count: int) -> list[Any]:
-        """As `InProcess.run`."""
-        work = self._tasks(count).mapInArrow(partial(_work, task), "task long, result string")
+        """Call `task` with 0 to `count` - 1 and return the results in that order."""
+        work = self._tasks(count).mapInArrow(partial(_run_tasks, task), "task long, result string")
         results = {row.task: json.loads(row.result) for row in work.collect()}
         return [results[index] for index in range(count)]
 
     def _tasks(self, count: int) -> Any:
+        """Return a Spark data frame with the indices of the tasks."""
         cores = self._session.sparkContext.defaultParallelism
         partitions = max(1, min(count, _TASKS_PER_CORE * cores))
         return self._session.range(0, count, 1, numPartitions=partitions)
 
 
 Executor = InProcess | OnSpark
-"""Runs the steps of a pipeline."""
+"""Runs the tasks of a step."""
 
 
-def _work(task: Task, batches: Batches) -> Batches:
-    """Run a task in Spark's Python processes."""
+def _run_tasks(task: Task, batches: Batches) -> Batches:
+    """Run a task for each index of the batches, in a Python process of Spark."""
     for batch in batches:
         for index in batch.column(0).to_pylist():
             result = json.dumps(task(index))

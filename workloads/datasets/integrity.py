@@ -1,11 +1,11 @@
 """Detects damage: compares files of a dataset with the checksums in its record.
 
-    bytes     SHA-256 of each file; takes 0.7 CPU seconds per GB
+    bytes     SHA-256 of each file; takes 0.7 s of CPU time per GB
     pages     CRC-32 of every Parquet page, checked by the decoder
 
 A run checks its datasets once and records a stamp of each verified file: size, inode, and times of last
-modification and change. A trial skips files with an unchanged stamp and checks all others again, so a stamp
-can only save time. Stamps are in memory and in the specifications of the run's trials, never in the catalogue.
+modification and change. A trial checks a file again unless its stamp is unchanged, so a stamp can only save time.
+Stamps are in memory and in the specifications of the run's trials, never in the catalogue.
 """
 
 from dataclasses import replace
@@ -38,7 +38,7 @@ def verify(dataset: Dataset) -> Dataset:
 def check_stream(stream: DatasetStream) -> DatasetStream:
     """Verify the files of a stream and return the stream with their stamp.
 
-    Reads nothing if the stream carries their current stamp.
+    Reads nothing if the stream already carries this stamp.
 
     Raises:
         DamagedError: the file is missing or damaged.
@@ -75,14 +75,14 @@ def dictionary_texts(part: DictionaryFile) -> list[str]:
     return texts
 
 
-def _check_bytes(path: Path, what: str, expected: str) -> None:
+def _check_bytes(path: Path, description: str, expected: str) -> None:
     try:
         actual = manifest.file_sha256(path)
     except OSError as error:
-        raise DamagedError(f"{path} ({what}) cannot be read: {error.strerror}") from error
+        raise DamagedError(f"{path} ({description}) cannot be read: {error.strerror}") from error
     if actual != expected:
         raise DamagedError(
-            f"{path} ({what}) is damaged: its bytes have SHA-256 {actual[:_SHOWN]}..., and had "
+            f"{path} ({description}) is damaged: its bytes have SHA-256 {actual[:_SHOWN]}..., but had "
             f"{expected[:_SHOWN]}... when it was written"
         )
 

@@ -1,8 +1,8 @@
 """Makes Ctrl-C behave normally around Spark, which changes its handling.
 
-A SparkContext replaces the SIGINT handler. The new one calls Java to cancel jobs, through the connection
-that the interrupted thread is waiting on, and stays after the context has stopped. py4j logs a
-traceback for each interrupted call, and may raise its own error in place of KeyboardInterrupt.
+A SparkContext replaces the SIGINT handler, also after the context has stopped. Its handler calls Java to cancel jobs,
+through the connection on which the interrupted thread is waiting. py4j logs a traceback for each interrupted call, and
+may raise its own error instead of KeyboardInterrupt.
 """
 
 import logging
@@ -21,22 +21,21 @@ Handler = Callable[[int, FrameType | None], Any]
 def restore_interrupts() -> Iterator[None]:
     """Restore the SIGINT handler after the block.
 
-    py4j calls Java in weak reference callbacks, where Python drops exceptions.
-
     Raises:
-        KeyboardInterrupt: a Ctrl-C came in the block, and its exception was dropped.
+        KeyboardInterrupt: a Ctrl-C came in the block, but its exception was dropped. Python drops exceptions in
+            callbacks of weak references, where py4j calls Java.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if not _can_handle() or before is None:
+    previous = signal.getsignal(signal.SIGINT)
+    if not _can_handle() or previous is None:
         yield
         return
     received: list[int] = []
-    if callable(before):
-        signal.signal(signal.SIGINT, _record(received, before))
+    if callable(previous):
+        signal.signal(signal.SIGINT, _record(received, previous))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
     if received:
         raise KeyboardInterrupt
 
@@ -44,8 +43,8 @@ def restore_interrupts() -> Iterator[None]:
 @contextmanager
 def delay_interrupts() -> Iterator[None]:
     """Delay Ctrl-C until the block ends, so that a second one cannot disturb the cleanup."""
-    before = signal.getsignal(signal.SIGINT)
-    if not _can_handle() or before is None:
+    previous = signal.getsignal(signal.SIGINT)
+    if not _can_handle() or previous is None:
         yield
         return
     received: list[int] = []
@@ -53,14 +52,14 @@ def delay_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
         if received:
             signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
 def quiet_py4j() -> Iterator[None]:
-    """Drop py4j's log messages in the block; it also raises these errors, and an interrupt is not an error."""
+    """Drop py4j's log messages in the block. py4j raises the same errors, and an interrupt is not an error."""
     root, logger = logging.getLogger(), logging.getLogger("py4j")
     level = logger.level
     root.addFilter(_not_from_py4j)  # py4j logs some messages to the root logger

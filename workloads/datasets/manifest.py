@@ -7,12 +7,12 @@
      "origin": {...}, "source": ..., "licence": ...,
      "files": {"value-0.parquet": "<SHA-256 of its bytes>", ...}, "checksum": "<SHA-256>"}
 
-`checksum` covers everything else as canonical JSON. The id is checked against the content that it covers.
+`checksum` covers all other fields as canonical JSON. `id` is the SHA-256 of the data: workload, alphabet, each stream's
+name, kinds, columns, heartbeats and values, and the texts of each dictionary. It does not cover source, licence and
+origin.
 
-File names are relative to the folder, so a catalogue can be moved. `id` is the SHA-256 of the data:
-workload, alphabet, each stream's name, kinds, columns, heartbeats and values, and the texts of each
-dictionary. It does not cover source, licence and origin.
-The record is written last, so a folder without it is not a dataset.
+File names are relative to the folder, so a catalogue can be moved. The record is written last, so a folder without it
+is not a dataset.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ ID_SHOWN = 16
 """Leading hex digits of the id that name the folder."""
 
 _Sha256 = Annotated[str, Meta(pattern=r"\A(?!0{64})[0-9a-f]{64}\Z")]
-"""A SHA-256 in hex; all zeros is not, since it was never computed."""
+"""A SHA-256 in hex. All zeros are invalid: they stand for a value that was never computed."""
 _FileName = Annotated[str, Meta(pattern=r"\A(?!\.\Z)[^/\0]+\Z")]
 """A file in the record's folder, not a path elsewhere."""
 _ColumnType = Annotated[str, Meta(pattern=r"\A(list:)?(bool|u?int(8|16|32|64)|float(16|32|64))\Z")]
@@ -46,7 +46,7 @@ _ColumnType = Annotated[str, Meta(pattern=r"\A(list:)?(bool|u?int(8|16|32|64)|fl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
-    """A file of a stream."""
+    """A file of a stream: its name, its size in bytes and the number of rows in earlier files."""
 
     file: _FileName
     bytes: int
@@ -55,7 +55,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenStream:
-    """A stream as written, or one file of it. Fields as in `dataset.json`."""
+    """A written stream, or one of its files, with the fields of `dataset.json`."""
 
     name: str
     kinds: tuple[int, ...]
@@ -70,7 +70,7 @@ class WrittenStream:
     further: tuple[WrittenFile, ...] = ()
 
     def files(self) -> tuple[WrittenFile, ...]:
-        """Return all of its files, in order of rows."""
+        """Return all files, in order of rows."""
         return (WrittenFile(file=self.file, bytes=self.bytes, first_row=0), *self.further)
 
 
@@ -79,7 +79,7 @@ _SHARED_FIELDS = sorted(set(WrittenStream.__slots__) & set(DatasetStream.__slots
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """The content of a dataset's record."""
+    """The content of a dataset's record, with the fields of `dataset.json`."""
 
     workload: str
     alphabet: Alphabet
@@ -119,7 +119,7 @@ def write(folder: Path, content: Content) -> str:
         "files": {
             name: file_sha256(folder / name)
             for name in (
-                *(each.file for part in content.streams for each in part.files()),
+                *(file.file for part in content.streams for file in part.files()),
                 *content.dictionaries.values(),
             )
         },
@@ -149,8 +149,8 @@ def file_sha256(path: Path) -> str:
 
 def _checksum(record: Mapping[str, object]) -> str:
     """Return the SHA-256 of a record without its `checksum`, in hex."""
-    rest = {name: value for name, value in record.items() if name != "checksum"}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+    others = {name: value for name, value in record.items() if name != "checksum"}
+    return hashlib.sha256(canonical(others).encode()).hexdigest()
 
 
 def read(folder: Path) -> Dataset:
@@ -168,7 +168,7 @@ def read(folder: Path) -> Dataset:
         record = json.loads(path.read_text(encoding="utf-8"))
         if record["format"] != FORMAT:
             raise DatasetError(
-                f"{path}: format {record['format']!r}, this version reads {FORMAT}; {remedy}"
+                f"{path} has format {record['format']!r}, but this version reads {FORMAT}; {remedy}"
             )
         dataset = _dataset(folder, record)
     except OSError as error:
@@ -184,7 +184,7 @@ def read(folder: Path) -> Dataset:
     ) as error:  # any JSON may be in place of a record
         raise DatasetError(f"{path} is damaged ({error!r:.200}); {remedy}") from error
     if is_folder_name(folder.name) and not dataset.id.startswith(folder.name):
-        raise DatasetError(f"{path} is of another dataset, {dataset.id}; {remedy}")
+        raise DatasetError(f"{path} belongs to another dataset, {dataset.id}; {remedy}")
     for stream, recorded in zip(dataset.streams, record["streams"], strict=True):
         for path, in_record in zip(
             stream.paths, (recorded, *recorded.get("further", ())), strict=True
@@ -213,29 +213,29 @@ def _dataset(folder: Path, record: Mapping[str, object]) -> Dataset:
     sums = msgspec.convert(record["files"], dict[str, _Sha256])
     if content.id() != msgspec.convert(record["id"], _Sha256):
         raise ValueError(f"its id is {record['id']!r:.80}, but its content has id {content.id()}")
-    here = folder.absolute()
+    root = folder.absolute()
     return Dataset(
         id=content.id(),
         workload=content.workload,
         alphabet=content.alphabet,
         streams=tuple(
             DatasetStream(
-                path=here / part.file,
+                path=root / part.file,
                 file_sha256=sums[part.file],
                 further=tuple(
                     FurtherFile(
-                        path=here / each.file,
-                        first_row=each.first_row,
-                        file_sha256=sums[each.file],
+                        path=root / file.file,
+                        first_row=file.first_row,
+                        file_sha256=sums[file.file],
                     )
-                    for each in part.further
+                    for file in part.further
                 ),
                 **{name: getattr(part, name) for name in _SHARED_FIELDS},
             )
             for part in content.streams
         ),
         dictionaries=tuple(
-            DictionaryFile(name=name, path=here / file, file_sha256=sums[file])
+            DictionaryFile(name=name, path=root / file, file_sha256=sums[file])
             for name, file in content.dictionaries.items()
         ),
         origin=content.origin,
@@ -249,14 +249,14 @@ class _File(TypedDict):
 
 
 class _Origin(TypedDict, total=False):
-    """The fields that readers of how a dataset was made rely on."""
+    """The fields of `origin` that code reads."""
 
     files: list[_File]
     params: dict[str, object]
 
 
 def is_id(text: str) -> bool:
-    """Return whether a text is a SHA-256 in hex; all zeros is not, since it was never computed."""
+    """Return whether a text is a valid SHA-256 in hex (`_Sha256`)."""
     return re.fullmatch("(?!0{64})[0-9a-f]{64}", text) is not None
 
 

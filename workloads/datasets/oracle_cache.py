@@ -2,13 +2,12 @@
 
     <dataset>/expected/<workload>-<oracle version>-<hash>.parquet
 
-The hash covers the dataset's content, the query parameters, and the oracle's code with all that it calls
-and reads (`streamlab.workloads.model.code.fingerprint`). For a workload without an oracle it covers the
-program and the sources of the models. Content is verified before it is read, so an answer belongs to the
-content in its name.
+The hash covers the dataset's content, the query parameters, and the oracle's code with everything that it calls and
+reads (`streamlab.workloads.model.code.fingerprint`). For a workload without an oracle it covers the program and the
+sources of the models. Content is verified before it is read, so an answer belongs to the content in its name.
 
-The file's metadata holds the full hash and the columns' SHA-256. A file that does not match them is
-computed again and replaced. If the folder cannot be written, answers are computed each time.
+The file's metadata has the full hash and the columns' SHA-256. A file that does not match them is replaced. If the
+folder cannot be written, answers are computed each time.
 """
 
 import hashlib
@@ -35,15 +34,16 @@ from streamlab.workloads.model.workload import INVARIANTS, ORACLE
 _CHECKSUM = b"sha256"
 _MADE_FROM = b"made from"
 _AT_END = b"outputs at end"
+"""Keys of the metadata: the columns' SHA-256, the full hash, and `outputs_at_end`."""
 _FOLDER = "expected"
 
 
 def expected(workload: Workload, dataset: Dataset) -> Columns:
     """Return the oracle's answer for a dataset, as columns of the program's output dtype.
 
-    For a truncated dataset, return the answer for the complete one, truncated likewise (`time_cutoff`).
-    Of a workload checked by invariants, return the totals of the dataset as it is.
-    Reads the input only if no answer is cached.
+    For a truncated dataset this is the answer for the complete dataset, truncated at the same time (`time_cutoff`). For
+    a workload checked by invariants it is the totals of the truncated dataset. Reads the input only if no answer is
+    cached.
     """
     if dataset.until_ts is not None and workload.checked_by != INVARIANTS:
         complete = expected(workload, dataset.complete())
@@ -63,9 +63,9 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
 
 
 def stored_outputs_at_end(workload: Workload, dataset: Dataset) -> int | None:
-    """Return `outputs_at_end` as counted when the oracle's answer was computed; None: not counted.
+    """Return the stored `outputs_at_end` of the oracle's answer.
 
-    None too for a truncated dataset, and if the answer is not stored or an older version stored it.
+    None if the dataset is truncated, the answer is not stored, or the count is not stored with it.
     """
     if dataset.until_ts is not None or not dataset.streams:
         return None
@@ -92,16 +92,16 @@ def answers_folder(dataset: Dataset) -> Path | None:
 
 
 def is_intact(path: Path) -> bool:
-    """Return whether a cached answer matches its checksum, whichever workload it is of."""
+    """Return whether the cached answer of any workload matches its checksum."""
     content = _table(path)
     return content is not None and content[0].get(_CHECKSUM) == _checksum(content[1])
 
 
 def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
-    """Return the number of records in the cached answer; None if it is missing or unreadable.
+    """Return the number of records in the cached answer, without computing an answer.
 
-    None too if invariants check the workload. Computes no answer. Reads the number of rows, and for a truncated
-    dataset the times.
+    None if the answer is missing or unreadable, or if invariants check the workload. Reads the number of rows, and for
+    a truncated dataset the times.
     """
     if not dataset.streams or workload.checked_by == INVARIANTS:
         return None
@@ -128,20 +128,20 @@ def _compute(workload: Workload, data: Input) -> Columns:
 
 
 def _hash(workload: Workload, dataset: Dataset) -> str:
-    """Return a hash of all that the answer depends on: content, code and query parameters."""
+    """Return a hash of content, code and query parameters, which determine the answer."""
     content: list[object] = [dataset.id, *(stream.sha256 for stream in dataset.streams)]
     if workload.checked_by == INVARIANTS:
         content += [stream.rows for stream in dataset.streams]
     code = code_of(workload.oracle, workload.program.output)
     if workload.checked_by != ORACLE:
-        code += _meaning()
+        code += _hash_models()
     made_from = canonical([content, dict(workload.query_params), code])
     return hashlib.sha256(made_from.encode()).hexdigest()
 
 
 @cache
-def _meaning() -> str:
-    """Return a hash of all sources of the models, which define what programs compute."""
+def _hash_models() -> str:
+    """Return a hash of all sources of the models, which define the results of programs."""
     digest = hashlib.sha256()
     for path in sorted(Path(model.__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
@@ -157,7 +157,7 @@ def _checksum(answer: Columns) -> bytes:
 
 
 def _read(path: Path, workload: Workload, made_from: str) -> Columns | None:
-    """Return the cached answer; None if it is missing, damaged or another's."""
+    """Return the cached answer; None if it is missing, damaged or the answer to another question."""
     content = _table(path)
     output = workload.program.output
     if content is None or set(content[1]) != set(output.names or ()):

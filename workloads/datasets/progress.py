@@ -10,13 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _PERIOD_S = 0.2
-
+"""Time between two calls of `Progress`."""
 
 Progress = Callable[[str, int, int], None]
-"""Shows the step in words, the work done, and the total (0 if unknown).
-
-Called from another thread, a few times a second.
-"""
+"""Shows the name of a step, the work done, and the total work (0 if unknown). Called from another thread."""
 
 
 def report(path: Path, done: int) -> None:
@@ -30,7 +27,7 @@ def report(path: Path, done: int) -> None:
 def watch(
     progress: Progress | None, step: str, folder: Path, total: int, before: int = 0
 ) -> Iterator[None]:
-    """Call `progress` with the sum of the tasks' reports in `folder`, after `before`, until the block ends."""
+    """Call `progress` with `before` plus the sum of the tasks' reports in `folder`, until the block ends."""
     if progress is None:
         yield
         return
@@ -55,6 +52,6 @@ def watch(
 def _rows_done(folder: Path) -> int:
     done = 0
     for path in folder.glob("*.done"):
-        with contextlib.suppress(OSError, ValueError):  # the task replaced the file meanwhile
+        with contextlib.suppress(OSError, ValueError):  # the task is replacing the file
             done += int(path.read_text(encoding="ascii"))
     return done

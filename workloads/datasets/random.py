@@ -16,11 +16,12 @@ import numpy.typing as npt
 Bits = npt.NDArray[np.uint64]
 
 _MASK = 2**64 - 1
+# Constants of SplitMix64.
 _GAMMA = 0x9E3779B97F4A7C15
 _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _FINAL_SHIFT = 31
 _RESOLUTION_BITS = 63
-"""Thresholds are multiples of 2^-63 of the unit interval."""
+"""Thresholds are multiples of 2^-63 in the unit interval."""
 
 
 def draw(seed: int, stream: int, lane: int, begin: int, end: int) -> Bits:

@@ -1,18 +1,18 @@
-"""Computes event times of streams whose rate changes, from a script.
+"""Computes event times of streams whose rate changes by a script.
 
-Windows in event time follow the rate of their input only if event times do. Offering steady event times
-faster shortens the windows by as much as it makes them denser. So an experiment in which the work follows
-the rate (STRETCH, 8.4 and 8.5) has its rates in the input, and offers it as recorded (`arrival = "replay"`).
+A window in event time has more tuples at a higher rate only if the rate of event times is higher. Offering steady event
+times faster would shorten the window by the same factor. So an experiment on changing work (STRETCH, 8.4 and 8.5) has
+its rates in the input, and offers the input as recorded (`arrival = "replay"`).
 
-A script gives the factors on the stream's base rate, in thousandths, and when each begins:
+A script has the factors on the stream's base rate, in thousandths, and the times at which they begin:
 
     steady                                  factor 1 always
     step(AT_MS, PERMILLE)                   a factor from AT_MS on
-    phases(LEAST_MS, MOST_MS, LOW, HIGH)    consecutive phases, each with a length and a
-                                            factor drawn uniformly from these bounds, by seed
+    phases(LEAST_MS, MOST_MS, LOW, HIGH)    consecutive phases; the seed determines the length and the
+                                            factor of each, uniformly from these bounds
 
-`phases(100000, 300000, 63, 1000)` on two streams of 4,000 t/s each is section 8.5: phases of 100 to
-300 s with 504 to 8,000 t/s together. All arithmetic uses integers, so it is the same on every machine.
+`phases(100000, 300000, 63, 1000)` on two streams of 4,000 t/s each is section 8.5: phases of 100 to 300 s with 504 to
+8,000 t/s together. All arithmetic uses integers, so results are the same on every machine.
 """
 
 import re
@@ -31,20 +31,26 @@ FORMS = "steady, step(AT_MS, PERMILLE) or phases(LEAST_MS, MOST_MS, LOW, HIGH)"
 _PLAIN = 1000
 """The factor 1 in thousandths."""
 _UNIT = 1000 * _PLAIN
-"""A tuple in tuples per second x thousandths x ms."""
+"""One tuple, in units of rate (t/s) x factor (thousandths) x time (ms)."""
 _DRAWN = 256
-"""Number of phases drawn at first; it doubles each time more are needed."""
+"""Number of phases drawn at first. It doubles each time more are needed."""
 _STREAM = 1 << 31
 """The stream index for the random numbers of phases, beyond that of any stream."""
 _LENGTH, _FACTOR = range(2)
+"""Lanes of the random numbers of a phase."""
 _MOST_MS = 10**9
 _MOST_PERMILLE = 10**6
-"""With these bounds sums over phases stay below 2^63 for any input that fits on a disk."""
+"""With these limits sums over phases stay below 2^63 for any input that fits on a disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateScript:
-    """A script, from `parse_rates`."""
+    """A script, made by `parse_rates`.
+
+    Attributes:
+        form: STEADY, STEP or PHASES.
+        values: the numbers of the script, in its order.
+    """
 
     form: str
     values: tuple[int, ...]

@@ -1,6 +1,6 @@
-"""Tells how to make a damaged or missing dataset again.
+"""Finds the command that makes a damaged or missing dataset again.
 
-Building or importing replaces damaged files; equal content gets the same id.
+Building or importing replaces damaged files. Equal content gets the same id.
 """
 
 import shlex
@@ -26,10 +26,10 @@ def rebuild_command(dataset: Dataset) -> str:
             words += ["--file", str(file.get("name"))]
         where = ""
         if origin.get("import") == "table":
-            taking = workload_of_input(dataset.workload)
-            if taking not in names():
-                where = f", where REFERENCE is the file or module:ATTRIBUTE of workload {taking}"
-            words += ["--workload", "REFERENCE" if where else taking]
+            reader = workload_of_input(dataset.workload)
+            if reader not in names():
+                where = f", where REFERENCE is the file or module:ATTRIBUTE of workload {reader}"
+            words += ["--workload", "REFERENCE" if where else reader]
         words += ["--streams", str(origin.get("streams", 1))]
         for option, value in (("--source", dataset.source), ("--licence", dataset.licence)):
             words += [] if value == NOT_STATED else [option, value]
@@ -50,8 +50,8 @@ def rebuild_command(dataset: Dataset) -> str:
 
 
 def workload_of_input(input_name: str) -> str:
-    """Return a workload that takes an input, since `lab data build` requires a workload's name."""
+    """Return a workload that reads an input, because `lab data build` requires a workload's name."""
     if input_name in names():
         return input_name
-    taking = (workload.name for workload in usable() if workload.input_name == input_name)
-    return next(taking, input_name)
+    readers = (workload.name for workload in usable() if workload.input_name == input_name)
+    return next(readers, input_name)

@@ -1,8 +1,8 @@
 """Stores rows on disk as sorted runs, and reads them in order of time with bounded memory.
 
-A run has rows that were read one after another, as an Arrow file of one batch, in order of time. Samples of the times
-of all runs cut time into ranges. A range takes consecutive rows from each run, which are sorted in memory, so tasks
-can read any ranges in parallel. Runs are memory-mapped.
+A run is an Arrow file of one batch. It has rows that were read one after another, in order of time. Samples of the
+times of all runs cut time into ranges. A range takes consecutive rows from each run and sorts them in memory, so tasks
+can read ranges in parallel. Runs are memory-mapped.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from streamlab.workloads.datasets.arrow import Column, arrow_array, column_of
 from streamlab.workloads.model import Block, ListColumn
 
 RANGE_ROWS = 1 << 18
-"""Rows of a range: of 24 bytes, 6 MB."""
+"""Rows of a range: 6 MB if a row has 24 bytes."""
 SAMPLE_ROWS = 1 << 10
-"""One of so many times is in the sample; a range has at most so many more rows for each run."""
+"""Distance of the sampled times in a run. A range may have so many additional rows for each run."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -29,36 +29,45 @@ class Run:
     """A file of rows in order of time.
 
     Attributes:
-        path: of the file.
+        path: the file.
         rows: number of rows.
-        sample: times of the first and the last row, and of each `SAMPLE_ROWS`th, ascending.
-        numbers: files of arrays that replace the values of some columns, by column: numbers of texts.
-        first: what to add to the values of some columns, by column: numbers of rows.
+        sample: times of each `SAMPLE_ROWS`th row and of the last row, ascending.
+        number_files: by column of texts' indices: a file with the number of each text, which replaces the index.
+        row_offsets: by column of row numbers: the number to add.
     """
 
     path: Path
     rows: int
     sample: Ints
-    numbers: Mapping[str, Path] = field(default_factory=dict)
-    first: Mapping[str, int] = field(default_factory=dict)
+    number_files: Mapping[str, Path] = field(default_factory=dict)
+    row_offsets: Mapping[str, int] = field(default_factory=dict)
 
     def open(self) -> "OpenRun":
         """Return all columns, memory-mapped."""
-        numbers = {name: map_columns(path)[NUMBER] for name, path in self.numbers.items()}
-        return OpenRun(columns=map_columns(self.path), numbers=numbers, first=self.first)
+        numbers = {name: map_columns(path)[NUMBER] for name, path in self.number_files.items()}
+        columns = map_columns(self.path)
+        return OpenRun(columns=columns, numbers=numbers, row_offsets=self.row_offsets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRun:
-    """The memory-mapped columns of a run, and the arrays and numbers of the same names in `Run`."""
+    """The memory-mapped columns of a run.
+
+    Attributes:
+        columns: the stored columns.
+        numbers: by column of texts' indices: the number of each text.
+        row_offsets: by column of row numbers: the number to add.
+    """
 
     columns: Mapping[str, Column]
     numbers: Mapping[str, Column]
-    first: Mapping[str, int]
+    row_offsets: Mapping[str, int]
 
     def rows(self, begin: int, end: int) -> dict[str, Column]:
-        """Return consecutive rows, with replaced values."""
-        block: dict[str, Column] = {name: each[begin:end] for name, each in self.columns.items()}
+        """Return consecutive rows with replaced indices and row numbers."""
+        block: dict[str, Column] = {
+            name: column[begin:end] for name, column in self.columns.items()
+        }
         for name, numbers in self.numbers.items():
             column = block[name]
             if isinstance(column, ListColumn):
@@ -66,11 +75,13 @@ class OpenRun:
                 block[name] = ListColumn(packed.offsets, np.asarray(numbers)[packed.values])
             else:
                 block[name] = np.asarray(numbers)[column]
-        return block | {name: np.asarray(block[name]) + first for name, first in self.first.items()}
+        return block | {
+            name: np.asarray(block[name]) + offset for name, offset in self.row_offsets.items()
+        }
 
 
 NUMBER = "number"
-"""The column of a file that replaces values."""
+"""The only column of `Run.number_files`."""
 
 
 def write_columns(path: Path, block: Block) -> None:
@@ -90,7 +101,7 @@ def map_columns(path: Path) -> dict[str, Column]:
 
 
 def write_run(path: Path, block: Block) -> Run:
-    """Write rows as a run; ties stay in order."""
+    """Write rows as a run. Rows of equal time keep their order."""
     ts = np.asarray(block["ts"])
     if np.any(np.diff(ts) < 0):
         order = np.argsort(ts, kind="stable")
@@ -100,11 +111,11 @@ def write_run(path: Path, block: Block) -> Run:
 
 
 class SortedRuns:
-    """Rows in order of time; ties are in the order of runs, and in a run as there.
+    """Rows in order of time. Rows of equal time are in the order of runs, and within a run in its order.
 
     Args:
-        runs: with equal columns.
-        ts: the time of all rows, in place of those in the runs; None: those.
+        runs: runs with equal columns.
+        ts: the time of all rows; None for the times in the runs.
 
     Attributes:
         count: number of rows.
@@ -132,18 +143,18 @@ class SortedRuns:
         opened: dict[int, OpenRun] = {}
         first = max(0, int(np.searchsorted(self._ranks, begin, side="right")) - 1)
         for index in range(first, len(self._bounds) - 1):
-            at = int(self._ranks[index])
-            if at >= end:
+            row = int(self._ranks[index])
+            if row >= end:
                 return
             for block in self._range(opened, *self._bounds[index : index + 2].tolist()):
                 rows = len(block["ts"])
-                cut = slice(max(0, begin - at), max(0, min(rows, end - at)))
+                cut = slice(max(0, begin - row), max(0, min(rows, end - row)))
                 if cut.start < cut.stop:
                     yield {name: column[cut] for name, column in block.items()}
-                at += rows
+                row += rows
 
     def _range(self, opened: dict[int, OpenRun], low: int, high: int) -> Iterator[Block]:
-        """Yield the rows from time `low` to before `high`; those of a single time in several blocks."""
+        """Yield the rows from time `low` to before `high`, in several blocks if all have the same time."""
         pieces = []
         for index in np.flatnonzero((self._first < high) & (self._last >= low)).tolist():
             if index not in opened:
@@ -155,8 +166,9 @@ class SortedRuns:
             if high - low > 1:
                 pieces.append(self._set_times(run.rows(begin, end)))
                 continue
-            for at in range(begin, end, RANGE_ROWS):
-                yield self._set_times(run.rows(at, min(at + RANGE_ROWS, end)))
+            for block_begin in range(begin, end, RANGE_ROWS):
+                block_end = min(block_begin + RANGE_ROWS, end)
+                yield self._set_times(run.rows(block_begin, block_end))
         if pieces:
             block = join_blocks(pieces)
             ts = np.asarray(block["ts"])

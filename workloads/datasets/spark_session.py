@@ -24,7 +24,9 @@ from streamlab.workloads.datasets.java import find_java
 from streamlab.workloads.optional_packages import missing_package
 
 DEFAULT_MASTER = "local[*]"
+"""Runs Spark on all cores of this machine."""
 _STOP_TIMEOUT_S = 20
+"""Time for the Java process to end before it is killed."""
 
 _DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -33,15 +35,15 @@ _DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
-    # The default starts a process, `readlink`, for each access to a checkpoint file if Hadoop's
-    # native library is missing, which takes a third of a small micro-batch.
+    # Without Hadoop's native library, the default starts a process `readlink` for each access to a
+    # checkpoint file. This takes a third of the time of a small micro-batch.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-"""Defaults for a laptop; `conf` overrides each. Shuffles are small, so partitions are few."""
+"""Defaults for a laptop, which `conf` overrides. Shuffles are small, so there are few partitions."""
 
 
 def spark_session(
@@ -54,16 +56,16 @@ def spark_session(
 ) -> "pyspark.sql.SparkSession":
     """Return the running Spark session, or a new one.
 
-    Sets JAVA_HOME, SPARK_LOCAL_IP and PYSPARK_PYTHON in this process's environment, because Spark's start
-    scripts read them there. The Java process's output goes to an unnamed temporary file, and the
-    error quotes it if Java does not start.
+    Sets JAVA_HOME, SPARK_LOCAL_IP, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON in this process's environment, because
+    Spark's start scripts read them. The Java process's output goes to an unnamed temporary file. If Java does not
+    start, the error quotes it.
 
     Args:
-        app: its name.
-        master: its master.
-        conf: settings.
-        python: the Python of tasks, as a path on every node.
-        check: called with the view of a started Java process before Spark starts in it; may raise.
+        app: the application's name.
+        master: the master URL.
+        conf: settings, which override the defaults.
+        python: path of the tasks' Python on every node.
+        check: called with the JVM view of the Java process before Spark starts in it; may raise.
 
     Raises:
         DatasetError: no PySpark, no Java, the user has no name, or Spark does not start.
@@ -74,7 +76,7 @@ def spark_session(
     os.environ["JAVA_HOME"] = str(find_java().path)
     os.environ["PYSPARK_PYTHON"] = python
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    # Before Spark looks up the host name, which fails or warns on machines without a network.
+    # Otherwise Spark looks up the host name, which fails or warns on machines without a network.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = pyspark.SparkConf().setAppName(app).setMaster(master)
     settings.setAll([*{**_DEFAULTS, **conf}.items()])
@@ -102,7 +104,7 @@ def spark_session(
 
 
 def _running_session() -> "pyspark.sql.SparkSession | None":
-    """Return the running session; None if there is none. Raises DatasetError if Spark cannot start here."""
+    """Return the running session, or None; raises `DatasetError` if Spark cannot start here."""
     refusal = spark_refusal()
     if refusal is not None:
         raise DatasetError(refusal)
@@ -110,14 +112,14 @@ def _running_session() -> "pyspark.sql.SparkSession | None":
 
 
 def spark_refusal() -> str | None:
-    """Return why Spark cannot start here, for a missing package or for this user; None if it can.
+    """Return why Spark cannot start here: a missing package, or a user without a name. None if it can.
 
-    Spark uses Hadoop's file systems, which look the user up in the password database and ignore environment
-    variables. A container's user may be missing there.
+    Spark uses Hadoop's file systems, which look up the user in the password database and ignore environment variables.
+    The database may lack a container's user.
     """
-    lacking = missing_package("pyspark")
-    if lacking is not None:
-        return str(lacking)
+    missing = missing_package("pyspark")
+    if missing is not None:
+        return str(missing)
     try:
         pwd.getpwuid(os.getuid())
     except KeyError:
@@ -129,20 +131,20 @@ def spark_refusal() -> str | None:
 
 
 def _logged_error(log: IO[bytes]) -> str:
-    """Return the first line of a log that reports an error; "" if none."""
+    """Return the first line of a log that reports an error; empty if there is none."""
     log.seek(0)
     lines = log.read().decode(errors="replace").splitlines()
     return next((line for line in lines if "Exception" in line or "Error" in line), "")
 
 
 def _launch(settings: "pyspark.SparkConf", streams: dict[str, object]) -> Any:
-    """Start the Java process with its output going to `streams`; end it if the start fails."""
-    before = _children()
+    """Start the Java process with its output to `streams`; end it if the start fails."""
+    running_before = _children()
     try:
         return pyspark.java_gateway.launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
     except BaseException:
         with delay_interrupts():
-            _kill_launched(before)
+            _kill_launched(running_before)
         raise
 
 
@@ -150,14 +152,13 @@ def _children() -> set[psutil.Process]:
     return {*psutil.Process().children(recursive=True)}
 
 
-def _kill_launched(before: set[psutil.Process]) -> None:
-    """Kill a Java process that was started but not yet connected: the processes that did not run before.
+def _kill_launched(running_before: set[psutil.Process]) -> None:
+    """Kill the processes that did not run before: a Java process that was started but not yet connected.
 
-    It would not end by itself: it checks its pipe only after writing its address, into a folder that is
-    already deleted. Its environment does not identify it, since it is empty at the moment when the start script
-    becomes Java.
+    The process would not end by itself. It checks its pipe only after writing its address, to a folder that is already
+    deleted. Its environment does not identify it, because it is empty while the start script becomes Java.
     """
-    launched = _children() - before
+    launched = _children() - running_before
     for process in launched:
         with suppress(psutil.Error):
             process.kill()
@@ -165,7 +166,7 @@ def _kill_launched(before: set[psutil.Process]) -> None:
 
 
 def stop_spark(session: "pyspark.sql.SparkSession") -> None:
-    """Stop a session and its Java process. May be called twice."""
+    """Stop a session and its Java process. A second call does nothing."""
     try:
         session.stop()
     finally:
@@ -196,9 +197,9 @@ def _end_java() -> None:
 def spark(
     app: str, *, master: str, conf: Mapping[str, str]
 ) -> "Iterator[pyspark.sql.SparkSession]":
-    """Yield the running session, else a new one that is stopped at the end.
+    """Yield the running session, or a new one that is stopped at the end.
 
-    A Ctrl-C at any moment ends in a KeyboardInterrupt, after Spark has been stopped.
+    A Ctrl-C at any time raises KeyboardInterrupt after a new session has been stopped.
 
     Raises:
         DatasetError: Spark cannot start here or does not start, or a job fails in the block.
@@ -212,12 +213,12 @@ def spark(
             except (pyspark.errors.PySparkException, py4j.Py4JError) as error:
                 if was_interrupted(error):
                     raise
-                # Here, since Java holds the message. Without the cause, because it cannot be shown
+                # Read the message now, because Java has it. Omit the cause, which cannot be shown
                 # after Java has ended.
                 raise DatasetError(f"Spark failed in {app!r}: {_reason(str(error))}") from None
             finally:
                 if running is None:
-                    # If Java has already ended, stopping fails and is not needed.
+                    # Stopping fails if Java has already ended. Then it is not needed.
                     with delay_interrupts(), suppress(py4j.Py4JError):
                         stop_spark(session)
         except Exception as error:
@@ -227,8 +228,10 @@ def spark(
 
 
 def _reason(message: str) -> str:
-    """Return the line of a Spark error with the reason: a Python task's last, else the first."""
+    """Return the line of a Spark error with the reason: the last error of a Python traceback, or the first line."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    traced = any(line.startswith("Traceback") for line in lines)
+    has_traceback = any(line.startswith("Traceback") for line in lines)
     errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b: ?", line)]
-    return (errors[-1] if traced and errors else lines[0] if lines else "no reason stated")[:500]
+    if has_traceback and errors:
+        return errors[-1][:500]
+    return lines[0][:500] if lines else "no reason stated"

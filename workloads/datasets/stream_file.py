@@ -1,13 +1,13 @@
 """Writes and reads the Parquet files of streams, which are identified by the hash of their content.
 
-A stream has a file for each `ROWS_PER_FILE` rows: `value-0.parquet`, `value-0.1.parquet` and so on, so that
-tasks can write the parts of a long stream in parallel.
-Files are plain Parquet with Snappy compression in row groups of about a million rows, which every engine
-reads fast. Integers are packed differences, which take less space and time.
-Each page has a CRC-32, so any reader can detect damage. The bytes depend on the library's version, so a file's
-content hash is over the columns: name, type and all values in little-endian order of each; for a column of lists,
-the ends of all lists, counted from the first value, and all elements.
-The hash of a stream of several files is over their hashes.
+A stream has a file for each `ROWS_PER_FILE` rows: `value-0.parquet`, `value-0.1.parquet` and so on. So tasks can write
+the parts of a long stream in parallel. Files are plain Parquet with Snappy compression in row groups of about a million
+rows, which every engine reads fast. Integers are packed differences, which take less space and time. Each page has a
+CRC-32, so any reader can detect damage.
+
+The bytes depend on the library's version. So the content hash of a file covers the columns: the name, type and
+little-endian values of each. For a column of lists it covers the ends of all lists, counted from the first value, and
+all elements. The hash of a stream of several files covers their hashes.
 """
 
 import hashlib
@@ -29,10 +29,10 @@ from streamlab.workloads.datasets.progress import report
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListColumn, ListType
 
 ROWS_PER_GROUP = 1 << 20
-"""16 MiB for two int64 columns: small compared with memory, large compared with the overhead of a group."""
+"""16 MiB for two int64 columns: small compared with memory, large compared with a group's overhead."""
 
 ROWS_PER_FILE = 1 << 24
-"""About a second's work of a generator and some 30 MB on disk; a task's start-up is small compared with it."""
+"""A file takes a generator about a second and 30 MB on disk. A task's start-up is small compared with this."""
 
 
 def write_stream(
@@ -49,11 +49,11 @@ def write_stream(
     Raises:
         DatasetError: as `write_file`.
     """
-    rest = _cut(blocks, rows_per_file)
+    remaining = _cut_at_files(blocks, rows_per_file)
     files: list[WrittenStream] = []
     rows = 0
     while not files or files[-1].rows >= rows_per_file:
-        part = _up_to(rows_per_file, rest)
+        part = _take(rows_per_file, remaining)
         file = write_file(
             folder, name, kinds, dtypes, part, alphabet, number=len(files), first_row=rows
         )
@@ -64,8 +64,8 @@ def write_stream(
     return join_files(files)
 
 
-def _cut(blocks: Iterable[Block], rows_per_file: int) -> Iterator[Block]:
-    """Yield the rows of blocks, in blocks that end where a file ends."""
+def _cut_at_files(blocks: Iterable[Block], rows_per_file: int) -> Iterator[Block]:
+    """Yield the rows of blocks in blocks that do not extend beyond the end of a file."""
     done = 0
     for block in blocks:
         begin, rows = 0, len(block["ts"])
@@ -75,8 +75,8 @@ def _cut(blocks: Iterable[Block], rows_per_file: int) -> Iterator[Block]:
             done, begin = done + end - begin, end
 
 
-def _up_to(rows: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield blocks until they have this many rows."""
+def _take(rows: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks until they have `rows` rows."""
     while rows > 0 and (block := next(blocks, None)) is not None:
         rows -= len(block["ts"])
         yield block
@@ -84,7 +84,13 @@ def _up_to(rows: int, blocks: Iterator[Block]) -> Iterator[Block]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePart:
-    """The rows of one file: those from `begin` to `end` of a stream; `number` is the file's in the stream."""
+    """The rows of one file.
+
+    Attributes:
+        stream: index of the stream.
+        number: index of the file in the stream.
+        begin, end: its rows in the stream, from `begin` to before `end`.
+    """
 
     stream: int
     number: int
@@ -93,19 +99,27 @@ class FilePart:
 
 
 def write_parts(
-    on: Executor,
+    executor: Executor,
     rows: Iterable[int],
     rows_per_file: int,
     write: Callable[[FilePart], WrittenStream],
     folder: Path,
 ) -> tuple[WrittenStream, ...]:
-    """Write streams with these numbers of rows, in a task for each file, and return their records."""
+    """Write streams with one task for each file, and return their records.
+
+    Args:
+        executor: runs the tasks.
+        rows: the number of rows of each stream.
+        rows_per_file: maximum number of rows of a file.
+        write: writes a file.
+        folder: the folder of all files.
+    """
     parts = file_parts(rows, rows_per_file)
     task = partial(write_part, parts, write, folder)
-    written = msgspec.convert(on.run(task, len(parts)), list[WrittenStream])
-    each = list(zip(parts, written, strict=True))
+    written = msgspec.convert(executor.run(task, len(parts)), list[WrittenStream])
+    pairs = list(zip(parts, written, strict=True))
     streams = range(parts[-1].stream + 1)
-    return tuple(join_files([file for part, file in each if part.stream == n]) for n in streams)
+    return tuple(join_files([file for part, file in pairs if part.stream == n]) for n in streams)
 
 
 def file_parts(rows: Iterable[int], rows_per_file: int) -> tuple[FilePart, ...]:
@@ -123,7 +137,7 @@ def write_part(
     folder: Path,
     index: int,
 ) -> dict[str, object]:
-    """Return the fields of a file's record: that of a killed process, else of the file written now."""
+    """Write a file unless a killed process has written it, and return the fields of its record."""
     record = folder / f"{index}.written"
     if record.is_file():
         return msgspec.json.decode(record.read_bytes(), type=dict[str, object])
@@ -147,22 +161,21 @@ def write_file(
 ) -> WrittenStream:
     """Write blocks of columns to a file of a stream, then read them back for the record.
 
-    A column of a `ListType` comes as `ListColumn`s, any other as arrays. Memory is bounded by one row group
-    and one block. Reports finished rows to a file next to it that ends in `.done`.
+    A column of a `ListType` consists of `ListColumn`s, any other column of arrays. Memory is bounded by one row group
+    and one block. A file next to it that ends in `.done` has the number of finished rows.
 
     Args:
-        folder: of all files of the dataset.
-        name: of the stream.
-        kinds: kind indices that may occur.
-        dtypes: of the columns.
-        blocks: of columns.
-        alphabet: of the dataset.
-        number: of the file in its stream.
-        first_row: the number of rows in the files before it.
+        folder: the folder of all files of the dataset.
+        name: name of the stream.
+        kinds: indices of the kinds that may occur.
+        dtypes: the type of each column.
+        blocks: the columns, in blocks of rows.
+        alphabet: the alphabet of the dataset.
+        number: index of the file in its stream.
+        first_row: number of rows in the files before it.
 
     Raises:
-        DatasetError: timestamps decrease, or a tag is outside of the alphabet or of a kind that is not the
-            stream's.
+        DatasetError: timestamps decrease, a tag is outside the alphabet, or a tag's kind is not in `kinds`.
     """
     path = folder / f"{name}.{number}.parquet" if number else folder / f"{name}.parquet"
     schema = pa.schema(
@@ -180,9 +193,10 @@ def write_file(
         for group in _group_blocks(blocks, dtypes):
             ts = group["ts"]
             assert not isinstance(ts, ListColumn)
-            late = np.flatnonzero(np.diff(ts, prepend=latest if rows else ts[0]) < 0)
-            if len(late):
-                raise _order_error(name, first_row + rows + int(late[0]), int(ts[late[0]]))
+            descents = np.flatnonzero(np.diff(ts, prepend=latest if rows else ts[0]) < 0)
+            if len(descents):
+                row = int(descents[0])
+                raise _order_error(name, first_row + rows + row, int(ts[row]))
             latest = ts[-1]
             if "tag" in group:
                 tags = group["tag"]
@@ -202,7 +216,7 @@ def join_files(files: Sequence[WrittenStream]) -> WrittenStream:
     """Return the record of a stream from those of its files, in order of rows.
 
     Raises:
-        DatasetError: a file begins before the time at which the one before it ends.
+        DatasetError: a file begins with an earlier time than the last time of the file before it.
     """
     first, *others = files
     if not others:
@@ -225,12 +239,12 @@ def join_files(files: Sequence[WrittenStream]) -> WrittenStream:
 
 def _order_error(name: str, row: int, ts: int) -> DatasetError:
     return DatasetError(
-        f"stream {name} is not sorted: row {row} has timestamp {ts}, which is before that of the row before it"
+        f"stream {name} is not sorted: row {row} has timestamp {ts}, which is below that of the row before it"
     )
 
 
 def _encodings(dtypes: Mapping[str, ColumnType]) -> dict[str, str]:
-    """Return how integers are stored: as differences, which are smaller than values and fast to decode."""
+    """Return the encoding of integer columns: packed differences, which are small and fast to decode."""
     integers = {}
     for name, dtype in dtypes.items():
         path = name
@@ -266,7 +280,7 @@ def _concatenate(name: str, blocks: list[Block], dtype: ColumnType) -> Column:
     if isinstance(dtype, np.dtype) and not lists:
         return np.concatenate(arrays).astype(dtype, copy=False)
     raise DatasetError(
-        f"column {name} must be {dtype.name}, but a block of it "
+        f"column {name} must be {dtype.name}, but one of its blocks "
         f"{'holds lists' if lists else 'holds no lists'}"
     )
 
@@ -299,7 +313,7 @@ class _Digest:
 def _describe_file(
     path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
 ) -> WrittenStream:
-    """Read a file of a stream and return its record, with the checksum of its content."""
+    """Read a file of a stream, and return its record with the hash of its content."""
     hashes = {column: _Digest(column, dtype) for column, dtype in dtypes.items()}
     rows, ts_min, ts_max = 0, 0, 0
     for group in read_groups(path):
@@ -326,8 +340,8 @@ def _describe_file(
     )
 
 
-def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str, Column]]:
-    """Yield the row groups of a stream file as columns: all, or only those named by `only`.
+def read_groups(path: Path, names: list[str] | None = None) -> Iterator[dict[str, Column]]:
+    """Yield the columns `names` (None: all) of each row group of a stream file.
 
     Raises:
         DamagedError: the file is missing or damaged.
@@ -335,14 +349,14 @@ def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str,
     try:
         with pq.ParquetFile(path, memory_map=False, page_checksum_verification=True) as file:
             for index in range(file.num_row_groups):
-                table = file.read_row_group(index, columns=only, use_threads=False)
+                table = file.read_row_group(index, columns=names, use_threads=False)
                 yield {name: column_of(table.column(name)) for name in table.column_names}
     except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
         raise _unreadable(path, error) from error
 
 
 def most_values(path: Path, name: str) -> int:
-    """Return an upper bound on the elements of a list column, from the file's footer.
+    """Return an upper bound on the number of elements of a list column, from the file's footer.
 
     Parquet counts an empty list as one value.
 
@@ -362,5 +376,5 @@ def most_values(path: Path, name: str) -> int:
 
 def _unreadable(path: Path, reason: object) -> DamagedError:
     return DamagedError(
-        f"{path} cannot be read ({reason}); make its dataset again (`lab data verify` says how)"
+        f"{path} cannot be read ({reason}); make its dataset again (`lab data verify` shows the command)"
     )

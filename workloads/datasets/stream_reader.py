@@ -15,19 +15,19 @@ from streamlab.workloads.model import ColumnType, ListColumn, ListType, Stream, 
 from streamlab.workloads.model.streams.stream import IntArray
 
 ALIGNMENT_BYTES = 64
-"""A cache line, and the widest vector register."""
+"""Size of a cache line and of the widest vector registers."""
 
 
 def load_stream(stream: DatasetStream, fields: Collection[str] | None = None) -> Stream:
-    """Read one stream into memory, row group by row group, up to its number of rows; see `Dataset.load`.
+    """Read times, tags and `fields` (None: all columns) of a stream into memory.
 
-    First verifies the content, unless the stream carries the stamp of a verified file.
+    Verifies the content first, unless the stream carries the stamp of verified files.
 
     Raises:
-        DatasetError: the file is missing, damaged, or does not match the catalogue.
+        DatasetError: a file is missing, damaged, or does not match the catalogue.
     """
-    wanted = None if fields is None else {"ts", "tag", *fields}
-    columns = _read(stream, [n for n, _ in stream.columns if wanted is None or n in wanted])
+    selected = None if fields is None else {"ts", "tag", *fields}
+    columns = _read(stream, [n for n, _ in stream.columns if selected is None or n in selected])
     ts, tag = columns.pop("ts"), columns.pop("tag", None)
     assert not isinstance(ts, ListColumn)
     assert not isinstance(tag, ListColumn)
@@ -45,7 +45,7 @@ def load_column(stream: DatasetStream, name: str) -> IntArray:
     """Read one column of numbers of a stream into memory.
 
     Raises:
-        DatasetError: as `load_stream`.
+        DatasetError: a file is missing, damaged, or does not match the catalogue.
     """
     column = _read(stream, [name])[name]
     assert not isinstance(column, ListColumn)
@@ -57,8 +57,8 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
     types = dict(stream.columns)
     columns = {name: _allocate(stream, name, column_type(types[name])) for name in names}
     row, ends = 0, dict.fromkeys(names, 0)
-    only = names if len(names) < len(types) else None
-    for group in (group for path in stream.paths for group in read_groups(path, only)):
+    selected = names if len(names) < len(types) else None
+    for group in (group for path in stream.paths for group in read_groups(path, selected)):
         rows = len(next(iter(group.values())))
         if set(group) != set(columns) or (stream.whole is None and row + rows > stream.rows):
             row = -1
@@ -71,8 +71,8 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
             break
     if row != stream.rows:
         raise DatasetError(
-            f"{stream.path} does not hold {stream.rows} rows of {', '.join(columns)}, as the "
-            "catalogue says; make its dataset again"
+            f"{stream.path} does not have the {stream.rows} rows of {', '.join(columns)} that its record "
+            "states; make its dataset again"
         )
     return {
         name: ListColumn(column.offsets, column.values[: ends[name]])
@@ -83,18 +83,18 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
 
 
 def _allocate(stream: DatasetStream, name: str, dtype: ColumnType) -> Column:
-    """Return a column for all rows; of lists, both arrays are aligned."""
+    """Return a column for all rows, in aligned arrays."""
     if not isinstance(dtype, ListType):
         return aligned_array(stream.rows, dtype)
     offsets = aligned_array(stream.rows + 1, np.dtype(np.int64))
     offsets[:] = 0
-    # Unused pages of the values are never touched and take no memory.
+    # `most_values` is an upper bound. Unused pages are never touched and take no memory.
     values = sum(most_values(path, name) for path in stream.paths)
     return ListColumn(offsets, aligned_array(values, dtype.element))
 
 
 def _copy_rows(column: Column, row: int, end: int, part: Column) -> int:
-    """Copy rows into a column at a row (and the end of its list elements); return the number of elements copied."""
+    """Copy rows into a column from a row on (list elements: from `end` on); return the number of elements copied."""
     if not isinstance(column, ListColumn):
         assert not isinstance(part, ListColumn)
         column[row : row + len(part)] = part
@@ -107,7 +107,7 @@ def _copy_rows(column: Column, row: int, end: int, part: Column) -> int:
 
 
 def aligned_array(rows: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return an uninitialised array whose first element is 64-byte aligned."""
+    """Return an uninitialised array whose first element is aligned to `ALIGNMENT_BYTES`."""
     raw = np.empty(rows * dtype.itemsize + ALIGNMENT_BYTES, dtype=np.uint8)
     begin = -raw.ctypes.data % ALIGNMENT_BYTES
     return raw[begin : begin + rows * dtype.itemsize].view(dtype)

@@ -1,8 +1,8 @@
 """Assigns events to physical streams, and checks how many streams a program allows.
 
-In a dataset made from a table, each kind has its own streams, in the order of the program's kinds, which
-breaks ties in time. A kind's events go to its streams round-robin, in order of time, unless the kind cannot
-be split: dependent events of one kind must share a stream, and a join reads one stream per input.
+In a dataset made from a table, each kind has its own streams, in the order of the program's kinds, which breaks ties
+in time. A kind's events go to its streams round-robin, in order of time. A kind cannot be split if its events depend on
+each other. A kind that is the input of a join cannot be split either, because joins read one stream per input.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,38 +29,38 @@ class Share:
     """One stream of a kind, and its turn in the round-robin assignment.
 
     Attributes:
-        name: of the stream.
+        name: name of the stream.
         kind: index of the kind.
-        place: index among the kind's streams.
+        turn: index among the kind's streams.
         count: number of the kind's streams.
     """
 
     name: str
     kind: int
-    place: int
+    turn: int
     count: int
 
-    def rows(self, of_kind: int) -> int:
-        """Return the number of this stream's rows, from the number of all rows of its kind."""
-        return len(range(self.place, of_kind, self.count))
+    def rows(self, kind_rows: int) -> int:
+        """Return the number of this stream's rows, given the number of all rows of its kind."""
+        return len(range(self.turn, kind_rows, self.count))
 
     def blocks(self, rows: SortedRuns, begin: int, end: int) -> Iterator[Block]:
         """Yield the rows of this stream from `begin` to before `end`, given all rows of its kind."""
-        first = at = self.place + begin * self.count
-        for block in rows.blocks(first, min(rows.count, self.place + end * self.count)):
-            turn = slice((first - at) % self.count, None, self.count)
-            at += len(block["ts"])
-            yield {name: _take(column, turn) for name, column in block.items()}
+        first = row = self.turn + begin * self.count
+        for block in rows.blocks(first, min(rows.count, self.turn + end * self.count)):
+            selected = slice((first - row) % self.count, None, self.count)
+            row += len(block["ts"])
+            yield {name: _take(column, selected) for name, column in block.items()}
 
 
-def _take(column: Column, turn: slice) -> Column:
+def _take(column: Column, selected: slice) -> Column:
     if isinstance(column, ListColumn):
-        return column.take(np.arange(len(column))[turn])
-    return column[turn]
+        return column.take(np.arange(len(column))[selected])
+    return column[selected]
 
 
 MOST_IN_ORDER = 256
-"""The most streams that the multicore engine's ordered log merges, for queries and pipelines."""
+"""Maximum number of streams of queries and pipelines, which the multicore engine's ordered log merges."""
 
 
 def check_streams(program: Program, streams: int) -> None:
@@ -121,7 +121,7 @@ def shares(program: Program, streams: int) -> tuple[Share, ...]:
         Share(
             name=name if why else f"{name}-{index}",
             kind=kind,
-            place=index,
+            turn=index,
             count=1 if why else streams,
         )
         for kind, (name, why) in enumerate(zip(program.kinds, reasons, strict=True))
@@ -130,7 +130,7 @@ def shares(program: Program, streams: int) -> tuple[Share, ...]:
 
 
 def why_unsplit(program: Program, kind: int) -> str:
-    """Return why a kind's events must share one stream; "" if they may be split."""
+    """Return why a kind's events must share one stream; empty if they may be split."""
     if isinstance(program, DGSProgram) and program.dependent(Tag(kind), Tag(kind)):
         return f"events of kind {program.kinds[kind]} depend on each other"
     if isinstance(program, Query) and program.operators[0].join is not None:

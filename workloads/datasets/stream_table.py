@@ -25,12 +25,13 @@ class StreamTable:
     """One stream to write.
 
     Attributes:
-        name: of the stream.
-        kinds: its kind indices.
+        name: name of the stream.
+        kinds: indices of its kinds.
         dtypes: columns to write, by name.
-        blocks: makes the stream's blocks from blocks of all rows in order of time (ties: of the files). Its
-            blocks have the columns of `dtypes`, and may have others.
-        each_row: whether each row gives one event, whatever the rows before, so that tasks can write files of it.
+        blocks: yields the stream's blocks, given blocks of all rows in order of time (rows of equal time: in order of
+            the files). Its blocks have the columns of `dtypes`, and may have others.
+        each_row: whether each row becomes exactly one event, independent of earlier rows. Then several tasks can write
+            the stream's files.
     """
 
     name: str
@@ -41,16 +42,16 @@ class StreamTable:
 
 
 def write_streams(
-    on: Executor,
+    executor: Executor,
     tables: tuple[StreamTable, ...],
     rows: SortedRuns,
     folder: Path,
     alphabet: Alphabet,
 ) -> tuple[WrittenStream, ...]:
-    """Write streams from all rows: a task for each file if each row gives an event, else for each stream."""
+    """Write streams from all rows, with a task for each file of streams with `each_row`, or for each other stream."""
     events = (rows.count if table.each_row else 0 for table in tables)
     write = partial(_write, tables, rows, folder, alphabet, ROWS_PER_FILE)
-    return write_parts(on, events, ROWS_PER_FILE, write, folder)
+    return write_parts(executor, events, ROWS_PER_FILE, write, folder)
 
 
 def _write(
@@ -79,9 +80,15 @@ def numbered_streams(
     kind: int = 0,
     each_row: bool = True,
 ) -> tuple[StreamTable, ...]:
-    """Return streams of one kind, named `name-0` and so on; `share(count, index, blocks)` yields the rows of one.
+    """Return streams of one kind, named `name-0` and so on.
 
-    `each_row` says whether each row gives one event in one of the streams, whatever the rows before.
+    Args:
+        count: number of streams.
+        name: prefix of their names.
+        dtypes: columns to write.
+        share: `share(count, index, blocks)` yields the rows of the stream `index`, given blocks of all rows.
+        kind: index of their kind.
+        each_row: whether each row becomes one event in one of the streams, independent of earlier rows.
     """
     return tuple(
         StreamTable(
@@ -95,10 +102,10 @@ def numbered_streams(
     )
 
 
-def share_rows(by: str, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield the rows of a stream: those whose column `by` modulo `count` equals `index`."""
+def share_rows(column: str, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the rows of a stream: the rows whose `column` modulo `count` equals `index`."""
     for block in blocks:
-        yield select_rows(block, np.asarray(block[by]) % count == index)
+        yield select_rows(block, np.asarray(block[column]) % count == index)
 
 
 def event_columns(fields: np.dtype[np.void]) -> dict[str, ColumnType]:

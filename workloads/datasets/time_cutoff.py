@@ -1,10 +1,12 @@
 """Truncates a dataset at an event time, to limit how long an open-loop run lasts.
 
-An output carries the timestamp of the event that caused it (a law of `DGSProgram`), or of the instant that
-the watermark passed, or is at most `OutputType.delay` later than its event (operators, for cutoffs at
-multiples of `OutputType.grid`). Outputs of a flush are timed after the last event, and no cut has them
-(`Dataset.flushed`). So the answer for a truncated dataset is the complete answer, truncated at
-the same event time plus the delay. One oracle run serves all cutoffs.
+Law: the answer for a truncated dataset is the complete answer, truncated at the same event time plus
+`OutputType.delay`. So one oracle run serves all cutoffs.
+
+1. An output of a `DGSProgram` has the time of the event that caused it, or of the instant that the watermark passed.
+2. An output of an operator is at most `OutputType.delay` later than its event, for cutoffs at multiples of
+   `OutputType.grid`.
+3. Outputs of a flush are later than the last event. No truncated dataset has them (`Dataset.flushed`).
 """
 
 from collections.abc import Sequence
@@ -50,7 +52,7 @@ def truncate_answer(answer: Columns, until_ts: int, output: OutputType) -> Colum
     """Return the records of a complete answer that belong to a dataset truncated at `until_ts`, in order.
 
     Raises:
-        DatasetError: the output cannot be truncated at that time.
+        DatasetError: `until_ts` is not a multiple of the output's grid.
     """
     if until_ts % output.grid:
         raise DatasetError(

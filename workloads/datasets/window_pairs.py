@@ -9,7 +9,9 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 
 CHUNK_ROWS = 1 << 15
+"""Maximum number of left rows of a chunk."""
 BLOCK_PAIRS = 1 << 21
+"""Maximum number of pairs in a block: 32 MiB for two int64 indices, unless a single row has more."""
 
 
 class Chunk(NamedTuple):

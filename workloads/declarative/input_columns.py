@@ -18,7 +18,12 @@ import numpy as np
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table, TableSet
-from streamlab.workloads.datasets.tables.cells import fits, is_text, plain, with_point
+from streamlab.workloads.datasets.tables.cells import (
+    can_parse,
+    decode_column,
+    is_text,
+    use_decimal_point,
+)
 from streamlab.workloads.datasets.tables.header_types import (
     DTYPES,
     has_codes,
@@ -232,7 +237,7 @@ class InputColumns:
         """Return the type of a column; None if it holds texts."""
         table = self.source if isinstance(self.source, Table) else None
         if table is not None:
-            cells = with_point(cells, table.decimal)[0]
+            cells = use_decimal_point(cells, table.decimal)[0]
         dtype = type_of_cells(cells, f"{place}: column {name} of {self.label}")
         if dtype is not None or table is None or not table.max_bad or not is_text(cells.type):
             return dtype
@@ -240,7 +245,7 @@ class InputColumns:
         texts = [text.strip() for text in cells.to_pylist() if text is not None]
         filled = [text for text in texts if text]
         for guess in _GUESSES if filled and not has_codes(cells) else ():
-            bad = (text for text in filled if not fits(text, guess))
+            bad = (text for text in filled if not can_parse(text, guess))
             if next(islice(bad, table.max_bad, None), None) is None:
                 return guess
         return None
@@ -293,7 +298,7 @@ def _sample_of_table(table: Table) -> "dict[str, pa.Array]":
             if chunk is None or not chunk.batch.num_rows:
                 raise DatasetError(f"{table.source.label} has no rows; there is nothing to import")
             rows = chunk.batch.slice(0, SAMPLE_ROWS)
-            return {name: plain(rows.column(n)) for n, name in enumerate(part.names)}
+            return {name: decode_column(rows.column(n)) for n, name in enumerate(part.names)}
 
 
 def _sample_of_function(source: InputFunction, label: str) -> "dict[str, pa.Array]":

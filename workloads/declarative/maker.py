@@ -300,7 +300,7 @@ class Maker:
         place = f"{self.place}: allowed_lateness"
         allowed = 0 if allowed_lateness is None else allowed_lateness
         allowed_units = parse_duration(allowed, self.columns.unit, place, error=ModelError)
-        return (table.bound() or 0) + allowed_units
+        return (table.max_lateness() or 0) + allowed_units
 
     def find_key(self, names: KeyNames | None) -> Key:
         """Return the key with columns of these names; raises `ModelError` for floats."""

@@ -48,7 +48,7 @@ def data_build(
             events,
             seed,
             catalog=catalog_at(root),
-            way=way,
+            executor_name=way,
             master=master,
             progress=progress,
         )
@@ -135,7 +135,7 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
         f"{len(dataset.alphabet.kinds)} * key",
         "origin": origin_words(dataset),
         "invented": invented_words(dataset.origin, dataset.events),
-        "late": late_words(dataset.origin, kept=True),
+        "late": late_words(dataset.origin, with_kept=True),
         "left out": left_out_words(dataset.origin),
         "times": str(dataset.origin.get("times", "")),
         "span": str(span_of(dataset) or ""),

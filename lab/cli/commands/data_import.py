@@ -217,7 +217,7 @@ def table(
             progress,
             source=source,
             licence=licence,
-            way=way,
+            executor_name=way,
             master=master,
         )
     _print_dataset(dataset, _table_counts(dataset.origin), of_table=True)
@@ -262,7 +262,7 @@ def _command(kind: ImportKind) -> click.Command:
                 kind,
                 options,
                 catalog=catalog_at(root),
-                way=way,
+                executor_name=way,
                 master=master,
                 progress=progress,
             )

@@ -135,7 +135,7 @@ def test_input_that_no_disk_holds_is_refused_before_any_is_made(capsys, tmp_path
     )
     code, _, err = run_lab(capsys, path, "--out", tmp_path / "runs")
     assert code == EXIT_USER_ERROR
-    assert "1,000,000,0" in err and "events take at least" in err and "ask for fewer" in err
+    assert "1,000,000,0" in err and "events take at least" in err and "request fewer events" in err
     assert not (tmp_path / "catalogue").exists() and not (tmp_path / "runs").exists()
 
 

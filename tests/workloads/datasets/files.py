@@ -76,7 +76,7 @@ def rows_of(kind: str, *files: Path, **options: Any) -> tuple[RowReport, list[tu
         found = read_splits(KindRows(kind=of, options=chosen), Path(folder) / "rows", InProcess())
         numberings = {column: Numbering() for column in found.text_columns()}
         found.number(numberings)
-        blocks = list(found.of_kind(0).blocks())
+        blocks = list(found.rows_of_kind(0).blocks())
         if not blocks:
             return found.reading, []
         columns = {

@@ -128,7 +128,7 @@ def test_files_of_another_format_are_refused_with_the_format_seen(catalog: Catal
     made = publish(catalog, [1])
     path = catalog.folder(made.id) / manifest.NAME
     path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
-    with pytest.raises(DatasetError, match="format 99, this version reads 1"):
+    with pytest.raises(DatasetError, match="has format 99, but this version reads 1"):
         catalog.get(made.id)
 
 

@@ -16,7 +16,7 @@ from streamlab.workloads.datasets import builder
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.executor import executor
+from streamlab.workloads.datasets.executor import open_executor
 from streamlab.workloads.datasets.imports.access_log import COLUMNS
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
@@ -47,7 +47,7 @@ def imported(kind: str, folder: Path, name: str, way: str) -> tuple[str, Any, di
         files.append(text_file(raw_file(kind, place), *lines))
     catalog = Catalog(root=folder / name)
     options = ImportOptions(files=tuple(files), sort=True, max_bad=2, **options_of(kind, folder))
-    dataset = import_files(import_kind(kind), options, catalog=catalog, way=way)
+    dataset = import_files(import_kind(kind), options, catalog=catalog, executor_name=way)
     assert dataset.events > LINES // 3
     assert dataset.origin["rows_out_of_order"] or kind == "kdd-cup"  # whose rows are their times
     dictionaries = {file.name: file.path.read_bytes() for file in dataset.dictionaries}
@@ -77,7 +77,7 @@ def test_a_table_on_spark_is_that_in_process(spark: SparkSession, tmp_path: Path
     program = workload("keyed_counter").program
     table = arrays(columns, ts="at", key="user", kind="=increment", time_format="ms")
     one, two = (
-        dataset_of(table, "x", program, Catalog(root=tmp_path / way), way=way)
+        dataset_of(table, "x", program, Catalog(root=tmp_path / way), executor_name=way)
         for way in ("spark", "process")
     )
     assert one.id == two.id
@@ -127,7 +127,9 @@ def test_spark_generates_the_same_input_as_one_process(
     name: str, spark: SparkSession, tmp_path: Path
 ):
     one, two = (
-        ensure(workload(name), {}, 3000, SEED, catalog=Catalog(root=tmp_path / way), way=way)
+        ensure(
+            workload(name), {}, 3000, SEED, catalog=Catalog(root=tmp_path / way), executor_name=way
+        )
         for way in ("spark", "process")
     )
     assert one.id == two.id
@@ -144,7 +146,9 @@ def test_streams_of_several_files_are_the_same_input(
     chosen, params = workload("page_view_join"), {"streams": 2}
     whole = ensure(chosen, params, 50_000, SEED, catalog=Catalog(root=tmp_path / "whole")).load()
     monkeypatch.setattr(builder, "ROWS_PER_FILE", 7_000)
-    cut = ensure(chosen, params, 50_000, SEED, catalog=Catalog(root=tmp_path / "cut"), way=way)
+    cut = ensure(
+        chosen, params, 50_000, SEED, catalog=Catalog(root=tmp_path / "cut"), executor_name=way
+    )
     assert max(len(stream.paths) for stream in cut.streams) > 2
     assert all(path.is_file() for stream in cut.streams for path in stream.paths)
     verify(cut)
@@ -190,7 +194,7 @@ def test_a_build_that_was_killed_is_resumed_with_its_finished_files(
 def test_a_disk_that_fails_in_process_is_reported():
     with (
         pytest.raises(DatasetError, match=r"import x failed: .*No space left on device"),
-        executor("import x", "auto", master="local[*]") as on,
+        open_executor("import x", "auto", master="local[*]") as on,
     ):
         on.run(fill_the_disk, 1)
 
@@ -206,6 +210,6 @@ def fill_the_disk(index: int) -> None:
 def test_another_way_is_refused():
     with (
         pytest.raises(DatasetError, match="--with is 'flink'; give one of auto, process, spark"),
-        executor("x", "flink", master="local[*]"),
+        open_executor("x", "flink", master="local[*]"),
     ):
         pass

@@ -176,7 +176,7 @@ def test_truncated_and_damaged_files_differ_from_bad_rows(
 
 def test_files_without_content_are_refused(catalog: Catalog, tmp_path: Path):
     assert_refused(catalog, "access-log", tmp_path / "none", "none: no such file")
-    assert_refused(catalog, "access-log", tmp_path, "is not a file")
+    assert_refused(catalog, "access-log", tmp_path, "is not a regular file")
     assert_refused(catalog, "access-log", text_file(tmp_path / "empty"), "empty is empty")
     assert_refused(catalog, "access-log", text_file(tmp_path / "empty.gz"), "no rows")
     assert_refused(catalog, "access-log", log_file(tmp_path), "no rows")

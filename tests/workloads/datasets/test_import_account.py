@@ -59,7 +59,7 @@ def _check_account(kind: str, odd: list[tuple[bytes, float]], folder: Path) -> N
     lines = raw_lines(kind)
     content = inserted(b"".join(line + b"\n" for line in lines), odd)
     blocks = b"".join(text_blocks(io.BytesIO(content), "text"))
-    quoted = isinstance(import_kind(kind).form, NamedColumns)
+    quoted = isinstance(import_kind(kind).file_format, NamedColumns)
     file = raw_file(kind, folder)
     file.write_bytes(content)
     try:
@@ -73,4 +73,4 @@ def _check_account(kind: str, odd: list[tuple[bytes, float]], folder: Path) -> N
     if not quoted:
         assert found.lines_in_bad == found.lines_in_rows == 0
         whole = blocks.split(b"\n")
-        assert found.rows + found.passed_over >= sum(line in whole for line in lines)
+        assert found.rows + found.skipped_lines >= sum(line in whole for line in lines)

@@ -113,7 +113,9 @@ class TestOpenBandit:
         with pytest.raises(DatasetError, match=r"all\.csv has no table of items .* --items"):
             imported(catalog, "open-bandit", file)
         twice = text_file(tmp_path / "twice.csv", *item_table((4, "a"), (4, "b")))
-        with pytest.raises(DatasetError, match=r"twice\.csv:3: ad '4' is in campaign 'a' above"):
+        with pytest.raises(
+            DatasetError, match=r"twice\.csv:3: ad '4' is in campaign 'a' in a row above"
+        ):
             imported(catalog, "open-bandit", file, settings={"items": twice})
 
     @pytest.mark.parametrize("name", ["ad_enrichment", "campaign_views", "user_clusters"])
@@ -170,7 +172,7 @@ class TestAdEvents:
         with pytest.raises(DatasetError, match="--campaigns is missing"):
             imported(catalog, "ad-events", file)
         for text, message in (
-            ('{"a": "b"}\n{"a": "c"}', r"t.txt:2: ad 'a' is in campaign 'b' above"),
+            ('{"a": "b"}\n{"a": "c"}', r"t.txt:2: ad 'a' is in campaign 'b' in a row above"),
             ("a b", r"t.txt:1: not JSON"),
             ("{}", r"t.txt has no campaigns"),
         ):

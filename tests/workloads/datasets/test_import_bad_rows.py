@@ -66,7 +66,7 @@ BAD = {
         "not JSON": "{",
         "a JSON list instead of an object": "[1]",
         "ad 'ad-99' is in no campaign of --campaigns": event("u", "ad-99", "view", "1"),
-        "field event_type is 'look'; there are view, click": event("u", "ad-1", "look", "1"),
+        "field event_type is 'look', not one of view, click": event("u", "ad-1", "look", "1"),
         "'soon' is not a number of milliseconds": event("u", "ad-1", "view", '"soon"'),
         "field event_time is True": event("u", "ad-1", "view", "true"),
         "field event_time is None": event("u", "ad-1", "view", "null"),
@@ -86,8 +86,8 @@ BAD = {
         "column value is 'nan', not a number": "1,0,nan,1,0,0,0",
         "column value is 2147484, above 2147483": "1,0,2147484,1,0,0,0",
         "column property is 2, above 1": "1,0,1,2,0,0,0",
-        "column plug_id is 5, and --plugs-per-household 5": "1,0,1,1,5,0,0",
-        "column household_id is 2, and --households-per-house 2": "1,0,1,1,0,2,0",
+        "column plug_id is 5, not below --plugs-per-household 5": "1,0,1,1,5,0,0",
+        "column household_id is 2, not below --households-per-house 2": "1,0,1,1,0,2,0",
         "column house_id is 'h', not a whole number": "1,0,1,1,0,0,h",
     },
     "kdd-cup": {
@@ -98,7 +98,7 @@ BAD = {
         "column serror_rate is 1.01, not from 0 to 1": connection(serror_rate="1.01"),
         "column serror_rate is nan, not from 0 to 1": connection(serror_rate="nan"),
         "column serror_rate is 'x', not a number from 0 to 1": connection(serror_rate="x"),
-        "column service is '', not a word without /": connection(service=""),
+        "column service is '', not a word without '/'": connection(service=""),
         "column label is empty": connection(label="."),
     },
     "linear-road": {
@@ -111,7 +111,7 @@ BAD = {
         "column Dir is 2, above 1": "1 2 3 0 1 2 77",
         "column Pos is 528000, above 527999": "1 2 3 0 1 0 528000",
         "4 columns instead of 9 (Type,Time,VID": "0,1,2,3",
-        "column Type is 1; there are 0, 2, 3, 4": "1,1,2,3,0,1,0,0,77",
+        "column Type is 1, not one of 0, 2, 3, 4": "1,1,2,3,0,1,0,0,77",
         "column Seg is 100, above 99": "0,1,2,3,0,1,0,100,77",
         "column Seg is '' or '-1', not a whole number": "0,1,2,3,0,1,0,-1,77",
         "column Time is '1.5'": "0,1.5,2,3,0,1,0,1,77",
@@ -185,7 +185,7 @@ def test_a_bad_row_is_shown_with_its_place_and_left_out(kind: str, reason: str, 
         ("retail", {"product-columns": "item=a,category=b"}, "--products, which is missing"),
         ("tracebase", {"mean": "2s"}, "--mean is '2s'; give 1s or 8s"),
         ("trades", {"time": "noon"}, "--time is 'noon'; give one of iso, s, ms"),
-        ("trades", {"price-scale": 0.0}, "--price-scale is 0.0; give one above 0"),
+        ("trades", {"price-scale": 0.0}, "--price-scale is 0.0; give a number above 0"),
         ("trades", {"decimals": 9}, "--decimals is 9; give 0 to 6"),
         ("trades", {"top": -1}, "--top is -1; give 0 (all) or more"),
         ("trades", {"symbol-pattern": "("}, "--symbol-pattern is not a regular expression"),
@@ -203,8 +203,8 @@ def test_a_setting_out_of_range_is_refused_at_once(
 @pytest.mark.parametrize(
     ("kind", "columns", "message"),
     [
-        ("retail", {"ts": "time"}, "does not say which column is ticket, item, net_paid"),
-        ("trades", {"ts": "1"}, "--columns does not say which column is price"),
+        ("retail", {"ts": "time"}, "does not name the column of ticket, item, net_paid"),
+        ("trades", {"ts": "1"}, "--columns does not name the column of price"),
     ],
 )
 def test_a_missing_column_is_refused_at_once(

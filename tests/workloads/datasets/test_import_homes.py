@@ -164,7 +164,9 @@ def test_plugs_of_tracebase_are_dealt_to_homes(catalog: Catalog, tmp_path: Path)
 
 def test_a_reading_whose_milliwatts_do_not_fit_is_bad(catalog: Catalog, tmp_path: Path):
     file = day_file(tmp_path, at(0, 1, 2), at(1, 2_147_484, 3), "x", at(2, 2_147_483, 4))
-    with pytest.raises(DatasetError, match=r"csv:2: 2147484 W is above 2147483: .*; 2 of 4 lines"):
+    with pytest.raises(
+        DatasetError, match=r"csv:2: 2147484 W is above 2147483 W: .*; 2 of 4 lines"
+    ):
         imported(catalog, "tracebase-homes", file)
     dataset = imported(catalog, "tracebase-homes", file, max_bad=2)
     assert dataset.load().streams[0].payload["load_mw"].tolist() == [1000, 2_147_483_000]

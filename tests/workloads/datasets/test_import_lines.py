@@ -167,7 +167,7 @@ class TestForms:
     )
     def test_json_is_named(self, tmp_path: Path, content: str, form: str):
         file = bytes_file(tmp_path / "a.csv", content)
-        match = f"a.csv: line 1 is .*so this is {form}, not CSV; write it as Parquet"
+        match = f"a.csv: line 1 is .*so this is {form}, not CSV; convert it to Parquet"
         with pytest.raises(DatasetError, match=match):
             table(tmp_path / "data", file, "ts=t,value=v,kind==value", "--format", "csv")
         with pytest.raises(DatasetError, match=match):

@@ -136,8 +136,8 @@ def test_an_id_that_occurs_twice_makes_a_bad_line(tmp_path: Path):
 @pytest.mark.parametrize(
     ("event", "why"),
     [
-        ({"event_type": 3}, "field event_type is 3; there are 0, 1 and 2"),
-        ({"event_type": []}, "field event_type is []; there are 0, 1 and 2"),
+        ({"event_type": 3}, "field event_type is 3, not 0, 1 or 2"),
+        ({"event_type": []}, "field event_type is [], not 0, 1 or 2"),
         ({"event_type": BID, "bid": None}, "field bid is None, not an object"),
         (
             bid(auction=2**31),
@@ -146,7 +146,7 @@ def test_an_id_that_occurs_twice_makes_a_bad_line(tmp_path: Path):
         (bid(dateTime=None), "field dateTime is None, not a time"),
         (
             {"event_type": PERSON, "person": {"state": "TX", "dateTime": "0"}},
-            "field state is 'TX'; there are AZ, CA, ID, OR, WA, WY",
+            "field state is 'TX', not one of AZ, CA, ID, OR, WA, WY",
         ),
     ],
 )

@@ -145,7 +145,7 @@ class TestImport:
         for text, message in (
             (
                 PRODUCTS + "9,GROCERY\n",
-                ":6: item 9 is in category 'GROCERY', and in 'PASTRY' above",
+                ":6: item 9 is in category 'GROCERY', but in category 'PASTRY' in a row above",
             ),
             (header + "seven,A\n", ":2: column item is 'seven', not a"),
             (header, " has no products"),

@@ -21,7 +21,7 @@ APRIL = "Thu Apr 09 01:31:{:02} +0000 2015"
 APRIL_MS = 1_428_543_060_000
 
 
-def tokens(dataset: Dataset, name: str) -> list[list[str]]:
+def tokenize(dataset: Dataset, name: str) -> list[list[str]]:
     """Return the words or hashtags of all tweets of the first stream, as text."""
     column = dataset.load().streams[0].payload[name]
     assert isinstance(column, ListColumn)
@@ -56,12 +56,12 @@ def test_an_archive_of_mixed_encodings_newest_first(catalog: Catalog, tmp_path: 
     dataset = imported(catalog, "tweets", archive(tmp_path / "t.tar.xz", members))
     stream = dataset.load().streams[0]
     assert (stream.ts - APRIL_MS).tolist() == [3000, 5000, 9000]
-    assert tokens(dataset, "words") == [
+    assert tokenize(dataset, "words") == [
         ["x"],
         ["\u4f60\u597d", "na\u00efve", "don't"],
         ["it's", "a", "b"],
     ]
-    assert tokens(dataset, "hashtags") == [[], [], ["caf\u00e9"]]
+    assert tokenize(dataset, "hashtags") == [[], [], ["caf\u00e9"]]
     assert texts(dataset, "words")[:2] == ["it's", "a"]  # by first appearance
     users = texts(dataset, "users")
     assert [users[user] for user in stream.payload["user"]] == ["new", "old", "new"]
@@ -111,13 +111,13 @@ def test_csv_with_named_columns_and_text_of_several_lines(
     columns = {"ts": "when", "user": "who", "text": "body"}
     dataset = imported(catalog, "tweets", path, columns=columns)
     assert (dataset.load().streams[0].ts - APRIL_MS).tolist() == [1000, 2500, 5000]
-    assert tokens(dataset, "words")[-1] == ["two", "lines", "quoted"]
+    assert tokenize(dataset, "words")[-1] == ["two", "lines", "quoted"]
     assert dataset.origin["columns"] == columns
 
 
 REFUSED = {
     "no column nothing for text; there are a, b": (["a,b", "1,x"], {"ts": "a", "text": "nothing"}),
-    "does not say which column is text": (["a,b", "1,x"], {"ts": "a"}),
+    "does not name the column of text": (["a,b", "1,x"], {"ts": "a"}),
     "tweets has no column price; it takes ts, user, text": (["a"], {"price": "a"}),
     r"t\.csv:2: 'noon' is not a time": (["a,b", "noon,x"], {"ts": "a", "text": "b"}),
     r"t\.csv: the quote opened in line 2 is never closed .*--no-quotes": (
@@ -149,7 +149,7 @@ def test_a_time_of_another_unit_is_refused_with_both_lines(catalog: Catalog, tmp
     said = (
         r"t\.csv:3: 1536507917123000 looks like microseconds since 1970, but 1 of the first "
         r"2 times, such as 1536507914000 \(t\.csv:2\), looks like milliseconds since "
-        r"1970; --time ms takes all for milliseconds"
+        r"1970; --time ms reads all as milliseconds"
     )
     with pytest.raises(DatasetError, match=said):
         imported(catalog, "tweets", file, columns=columns)
@@ -167,7 +167,7 @@ def test_comments_of_edits_in_two_streams(catalog: Catalog, tmp_path: Path):
     dataset = imported(catalog, "wikipedia-comments", file, streams=2)
     one, two = dataset.load().streams
     assert ((one.ts - APRIL_MS).tolist(), (two.ts - APRIL_MS).tolist()) == ([0, 2000], [1000])
-    assert tokens(dataset, "words") == [["first"], ["second", "second"]]
+    assert tokenize(dataset, "words") == [["first"], ["second", "second"]]
 
 
 def tweets_by_user(file: Path) -> Counter[str]:

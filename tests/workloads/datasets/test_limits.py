@@ -56,7 +56,7 @@ WINDOWS = events(
 def test_a_sum_that_wraps_is_refused_with_row_field_value_and_remedy():
     assert refused(workload("event_window"), WINDOWS) == (
         f"stream value-0, row 1 (ts 2), value = {2**62}: the sum of the values since the last "
-        f"barrier is {2**63}, and {LARGEST} is the most that can be represented; give values of a "
+        f"barrier is {2**63}, but the maximum is {LARGEST}; give values of a "
         "coarser unit, or barriers at shorter distances"
     )
 
@@ -166,8 +166,7 @@ def test_counts_beyond_their_limit_are_refused():
     )
     assert first_violation(limit, data) == ""
     assert first_violation(grouped, data) == (
-        "stream value-0, row 2 (ts 3), the number of rows is 3, and 2 is the most that can be "
-        "represented; take fewer"
+        "stream value-0, row 2 (ts 3), the number of rows is 3, but the maximum is 2; take fewer"
     )
 
 

@@ -94,5 +94,5 @@ def test_dealing_does_not_depend_on_files(
         for begin in range(0, share.rows(len(ts)), rows_per_file):
             for block in share.blocks(rows, begin, begin + rows_per_file):
                 found += np.asarray(block["ts"]).tolist()
-        assert found == ts[share.place :: 3].tolist()
+        assert found == ts[share.turn :: 3].tolist()
         assert len(found) == share.rows(len(ts))

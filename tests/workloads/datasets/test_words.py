@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from streamlab.workloads.datasets.text.words import tokens
+from streamlab.workloads.datasets.text.words import tokenize
 
 TEXTS = {
     "R&amp;D at &lt;b&gt; 3D-Print!": (20, ["r", "d", "at", "b", "3d", "print"], []),
@@ -49,10 +49,10 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_length_words_and_hashtags_are_those_that_a_person_finds(text: str):
-    assert tuple(tokens(text)) == TEXTS[text]
+    assert tuple(tokenize(text)) == TEXTS[text]
 
 
 def test_a_word_begins_with_a_letter_or_a_digit():
     signs = [chr(code) for code in range(sys.maxunicode + 1)]
-    found = tokens("".join(f"\u2764{sign} " for sign in signs)).words
+    found = tokenize("".join(f"\u2764{sign} " for sign in signs)).words
     assert found == [sign.lower() for sign in signs if unicodedata.category(sign)[0] in "LN"]

@@ -58,7 +58,7 @@ def test_no_step_reads_windows_of_arrival_time():
 
 def test_written_queries_have_event_times():
     query = arrival_windows().program
-    with pytest.raises(ModelError, match="only a declaration lets the lab check"):
+    with pytest.raises(ModelError, match="the lab can only check answers of declared"):
         lab.workload(query, input=table_of(random_rides(1)))
     with pytest.raises(ProgramError, match="at_end = 'flush', and one operator"):
         Query(name="twice", operators=query.operators * 2, at_end="flush", arrival_tick_ns=1)

@@ -1,7 +1,7 @@
 """Imports web logs as `page_view_join`: views from the log, and page updates derived from it (docs/data.md).
 
-The update comes after the view, since the request came before the size was known. So the update stream is the last: of
-equal timestamps, all views come before all updates.
+A request comes before its answer shows the page's new size. So the stream of updates is last, and all views of a
+timestamp come before its updates.
 """
 
 import zlib
@@ -26,22 +26,23 @@ COLUMNS = (
 KINDS = ("view", "update")
 VIEW, UPDATE = 0, 1
 NO_SIZE = -1
+"""The size of a page in a line that does not show it."""
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
 def _columns(count: int, cells: Cells) -> dict[str, object]:
-    """Return host, url, size (or NO_SIZE) and stream of the cells."""
+    """Return host, url, size (or NO_SIZE) and index of the stream."""
     host, url = cells.words("host"), cells.words("url")
     ts = cells.integers("time", _INT64_MAX)
     status = cells.integers("response", 999)
     size = cells.integers("bytes", _INT32_MAX, absent=("", "-"), default=NO_SIZE)
-    carries = (status == 200) & mask_of(pc.not_equal(cells.texts("method"), "HEAD"))
+    has_size = (status == 200) & mask_of(pc.not_equal(cells.texts("method"), "HEAD"))
     return {
         "ts": ts,
         "host": host,
         "url": url,
-        "size": np.where(carries, size, NO_SIZE),
+        "size": np.where(has_size, size, NO_SIZE),
         "stream": cells.parse_texts(
             "host", lambda text: zlib.crc32(text.encode()) % count, pa.int32()
         ),
@@ -83,26 +84,26 @@ def _tags(kind: int, block: Block) -> npt.NDArray[np.int32]:
 def _previous_sizes(
     page: npt.NDArray[Any], size: npt.NDArray[Any], last: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:
-    """Return, for each row, the size of its page before it.
+    """Return, for each row, the size of its page before the row.
 
-    `last` holds the sizes before the first row; it is updated to those after the last row.
+    `last` holds the size of each page before the first row. It is updated to the sizes after the last row.
     """
     order = np.argsort(page, kind="stable")
     by_page, sizes = page[order], size[order]
     first = np.diff(by_page, prepend=-1) != 0
     previous = np.where(first, last[by_page], np.roll(sizes, 1))
-    final = np.roll(first, -1)  # each page's last row
-    last[by_page[final]] = sizes[final]
-    before = np.empty(len(page), dtype=np.int32)
-    before[order] = previous
-    return before
+    is_last_row = np.roll(first, -1)
+    last[by_page[is_last_row]] = sizes[is_last_row]
+    previous_sizes = np.empty(len(page), dtype=np.int32)
+    previous_sizes[order] = previous
+    return previous_sizes
 
 
 ACCESS_LOG = ImportKind(
     name="access-log",
     workload="page_view_join",
     help="tab-separated web log (host logname time method url response bytes referer useragent)",
-    form=Layout(
+    file_format=Layout(
         names=COLUMNS, delimiter="\t", read=("host", "time", "method", "url", "response", "bytes")
     ),
     transform=lambda options: partial(_columns, options.streams),

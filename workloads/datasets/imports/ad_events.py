@@ -1,9 +1,10 @@
-"""Imports events of the Yahoo streaming benchmark, as written by its generator, as the input `ads` (docs/data.md).
+"""Imports events from the generator of the Yahoo streaming benchmark as the input `ads` (docs/data.md).
 
-The benchmark has no locations: the import uses the address of a user's first good event, in the order of the files. Its
-events are up to a minute late, so this kind always sorts. A text of the dictionary `ads` is an ad and its campaign, one
-of `users` a user and the location, separated by a tab: the tables for the queries' look-ups
-(`streamlab.workloads.inputs.ads.tables`).
+The benchmark has no locations. The location of a user is the address in the user's first good event, in the order of
+the files. Events are up to a minute late, so this kind always sorts.
+
+A text of the dictionary `ads` is an ad and its campaign, separated by a tab. A text of `users` is a user and the
+location. These are the tables for the queries' look-ups (`streamlab.workloads.inputs.ads.tables`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -42,21 +43,26 @@ COLUMNS = (
     ("type", "int8"),
     ("clicked", "int8"),
 )
-"""Columns of a row after `ts`. A clicked row gives an event of its type, and directly after it a click."""
+"""Columns of a row after `ts`. A clicked row becomes an event of its type and, directly after it, a click."""
 
 
 def with_lookup(role: str, text: str, value: str) -> str:
-    """Return a text and the value to look up for it as an entry of a dictionary; a tab raises `BadRowError`."""
+    """Return a dictionary entry: a text, and the value that a look-up of it returns; a tab raises `BadRowError`."""
     for part in (text, value):
         if SEPARATOR in part:
-            raise BadRowError(f"{role} {part!r} has a tab, which separates ids from look-ups here")
+            raise BadRowError(f"{role} {part!r} has a tab, which must separate ids from look-ups")
     return f"{text}{SEPARATOR}{value}"
 
 
 def campaign_table(
     tables: Iterable[Cells], pairs_of: Callable[..., Iterable[tuple[str, str]]], *roles: str
 ) -> dict[str, str]:
-    """Return the campaign of each ad, by the pairs of each row of tables; roles name the arguments of `pairs_of`.
+    """Return the campaign of each ad.
+
+    Args:
+        tables: the cells of the tables.
+        pairs_of: returns the pairs (ad, campaign) of a row.
+        roles: the columns whose texts are the arguments of `pairs_of`.
 
     Raises:
         DatasetError: a row is bad, or an ad is in two campaigns.
@@ -66,10 +72,10 @@ def campaign_table(
     def add(*texts: str) -> None:
         for ad, campaign in pairs_of(*texts):
             if campaigns.setdefault(ad, campaign) != campaign:
-                raise BadRowError(f"ad {ad!r} is in campaign {campaigns[ad]!r} above")
+                raise BadRowError(f"ad {ad!r} is in campaign {campaigns[ad]!r} in a row above")
 
     for cells in tables:
-        cells.each(add, *(cells.texts(role).to_pylist() for role in roles))
+        cells.map_rows(add, *(cells.texts(role).to_pylist() for role in roles))
         cells.check()
     return campaigns
 
@@ -97,8 +103,8 @@ import_of_ads = partial(
 )
 """Makes an import kind of ad events."""
 
-
 _DEFAULTS = {"ts": "", "user": "", "page": "", "ad": "", "type": 0, "clicked": 0}
+"""Values for bad rows."""
 
 
 def _transform(options: ImportOptions) -> Transform:
@@ -106,13 +112,15 @@ def _transform(options: ImportOptions) -> Transform:
     table = options.settings["campaigns"]
     if not table:
         raise DatasetError(
-            "--campaigns is missing: the file of JSON objects with the campaign of each ad, such "
-            "as ad-to-campaign-ids.txt"
+            "--campaigns is missing; give the file of JSON objects with the campaign of each ad, "
+            "such as ad-to-campaign-ids.txt"
         )
     path = Path(table)
     campaigns = campaign_table(lookup_cells(Lines(), path, options), _pairs, LINE)
     if not campaigns:
-        raise DatasetError(f"{path} has no campaigns; it must have objects of ads and campaigns")
+        raise DatasetError(
+            f'{path} has no campaigns; give a file of JSON objects such as {{"AD": "CAMPAIGN"}}'
+        )
     return lambda cells: cells.parse_lines(partial(_event, campaigns), _DEFAULTS)
 
 
@@ -120,7 +128,7 @@ def _event(campaigns: dict[str, str], line: str) -> tuple[Any, ...]:
     fields = object_of(line)
     user, ad, kind = (text_of(fields, name) for name in ("user_id", "ad_id", "event_type"))
     if kind not in TYPES:
-        raise BadRowError(f"field event_type is {kind!r}; there are {', '.join(TYPES)}")
+        raise BadRowError(f"field event_type is {kind!r}, not one of {', '.join(TYPES)}")
     if ad not in campaigns:
         raise BadRowError(f"ad {ad!r} is in no campaign of --campaigns")
     ts = _time(fields.get("event_time"))
@@ -143,7 +151,7 @@ def _pairs(line: str) -> list[tuple[str, str]]:
 AD_EVENTS = import_of_ads(
     name="ad-events",
     help="events of the Yahoo streaming benchmark, one JSON object a line",
-    form=Lines(),
+    file_format=Lines(),
     transform=_transform,
     settings=(
         Setting(

@@ -1,7 +1,7 @@
 """Holds the cells of a chunk by role, and records bad and skipped rows.
 
-The transform of an import kind maps `Cells` to columns. Each check marks rows: the first
-reason for a bad row counts, and a skipped row is not checked further.
+The transform of an import kind maps `Cells` to columns. Each check marks bad rows. Only the first reason for a
+row counts. A skipped row is not checked further.
 """
 
 import json
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.cells import is_text, mask_of, numbers, plain
+from streamlab.workloads.datasets.tables.cells import decode_column, is_text, mask_of, parse_numbers
 from streamlab.workloads.datasets.tables.source import Part
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.records import Chunk
@@ -21,6 +21,7 @@ from streamlab.workloads.datasets.times import ColumnTimes
 
 T = TypeVar("T")
 _SHOWN_CHARACTERS = 120
+"""Maximum number of characters of a bad row in a message."""
 
 
 class BadRowError(Exception):
@@ -28,12 +29,12 @@ class BadRowError(Exception):
 
 
 class Cells:
-    """The cells of some rows.
+    """The cells of a chunk of rows.
 
     Attributes:
         part: the text or file of the rows.
         chunk: the rows.
-        bad: why a row is bad, by row.
+        bad: by row: why the row is bad.
         skipped: bool mask of the rows that the import skips.
     """
 
@@ -42,7 +43,7 @@ class Cells:
         self.bad: dict[int, str] = {}
         self.skipped = np.zeros(chunk.batch.num_rows, np.bool_)
         self._shown_roles = tuple(roles)
-        self._columns = dict(zip(roles, map(plain, chunk.batch.columns), strict=True))
+        self._columns = dict(zip(roles, map(decode_column, chunk.batch.columns), strict=True))
 
     def __len__(self) -> int:
         return len(self.skipped)
@@ -55,7 +56,7 @@ class Cells:
         self._columns[role] = column
 
     def texts(self, role: str) -> "pa.Array":
-        """Return a column as texts, missing ones empty; raises `DatasetError` for types that are not text."""
+        """Return a column as texts; missing texts are empty. Raises `DatasetError` for lists and binary data."""
         column = self._columns[role]
         kind = column.type
         if pa.types.is_nested(kind) or pa.types.is_binary(kind):
@@ -69,7 +70,7 @@ class Cells:
         return pc.utf8_trim_whitespace(self.texts(role))
 
     def words(self, role: str) -> "pa.Array":
-        """Return a column as texts; rows with an empty one are bad."""
+        """Return a column as texts; rows with an empty text are bad."""
         texts = self.texts(role)
         self.mark(mask_of(pc.equal(texts, "")), f"column {role} is empty")
         return texts
@@ -83,9 +84,9 @@ class Cells:
         absent: Iterable[str] = (),
         default: int = 0,
     ) -> npt.NDArray[np.int64]:
-        """Return a column of whole numbers; rows without one within the bounds (inclusive) are bad.
+        """Return a column of whole numbers; a row is bad unless its number is within the bounds (inclusive).
 
-        Texts in `absent` stand for a missing number, and become the default, like bad numbers.
+        Texts in `absent` stand for a missing number. Missing and bad numbers become `default`.
         """
         column = self._columns[role]
         if not pa.types.is_floating(column.type) and (
@@ -96,28 +97,28 @@ class Cells:
         if absent:
             missing = mask_of(pc.is_in(column, pa.array(list(absent), column.type)))
             column = pc.if_else(pa.array(~missing), column, str(default))
-        cells = numbers(column, np.dtype(np.int64), f"{self.part.place}: column {role}")
+        cells = parse_numbers(column, np.dtype(np.int64), f"{self.part.place}: column {role}")
         values = cells.values
         wrong = cells.empty | (values < lowest) | (values > highest)
         wrong[list(cells.bad)] = True
         wrong &= ~missing
         values = np.where(wrong, default, values) if wrong.any() else values
 
-        def why(row: int) -> str:
+        def reason(row: int) -> str:
             text = str(column[row].as_py() or "")
             if text.isascii() and text.isdigit() and int(text) > highest:
                 return f"column {role} is {text}, above {highest}"
             return f"column {role} is {text!r}, not a whole number from {lowest}"
 
-        self.mark(wrong, why)
+        self.mark(wrong, reason)
         return values
 
     def parse_texts(
         self, role: str, parse: Callable[[str], Any], kind: "pa.DataType"
     ) -> "pa.Array":
-        """Return the results of a function for a column's texts, of an Arrow type; it is called once per distinct text.
+        """Return the results of a function for a column's texts, as an array of an Arrow type.
 
-        The function raises `BadRowError` for a text that makes a row bad.
+        The function is called once for each distinct text. It raises `BadRowError` for a text that makes a row bad.
         """
         coded = self.texts(role).dictionary_encode()
         results: list[Any] = []
@@ -133,7 +134,7 @@ class Cells:
         values = pa.array(results, kind)
         return values.fill_null("" if is_text(kind) else 0).take(coded.indices)
 
-    def each(self, make: Callable[..., T], *columns: Iterable[Any]) -> list[T | None]:
+    def map_rows(self, make: Callable[..., T], *columns: Iterable[Any]) -> list[T | None]:
         """Return the results of a function for all rows; None for bad and skipped rows."""
         results: list[T | None] = [None] * len(self)
         for row, values in enumerate(zip(*columns, strict=True)):
@@ -148,16 +149,21 @@ class Cells:
     def parse_lines(
         self, parse: Callable[[str], Sequence[Any]], defaults: Mapping[str, object]
     ) -> dict[str, Any]:
-        """Return columns from a function of lines, with `ts` as event times; bad and skipped rows have the defaults."""
-        rows = self.each(parse, self.texts(LINE).to_pylist())
+        """Return the columns that a function computes from lines, with `ts` as event times.
+
+        Args:
+            parse: returns the values of a line, in the order of `defaults`.
+            defaults: by column: the value for bad and skipped rows.
+        """
+        rows = self.map_rows(parse, self.texts(LINE).to_pylist())
         columns = {
-            name: [default if row is None else row[at] for row in rows]
-            for at, (name, default) in enumerate(defaults.items())
+            name: [default if row is None else row[index] for row in rows]
+            for index, (name, default) in enumerate(defaults.items())
         }
         return columns | {"ts": self.times_of(pa.array(columns["ts"], pa.string()))}
 
     def times(self, role: str) -> npt.NDArray[np.int64]:
-        """Return a column of event times; rows without one are bad."""
+        """Return a column of event times; rows without a valid time are bad."""
         return self.times_of(self._columns[role])
 
     def times_of(self, column: "pa.Array") -> npt.NDArray[np.int64]:
@@ -165,19 +171,19 @@ class Cells:
         if self.skipped.any():
             column = pc.if_else(pa.array(~self.skipped), column, None)
         ts, bad = self._times.read(column, self.part.place, self._row)
-        for row, why in bad.items():
-            self.note(row, why)
+        for row, reason in bad.items():
+            self.note(row, reason)
         return ts
 
-    def note(self, row: int, why: str) -> None:
+    def note(self, row: int, reason: str) -> None:
         """Record a row as bad, unless it is skipped."""
         if not self.skipped[row]:
-            self.bad.setdefault(row, why)
+            self.bad.setdefault(row, reason)
 
-    def mark(self, rows: npt.NDArray[np.bool_], why: str | Callable[[int], str]) -> None:
+    def mark(self, rows: npt.NDArray[np.bool_], reason: str | Callable[[int], str]) -> None:
         """Record all rows of a mask as bad."""
         for row in np.flatnonzero(rows).tolist():
-            self.note(row, why if isinstance(why, str) else why(row))
+            self.note(row, reason if isinstance(reason, str) else reason(row))
 
     def skip(self, rows: npt.NDArray[np.bool_]) -> None:
         """Skip the rows of a mask that are not bad."""
@@ -197,17 +203,21 @@ class Cells:
         return _place_of(self.part.place, int(self.chunk.line[row]), int(self.chunk.further[row]))
 
     def bad_rows(self) -> list[tuple[str, int]]:
-        """Return the bad rows in order: place and reason, and the number of lines after the first."""
+        """Return the bad rows in order: a description, and the number of lines after the first."""
         chunk = self.chunk
         line = range(len(self)) if chunk.line is None else chunk.line.tolist()
         bad = [
-            (line[row], f"{self.place(row)}: {why}: {self._words(row)}", int(chunk.further[row]))
-            for row, why in self.bad.items()
+            (
+                line[row],
+                f"{self.place(row)}: {reason}: {self._content(row)}",
+                int(chunk.further[row]),
+            )
+            for row, reason in self.bad.items()
         ]
         for record in chunk.bad:
             place = _place_of(self.part.place, record.line, record.further)
             bad.append((record.line, f"{place}: {record.words()}", record.further))
-        return [(words, lines) for _, words, lines in sorted(bad)]
+        return [(description, further) for _, description, further in sorted(bad)]
 
     def check(self) -> None:
         """Raise a `DatasetError` for the first bad row."""
@@ -217,7 +227,8 @@ class Cells:
     def _row(self, row: int) -> str:
         return self.place(row).rpartition("/")[2]
 
-    def _words(self, row: int) -> str:
+    def _content(self, row: int) -> str:
+        """Return the cells of a row for messages."""
         cells = {role: str(self._columns[role][row].as_py() or "") for role in self._shown_roles}
         text = ", ".join(f"{role}={cell}" for role, cell in cells.items())
         text = next(iter(cells.values())) if len(cells) == 1 else text
@@ -225,7 +236,7 @@ class Cells:
 
 
 Transform = Callable[[Cells], Mapping[str, object]]
-"""Maps the cells of a chunk to columns of all rows, with event times as `ts`, and marks bad rows."""
+"""Maps the cells of a chunk to columns of all its rows, with event times as `ts`, and marks bad rows."""
 
 
 def _place_of(place: str, line: int, further: int) -> str:
@@ -243,10 +254,10 @@ def object_of(line: str) -> dict[str, object]:
     return value
 
 
-def text_of(fields: dict[str, object], field: str, *, empty: bool = False) -> str:
-    """Return a field's text, which may be empty if `empty`; raises `BadRowError` for other fields."""
+def text_of(fields: dict[str, object], field: str, *, may_be_empty: bool = False) -> str:
+    """Return a field's text; raises `BadRowError` if it is no text, or if it is empty without `may_be_empty`."""
     text = fields.get(field)
-    if not isinstance(text, str) or not (text or empty):
+    if not isinstance(text, str) or not (text or may_be_empty):
         shown = repr(text) if field in fields else "missing"
         raise BadRowError(f"field {field} is {shown}, not text")
     try:

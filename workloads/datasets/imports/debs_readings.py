@@ -1,7 +1,8 @@
 """Imports the loads of DEBS 2014 files as `power_readings` (docs/data.md).
 
-Lines, layout and bad rows are those of `debs-2014`; its milliwatts become whole watts, halves up. The files
-state no device, so plug p has type p modulo `DEVICE_TYPES`, as in the table that the prediction joins.
+Lines, layout and bad rows are those of the import kind `debs-2014`. Milliwatts become whole watts, rounded half up.
+The files state no device. So plug p has the device type p modulo `DEVICE_TYPES`, as in the table that the prediction
+joins.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +33,7 @@ LAYOUT = ("houses", "households-per-house", "plugs-per-household")
 def _share(
     households: int, plugs: int, count: int, index: int, blocks: Iterator[Block]
 ) -> Iterator[Block]:
-    """Yield the readings of a stream; a plug's number is its key of `debs-2014`."""
+    """Yield the readings of a stream. A plug's number is its key in `debs-2014`."""
     for share in share_rows("key", count, index, blocks):
         plug = np.asarray(share["key"])
         unit = plug // plugs

@@ -1,7 +1,7 @@
 """Imports loads of plugs as `smart_home`: DEBS 2014 files, or tracebase's plugs assigned to homes (docs/data.md).
 
-Loads are rounded half up to whole milliwatts. The import invents the ends of slices: at the last second of every slice
-with loads, for all houses or for each house with loads. The last slice ends only if a load is in its last second.
+Loads are rounded half up to whole milliwatts. The import invents an event at the last second of every slice with loads,
+for all houses or for each house with loads. The last slice ends only if a load is in its last second.
 """
 
 import re
@@ -43,6 +43,7 @@ from streamlab.workloads.model import Block, ModelError
 
 COLUMNS = ("id", "timestamp", "value", "property", "plug_id", "household_id", "house_id")
 WORK_DONE, LOAD_NOW = 0, 1
+"""Values of the column `property`: energy used so far, and the present load."""
 _VALUE = re.compile(r"\d{1,12}(\.\d{1,12})?([eE][+-]?\d{1,2})?")
 _MOST_MW = 2**31 - 1
 _INT64_MAX = 2**63 - 1
@@ -84,7 +85,7 @@ def _check(options: ImportOptions) -> None:
 
 
 def _debs_columns(settings: Settings, cells: Cells) -> dict[str, object]:
-    """Return key and load; skip work, and houses beyond those imported."""
+    """Return key and load; skip rows of energy, and houses beyond `--houses`."""
     ts = cells.integers("timestamp", _INT64_MAX)
     load_mw = cells.parse_texts("value", _milliwatts, pa.int32())
     measured = cells.integers("property", LOAD_NOW)
@@ -94,10 +95,10 @@ def _debs_columns(settings: Settings, cells: Cells) -> dict[str, object]:
         ("household_id", "households-per-house"),
         ("plug_id", "plugs-per-household"),
     ):
-        places = cells.integers(column, _INT64_MAX)
-        for row in np.flatnonzero(places >= settings[name]).tolist():
-            cells.note(row, f"column {column} is {places[row]}, and --{name} {settings[name]}")
-        key = key * settings[name] + places
+        ids = cells.integers(column, _INT64_MAX)
+        for row in np.flatnonzero(ids >= settings[name]).tolist():
+            cells.note(row, f"column {column} is {ids[row]}, not below --{name} {settings[name]}")
+        key = key * settings[name] + ids
     cells.skip((measured == WORK_DONE) | (house >= settings["houses"]))
     return {"ts": ts, "key": np.where(cells.good(), key, 0), "load_mw": load_mw}
 
@@ -113,13 +114,13 @@ def _milliwatts(text: str) -> int:
 
 
 def _transform_homes(options: ImportOptions) -> Transform:
-    """Return the transform for the columns of `tracebase`; too large loads make a row bad."""
+    """Return the transform of `tracebase`, with rows of too large loads as bad rows."""
     tracebase = TRACEBASE.transform(options)
 
     def columns(cells: Cells) -> Mapping[str, object]:
         readings = tracebase(cells)
-        watts, most = np.asarray(readings["watts"]), _MOST_MW // 1000
-        cells.mark(watts > most, lambda row: f"{watts[row]} W is above {most}")
+        watts, limit = np.asarray(readings["watts"]), _MOST_MW // 1000
+        cells.mark(watts > limit, lambda row: f"{watts[row]} W is above {limit} W")
         return readings
 
     return columns
@@ -168,26 +169,26 @@ def _loads(per_house: int, count: int, index: int, blocks: Iterator[Block]) -> I
 def _ends(per_house: int, slice_s: int, kind: int, blocks: Iterator[Block]) -> Iterator[Block]:
     """Yield the ends of slices that have loads, by time, then house."""
     houses: set[int] = set()
-    number, last_ts = None, 0
+    slice_index, last_ts = None, 0
     for block in blocks:
-        numbers = np.asarray(block["ts"]) // slice_s
-        house = _keys(block) // per_house if kind == END_KINDS[HOUSE] else np.zeros_like(numbers)
-        begins = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 1))
-        for begin, end in pairwise((*begins.tolist(), len(numbers))):
-            if number is not None and number != numbers[begin]:
-                yield _end(number, slice_s, kind, houses)
+        slices = np.asarray(block["ts"]) // slice_s
+        house = _keys(block) // per_house if kind == END_KINDS[HOUSE] else np.zeros_like(slices)
+        begins = np.flatnonzero(np.diff(slices, prepend=slices[:1] - 1))
+        for begin, end in pairwise((*begins.tolist(), len(slices))):
+            if slice_index is not None and slice_index != slices[begin]:
+                yield _end(slice_index, slice_s, kind, houses)
                 houses.clear()
-            number = int(numbers[begin])
+            slice_index = int(slices[begin])
             houses.update(np.unique(house[begin:end]).tolist())
             last_ts = int(np.asarray(block["ts"])[end - 1])
-    if number is not None and last_ts == (number + 1) * slice_s - 1:
-        yield _end(number, slice_s, kind, houses)
+    if slice_index is not None and last_ts == (slice_index + 1) * slice_s - 1:
+        yield _end(slice_index, slice_s, kind, houses)
 
 
-def _end(number: int, slice_s: int, kind: int, houses: set[int]) -> Block:
+def _end(slice_index: int, slice_s: int, kind: int, houses: set[int]) -> Block:
     house = np.array(sorted(houses), np.int64)
     return {
-        "ts": np.full(len(house), (number + 1) * slice_s - 1, np.int64),
+        "ts": np.full(len(house), (slice_index + 1) * slice_s - 1, np.int64),
         "tag": (kind + len(KINDS) * house).astype(np.int32),
     }
 
@@ -197,7 +198,7 @@ DEBS_2014 = ImportKind(
     workload=INPUT,
     help=f"loads of plugs as in the DEBS 2014 Grand Challenge: {','.join(COLUMNS)}",
     check=_check,
-    form=Layout(names=COLUMNS, delimiter=",", read=COLUMNS[1:]),
+    file_format=Layout(names=COLUMNS, delimiter=",", read=COLUMNS[1:]),
     transform=lambda options: partial(_debs_columns, options.settings),
     columns=(("key", "int32"), ("load_mw", "int32")),
     kinds=KINDS,
@@ -208,7 +209,7 @@ DEBS_2014 = ImportKind(
         Setting(
             name="houses",
             default=40,
-            help="Number of houses; later ones are left out.",
+            help="Number of houses; houses with a higher id are left out.",
             valid=lambda houses: houses >= 1,
             expected="1 or more, the range of the query",
         ),

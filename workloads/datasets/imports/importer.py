@@ -1,7 +1,7 @@
 """Runs the steps of an import: read, number, look up, write, publish.
 
-Tasks read splits of the files and write streams, in this process or on Spark (`executor`). A killed import is resumed
-by the next one of the same files and options, with the splits and streams that it finished.
+Tasks read splits of the files and write streams, in this process or on Spark (`executor`). After a killed import, the
+next import of the same files and options reuses the finished splits and streams.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.executor import AUTO, Executor, executor
+from streamlab.workloads.datasets.executor import AUTO, Executor, open_executor
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Lookup
 from streamlab.workloads.datasets.imports.kind_rows import read
 from streamlab.workloads.datasets.imports.raw_files import state_of
@@ -36,17 +36,24 @@ def import_files(
     options: ImportOptions,
     *,
     catalog: Catalog | None = None,
-    way: str = AUTO,
+    executor_name: str = AUTO,
     master: str = DEFAULT_MASTER,
     progress: Progress | None = None,
 ) -> Dataset:
     """Import raw files into the catalogue.
 
-    Equal files and options give a dataset with the same id, in this process or on Spark (`way`).
+    Equal files and options make a dataset with the same id on every executor.
+
+    Args:
+        kind: the import kind.
+        options: the files and settings.
+        catalog: the catalogue that gets the dataset; None for the default one.
+        executor_name: the executor of the tasks (`open_executor`).
+        master: the master URL of Spark.
+        progress: shows the progress.
 
     Raises:
-        DatasetError: a file cannot be read, has more bad rows than allowed or is not sorted; the
-            catalogue is unchanged.
+        DatasetError: a file cannot be read, has too many bad rows or is not sorted. The catalogue is then unchanged.
     """
     options = kind.complete(options)
     where = catalog or Catalog.default()
@@ -67,7 +74,7 @@ def import_files(
     )
     with (
         where.staging(recipe) as staging,
-        executor(f"import {kind.name}", way, master=master) as on,
+        open_executor(f"import {kind.name}", executor_name, master=master) as executor,
     ):
         folder = staging / "dataset"
         folder.mkdir(exist_ok=True)
@@ -75,18 +82,18 @@ def import_files(
         with watch(
             progress, f"reading {kind.name} (bytes)", place, sum(size for size, _ in states)
         ):
-            rows = read(kind, options, place, on)
+            rows = read(kind, options, place, executor)
         for path, state in zip(options.files, states, strict=True):
             if state_of(path) != state:
                 raise DatasetError(f"{path} changed while it was read; import it again")
-        content = _write(on, kind, options, rows, folder, origin, progress)
+        content = _write(executor, kind, options, rows, folder, origin, progress)
         return where.restate(
             where.publish(folder, content), options.source, options.licence, content.origin
         )
 
 
 def _write(
-    on: Executor,
+    executor: Executor,
     kind: ImportKind,
     options: ImportOptions,
     rows: SplitRows[RowReport],
@@ -95,7 +102,7 @@ def _write(
     progress: Progress | None,
 ) -> Content:
     lookup = kind.lookup
-    numbers = {} if lookup is None else lookup.numbers(rows, options, on)
+    numbers = {} if lookup is None else lookup.numbers(rows, options, executor)
     numberings = {
         column: Numbering(
             only=numbers if lookup and column == lookup.column else None, separator=kind.separator
@@ -116,7 +123,7 @@ def _write(
     keys = kind.keys(options) if callable(kind.keys) else entries[kind.keys] if kind.keys else 1
     alphabet = Alphabet(kinds=kind.kinds, keys=keys)
     with watch(progress, "writing streams", folder, 0):
-        streams = write_streams(on, tables, rows.of_kind(0), folder, alphabet)
+        streams = write_streams(executor, tables, rows.rows_of_kind(0), folder, alphabet)
     reading = rows.reading
     return Content(
         workload=kind.workload,
@@ -146,7 +153,7 @@ def _looked_up(
     blocks_of: Callable[[Iterator[Block]], Iterator[Block]],
     blocks: Iterator[Block],
 ) -> Iterator[Block]:
-    """Yield the blocks of a stream, from rows with the column of a look-up."""
+    """Yield the blocks of a stream, made from rows that also have the column of a look-up."""
 
     def looked_up() -> Iterator[Block]:
         for block in blocks:
@@ -157,16 +164,16 @@ def _looked_up(
 
 
 def _invented_events(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict[str, object]:
-    """Return the number of events that the import invented, by kind; empty if the kind invents none."""
+    """Return the number of invented events by kind, for the record; empty if the kind invents none."""
     counts = dict.fromkeys(kind.invents, 0)
     for stream in streams:
         for name in counts.keys() & {kind.kinds[index] for index in stream.kinds}:
-            counts[name] += stream.rows  # invented events have their own streams
+            counts[name] += stream.rows  # a stream has invented events only or none
     return {"invented": counts} if counts else {}
 
 
 def _import_settings(kind: ImportKind, options: ImportOptions) -> dict[str, object]:
-    """Return the columns and settings of the import; settings that are files have hashes."""
+    """Return the columns and settings of the import, with hashes for settings that are files."""
     settings = dict(options.settings)
     for setting in kind.settings:
         if setting.file and settings[setting.name]:

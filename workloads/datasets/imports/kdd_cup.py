@@ -1,7 +1,8 @@
 """Imports the connections of the KDD Cup of 1999 as `outlier_detection` (docs/data.md).
 
-The file has no times: event time is the row number, from 0, and row r goes to stream r modulo their number, so the
-number of streams changes no event. `streamlab.workloads.inputs.connections.schema` defines the conversion of features.
+The file has no times, so event time is the row number, from 0. Row r goes to stream r modulo the number of streams. So
+the number of streams changes no event. `streamlab.workloads.inputs.connections.schema` defines the conversion of
+features.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,11 +36,13 @@ from streamlab.workloads.inputs.connections.schema import (
 from streamlab.workloads.model import Block
 
 NUMBERS = tuple(name for name in COLUMNS if name not in TEXTS)
-_INT16_MAX, _MOST = 2**15 - 1, 2**62
+_INT16_MAX = 2**15 - 1
+_MAX_LOGARITHMIC = 2**62
+"""Limit of the numbers of `LOGARITHMIC`. Their scaled values are below 2^13, so they fit int16."""
 
 
-def _of_cells(cells: Cells) -> dict[str, object]:
-    """Return combination, texts, label and numbers; the time of a row is its number."""
+def _columns(cells: Cells) -> dict[str, object]:
+    """Return combination, texts, label and numbers. `_share` replaces the time 0 by the row number."""
     label = cells.parse_texts("label", _label, pa.string())
     texts = {name: cells.parse_texts(name, partial(_word, name), pa.string()) for name in TEXTS}
     numbers = {
@@ -61,7 +64,7 @@ def _label(text: str) -> str:
 def _word(name: str, text: str) -> str:
     text = text.strip()
     if not text or "/" in text:
-        raise BadRowError(f"column {name} is {text!r}, not a word without /")
+        raise BadRowError(f"column {name} is {text!r}, not a word without '/'")
     return text
 
 
@@ -71,7 +74,11 @@ def _number(name: str, text: str) -> int:
         return _hundredths(name, text)
     if not (text.isascii() and text.isdigit()):
         raise BadRowError(f"column {name} is {text!r}, not a whole number from 0")
-    highest = _MOST if name in LOGARITHMIC else 1 if name in CATEGORICAL else _INT16_MAX
+    highest = _INT16_MAX
+    if name in LOGARITHMIC:
+        highest = _MAX_LOGARITHMIC
+    elif name in CATEGORICAL:
+        highest = 1
     if len(text) > 19 or int(text) > highest:
         raise BadRowError(f"column {name} is {text}, above {highest}")
     return scaled(int(text)) if name in LOGARITHMIC else int(text)
@@ -91,8 +98,8 @@ def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Stream
     """Return the streams of connections, and the stream of checks; refuse too many combinations."""
     if entries["combination"] > COMBINATIONS:
         raise DatasetError(
-            f"the rows have {entries['combination']} combinations of {', '.join(CATEGORICAL)}; "
-            f"outlier_detection has room for {COMBINATIONS}: import fewer rows"
+            f"the rows have {entries['combination']} combinations of {', '.join(CATEGORICAL)}, but "
+            f"outlier_detection supports {COMBINATIONS}; import fewer rows"
         )
     return (
         *numbered_streams(
@@ -112,13 +119,13 @@ def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
         yield {**share, "ts": share["row"]}
 
 
-def _checks(every: int, blocks: Iterator[Block]) -> Iterator[Block]:
+def _checks(period: int, blocks: Iterator[Block]) -> Iterator[Block]:
     rows = 0
     for block in blocks:
         row = np.asarray(block["row"])
         rows = int(row[-1]) + 1
-        yield {"ts": row[row % every == every - 1]}
-    if rows % every:
+        yield {"ts": row[row % period == period - 1]}
+    if rows % period:
         yield {"ts": np.array([rows - 1])}
 
 
@@ -130,8 +137,8 @@ KDD_CUP = ImportKind(
         *((name, "string") for name in ("combination", *TEXTS, "label")),
         *((name, "int16") for name in NUMBERS),
     ),
-    form=Layout(names=(*COLUMNS, "label"), delimiter=","),
-    transform=lambda options: _of_cells,
+    file_format=Layout(names=(*COLUMNS, "label"), delimiter=","),
+    transform=lambda options: _columns,
     dictionaries={name: name for name in ("combination", *TEXTS, "label")},
     kinds=KINDS,
     streams=_streams,
@@ -141,7 +148,7 @@ KDD_CUP = ImportKind(
             name="check-every",
             default=20_000,
             help="Rows between two checks.",
-            valid=lambda every: every >= 1,
+            valid=lambda period: period >= 1,
             expected="1 or more",
         ),
     ),

@@ -1,8 +1,9 @@
-"""Declares import kinds: the format of their files, their columns, and the dataset that they become.
+"""Declares import kinds: the format of their files, their columns, and the resulting dataset.
 
-A kind's form splits files into parts and chunks of cells, like any table
-(`streamlab.workloads.datasets.tables`). Its transform makes columns of a chunk, from this chunk alone, as tasks read
-splits in any order, unless the kind is `sequential`. Its dictionaries and streams define the dataset of these columns.
+A kind's file format splits files into parts and chunks of cells, like any table
+(`streamlab.workloads.datasets.tables`). Its transform computes columns from the cells of one chunk. It must not depend
+on other chunks, because tasks read splits in any order, unless the kind is `sequential`. The kind's dictionaries and
+streams define the dataset of these columns.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,14 +15,18 @@ from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import Executor
 from streamlab.workloads.datasets.imports.cells import Cells, Transform
-from streamlab.workloads.datasets.imports.raw_files import At, check_readable, parts
-from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
+from streamlab.workloads.datasets.imports.raw_files import (
+    RawText,
+    ReportBytesRead,
+    check_readable,
+    read_texts,
+)
 from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.stream_split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.tables.files import (
     arrow_parts,
-    form_of,
+    detect_format,
     group_splits,
     parquet_parts,
     text_parts,
@@ -32,7 +37,7 @@ from streamlab.workloads.datasets.tables.split_reader import SplitRows
 from streamlab.workloads.datasets.tables.table import MOST_STREAMS
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
 from streamlab.workloads.datasets.text.report import RowReport
-from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_form
+from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_time_format
 from streamlab.workloads.registry import workload
 
 Settings = Mapping[str, Any]
@@ -41,14 +46,14 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """An option of one kind, on the command line `--<name>`.
+    """An option of one import kind, on the command line `--<name>`.
 
     Attributes:
-        name: without the dashes.
-        default: the default; a value must have the same type.
+        name: the name without the dashes.
+        default: the default. Other values must have the same type.
         help: one line for people.
-        file: whether it names a file, which must exist; "" for none.
-        valid: whether a value is in range; None: all are.
+        file: whether the value is the path of an existing file, or "" for no file.
+        valid: returns whether a value is in range; None if all are.
         expected: the valid values in words.
     """
 
@@ -72,7 +77,7 @@ TIME_SETTING = Setting(
     help="Format of times: iso; s, ms, us or ns since 1970; hhmmss; or a pattern such as "
     "'%d/%m/%Y %H:%M'. auto recognizes iso and the units, not hhmmss and patterns; see `lab data import table`.",
 )
-"""For the `settings` of kinds whose files have times in several formats."""
+"""The setting of kinds whose files may have times in several formats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +85,15 @@ class ImportOptions:
     """The options of an import.
 
     Attributes:
-        files: raw files, read in this order.
+        files: raw files, in reading order.
         streams: number of physical streams to split into.
-        max_bad: number of bad rows to leave out; one more fails.
-        sort: sort by time instead of refusing unsorted files.
-        source: where the data comes from, for people; None: not stated.
-        licence: of the data; None: not stated.
-        columns: for CSV, the column of each role (`ImportKind.roles`).
-        settings: the kind's own options, by name; complete after `ImportKind.complete`.
-        times: reads event times; `ImportKind.complete` sets it according to the option `time`.
+        max_bad: maximum number of bad rows to leave out.
+        sort: whether to sort unsorted files by time; else they are an error.
+        source: the origin of the data, for people; None if not stated.
+        licence: the licence of the data; None if not stated.
+        columns: the column of each role (`ImportKind.roles`).
+        settings: the kind's own options, by name. `ImportKind.complete` adds defaults.
+        times: the reader of event times. `ImportKind.complete` sets it by the option `time`.
     """
 
     files: tuple[Path, ...]
@@ -123,7 +128,7 @@ class Lines:
     """Texts whose lines are rows with one column.
 
     Attributes:
-        fallback: the encoding of lines that are not UTF-8; "": such lines are bad rows.
+        fallback: the encoding of lines that are not UTF-8. If empty, such lines are bad rows.
     """
 
     fallback: str = ""
@@ -136,22 +141,24 @@ class Lines:
         """Yield the splits of a raw file."""
         return text_splits(path)
 
-    def parts(self, split: Split, options: ImportOptions, start: Start, at: At) -> Iterator[Part]:
-        """Yield the parts of a split; call `at` with the number of bytes read."""
-        return text_parts(split, start, at, self._text, parts(split.file))
+    def parts(
+        self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead
+    ) -> Iterator[Part]:
+        """Yield the parts of a split; call `report_bytes` with the number of bytes read."""
+        return text_parts(split, start, report_bytes, self._text, read_texts(split.file))
 
-    def _text(self, raw: RawPart, head: Head | None) -> LineText:
+    def _text(self, raw: RawText, head: Head | None) -> LineText:
         return LineText(raw, fallback=self.fallback)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Texts with the same columns in the same order; quotes are plain characters.
+    """Texts with fixed columns. Quotes are plain characters.
 
     Attributes:
-        names: of the columns; a first line with these names is skipped.
-        delimiter: between cells.
-        read: the columns to read; (): all.
+        names: the columns, in order. A first line with these names is skipped.
+        delimiter: the separator of cells.
+        read: the columns to read; all if empty.
     """
 
     names: tuple[str, ...]
@@ -159,18 +166,20 @@ class Layout:
     read: tuple[str, ...] = ()
 
     def columns(self, options: ImportOptions) -> Mapping[str, str]:
-        """As `Lines.columns`."""
+        """Return the columns to read; each column is its own role."""
         return {name: name for name in self.read or self.names}
 
     def splits(self, path: Path, options: ImportOptions) -> Iterator[Split]:
-        """As `Lines.splits`."""
+        """Yield the splits of a raw file."""
         return text_splits(path)
 
-    def parts(self, split: Split, options: ImportOptions, start: Start, at: At) -> Iterator[Part]:
-        """As `Lines.parts`."""
-        return text_parts(split, start, at, self._text, parts(split.file))
+    def parts(
+        self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead
+    ) -> Iterator[Part]:
+        """Yield the parts of a split; call `report_bytes` with the number of bytes read."""
+        return text_parts(split, start, report_bytes, self._text, read_texts(split.file))
 
-    def _text(self, raw: RawPart, head: Head | None) -> CsvText:
+    def _text(self, raw: RawText, head: Head | None) -> CsvText:
         return CsvText(raw, self.delimiter, quoted=False, layout=self.names)
 
 
@@ -178,91 +187,94 @@ class Layout:
 class NamedColumns:
     """CSV, Parquet or Arrow, recognized by a file's first bytes, with columns chosen by name.
 
-    In CSV, columns may be numbers; then the first record is a row. Every text in an archive has
-    its own first record.
+    Columns of CSV may be numbers. Then the first record is a row of data. Every text in an archive has its own first
+    record.
 
     Attributes:
-        role_columns: the column of each role; None: `--columns` names them.
+        role_columns: the column of each role; None if `--columns` names them.
         required_roles: roles that `--columns` must name.
-        default_form: the form of files if `--columns` is missing; None: `--columns` is required.
-        selects: whether to read a text, given the options.
-        refusal: the error for a raw file without any selected text, given the places of all texts.
+        default_format: the format of files if `--columns` is missing; None if `--columns` is required.
+        selects: returns whether to read a text, given its place and the options; None reads all texts.
+        refusal: returns the error for a raw file without a selected text, given the places of all its texts.
     """
 
     role_columns: Mapping[str, str] | None = None
     required_roles: tuple[str, ...] = ()
-    default_form: "Lines | None" = None
+    default_format: "Lines | None" = None
     selects: Callable[[str, ImportOptions], bool] | None = None
     refusal: Callable[[Path, ImportOptions, list[str]], DatasetError] | None = None
 
     def columns(self, options: ImportOptions) -> Mapping[str, str]:
-        """As `Lines.columns`."""
-        if self.default_form is not None and not options.columns:
-            return self.default_form.columns(options)
+        """Return the column of each role; raises `DatasetError` if one is missing."""
+        if self.default_format is not None and not options.columns:
+            return self.default_format.columns(options)
         if self.role_columns is not None:
             return self.role_columns
         missing = [role for role in self.required_roles if role not in options.columns]
         if missing:
             raise DatasetError(
-                f"--columns does not say which column is {', '.join(missing)}; give "
+                f"--columns does not name the column of {', '.join(missing)}; give "
                 f"--columns {','.join(f'{role}=...' for role in self.required_roles)}"
             )
         return options.columns
 
     def splits(self, path: Path, options: ImportOptions) -> Iterator[Split]:
-        """As `Lines.splits`; of Parquet, row groups."""
-        form = self._form(path, options)
-        if form == "parquet":
+        """Yield the splits of a raw file: row groups of Parquet, byte ranges of texts."""
+        file_format = self._detect_format(path, options)
+        if file_format == "parquet":
             return group_splits(path)
-        return iter([Split(path=path)]) if form == "arrow" else text_splits(path)
+        return iter([Split(path=path)]) if file_format == "arrow" else text_splits(path)
 
-    def parts(self, split: Split, options: ImportOptions, start: Start, at: At) -> Iterator[Part]:
-        """As `Lines.parts`."""
+    def parts(
+        self, split: Split, options: ImportOptions, start: Start, report_bytes: ReportBytesRead
+    ) -> Iterator[Part]:
+        """Yield the parts of a split; call `report_bytes` with the number of bytes read."""
         path = split.file
-        form = self._form(path, options)
-        if form == "lines":
-            assert self.default_form is not None, "it is the form"
-            return self.default_form.parts(split, options, start, at)
-        if form == "parquet":
+        file_format = self._detect_format(path, options)
+        if file_format == "lines":
+            assert self.default_format is not None, "`_detect_format` checks it"
+            return self.default_format.parts(split, options, start, report_bytes)
+        if file_format == "parquet":
             return parquet_parts(path, split, start.row)
-        if form == "arrow":
+        if file_format == "arrow":
             return arrow_parts(path)
         delimiter = parse_delimiter(options.settings.get("delimiter", ","), "--delimiter")
         quoted = not options.settings.get("no-quotes", False)
         header = not all(name.isdecimal() for name in self.columns(options).values())
 
-        def text(raw: RawPart, head: Head | None) -> CsvText:
+        def text(raw: RawText, head: Head | None) -> CsvText:
             return CsvText(raw, delimiter, quoted=quoted, header=header)
 
-        return text_parts(split, start, at, text, self._selected_parts(path, options))
+        return text_parts(split, start, report_bytes, text, self._selected_texts(path, options))
 
-    def _form(self, path: Path, options: ImportOptions) -> str:
-        return "lines" if self.default_form and not options.columns else form_of(path)
+    def _detect_format(self, path: Path, options: ImportOptions) -> str:
+        return "lines" if self.default_format and not options.columns else detect_format(path)
 
-    def _selected_parts(self, path: Path, options: ImportOptions) -> Iterator[RawPart]:
-        others: list[str] | None = []
-        for raw in parts(path):
+    def _selected_texts(self, path: Path, options: ImportOptions) -> Iterator[RawText]:
+        unselected: list[str] = []
+        has_selected = False
+        for raw in read_texts(path):
             if self.selects is None or self.selects(raw.place, options):
                 yield raw
-                others = None
-            elif others is not None:
-                others.append(raw.place)
-        if others and self.refusal is not None:
-            raise self.refusal(path, options, others)
+                has_selected = True
+            else:
+                unselected.append(raw.place)
+        if unselected and not has_selected and self.refusal is not None:
+            raise self.refusal(path, options, unselected)
 
 
-Form = Lines | Layout | NamedColumns
+FileFormat = Lines | Layout | NamedColumns
 """The format of raw files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """A column of numbers that all rows give to texts. Rows whose text has none are left out.
+    """An additional column: a number for each text of another column. Rows whose text has no number are left out.
 
     Attributes:
-        name: of the column.
-        column: of the texts.
-        numbers: returns the number of each text, an int32, given all rows, the options, and the executor.
+        name: the additional column.
+        column: the column of texts.
+        numbers: returns the number (int32) of each text, given all rows, the options and the executor.
     """
 
     name: str
@@ -275,37 +287,37 @@ class ImportKind:
     """One kind of raw file.
 
     Attributes:
-        name: on the command line, e.g. `access-log`.
+        name: the name on the command line, such as `access-log`.
         workload: the workload with this input (`Workload.input`).
         help: one line for people.
-        check: refuses invalid options before reading; raises `DatasetError`.
-        form: the format of its files.
-        transform: `transform(options)` returns a function from the cells of a chunk to `ts` and the columns of
-            `columns`; called once per split.
-        columns: columns of a row after `ts`, as (name, Arrow type name).
-        derive: makes the columns of the dataset from `row`, `ts` and `columns` of a block; None: from `columns` alone.
-        lookup: a further column; None without one.
-        dictionaries: the dictionaries to write next to the dataset, and the column of each: of texts, or of
-            lists of texts, which ids replace by first appearance.
-        separator: splits a text of a dictionary into the part that identifies it and the part for `lookup`.
-        keys: the dictionary whose ids are the keys, or a function from complete options to the number of
-            keys; None: one key.
-        streams: `streams(options, entries)` returns the streams, in order of ties; `entries` is
-            the number of texts in each dictionary.
-        kinds: of the dataset's events.
-        roles: what `--columns` may name, if the kind reads CSV.
+        check: raises `DatasetError` for invalid options, before reading.
+        file_format: the format of its files.
+        transform: `transform(options)` returns a function that computes `ts` and `columns` from the cells of a chunk.
+            It is called once for each split.
+        columns: columns of a row after `ts`, as (name, name of the Arrow type).
+        derive: computes the columns of the dataset from `row`, `ts` and `columns`. If None, the dataset has these.
+        lookup: an additional column; None if there is none.
+        dictionaries: the dictionaries to write next to the dataset, and the column of each. It has texts or lists of
+            texts, which are replaced by ids in order of appearance.
+        separator: separates the part of a text that identifies it from the part for look-ups by queries.
+        keys: the dictionary whose ids are the keys, or a function from complete options to the number of keys. None:
+            there is one key.
+        streams: `streams(options, entries)` returns the streams, in the order that breaks ties in time. `entries` is
+            the number of texts of each dictionary.
+        kinds: the kinds of the dataset's events.
+        roles: roles that `--columns` may name.
         settings: the options of this kind.
-        time: the format of times if `settings` has no `time`.
-        unit: the unit of event time since 1970; None: event time is not real time.
-        sorts: whether its files may be in any order, and are always sorted.
+        time: the format of times if `settings` has no option `time`.
+        unit: the unit of event time since 1970; None if event time is not real time.
+        sorts: whether files are always sorted, because they may be in any order.
         invents: kinds of events that the import adds, because no line of the files has them.
-        sequential: whether a row depends on rows before it; then one task reads all files in their order.
+        sequential: whether a row depends on earlier rows. Then one task reads all files in order.
     """
 
     name: str
     workload: str
     help: str
-    form: Form
+    file_format: FileFormat
     transform: Callable[[ImportOptions], Transform]
     columns: tuple[tuple[str, str], ...]
     kinds: tuple[str, ...]
@@ -334,13 +346,13 @@ class ImportKind:
         if options.max_bad < 0:
             raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
         defaults = {setting.name: setting.default for setting in self.settings}
-        for noun, names, takes, allowed in (
+        for noun, names, verb, allowed in (
             ("column", set(options.columns), "takes", self.roles),
             ("option", set(options.settings), "has", tuple(defaults)),
         ):
             if unknown := ", ".join(sorted(names - set(allowed))):
                 raise DatasetError(
-                    f"import {self.name} has no {noun} {unknown}; it {takes} "
+                    f"import {self.name} has no {noun} {unknown}; it {verb} "
                     f"{', '.join(allowed) or 'none'}"
                 )
         for setting in self.settings:
@@ -356,27 +368,27 @@ class ImportKind:
         }
         settings |= {name: str(path) for name, path in tables.items()}
         complete = replace(options, settings=settings)
-        self.form.columns(complete)
+        self.file_format.columns(complete)
         if self.check is not None:
             self.check(complete)
         for path in (*files, *tables.values()):
             check_readable(path)
-        form = settings.get(TIME_SETTING.name, self.time)
-        form = None if form == TIME_SETTING.default else str(form)
-        check_form(form, f"--{TIME_SETTING.name}")
-        times = TimeReader(form, unit=self.unit or "ms")
+        stated = settings.get(TIME_SETTING.name, self.time)
+        time_format = None if stated == TIME_SETTING.default else str(stated)
+        check_time_format(time_format, f"--{TIME_SETTING.name}")
+        times = TimeReader(time_format, unit=self.unit or "ms")
         sort = options.sort or self.sorts
         return replace(complete, files=tuple(files), sort=sort, times=times)
 
 
-def lookup_cells(form: Form, path: Path, options: ImportOptions) -> Iterator[Cells]:
+def lookup_cells(file_format: FileFormat, path: Path, options: ImportOptions) -> Iterator[Cells]:
     """Yield the cells of a look-up table; call `Cells.check` on each.
 
     Raises:
         DatasetError: a column is missing, or the file is damaged.
     """
-    columns, times = form.columns(options), ColumnTimes(options.times)
-    for part in form.parts(Split(path=path), options, FIRST, ignore):
+    columns, times = file_format.columns(options), ColumnTimes(options.times)
+    for part in file_format.parts(Split(path=path), options, FIRST, ignore):
         for chunk in part.chunks(chosen_columns(part, columns)):
             yield Cells(part, chunk, tuple(columns), times)
 
@@ -385,9 +397,9 @@ def chosen_columns(part: Part, columns: Mapping[str, str]) -> list[int]:
     """Return the index of the column of each role; raises `DatasetError` if one is missing."""
     for role, column in columns.items():
         if part.names.count(column) != 1:
-            wrong = "several columns" if column in part.names else "no column"
+            problem = "several columns" if column in part.names else "no column"
             raise DatasetError(
-                f"{part.place}: {wrong} {column} for {role}; there are {', '.join(part.names)}; "
+                f"{part.place}: {problem} {column} for {role}; there are {', '.join(part.names)}; "
                 "--columns names columns by the first line, or by number from 1 if it is not a "
                 "header"
             )

@@ -1,4 +1,4 @@
-"""Reads the rows of raw files of a kind, in splits, and accounts for every line."""
+"""Reads the rows of raw files of an import kind in splits, and counts every line."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 
 
 def read(
-    kind: ImportKind, options: ImportOptions, folder: Path, on: Executor
+    kind: ImportKind, options: ImportOptions, folder: Path, executor: Executor
 ) -> SplitRows[RowReport]:
     """Read all good rows to a folder: `ts`, and the columns of the kind.
 
     Raises:
-        DatasetError: a file cannot be read, or has no, unsorted or too many bad rows.
+        DatasetError: a file cannot be read, rows are unsorted, too many rows are bad, or there are no rows.
     """
-    rows = read_splits(KindRows(kind=kind, options=options), folder, on)
+    rows = read_splits(KindRows(kind=kind, options=options), folder, executor)
     _check(rows.reading, options)
     return rows
 
@@ -47,8 +47,8 @@ def _check(reading: RowReport, options: ImportOptions) -> None:
             "not a file of this kind, or its options do not fit"
         )
     if reading.bad > options.max_bad:
-        more = f"; {reading.bad} of {reading.lines} lines are bad" if reading.bad > 1 else ""
-        raise DatasetError(f"{reading.bad_lines[0]}{more}; {reading.excess()}")
+        total = f"; {reading.bad} of {reading.lines} lines are bad" if reading.bad > 1 else ""
+        raise DatasetError(f"{reading.bad_lines[0]}{total}; {reading.excess()}")
     if reading.descents and not options.sort:
         raise DatasetError(
             f"{reading.first_descent}; {reading.descents} of {reading.rows} rows are before the "
@@ -58,70 +58,72 @@ def _check(reading: RowReport, options: ImportOptions) -> None:
         raise DatasetError("the input has no rows; there is nothing to import")
 
 
-def _add(at: Callable[[int], None], before: int, done: int) -> None:
-    at(before + done)
+def _report_sum(report_bytes: Callable[[int], None], before: int, done: int) -> None:
+    report_bytes(before + done)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRows:
-    """How raw files of a kind are read."""
+    """The rows of raw files of an import kind (`split_reader.Rows`)."""
 
     kind: ImportKind
     options: ImportOptions
 
     @property
     def source(self) -> "KindRows":
-        """Return the splits: itself."""
+        """Return itself."""
         return self
 
     def files(self) -> tuple[Path, ...]:
-        """As `Splits.files`."""
+        """Return the raw files, in reading order."""
         return self.options.files
 
     def splits(self) -> tuple[Split, ...]:
-        """As `Splits.splits`; of a sequential kind one, of all files."""
-        form, options = self.kind.form, self.options
+        """Return the splits of all files. A sequential kind has one split for all files."""
+        file_format, options = self.kind.file_format, self.options
         if self.kind.sequential:
             return (Split(path=options.files[0]),)
-        return tuple(split for path in options.files for split in form.splits(path, options))
+        return tuple(split for path in options.files for split in file_format.splits(path, options))
 
     def parts(
-        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+        self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
-        """As `Splits.parts`."""
-        form, options = self.kind.form, self.options
+        """Yield the parts of a split; call `report_bytes` with the number of bytes read so far."""
+        file_format, options = self.kind.file_format, self.options
         if not self.kind.sequential:
-            yield from form.parts(split, options, start, at)
+            yield from file_format.parts(split, options, start, report_bytes)
             return
         offset = 0
         for path in options.files:
-            yield from form.parts(Split(path=path), options, FIRST, partial(_add, at, offset))
+            yield from file_format.parts(
+                Split(path=path), options, FIRST, partial(_report_sum, report_bytes, offset)
+            )
             offset += path.stat().st_size
 
     def reading(self, latest: int | None = None) -> RowReport:
-        """As `Rows.reading`."""
+        """Return an empty report."""
         return RowReport()
 
     def times(self) -> TimeReader:
-        """As `Rows.times`."""
-        return TimeReader(self.options.times.form, unit=self.options.times.unit)
+        """Return a reader of times."""
+        return TimeReader(self.options.times.time_format, unit=self.options.times.unit)
 
     def parser(self, result: SplitResult[RowReport]) -> "_Parser":
-        """As `Rows.parser`."""
+        """Return the parser of a split, which records in `result`."""
         return _Parser(
             kind=self.kind,
-            roles=self.kind.form.columns(self.options),
+            roles=self.kind.file_format.columns(self.options),
             transform=self.kind.transform(self.options),
             result=result,
             times=ColumnTimes(result.times),
         )
 
-    def holds(self, result: SplitResult[RowReport], before: PrecedingRows) -> bool:
-        """As `Rows.holds`: no row of a split depends on rows of other splits."""
+    def is_valid_after(self, result: SplitResult[RowReport], before: PrecedingRows) -> bool:
+        """Return True, because no row of a split depends on rows of other splits."""
         return True
 
     def refuse(self, reading: RowReport) -> None:
-        """As `Rows.refuse`: never, since the error states the number of all lines."""
+        """Do nothing, because the error states the number of all lines, which is not known yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +155,11 @@ class _Parser:
         return block
 
     def _good(self, columns: Mapping[str, object], cells: Cells) -> "pa.RecordBatch":
-        """Return the good rows of a chunk, and account for its rows."""
+        """Return the good rows of a chunk, and count all its rows."""
         chunk, reading = cells.chunk, self.result.reading
-        reading.passed_over += int((1 + chunk.further)[cells.skipped].sum())
-        for words, lines in cells.bad_rows():
-            reading.bad_row(words, lines)
+        reading.skipped_lines += int((1 + chunk.further)[cells.skipped].sum())
+        for description, further in cells.bad_rows():
+            reading.bad_row(description, further)
         good = cells.good()
         rows = np.flatnonzero(good)
         types = {name: pa.type_for_alias(alias) for name, alias in self.kind.columns}

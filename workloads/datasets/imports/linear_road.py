@@ -1,7 +1,7 @@
 """Imports Linear Road's files as `linear_road`, in two formats: with commas or with blanks (docs/data.md).
 
-A line with a comma is of the first format; in requests, empty fields become -1. Times are whole seconds, event time is
-in milliseconds.
+A line with a comma has the first format. Empty fields of its requests become -1. Times are whole seconds, and event
+time is in milliseconds.
 """
 
 from functools import partial
@@ -34,9 +34,9 @@ from streamlab.workloads.inputs.linear_road.schema import (
 
 COMMAS = ("Type", "Time", "VID", "Spd", "XWay", "Lane", "Dir", "Seg", "Pos")
 BLANKS = ("Time", "VID", "Spd", "XWay", "Lane", "Dir", "Pos")
-_OF_COMMAS = ",".join(rf"\s*(?P<{name}>[^,]*?)\s*" for name in COMMAS) + "(?:,.*)?"
+_COMMAS_LINE = ",".join(rf"\s*(?P<{name}>[^,]*?)\s*" for name in COMMAS) + "(?:,.*)?"
 _HEADER = r"(?i)^\s*" + r"\s*,\s*".join(COMMAS) + r"\s*(,|$)"
-_OF_BLANKS = r"\s*" + r"\s+".join(rf"(?P<{name}>[^\s,]+)" for name in BLANKS) + r"\s*"
+_BLANKS_LINE = r"\s*" + r"\s+".join(rf"(?P<{name}>[^\s,]+)" for name in BLANKS) + r"\s*"
 
 _INT16_MAX, _INT32_MAX = 2**15 - 1, 2**31 - 1
 _LATEST_S = (2**63 - 1) // 1000
@@ -55,32 +55,32 @@ _HIGHEST = {
 
 def _columns(cells: Cells) -> dict[str, object]:
     """Return the fields of the records of lines."""
-    blank = _fields(cells)
+    has_blanks = _add_fields(cells)
     fields = {name: cells.integers(name, _HIGHEST[name]) for name in COMMAS[:3]}
     kind = fields["Type"]
     for number in set(kind.tolist()) - set(TYPES):
         cells.mark(
-            kind == number, f"column Type is {number}; there are {', '.join(map(str, TYPES))}"
+            kind == number, f"column Type is {number}, not one of {', '.join(map(str, TYPES))}"
         )
     for name in COMMAS[3:]:
         fields[name] = cells.integers(name, _HIGHEST[name], absent=("", str(NONE)), default=NONE)
-        absent = (kind == REPORT) & (fields[name] == NONE)
-        cells.mark(absent, f"column {name} is '' or '-1', not a whole number from 0")
-    fields["Seg"] = np.where(blank, fields["Pos"] // MILE_FT, fields["Seg"])
+        is_absent = (kind == REPORT) & (fields[name] == NONE)
+        cells.mark(is_absent, f"column {name} is '' or '-1', not a whole number from 0")
+    fields["Seg"] = np.where(has_blanks, fields["Pos"] // MILE_FT, fields["Seg"])
     values = [fields["Type"], *(fields[name] for name in COMMAS[2:])]
     return {"ts": fields["Time"] * 1000, **dict(zip(FIELDS.names or (), values, strict=True))}
 
 
-def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
-    """Add the fields of the lines to their cells; return the mask of lines separated by blanks."""
+def _add_fields(cells: Cells) -> npt.NDArray[np.bool_]:
+    """Add the fields of the lines to the cells; return the mask of lines with blanks as separators."""
     lines = cells.texts(LINE)
-    commas = pc.extract_regex(lines, f"^{_OF_COMMAS}$")
-    blanks = pc.extract_regex(lines, f"^{_OF_BLANKS}$")
-    blank, with_commas = (~np.asarray(fields.is_null()) for fields in (blanks, commas))
-    assert cells.chunk.line is not None, "the form `Lines` sets it"
+    commas = pc.extract_regex(lines, f"^{_COMMAS_LINE}$")
+    blanks = pc.extract_regex(lines, f"^{_BLANKS_LINE}$")
+    has_blanks, has_commas = (~np.asarray(fields.is_null()) for fields in (blanks, commas))
+    assert cells.chunk.line is not None, "the file format `Lines` sets it"
     header = mask_of(pc.match_substring_regex(lines, _HEADER))
     cells.skip(header & (cells.chunk.line == 1))
-    for row in np.flatnonzero(~(blank | with_commas)).tolist():
+    for row in np.flatnonzero(~(has_blanks | has_commas)).tolist():
         text = lines[row].as_py()
         names, mark = (COMMAS, ",") if "," in text else (BLANKS, " ")
         count = len(text.split(mark.strip() or None))
@@ -90,7 +90,7 @@ def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
         if name in BLANKS:
             field = pc.coalesce(field, pc.struct_field(blanks, name))
         cells.add(name, field.fill_null(str(REPORT if name == "Type" else 0)))
-    return blank
+    return has_blanks
 
 
 LINEAR_ROAD = ImportKind(
@@ -98,7 +98,7 @@ LINEAR_ROAD = ImportKind(
     workload=INPUT,
     help="Linear Road's records: Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos, or time vehicle speed "
     "expressway lane direction position with blanks between",
-    form=Lines(),
+    file_format=Lines(),
     transform=lambda options: _columns,
     columns=tuple((name, FIELDS[name].name) for name in FIELDS.names or ()),
     kinds=(RECORD,),

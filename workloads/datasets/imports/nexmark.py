@@ -1,8 +1,8 @@
 """Imports Nexmark's events, JSON lines as nexmark-flink writes them, as the input `nexmark` (docs/nexmark.md).
 
 A line has `event_type` (0 person, 1 auction, 2 bid) and an object `person`, `auction` or `bid`. Files may be in any
-order of time; `late_by` of an event is how much earlier it is than the latest of the lines before it. The ids of all
-persons and auctions, of generated events 8 %, are in memory until the end, some 150 bytes each.
+order of time. `late_by` of an event is the time between it and the latest event on the lines before it. The ids of all
+persons and auctions (8 % of generated events) stay in memory until the end, some 150 bytes each.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ _NOTHING: Row = {
 
 
 def _transform(options: ImportOptions) -> Transform:
-    """Return the function that computes the columns of lines; it remembers ids and the latest time so far."""
+    """Return the function that computes the columns of lines. It stores ids and the latest time so far."""
     lateness = Lateness(bound=None)
     parse = partial(_event, set())
 
@@ -74,15 +74,16 @@ def _transform(options: ImportOptions) -> Transform:
 
 
 def _event(ids: set[tuple[int, int]], line: str) -> tuple[Any, ...]:
-    """Return the columns of a line; `expires` of other events than auctions is their time, which can be read.
+    """Return the columns of a line.
 
-    `ids` has the types and ids of persons and auctions so far; their ids are unique, as joins expect.
+    `expires` of an event that is no auction is its own time, so that it can be parsed. `ids` has the types and ids of
+    the persons and auctions so far. Joins need unique ids.
     """
     fields = object_of(line)
     kind = fields.get("event_type")
     readers = {PERSON: ("person", _person), AUCTION: ("auction", _auction), BID: ("bid", _bid)}
     if type(kind) is not int or kind not in readers:
-        raise BadRowError(f"field event_type is {kind!r}; there are 0, 1 and 2")
+        raise BadRowError(f"field event_type is {kind!r}, not 0, 1 or 2")
     name, read = readers[kind]
     event = fields.get(name)
     if not isinstance(event, dict):
@@ -100,7 +101,7 @@ def _event(ids: set[tuple[int, int]], line: str) -> tuple[Any, ...]:
 def _person(fields: Row) -> Row:
     state = text_of(fields, "state").upper()
     if state not in STATES:
-        raise BadRowError(f"field state is {state!r}; there are {', '.join(STATES)}")
+        raise BadRowError(f"field state is {state!r}, not one of {', '.join(STATES)}")
     return {
         "person": _integer(fields, "id"),
         "name": text_of(fields, "name"),
@@ -151,7 +152,7 @@ NEXMARK = ImportKind(
     name="nexmark",
     workload=INPUT,
     help="events of Nexmark, JSON lines with event_type and an object person, auction or bid",
-    form=Lines(),
+    file_format=Lines(),
     transform=_transform,
     columns=_COLUMNS,
     dictionaries=_TEXTS,

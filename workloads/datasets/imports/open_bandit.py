@@ -1,7 +1,7 @@
 """Imports Open Bandit's impressions of items (ZOZO's fashion shop) as the input `ads` (docs/data.md).
 
-Features of users and items are hashes, different in every folder of an archive, so an import reads one folder. Every
-line is a view; with `click` 1 also a click, directly after it at the same time.
+Features of users and items are hashes that differ between the folders of an archive. So an import reads one folder.
+Every line is a view. A line with `click` 1 is also a click, directly after the view at the same time.
 """
 
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def _columns(
         "clicked": cells.parse_texts("click", _click, pa.int8()),
         "ad": cells.parse_texts("item", partial(_ad, campaigns), pa.string()),
         "ts": cells.times("ts"),
-        "user": cells.each(partial(with_lookup, "user"), users.to_pylist(), places),
+        "user": cells.map_rows(partial(with_lookup, "user"), users.to_pylist(), places),
         "page": [f"position {number}" for number in page],
         "type": pa.repeat(VIEW, len(cells)),
     }
@@ -81,15 +81,15 @@ def _ad(campaigns: dict[str, str], text: str) -> str:
 
 
 def _campaigns(options: ImportOptions, raw: str) -> dict[str, str]:
-    """Return the campaign of each item of a raw file."""
+    """Return the campaign of each item of a raw file, with blanks around names removed."""
     settings = options.settings
     path = Path(settings["items"] or raw)
-    form = NamedColumns(
+    file_format = NamedColumns(
         role_columns={"item": "item_id", "campaign": settings["campaign"]},
         selects=_is_table if str(path) == raw else _in_folder,
         refusal=_refusal,
     )
-    campaigns = campaign_table(lookup_cells(form, path, options), _pair, "item", "campaign")
+    campaigns = campaign_table(lookup_cells(file_format, path, options), _pair, "item", "campaign")
     if not campaigns:
         raise _without_items(path)
     return campaigns
@@ -133,7 +133,7 @@ def _without_items(path: Path) -> DatasetError:
 OPEN_BANDIT = import_of_ads(
     name="open-bandit",
     help="Open Bandit's impressions and clicks, with its table of items, as published",
-    form=NamedColumns(
+    file_format=NamedColumns(
         role_columns=_IMPRESSION,
         selects=lambda place, options: _in_folder(place, options) and not _is_table(place, options),
         refusal=_refusal,

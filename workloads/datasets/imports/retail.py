@@ -1,7 +1,7 @@
 """Imports lines of tickets in CSV or Parquet as the input `store_sales` (docs/data.md).
 
-Whole numbers stay unchanged: tickets have 64 bits, the others 32, and only quantity may be negative.
-Without a column for it, the store is 0, the quantity 1, and the category unknown unless `--products` gives it.
+Whole numbers stay unchanged: tickets have 64 bits, all others 32 bits, and only quantities may be negative.
+Without a column, a store is 0, a quantity is 1, and a category comes from `--products` or is unknown.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from streamlab.workloads.datasets.stream_table import (
 from streamlab.workloads.inputs.retail.schema import SALE
 
 UNKNOWN = "unknown"
-"""Category of items that are not in the table, or have none in it."""
+"""Category of items without a category."""
 
 
 def product_columns(text: str) -> dict[str, str]:
@@ -47,39 +47,40 @@ def product_columns(text: str) -> dict[str, str]:
 
 
 def _categories(cells: Cells) -> "pa.Array":
-    """Return a column of categories, with empty ones as unknown."""
+    """Return a column of categories; an empty one becomes `UNKNOWN`."""
     texts = cells.stripped("category")
     return pc.if_else(pc.equal(texts, ""), UNKNOWN, texts)
 
 
-def _known_categories(options: ImportOptions) -> dict[int, str]:
-    """Return the categories of items in `--products`; empty without this option."""
+def _categories_of_items(options: ImportOptions) -> dict[int, str]:
+    """Return the category of each item in `--products`; empty without this option."""
     if not options.settings["products"]:
         return {}
     path = Path(options.settings["products"])
-    form = NamedColumns(role_columns=product_columns(options.settings["product-columns"]))
+    file_format = NamedColumns(role_columns=product_columns(options.settings["product-columns"]))
     category_of: dict[int, str] = {}
-    for cells in lookup_cells(form, path, options):
+    for cells in lookup_cells(file_format, path, options):
         items = cells.integers("item", 2**31 - 1).tolist()
         categories = _categories(cells).to_pylist()
         cells.check()
         for row, (item, category) in enumerate(zip(items, categories, strict=True)):
             if category_of.setdefault(item, category) != category:
                 raise DatasetError(
-                    f"{cells.place(row)}: item {item} is in category {category!r}, and in "
-                    f"{category_of[item]!r} above"
+                    f"{cells.place(row)}: item {item} is in category {category!r}, but in category "
+                    f"{category_of[item]!r} in a row above"
                 )
     if not category_of:
         raise DatasetError(f"{path} has no products")
     return category_of
 
 
-NEEDED = ("ts", "ticket", "item", "net_paid")
-ROLES = (*NEEDED, "store", "quantity", "category")
+REQUIRED_ROLES = ("ts", "ticket", "item", "net_paid")
+ROLES = (*REQUIRED_ROLES, "store", "quantity", "category")
 _MOST_CATEGORIES = 2**15
-_INT32_LOWEST, INT32_MAX, _INT64_MAX = -(2**31), 2**31 - 1, 2**63 - 1
+"""Ids of categories have 16 bits."""
+_INT32_MIN, INT32_MAX, _INT64_MAX = -(2**31), 2**31 - 1, 2**63 - 1
 _CENTS_BELOW = 2**53
-"""Sums of a few hundred such amounts fit 64 bits, and each is exact as a double."""
+"""Limit of an amount: exact as a double, and the sum of 1,000 amounts fits 64 bits."""
 
 
 def _check(options: ImportOptions) -> None:
@@ -93,7 +94,7 @@ def _check(options: ImportOptions) -> None:
         product_columns(settings["product-columns"])
 
 
-def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, object]:
+def _columns(category_of: Mapping[int, str], cells: Cells) -> dict[str, object]:
     """Return ticket, item, category, store, quantity and net_paid."""
     rows = len(cells)
     ts = cells.times("ts")
@@ -101,12 +102,13 @@ def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, object]:
     if "category" in cells:
         category = _categories(cells)
     else:
-        category = pa.array([known.get(id_, UNKNOWN) for id_ in item.tolist()], pa.string())
+        names = [category_of.get(id_, UNKNOWN) for id_ in item.tolist()]
+        category = pa.array(names, pa.string())
     store, quantity = np.zeros(rows, np.int64), np.ones(rows, np.int64)
     if "store" in cells:
         store = cells.integers("store", INT32_MAX)
     if "quantity" in cells:
-        quantity = cells.integers("quantity", INT32_MAX, lowest=_INT32_LOWEST)
+        quantity = cells.integers("quantity", INT32_MAX, lowest=_INT32_MIN)
     return {
         "ts": ts,
         "ticket": cells.integers("ticket", _INT64_MAX),
@@ -125,7 +127,7 @@ def cents(role: str, text: str) -> int:
     except (InvalidOperation, ValueError, OverflowError) as error:
         raise BadRowError(f"column {role} is {text!r}, not an amount of money") from error
     if abs(value) >= _CENTS_BELOW:
-        raise BadRowError(f"column {role} is {text!r}; it must be below 2^53 cents")
+        raise BadRowError(f"column {role} is {text!r}, not an amount below 2^53 cents")
     return value
 
 
@@ -134,7 +136,8 @@ def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Stream
     count = entries["categories"]
     if count > _MOST_CATEGORIES:
         raise DatasetError(
-            f"{count} categories; at most {_MOST_CATEGORIES}: is that column one of items?"
+            f"the rows have {count} categories, but store_sales supports {_MOST_CATEGORIES}; check "
+            "that the column is not one of items"
         )
     return numbered_streams(
         options.streams, "sale", event_columns(SALE), partial(share_rows, "row")
@@ -146,8 +149,8 @@ RETAIL = ImportKind(
     workload="store_sales",
     help="lines of tickets of stores, CSV or Parquet, with a time, a ticket, an item and a price",
     check=_check,
-    form=NamedColumns(required_roles=NEEDED),
-    transform=lambda options: partial(_columns, _known_categories(options)),
+    file_format=NamedColumns(required_roles=REQUIRED_ROLES),
+    transform=lambda options: partial(_columns, _categories_of_items(options)),
     columns=(
         ("ticket", "int64"),
         ("item", "int32"),

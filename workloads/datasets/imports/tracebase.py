@@ -1,7 +1,7 @@
 """Imports tracebase's readings as `power_readings` (https://github.com/areinhardt/tracebase, docs/data.md).
 
-The path names plug and appliance. Local times are kept as written, in seconds since 1970 as if in UTC, so that a day
-begins at a multiple of 86,400. The files do not locate plugs: units and buildings follow from the plug's number.
+The path names plug and appliance. Local times are read as if they were in UTC, so that a day begins at a multiple of
+86,400 seconds. The files do not locate plugs, so units and buildings follow from the plug's number.
 """
 
 import re
@@ -30,9 +30,11 @@ from streamlab.workloads.inputs.power_readings.schema import (
 from streamlab.workloads.model import Block
 
 MEANS = ("1s", "8s")
+"""Columns of a line after the time: the mean power in watts over 1 s and over 8 s."""
 _NAME = re.compile(r"(?:dev|device)?_(?P<plug>[^_]+)_\d{4}\.\d{2}\.\d{2}\.csv")
 _PATH = "<appliance>/dev_<plug>_<yyyy.mm.dd>.csv"
 _MOST_WATTS = 999_999_999
+"""Nine digits, which fit int32."""
 
 
 def _columns(mean: str, cells: Cells) -> dict[str, object]:
@@ -49,12 +51,12 @@ def _columns(mean: str, cells: Cells) -> dict[str, object]:
 
 @cache
 def _plug(place: str) -> tuple[str, str]:
-    """Return the appliance of a text, and the plug with its appliance."""
+    """Return the appliance of a text, and its plug as `appliance/plug`."""
     path = PurePosixPath(place.rpartition("!")[2])
     parts = _NAME.fullmatch(path.name)
     if parts is None or not path.parent.name:
         raise DatasetError(
-            f"{place}: tracebase's files are called {_PATH}; name only such files with --file"
+            f"{place} is not named {_PATH}, as all files of tracebase are; give only such files with --file"
         )
     return path.parent.name, f"{path.parent.name}/{parts['plug']}"
 
@@ -71,7 +73,7 @@ TRACEBASE = ImportKind(
     workload=INPUT,
     help="readings of plugs as in tracebase: lines of dd/mm/yyyy HH:MM:SS;watts;watts in files "
     f"{_PATH}",
-    form=Layout(names=("time", *MEANS), delimiter=";"),
+    file_format=Layout(names=("time", *MEANS), delimiter=";"),
     transform=lambda options: partial(_columns, options.settings["mean"]),
     time="%d/%m/%Y %H:%M:%S",
     columns=(("appliance", "string"), ("plug", "string"), ("watts", "int32")),
@@ -86,7 +88,7 @@ TRACEBASE = ImportKind(
             name="mean",
             choices=MEANS,
             default="1s",
-            help="Which number to use: the mean of 1s or of 8s.",
+            help="Mean power to use: over 1 s or 8 s.",
         ),
     ),
     sorts=True,

@@ -1,6 +1,6 @@
 """Imports trades of a day in CSV as `nyse_hedge`, a self-join: both sides get the same rows (docs/data.md).
 
-Symbols are in capitals. A price that is not above 0, or does not fit 32 bits, is a bad row. The average price of a
+Symbols become capitals. A row is bad if its price is not above 0 or does not fit 32 bits. The average price of a
 symbol is the unweighted mean of the prices of all trades, rounded half up to the unit of prices.
 """
 
@@ -42,9 +42,9 @@ _INT32_MAX = 2**31 - 1
 
 
 def _mean_prices(rows: SplitRows[RowReport], number: int = 0) -> dict[str, int]:
-    """Return the rounded mean prices of the `number` symbols with the most trades; 0: of all."""
+    """Return the rounded mean prices of the `number` symbols with the most trades, or of all symbols if 0."""
     count, total = Counter[str](), Counter[str]()
-    for symbols, run in rows.coded("symbol"):
+    for symbols, run in rows.coded_runs("symbol"):
         codes, prices = np.asarray(run["symbol"]), np.asarray(run["price"], np.int64)
         totals = np.zeros(len(symbols), np.int64)
         np.add.at(totals, codes, prices)
@@ -59,9 +59,9 @@ def _mean_prices(rows: SplitRows[RowReport], number: int = 0) -> dict[str, int]:
 
 
 def _averages(
-    rows: SplitRows[RowReport], options: ImportOptions, on: Executor
+    rows: SplitRows[RowReport], options: ImportOptions, executor: Executor
 ) -> Mapping[str, int]:
-    """Return the average prices of the symbols to keep: of a table, of the day before, or else of these rows."""
+    """Return the average prices of the symbols to keep, from a table, the day before, or these rows."""
     traded = _mean_prices(rows, options.settings["top"])
     table, previous = options.settings["averages"], options.settings["previous"]
     if table and previous:
@@ -70,36 +70,41 @@ def _averages(
         return traded
     path = Path(table or previous)
     if table:
-        mean_prices = _of_table(path, options)
+        mean_prices = _read_averages(path, options)
     else:
         day_before = replace(options, files=(path,), sort=True)
-        mean_prices = _mean_prices(read(TRADES, day_before, rows.folder.with_name("previous"), on))
+        mean_prices = _mean_prices(
+            read(TRADES, day_before, rows.folder.with_name("previous"), executor)
+        )
     missing = sorted(set(traded) - set(mean_prices))
     if missing:
         raise DatasetError(
-            f"{path} has no average price of {', '.join(missing)}; leave them out with --symbols, "
-            "or add them"
+            f"{path} has no average price of {', '.join(missing)}; add these symbols, or leave them "
+            "out with --symbols"
         )
     return {symbol: mean_prices[symbol] for symbol in traded}
 
 
-def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
-    plain = ImportOptions(files=(path,))
+def _read_averages(path: Path, options: ImportOptions) -> dict[str, int]:
+    """Return the average prices in a table."""
+    table_options = ImportOptions(files=(path,))
     price = partial(price_in_units, scale=1.0, decimals=options.settings["decimals"])
     means: dict[str, int] = {}
-    for cells in lookup_cells(_TABLE, path, plain):
+    for cells in lookup_cells(_TABLE, path, table_options):
         average = cells.parse_texts("average", price, pa.int64())
         cells.check()
         rows = zip(cells.stripped("symbol").to_pylist(), average.to_pylist(), strict=True)
         for row, (symbol, mean) in enumerate(rows):
             if symbol.upper() in means:
-                raise DatasetError(f"{cells.place(row)}: symbol {symbol} has an average already")
+                raise DatasetError(
+                    f"{cells.place(row)}: symbol {symbol} has an average in a row above; remove one"
+                )
             means[symbol.upper()] = mean
     return means
 
 
 def price_in_units(text: str, scale: float, decimals: int) -> int:
-    """Return a price, given times `scale`, as a number of units of its last decimal, rounded half up."""
+    """Return a price in units of 10^-`decimals`, rounded half up; `text` is the price times `scale`."""
     try:
         price = Decimal(text.strip()) / Decimal(repr(scale)) * 10**decimals
         units = int(price.quantize(Decimal(1), ROUND_HALF_UP))
@@ -107,14 +112,15 @@ def price_in_units(text: str, scale: float, decimals: int) -> int:
         raise BadRowError(f"column price is {text!r}, not a price") from error
     if not 0 < units <= _INT32_MAX:
         raise BadRowError(
-            f"column price is {text!r}: {units} in units of 10^-{decimals}; it must be above 0 "
-            f"and at most {_INT32_MAX}"
+            f"column price is {text!r}, {units} in units of 10^-{decimals}, not from 1 to "
+            f"{_INT32_MAX}"
         )
     return units
 
 
 KINDS = ("left", "right")
 _MOST_DECIMALS = 6
+"""With more decimals, prices above 214 would not fit 32 bits."""
 
 
 def _check(options: ImportOptions) -> None:
@@ -146,9 +152,9 @@ def _symbols(cells: Cells, pattern: str) -> "pa.Array":
         return symbol
     match = re.search(pattern, cells.part.file)
     if match is None:
-        every = np.ones(len(cells), np.bool_)
-        why = f"the file name {cells.part.file!r} has no symbol; see --symbol-pattern"
-        cells.mark(every, why)
+        all_rows = np.ones(len(cells), np.bool_)
+        reason = f"the file name {cells.part.file!r} has no symbol; see --symbol-pattern"
+        cells.mark(all_rows, reason)
     return pa.repeat("" if match is None else match[match.re.groups and 1].upper(), len(cells))
 
 
@@ -180,7 +186,7 @@ TRADES = ImportKind(
     workload="nyse_hedge",
     help="trades in CSV, with a time, a price and a symbol each",
     check=_check,
-    form=NamedColumns(required_roles=("ts", "price")),
+    file_format=NamedColumns(required_roles=("ts", "price")),
     transform=lambda options: partial(_columns, options.settings),
     columns=(("symbol", "string"), ("price", "int32")),
     lookup=Lookup(name="average", column="symbol", numbers=_averages),
@@ -196,7 +202,7 @@ TRADES = ImportKind(
             default=1.0,
             help="Factor of prices in the file; 10000 in several layouts.",
             valid=lambda scale: scale > 0,
-            expected="one above 0",
+            expected="a number above 0",
         ),
         Setting(
             name="decimals",

@@ -1,7 +1,7 @@
 """Imports tweets as the input `tweets`: lines of `id|time|text`, or CSV with chosen columns (docs/data.md).
 
-Both may be in any order, as archives of tweets are newest first: they are always sorted by time (ties: by file and
-line). `text.words` describes how texts become words.
+Archives of tweets are newest first, so rows are always sorted by time. Ties are in the order of files and lines.
+`text.words` describes the split of texts into words.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from streamlab.workloads.datasets.imports.kind import (
 from streamlab.workloads.datasets.sorted_runs import select_rows
 from streamlab.workloads.datasets.stream_table import numbered_streams
 from streamlab.workloads.datasets.text.csv_text import LINE
-from streamlab.workloads.datasets.text.words import tokens
+from streamlab.workloads.datasets.text.words import tokenize
 from streamlab.workloads.model import Block, ColumnType, ListType
 
 _DTYPES: dict[str, ColumnType] = {
@@ -36,7 +36,7 @@ _DTYPES: dict[str, ColumnType] = {
 
 def _tokenize(batch: "pa.RecordBatch") -> "pa.RecordBatch":
     """Replace `text` by `chars`, `words` and `hashtags`."""
-    texts = [tokens(text) for text in batch.column("text").to_pylist()]
+    texts = [tokenize(text) for text in batch.column("text").to_pylist()]
     chars, words, hashtags = zip(*texts, strict=True)
     unchanged = ("row", "ts", "user")
     list_type = pa.list_(pa.string())
@@ -71,10 +71,9 @@ import_of_tweets = partial(
 )
 """Makes an import kind of tweets."""
 
-
 _LINE = r"(?s)^[^|]*\|(?P<ts>[^|]*)\|(?P<text>.*)$"
 _MOST_CHARACTERS = 1 << 17
-"""A longer text cannot be a tweet: usually a quote or a line end is missing."""
+"""A longer text is not a tweet. Usually a quote or a line end is missing."""
 
 
 def _columns(cells: Cells) -> dict[str, object]:
@@ -98,7 +97,9 @@ def _columns(cells: Cells) -> dict[str, object]:
 TWEETS = import_of_tweets(
     name="tweets",
     help="tweets: lines of id|time|text, one file for each author, or CSV with --columns",
-    form=NamedColumns(required_roles=("ts", "text"), default_form=Lines(fallback="cp1252")),
+    file_format=NamedColumns(
+        required_roles=("ts", "text"), default_format=Lines(fallback="cp1252")
+    ),
     transform=lambda options: _columns,
     roles=("ts", "user", "text"),
     settings=(*CSV_SETTINGS, TIME_SETTING),

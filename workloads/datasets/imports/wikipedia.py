@@ -1,8 +1,8 @@
 """Imports Wikipedia edits as `keyed_counter`, and their comments as the input `tweets` (docs/data.md).
 
-At each full hour that ends edits, every page edited so far is read and reset, in the order of page ids. The hour counts
-edits up to and including its last instant: of equal timestamps, increments come first. An hour without edits has no
-read-resets, so a file with a few stray dates does not grow by the hours between them.
+At the end of each hour with edits, every page edited so far is read and reset, in the order of page ids. The hour
+includes its last instant: increments come before read-resets of the same time. An hour without edits has no
+read-resets. So a few stray dates in a file do not add the hours between them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,17 +28,18 @@ KINDS = ("increment", "read_reset")
 INCREMENT, READ_RESET = 0, 1
 HOUR_MS = 3_600_000
 
-
-_EMPTY = ("comment",)
+_MAY_BE_EMPTY = ("comment",)
 """Fields whose text may be empty."""
 
 
 def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, object]:
-    """Return the texts of edits from the field of each column; the field of `ts` is a time."""
+    """Return the columns of edits; `fields` has the field of each column. The field of `ts` is a time."""
 
     def texts_of(line: str) -> list[str]:
         edit = object_of(line)
-        return [text_of(edit, field, empty=field in _EMPTY) for field in fields.values()]
+        return [
+            text_of(edit, field, may_be_empty=field in _MAY_BE_EMPTY) for field in fields.values()
+        ]
 
     return cells.parse_lines(texts_of, dict.fromkeys(fields, ""))
 
@@ -71,14 +72,14 @@ def _resets(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
         begins = np.flatnonzero(np.diff(ends_ms, prepend=ends_ms[0] - 1))
         for begin, end in pairwise((*begins.tolist(), len(ends_ms))):
             if hour_ms is not None and ends_ms[begin] != hour_ms:
-                yield from _at(hour_ms, edited)
+                yield from _resets_at(hour_ms, edited)
             hour_ms = int(ends_ms[begin])
             edited[np.asarray(block["page"])[begin:end]] = True
     if hour_ms is not None:
-        yield from _at(hour_ms, edited)
+        yield from _resets_at(hour_ms, edited)
 
 
-def _at(hour_ms: int, edited: npt.NDArray[np.bool_]) -> Iterator[Block]:
+def _resets_at(hour_ms: int, edited: npt.NDArray[np.bool_]) -> Iterator[Block]:
     pages = np.flatnonzero(edited)
     for begin in range(0, len(pages), RANGE_ROWS):
         tags = _tags(READ_RESET, pages[begin : begin + RANGE_ROWS])
@@ -94,7 +95,7 @@ WIKIPEDIA_EDITS = ImportKind(
     workload="keyed_counter",
     help="Wikipedia recent changes, one JSON object a line with `time` and `page`",
     columns=(("page", "string"),),
-    form=Lines(),
+    file_format=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "page": "page"}),
     dictionaries={"pages": "page"},
     kinds=KINDS,
@@ -108,6 +109,6 @@ WIKIPEDIA_COMMENTS = import_of_tweets(
     name="wikipedia-comments",
     help="comments of Wikipedia recent changes, one JSON object a line with `time`, `user` and "
     "`comment`",
-    form=Lines(),
+    file_format=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "user": "user", "text": "comment"}),
 )

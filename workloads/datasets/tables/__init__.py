@@ -1,7 +1,7 @@
 """Turns tables into the input of any workload: files, frames, arrays and functions with named columns.
 
-A table states where rows come from and what their columns mean; the program determines which columns
-it needs. `dataset_of` makes the dataset, or finds it by the table's content.
+A table states the source of its rows and the meaning of their columns. The program determines the columns
+that it reads. `dataset_of` makes the dataset, or finds it by the table's content.
 """
 
 from streamlab.workloads.datasets.tables.constructors import (

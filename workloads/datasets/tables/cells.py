@@ -1,6 +1,6 @@
 """Converts cells to numbers, exactly or not at all.
 
-Decimal texts give the nearest float; every other conversion preserves the value. Blanks around a text
+A decimal text becomes the nearest float. Every other conversion preserves the value. Blanks around a text
 are ignored. Empty and unreadable cells are reported by row.
 """
 
@@ -20,7 +20,9 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 _NOT_FINITE = "is not finite, and answers with it cannot be compared"
 LONGEST_SHOWN = 60
+"""Maximum number of characters of a value in a message."""
 _EXACT_DIGITS = 1e15
+"""A float64 identifies each decimal of at most 15 digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +30,9 @@ class Numbers:
     """The cells of a column as numbers.
 
     Attributes:
-        values: of the requested type; 0 for empty and bad cells.
+        values: numbers of the requested type; 0 for empty and bad cells.
         empty: mask of the empty cells.
-        bad: why a cell cannot be read, by row.
+        bad: by row: why the cell cannot be read.
     """
 
     values: npt.NDArray[Any]
@@ -38,18 +40,18 @@ class Numbers:
     bad: dict[int, str]
 
 
-def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
-    """Return the cells of a column.
+def parse_numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
+    """Return the cells of a column as numbers.
 
     Raises:
         DatasetError: the column's type cannot hold numbers.
     """
-    column = plain(column)
+    column = decode_column(column)
     kind = column.type
     if is_text(kind) and not column.null_count:
-        quick_values = _quick(column, dtype)
-        if quick_values is not None:
-            return Numbers(values=quick_values, empty=np.zeros(len(column), np.bool_), bad={})
+        values_at_once = _convert_at_once(column, dtype)
+        if values_at_once is not None:
+            return Numbers(values=values_at_once, empty=np.zeros(len(column), np.bool_), bad={})
     if is_text(kind):
         column = pc.utf8_trim_whitespace(column)
         column = pc.if_else(pc.equal(column, ""), None, column)
@@ -60,32 +62,32 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
         or pa.types.is_boolean(kind)
         or pa.types.is_null(kind)
     ):
-        raise DatasetError(f"{place}: a column of type {kind} does not give {dtype}")
+        raise DatasetError(f"{place}: a column of type {kind} cannot become {dtype}")
     empty = mask_of(column.is_null())
-    quick_values = _quick(column, dtype)
-    if quick_values is not None:
-        return Numbers(values=quick_values, empty=empty, bad={})
+    values_at_once = _convert_at_once(column, dtype)
+    if values_at_once is not None:
+        return Numbers(values=values_at_once, empty=empty, bad={})
     values, bad = np.zeros(len(column), dtype), {}
     for row, value in enumerate(column.to_pylist()):
         if value is None:
             continue
         try:
-            values[row] = exact_value(value, dtype)
+            values[row] = convert_exactly(value, dtype)
         except ValueError as error:
-            bad[row] = f"{shown(value)} {error}"
+            bad[row] = f"{shorten(value)} {error}"
     return Numbers(values=values, empty=empty, bad=bad)
 
 
-def with_point(column: "pa.Array", decimal: str) -> tuple["pa.Array", dict[int, str]]:
-    """Return texts of numbers with a point before the fraction, and why some with `,` cannot be read."""
-    column = plain(column)
+def use_decimal_point(column: "pa.Array", decimal: str) -> tuple["pa.Array", dict[int, str]]:
+    """Return texts of numbers with a decimal point, and by row why a text with the separator `,` cannot be read."""
+    column = decode_column(column)
     if decimal == "." or not is_text(column.type):
         return column, {}
     points = mask_of(pc.match_substring(column, "."))
     bad = {
         int(
             row
-        ): f"{shown(column[int(row)].as_py())} has a point, and the sign before fractions is ','"
+        ): f"{shorten(column[int(row)].as_py())} has a point, but the decimal separator is ','"
         for row in np.flatnonzero(points)
     }
     if bad:
@@ -93,22 +95,24 @@ def with_point(column: "pa.Array", decimal: str) -> tuple["pa.Array", dict[int, 
     return pc.replace_substring(column, ",", "."), bad
 
 
-def scaled_numbers(column: "pa.Array", factor: int, dtype: np.dtype[Any], place: str) -> Numbers:
-    """Return decimals times a power of ten as whole numbers, exactly; `dtype` is of whole numbers.
+def parse_scaled_numbers(
+    column: "pa.Array", factor: int, dtype: np.dtype[Any], place: str
+) -> Numbers:
+    """Return decimals times a power of ten as exact whole numbers of type `dtype`.
 
     Raises:
         DatasetError: the column's type cannot hold numbers.
     """
-    column = plain(column)
+    column = decode_column(column)
     if is_text(column.type):
         column = pc.utf8_trim_whitespace(column)
         column = pc.if_else(pc.equal(column, ""), None, column)
-        bad_form = has_hexadecimal(column)
+        needs_check = has_hexadecimal(column)
     else:
-        numbers(column.slice(0, 0), np.dtype(np.float64), place)  # refuses other types
-        bad_form = pa.types.is_boolean(column.type)
+        parse_numbers(column.slice(0, 0), np.dtype(np.float64), place)  # raises for other types
+        needs_check = pa.types.is_boolean(column.type)
     empty = mask_of(column.is_null())
-    values = None if bad_form else _quick_scaled(column, factor, dtype)
+    values = None if needs_check else _scale_at_once(column, factor, dtype)
     if values is not None:
         return Numbers(values=values, empty=empty, bad={})
     values, bad = np.zeros(len(column), dtype), {}
@@ -119,24 +123,26 @@ def scaled_numbers(column: "pa.Array", factor: int, dtype: np.dtype[Any], place:
         text = repr(value) if isinstance(value, float) else str(value)
         product = Decimal(text) * factor if _NUMBER.fullmatch(text) else None
         if product is None:
-            bad[row] = f"{shown(value)} is not a number"
+            bad[row] = f"{shorten(value)} is not a number"
         elif product % 1 != 0:
-            bad[row] = f"{shown(value)} times {factor} is not a whole number"
+            bad[row] = f"{shorten(value)} times {factor} is not a whole number"
         elif not limits.min <= product <= limits.max:
-            bad[row] = f"{shown(value)} times {factor} is beyond the range of {dtype}"
+            bad[row] = f"{shorten(value)} times {factor} is beyond the range of {dtype}"
         else:
             values[row] = int(product)
     return Numbers(values=values, empty=empty, bad=bad)
 
 
-def _quick_scaled(column: "pa.Array", factor: int, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
-    """Return all cells at once; None if some may be unreadable or inexact."""
+def _scale_at_once(
+    column: "pa.Array", factor: int, dtype: np.dtype[Any]
+) -> npt.NDArray[Any] | None:
+    """Return all cells times `factor`, computed at once; None if a cell may be unreadable or inexact."""
     limits = np.iinfo(dtype)
     if pa.types.is_float64(column.type):
         floats = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
         with np.errstate(over="ignore", invalid="ignore"):
             products = np.rint(floats * factor)
-            # The quotient is the float next to a decimal of at most 15 digits, which names only that decimal.
+            # Only one decimal of at most 15 digits is nearest to this float, so the product is that decimal's.
             exact = (products / factor == floats) & (np.abs(products) < _EXACT_DIGITS)
         fits = exact & (products >= limits.min) & (products <= limits.max)
         return products.astype(dtype) if fits.all() else None
@@ -147,10 +153,10 @@ def _quick_scaled(column: "pa.Array", factor: int, dtype: np.dtype[Any]) -> npt.
         decimals = column.cast(pa.decimal128(38, digits))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    # A decimal is stored as its value times ten to the power of its digits, in 128 bits.
+    # Arrow stores a decimal as value * 10^digits, in two words of 64 bits.
     words = np.frombuffer(decimals.buffers()[1], "<i8").reshape(-1, 2)
     words = words[decimals.offset : decimals.offset + len(decimals)]
-    low, high = (np.where(mask_of(decimals.is_valid()), words[:, at], 0) for at in (0, 1))
+    low, high = (np.where(mask_of(decimals.is_valid()), words[:, half], 0) for half in (0, 1))
     fits = (
         (high == low >> 63)
         & (low >= max(limits.min, -(2**63)))
@@ -159,7 +165,7 @@ def _quick_scaled(column: "pa.Array", factor: int, dtype: np.dtype[Any]) -> npt.
     return low.astype(dtype) if fits.all() else None
 
 
-def plain(column: "pa.Array") -> "pa.Array":
+def decode_column(column: "pa.Array") -> "pa.Array":
     """Return a column without encodings such as dictionaries."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
@@ -180,14 +186,14 @@ def mask_of(column: "pa.Array") -> npt.NDArray[np.bool_]:
     return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False))
 
 
-def shown(value: object) -> str:
-    """Return a value for messages, shortened if long."""
-    words = repr(value) if isinstance(value, str) else str(value)
-    return words if len(words) <= LONGEST_SHOWN else words[: LONGEST_SHOWN - 3] + "..."
+def shorten(value: object) -> str:
+    """Return a value for messages, shortened to `LONGEST_SHOWN` characters."""
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
-def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
-    """Return all cells, converted at once; None if some may be unreadable or inexact."""
+def _convert_at_once(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    """Return all cells, converted at once; None if a cell may be unreadable or inexact."""
     if dtype == np.bool_ or pa.types.is_boolean(column.type):
         return None if len(column) > column.null_count else np.zeros(len(column), dtype)
     if is_text(column.type) and dtype.kind in "iu" and has_hexadecimal(column):
@@ -208,18 +214,22 @@ def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     return values
 
 
-def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a value converted to the type; raises `ValueError` with the end of a sentence if that changes it."""
-    text = isinstance(value, str)
+def convert_exactly(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a value converted to a type.
+
+    Raises:
+        ValueError: the conversion would change the value. The message is the end of a sentence about the value.
+    """
+    is_string = isinstance(value, str)
     if dtype == np.bool_:
         if isinstance(value, int | float) and value in (0, 1):
             return bool(value)
-        if text and value.lower() in _TRUTH:
+        if is_string and value.lower() in _TRUTH:
             return _TRUTH[value.lower()]
-    elif not text or _NUMBER.fullmatch(value):
-        number = Decimal(value) if text else value
+    elif not is_string or _NUMBER.fullmatch(value):
+        number = Decimal(value) if is_string else value
         if dtype.kind == "f":
-            return _float(number, dtype)
+            return _convert_to_float(number, dtype)
         limits = np.iinfo(dtype)
         if limits.min <= number <= limits.max and number % 1 == 0:
             return int(number)
@@ -229,23 +239,23 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
     raise ValueError(f"is not a valid {dtype}")
 
 
-def fits(text: str, dtype: np.dtype[Any]) -> bool:
+def can_parse(text: str, dtype: np.dtype[Any]) -> bool:
     """Return whether a text without surrounding blanks can be read as a value of a type."""
     try:
-        exact_value(text, dtype)
+        convert_exactly(text, dtype)
     except ValueError:
         return False
     return True
 
 
-def _float(number: Any, dtype: np.dtype[Any]) -> Any:
-    rounds = isinstance(number, Decimal)  # decimal fractions have no exact form
-    if not rounds and not np.isfinite(number):
+def _convert_to_float(number: Any, dtype: np.dtype[Any]) -> Any:
+    may_round = isinstance(number, Decimal)  # few decimal fractions are floats
+    if not may_round and not np.isfinite(number):
         raise ValueError(_NOT_FINITE)
     with np.errstate(over="ignore"):
         result = dtype.type(number)
     if not np.isfinite(result):
         raise ValueError(f"is beyond the range of {dtype}")
-    if not rounds and float(result) != number:
+    if not may_round and float(result) != number:
         raise ValueError(f"is not exactly a {dtype}")
     return result

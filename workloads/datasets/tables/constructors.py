@@ -15,7 +15,7 @@ from streamlab.workloads.datasets.tables.files import (
     JSONL,
     ColumnFiles,
     TextFiles,
-    form_of_path,
+    detect_path_format,
     paths_of,
 )
 from streamlab.workloads.datasets.tables.memory import (
@@ -26,7 +26,7 @@ from streamlab.workloads.datasets.tables.memory import (
 )
 from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, required_columns
 from streamlab.workloads.datasets.tables.source import Source
-from streamlab.workloads.datasets.tables.table import MADE_COLUMNS, NO_COLUMN, Table
+from streamlab.workloads.datasets.tables.table import BUILT_IN_COLUMNS, NO_COLUMN, Table
 from streamlab.workloads.datasets.text.csv_text import parse_delimiter
 from streamlab.workloads.datasets.text.line_formats import LOG_TIME
 from streamlab.workloads.model import Program
@@ -36,7 +36,7 @@ Times = str | Sequence[str]
 
 
 class Meaning(TypedDict, total=False):
-    """The meaning of columns: see `Table`."""
+    """The keyword arguments of all tables, which `Table` documents."""
 
     key: str | None
     kind: str | None
@@ -69,10 +69,10 @@ def _meanings() -> list[Parameter]:
 
 
 def _about() -> str:
-    """Return the part of the docstring of `Table` that describes these arguments."""
+    """Return the part of the docstring of `Table` that describes the common arguments."""
     _, _, attributes = inspect.cleandoc(Table.__doc__ or "").partition("Attributes:\n")
-    ours, _, _ = attributes[attributes.find("    ts:") :].partition("\n\n")
-    return f"\nArguments of all tables; values out of range raise a `DatasetError`:\n{ours}\n"
+    common, _, _ = attributes[attributes.find("    ts:") :].partition("\n\n")
+    return f"\nArguments of all tables; values out of range raise a `DatasetError`:\n{common}\n"
 
 
 _table_of = check_arguments(DatasetError, _meanings(), _about())
@@ -89,16 +89,16 @@ def csv(
 ) -> Table:
     """Return a table of CSV files, plain, compressed or in archives; globs are allowed.
 
-    The first row names the columns. If all columns are given by numbers, they count from 1, and the first row
-    is a row like the others. A blank as delimiter stands for any run of blanks and tabs. Without `quoted`,
-    a quote is a plain character.
+    The first row names the columns. If the arguments name all columns by numbers (from 1), the first row is a row of
+    data. A blank as delimiter stands for any run of blanks and tabs. With `quoted=False` a quote is a plain
+    character.
     """
     delimiter = parse_delimiter(delimiter, "csv: delimiter")
     named = [*_times(ts), meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
-    columns = [str(name) for name in named if name not in (None, NO_COLUMN, *MADE_COLUMNS)]
-    numbered = bool(columns) and all(name.isdecimal() for name in columns)
+    columns = [str(name) for name in named if name not in (None, NO_COLUMN, *BUILT_IN_COLUMNS)]
+    are_numbers = bool(columns) and all(name.isdecimal() for name in columns)
     source = TextFiles(
-        paths=paths_of(path), delimiter=delimiter, quoted=quoted, header=not numbered
+        paths=paths_of(path), delimiter=delimiter, quoted=quoted, header=not are_numbers
     )
     return _table(source, ts, **meaning)
 
@@ -107,9 +107,9 @@ def csv(
 def jsonl(path: Path_, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of files of JSON lines, plain, compressed or in archives; globs are allowed.
 
-    Each line is an object. The key `b` of an object at the key `a` is the column `a.b`.
+    Each line is an object. Keys of nested objects become columns such as `user.name`.
     """
-    return _table(TextFiles(paths=paths_of(path), form=JSONL), ts, **meaning)
+    return _table(TextFiles(paths=paths_of(path), file_format=JSONL), ts, **meaning)
 
 
 @_table_of
@@ -121,12 +121,12 @@ def access_log(path: Path_, *, ts: Times = "time", **meaning: Unpack[Meaning]) -
     """
     if meaning.get("time_format") is None:
         meaning["time_format"] = LOG_TIME
-    return _table(TextFiles(paths=paths_of(path), form=ACCESS_LOG), ts, **meaning)
+    return _table(TextFiles(paths=paths_of(path), file_format=ACCESS_LOG), ts, **meaning)
 
 
 @_table_of
 def parquet(path: Path_, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
-    """Return a table of Parquet files; globs and folders (with everything below) are allowed."""
+    """Return a table of Parquet files. Globs and folders are allowed; a folder stands for all files below it."""
     return _table(ColumnFiles(paths=paths_of(path)), ts, **meaning)
 
 
@@ -159,9 +159,8 @@ def rows(
 ) -> Table:
     """Return a table of the rows that a function without arguments yields.
 
-    It yields rows (mappings from names to values) or blocks (mappings from names to arrays). It is
-    called at each look-up of the dataset, because the rows identify the dataset. It must yield the
-    same rows each time.
+    The function yields rows (mappings from names to values) or blocks (mappings from names to arrays). Each look-up
+    of the dataset calls it, because the rows identify the dataset. It must yield the same rows each time.
     """
     return _table(rows_source(function, _times(ts)[0]), ts, **meaning)
 
@@ -172,7 +171,7 @@ def _times(ts: Times) -> tuple[str, ...]:
 
 def _table(source: Source, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     settings: dict[str, Any] = {name: value for name, value in meaning.items() if value is not None}
-    for name, of in (
+    for name, values in (
         ("columns", "columns"),
         ("fill", "values"),
         ("scale", "factors"),
@@ -181,7 +180,7 @@ def _table(source: Source, ts: Times, **meaning: Unpack[Meaning]) -> Table:
         if not isinstance(settings.get(name, {}), Mapping):
             raise DatasetError(
                 f"table {source.label}: {name} is {settings[name]!r:.60}; give a mapping from "
-                f"fields to {of}"
+                f"fields to {values}"
             )
     for name in {"ids", "skip_missing"} & settings.keys():
         value = settings[name]
@@ -191,7 +190,7 @@ def _table(source: Source, ts: Times, **meaning: Unpack[Meaning]) -> Table:
 
 def table_of_files(
     paths: Sequence[str],
-    form: str,
+    file_format: str,
     program: Program,
     roles: Mapping[str, str],
     *,
@@ -199,33 +198,40 @@ def table_of_files(
     quoted: bool = True,
     **meaning: Unpack[Meaning],
 ) -> Table:
-    """Return a table of files, with columns by role: `ts` (`DATE+TIME`: two columns), `key`, `kind`, or a field.
+    """Return a table of files, as the command line declares it.
 
-    If a field has the name of a role, the field has precedence. Form `auto` recognizes the first file by its first
-    bytes.
+    Args:
+        paths: files, globs or folders of one format.
+        file_format: the format; `auto` recognizes it by the first bytes of the first file.
+        program: the program that reads the table.
+        roles: the column of each role (`ts`, `key` or `kind`) or field. `DATE+TIME` names two columns of times. A name
+            that is a role and a field means the field.
+        delimiter: the separator of CSV cells.
+        quoted: whether cells of CSV may be quoted.
+        meaning: further arguments of `Table`.
 
     Raises:
         DatasetError: a file or the column of times is missing, or a value is out of range.
     """
     required = required_columns(program)
-    rest = dict(roles)
-    if TS not in rest:
-        raise DatasetError("--columns does not say which column holds the times (ts=...)")
-    ts: Times = rest.pop(TS)
+    columns = dict(roles)
+    if TS not in columns:
+        raise DatasetError("--columns does not name the column of times; add ts=COLUMN")
+    ts: Times = columns.pop(TS)
     if "+" in ts:
         ts = tuple(str(ts).split("+"))
     fields = {*required.fields, *required.lists}
     if KEY not in fields:
-        meaning["key"] = rest.pop(KEY, None)
+        meaning["key"] = columns.pop(KEY, None)
     if KIND not in fields:
-        meaning["kind"] = rest.pop(KIND, None)
-    meaning["columns"] = rest
-    if form == "auto":
-        form = form_of_path(paths[0])
-    if form == JSONL:
+        meaning["kind"] = columns.pop(KIND, None)
+    meaning["columns"] = columns
+    if file_format == "auto":
+        file_format = detect_path_format(paths[0])
+    if file_format == JSONL:
         return jsonl(paths, ts=ts, **meaning)
-    if form == ACCESS_LOG:
+    if file_format == ACCESS_LOG:
         return access_log(paths, ts=ts, **meaning)
-    if form == CSV:
+    if file_format == CSV:
         return csv(paths, ts=ts, delimiter=delimiter, quoted=quoted, **meaning)
-    return (parquet if form == "parquet" else arrow)(paths, ts=ts, **meaning)
+    return (parquet if file_format == "parquet" else arrow)(paths, ts=ts, **meaning)

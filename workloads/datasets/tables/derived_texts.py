@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.datasets.tables.cells import exact_value, shown
+from streamlab.workloads.datasets.tables.cells import convert_exactly, shorten
 from streamlab.workloads.model.errors import place_of
 
 MOST_STORED = 1 << 20
-"""The most texts whose results are stored."""
-
-_MISSING = ""
+"""Maximum number of texts whose results are stored, which bounds memory."""
 
 
 class DerivedTexts:
@@ -19,18 +17,20 @@ class DerivedTexts:
 
     Args:
         function: called with a text; returns a number, a boolean or a text.
-        dtype: of the field.
-        text: whether the field numbers texts, so that the function must return them.
+        dtype: the type of the field.
+        returns_text: whether the function must return texts, because the field numbers texts.
     """
 
-    def __init__(self, function: Callable[[str], Any], dtype: np.dtype[Any], text: bool) -> None:
-        self._function, self._dtype, self._text = function, dtype, text
+    def __init__(
+        self, function: Callable[[str], Any], dtype: np.dtype[Any], returns_text: bool
+    ) -> None:
+        self._function, self._dtype, self._returns_text = function, dtype, returns_text
         self._results: dict[str, tuple[Any, str]] = {}
 
-    def of(self, texts: Sequence[str]) -> tuple[list[Any], dict[int, str]]:
-        """Return the result for each text, and why some have none, by index.
+    def derive(self, texts: Sequence[str]) -> tuple[list[Any], dict[int, str]]:
+        """Return the result for each text, and by index the reason for each failure.
 
-        The function is not called for missing texts, whose result is 0 or a missing text.
+        The result for an empty text is 0 or an empty text, without a call of the function.
         """
         if len(self._results) > MOST_STORED:
             self._results.clear()
@@ -38,30 +38,30 @@ class DerivedTexts:
         for index, text in enumerate(texts):
             if text not in self._results:
                 self._results[text] = self._call(text)
-            value, why = self._results[text]
+            value, reason = self._results[text]
             values.append(value)
-            if why:
-                bad[index] = why
+            if reason:
+                bad[index] = reason
         return values, bad
 
     def _call(self, text: str) -> tuple[Any, str]:
-        nothing: Any = "" if self._text else self._dtype.type(0)
-        if text == _MISSING:
+        nothing: Any = "" if self._returns_text else self._dtype.type(0)
+        if text == "":
             return nothing, ""
         try:
             value = self._function(text)
         except Exception as error:  # the function is the user's
             return nothing, (
-                f"cannot be derived from {shown(text)}: {type(error).__name__}: {error}, in "
+                f"cannot be derived from {shorten(text)}: {type(error).__name__}: {error}, in "
                 f"{place_of(error)}"
             )
-        if self._text:
+        if self._returns_text:
             if isinstance(value, str):
                 return value.strip(), ""
-            return nothing, f"derived from {shown(text)} is {value!r:.60}, which is not a text"
+            return nothing, f"derived from {shorten(text)} is {value!r:.60}, which is not a text"
         try:
             if isinstance(value, str):
                 raise ValueError(f"is not a valid {self._dtype}")
-            return exact_value(value, self._dtype), ""
+            return convert_exactly(value, self._dtype), ""
         except (TypeError, ValueError, ArithmeticError) as error:
-            return nothing, f"derived from {shown(text)} is {value!r:.60}, which {error}"
+            return nothing, f"derived from {shorten(text)} is {value!r:.60}, which {error}"

@@ -1,7 +1,8 @@
-"""Reads files as tables: CSV (plain, gzip or xz, alone or in tar or zip archives), Parquet and Arrow IPC.
+"""Reads files as tables: texts (CSV, JSON lines, access logs), Parquet and Arrow IPC.
 
-A file may be larger than memory. Row numbers of CSV count from 1 and include the header and bad rows, but not empty
-lines; messages add line numbers where they differ.
+Texts may be compressed with gzip or xz, and may be members of tar or zip archives. A file may be larger than memory.
+Row numbers of CSV count from 1 and include the header and bad rows, but not empty lines. Messages add line numbers
+where they differ.
 """
 
 import glob
@@ -19,9 +20,13 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.raw_files import ByteRange, check_readable, is_plain
-from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
-from streamlab.workloads.datasets.imports.raw_files import parts as raw_parts
+from streamlab.workloads.datasets.imports.raw_files import (
+    ByteRange,
+    RawText,
+    check_readable,
+    is_plain,
+    read_texts,
+)
 from streamlab.workloads.datasets.manifest import canonical
 from streamlab.workloads.datasets.tables.source import FIRST, Head, Part, Split, Start, ignore
 from streamlab.workloads.datasets.text import decoding
@@ -35,30 +40,35 @@ Text = CsvText | LineText | JsonText | LogText
 ROWS = 1 << 16
 """Rows read at a time, unless the file's own blocks are smaller."""
 SPLIT_BYTES = 32 << 20
-"""Size of splits of texts: less than a second's work, so that cores end together."""
+"""Size of splits of texts: less than a second's work, so that all cores finish at about the same time."""
 SPLIT_ROWS = 1 << 20
-"""Rows in splits of Parquet files, unless row groups are larger."""
+"""Minimum number of rows in a split of a Parquet file, except the last."""
 _LINE_BYTES = 1 << 20
-"""A text is not split where a line is longer."""
+"""A text is not split within a longer line."""
 _STREAM_MARK, _FILE_MARK, _PARQUET_MARK = b"\xff\xff\xff\xff", b"ARROW1", b"PAR1"
+"""The first bytes of Arrow IPC streams, Arrow IPC files and Parquet files."""
 CSV, JSONL, ACCESS_LOG = "csv", "jsonl", "access-log"
-_FORMS = {_PARQUET_MARK: "parquet", _FILE_MARK: "arrow", _STREAM_MARK: "arrow"}
-"""The format by a file's first bytes; others are CSV, possibly compressed."""
+_FORMATS = {_PARQUET_MARK: "parquet", _FILE_MARK: "arrow", _STREAM_MARK: "arrow"}
+"""The format by a file's first bytes. All other files are CSV, possibly compressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Files:
-    """Files of one format: `paths` are files, globs and folders, as the user wrote them."""
+    """Files of one format.
+
+    Attributes:
+        paths: files, globs and folders, as the user wrote them.
+    """
 
     paths: tuple[str, ...]
 
     @property
     def label(self) -> str:
-        """As `Source.label`."""
+        """A short name for people."""
         return ", ".join(Path(path).name for path in self.paths)
 
     def relative_to(self, folder: Path) -> Self:
-        """As `Source.relative_to`."""
+        """Return the files with relative paths resolved against a folder."""
         escaped = Path(glob.escape(str(folder)))
         paths = ((escaped if _is_glob(_archive_of(p)[0]) else folder) / p for p in self.paths)
         return replace(self, paths=tuple(map(str, paths)))
@@ -66,29 +76,33 @@ class _Files:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFiles(_Files):
-    """Parquet files, or with `ipc` Arrow IPC files (including Feather) and streams; of folders everything below."""
+    """Parquet or Arrow IPC files. A folder stands for all files below it.
+
+    Attributes:
+        ipc: whether the files are Arrow IPC files (including Feather) or streams; else they are Parquet files.
+    """
 
     ipc: bool = False
 
     def files(self) -> tuple[Path, ...]:
-        """As `Source.files`."""
+        """Return the files, in reading order."""
         suffix = ".arrow" if self.ipc else ".parquet"
         return tuple(file for path in self.paths for file in _find_files(path, suffix))
 
     def content(self) -> str:
-        """As `Source.content`."""
+        """Return the format."""
         return "arrow" if self.ipc else "parquet"
 
     def splits(self) -> tuple[Split, ...]:
-        """As `Source.splits`: row groups of Parquet files."""
+        """Return a split for each Arrow IPC file, or for consecutive row groups of Parquet files."""
         if self.ipc:
             return tuple(Split(path=path) for path in self.files())
         return tuple(split for path in self.files() for split in group_splits(path))
 
     def parts(
-        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+        self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
-        """As `Source.parts`."""
+        """Yield the parts of a split. The bytes read are not reported."""
         if self.ipc:
             return arrow_parts(split.file)
         return parquet_parts(split.file, split, start.row)
@@ -99,30 +113,30 @@ class TextFiles(_Files):
     """CSV files, JSON lines or access logs; `ARCHIVE!PATTERN` is the path of the matching members of an archive.
 
     Attributes:
-        form: CSV, JSONL or ACCESS_LOG; the other attributes are those of CSV.
-        delimiter: between cells; a blank: any run of blanks and tabs.
-        quoted: whether cells in quotes may hold delimiters and line ends; else a quote is a character.
+        file_format: CSV, JSONL or ACCESS_LOG. The other attributes apply to CSV only.
+        delimiter: the separator of cells. A blank stands for any run of blanks and tabs.
+        quoted: whether cells in quotes may hold delimiters and line ends; else a quote is a plain character.
         header: whether the first row names the columns; else their names are 1, 2, ...
     """
 
-    form: str = CSV
+    file_format: str = CSV
     delimiter: str = ","
     quoted: bool = True
     header: bool = True
 
     def files(self) -> tuple[Path, ...]:
-        """As `Source.files`."""
+        """Return the files, in reading order."""
         return tuple(file for path in self.paths for file in _find_files(_archive_of(path)[0]))
 
     def content(self) -> str:
-        """As `Source.content`."""
+        """Return the format, the patterns of members and the settings of CSV."""
         members = [_archive_of(path)[1] for path in self.paths]
-        if self.form != CSV:
-            return canonical([self.form, members])
+        if self.file_format != CSV:
+            return canonical([self.file_format, members])
         return canonical(["csv", self.delimiter, self.quoted, self.header, members])
 
     def splits(self) -> tuple[Split, ...]:
-        """As `Source.splits`: byte ranges of plain files; archives and compressed files stay whole."""
+        """Return the splits: byte ranges of plain files, and complete archives and compressed files."""
         return tuple(
             split
             for archive, pattern in map(_archive_of, self.paths)
@@ -131,24 +145,24 @@ class TextFiles(_Files):
         )
 
     def parts(
-        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+        self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
-        """As `Source.parts`."""
-        return text_parts(split, start, at, self._text, self._members(split))
+        """Yield the parts of a split; call `report_bytes` with the number of the split's bytes read so far."""
+        return text_parts(split, start, report_bytes, self._text, self._members(split))
 
-    def _members(self, split: Split) -> Iterator[RawPart]:
-        path, matched = split.file, False
-        for raw in raw_parts(path):
+    def _members(self, split: Split) -> Iterator[RawText]:
+        path, has_match = split.file, False
+        for raw in read_texts(path):
             if fnmatchcase(raw.place.removeprefix(f"{path}!"), split.members):
-                matched = True
+                has_match = True
                 yield raw
-        if not matched:
+        if not has_match:
             raise DatasetError(f"{path} has no member {split.members}")
 
-    def _text(self, raw: RawPart, head: Head | None) -> Text:
-        if self.form == JSONL:
+    def _text(self, raw: RawText, head: Head | None) -> Text:
+        if self.file_format == JSONL:
             return JsonText(raw, head.types if head else None)
-        if self.form == ACCESS_LOG:
+        if self.file_format == ACCESS_LOG:
             return LogText(raw)
         return CsvText(raw, self.delimiter, quoted=self.quoted, header=self.header)
 
@@ -159,23 +173,24 @@ def paths_of(paths: object) -> tuple[str, ...]:
     Raises:
         DatasetError: `paths` is neither a path nor a sequence of paths.
     """
-    several = paths if isinstance(paths, list | tuple) else [paths]
-    for path in several:
+    path_list = paths if isinstance(paths, list | tuple) else [paths]
+    for path in path_list:
         if not isinstance(path, str | Path) or not str(path):
             raise DatasetError(f"{path!r} is not a path of a file; give a text or a Path")
-    if not several:
+    if not path_list:
         raise DatasetError("no file given; name at least one")
-    return tuple(str(path) for path in several)
+    return tuple(str(path) for path in path_list)
 
 
-def form_of(path: Path) -> str:
-    """Return the format of a file by its first bytes: `parquet`, `arrow` or else `csv`."""
+def detect_format(path: Path) -> str:
+    """Return the format that a file's first bytes show: `parquet` or `arrow`, otherwise `csv`."""
     with path.open("rb") as file:
-        start = file.read(max(map(len, _FORMS)))
-    return next((form for mark, form in _FORMS.items() if start.startswith(mark)), CSV)
+        start = file.read(max(map(len, _FORMATS)))
+    formats = (name for mark, name in _FORMATS.items() if start.startswith(mark))
+    return next(formats, CSV)
 
 
-def form_of_path(path: str) -> str:
+def detect_path_format(path: str) -> str:
     """Return the format of the first file of a path.
 
     Raises:
@@ -184,23 +199,27 @@ def form_of_path(path: str) -> str:
     archive, _ = _archive_of(path)
     place = Path(start_folder(), archive)
     files = sorted(place.rglob("*.parquet")) or sorted(place.rglob("*.arrow"))
-    file = files[0] if place.is_dir() and files else _files(archive)[0]
+    file = files[0] if place.is_dir() and files else _list_files(archive)[0]
     check_readable(file)
     with file.open("rb") as text:
         if text.read(1) == b"{":
             return JSONL
-    return form_of(file)
+    return detect_format(file)
 
 
 def parquet_parts(path: Path, split: Split | None = None, row: int = 1) -> Iterator[Part]:
-    """Yield a Parquet file, or some of its row groups whose first row has number `row`, as a part."""
-    with _reading(path, "Parquet"), path.open("rb") as raw, pq.ParquetFile(raw) as file:
+    """Yield one part: a Parquet file, or the row groups of a split, whose first row has number `row`."""
+    with (
+        _convert_arrow_errors(path, "Parquet"),
+        path.open("rb") as raw,
+        pq.ParquetFile(raw) as file,
+    ):
         names = tuple(file.schema_arrow.names)
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
-            # Columns that share a name are never chosen; reading one by name would read all of them.
+            # Columns that share a name are never chosen, because their name would read all of them.
             chosen_names = list(dict.fromkeys(names[index] for index in chosen))
-            with _reading(path, "Parquet"):
+            with _convert_arrow_errors(path, "Parquet"):
                 groups = split and range(split.begin, split.end or file.num_row_groups)
                 batches = file.iter_batches(ROWS, groups, columns=chosen_names)
                 # Arrow does not promise the order of columns.
@@ -211,8 +230,8 @@ def parquet_parts(path: Path, split: Split | None = None, row: int = 1) -> Itera
 
 
 def arrow_parts(path: Path) -> Iterator[Part]:
-    """Yield a file or stream of Arrow IPC as a part."""
-    with _reading(path, "Arrow IPC"), pa.memory_map(os.fsencode(path)) as file:
+    """Yield one part: a file or stream of Arrow IPC."""
+    with _convert_arrow_errors(path, "Arrow IPC"), pa.memory_map(os.fsencode(path)) as file:
         start = file.read(len(_FILE_MARK))
         file.seek(0)
         if start == _FILE_MARK:
@@ -222,10 +241,10 @@ def arrow_parts(path: Path) -> Iterator[Part]:
             reader = pa.ipc.open_stream(file)
             batches = iter(reader)
         else:
-            raise DatasetError(f"{path} is neither a file nor a stream of Arrow IPC")
+            raise DatasetError(f"{path} is neither an Arrow IPC file nor an Arrow IPC stream")
 
         def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
-            with _reading(path, "Arrow IPC"):
+            with _convert_arrow_errors(path, "Arrow IPC"):
                 yield from chunk_batches(batches, chosen)
 
         head = Head(names=tuple(reader.schema.names))
@@ -234,11 +253,11 @@ def arrow_parts(path: Path) -> Iterator[Part]:
 
 def group_splits(path: Path) -> Iterator[Split]:
     """Yield splits of a Parquet file: consecutive row groups."""
-    with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
+    with _convert_arrow_errors(path, "Parquet"), pq.ParquetFile(path) as file:
         rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     begin, count = 0, 0
-    for group, more in enumerate(rows):
-        count += more
+    for group, group_rows in enumerate(rows):
+        count += group_rows
         if count >= SPLIT_ROWS and group + 1 < len(rows):
             yield Split(path=path, begin=begin, end=group + 1)
             begin, count = group + 1, 0
@@ -246,14 +265,14 @@ def group_splits(path: Path) -> Iterator[Split]:
 
 
 def text_splits(path: Path, members: str = "*") -> Iterator[Split]:
-    """Yield splits of a text: byte ranges of a plain file; an archive or a compressed file stays whole."""
-    cuts = _cuts(path)
+    """Yield splits of a text file: byte ranges of a plain file, or a complete archive or compressed file."""
+    cuts = _find_cuts(path)
     for begin, end in zip([0, *cuts], [*cuts, None], strict=True):
         yield Split(path=path, members=members, begin=begin, end=end)
 
 
-def _cuts(path: Path) -> list[int]:
-    """Return the bytes at which a text is split, each the first of a line; the first split is one block."""
+def _find_cuts(path: Path) -> list[int]:
+    """Return the bytes at which a text is split; each begins a line. The first split is at most one block."""
     size = path.stat().st_size
     if size <= decoding.BLOCK_BYTES or not is_plain(path):
         return []
@@ -262,11 +281,11 @@ def _cuts(path: Path) -> list[int]:
         head = file.read(decoding.BLOCK_BYTES)
         if not decoding.may_be_cut(head):
             return []
-        for at in range(decoding.BLOCK_BYTES, size, SPLIT_BYTES):
-            before = max(0, at - _LINE_BYTES)
-            file.seek(before)
-            line = before + file.read(at - before).rfind(b"\n") + 1
-            if line > max([before, *cuts[-1:]]) and (cuts or head[:line].strip()):
+        for target in range(decoding.BLOCK_BYTES, size, SPLIT_BYTES):
+            search_begin = max(0, target - _LINE_BYTES)
+            file.seek(search_begin)
+            line = search_begin + file.read(target - search_begin).rfind(b"\n") + 1
+            if line > max([search_begin, *cuts[-1:]]) and (cuts or head[:line].strip()):
                 cuts.append(line)
     return cuts
 
@@ -274,7 +293,7 @@ def _cuts(path: Path) -> list[int]:
 def chunk_batches(
     batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int], row: int = 1
 ) -> Iterator[Chunk]:
-    """Yield the chosen columns of batches as chunks; rows count from `row`."""
+    """Yield the chosen columns of batches as chunks; the first row has number `row`."""
     names = [str(number) for number in range(len(chosen))]
     done = row - 1
     for large_batch in batches:
@@ -291,36 +310,36 @@ def chunk_batches(
 def text_parts(
     split: Split,
     start: Start,
-    at: Callable[[int], None],
-    text: Callable[[RawPart, Head | None], Text],
-    members: Iterable[RawPart],
+    report_bytes: Callable[[int], None],
+    text: Callable[[RawText, Head | None], Text],
+    members: Iterable[RawText],
 ) -> Iterator[Part]:
-    """Yield the parts of a split of texts: a byte range, or all `members` of a whole file."""
+    """Yield the parts of a split of texts: a byte range, or all `members` of a complete file."""
     path = split.file
     if not split.begin and split.end is None:
         for raw in members:
-            yield _text_part(raw, text(raw, None), at)
+            yield _text_part(raw, text(raw, None), report_bytes)
         return
     end = path.stat().st_size if split.end is None else split.end
     with path.open("rb") as file:
         lines = ByteRange(file, start.begin, end)
-        raw = RawPart(
+        raw = RawText(
             place=str(path),
             name=path.name,
             file=lines,
-            at=lines.at,
+            bytes_read=lines.bytes_read,
             row=start.row,
             line=start.line,
-            more=lines.more,
+            read_past_end=lines.read_past_end,
         )
-        part = _text_part(raw, text(raw, start.head), at, start.head)
+        part = _text_part(raw, text(raw, start.head), report_bytes, start.head)
         yield replace(part, end=lambda: lines.end)
 
 
 def _text_part(
-    raw: RawPart, text: Text, at: Callable[[int], None], head: Head | None = None
+    raw: RawText, text: Text, report_bytes: Callable[[int], None], head: Head | None = None
 ) -> Part:
-    """Return a text as a part; `at` gets the bytes read after each of its chunks. Without `head`, it begins with it."""
+    """Return a text as a part, which calls `report_bytes` after each chunk; read the head unless given."""
     if head is None:
         names = text.names()
         head = Head(names=names, types=text.types if isinstance(text, JsonText) else {})
@@ -328,23 +347,23 @@ def _text_part(
     def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
         for chunk in text.rows(head.names, chosen):
             yield chunk
-            at(raw.at())
+            report_bytes(raw.bytes_read())
 
     return Part(place=raw.place, file=raw.name, head=head, chunks=chunks)
 
 
 @contextmanager
-def _reading(path: Path, form: str) -> Iterator[None]:
-    """Convert errors from reading a broken file into a `DatasetError`."""
+def _convert_arrow_errors(path: Path, file_format: str) -> Iterator[None]:
+    """Convert errors from reading a damaged file into a `DatasetError`."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        why = str(error).rstrip(".")
-        raise DatasetError(f"{path} cannot be read as {form}: {why}") from error
+        reason = str(error).rstrip(".")
+        raise DatasetError(f"{path} cannot be read as {file_format}: {reason}") from error
 
 
 def _archive_of(path: str) -> tuple[str, str]:
-    """Return the file of a path, and the pattern for members of an archive."""
+    """Return the file of a path, and the pattern of the archive's members to read."""
     archive, mark, pattern = path.partition("!")
     return (archive, pattern) if mark and not Path(start_folder(), path).exists() else (path, "*")
 
@@ -354,15 +373,18 @@ def _is_glob(path: str) -> bool:
 
 
 def _find_files(path: str, suffix: str | None = None) -> list[Path]:
-    """Return the files of a path, those of a folder or a glob in order of name, after checking that all can be read."""
-    files = _files(path, suffix)
+    """Return the files of a path, after checking that all can be read."""
+    files = _list_files(path, suffix)
     for file in files:
         check_readable(file)
     return files
 
 
-def _files(path: str, suffix: str | None = None) -> list[Path]:
-    """Return the files of a path; of a folder those with a suffix (None: folders are an error)."""
+def _list_files(path: str, suffix: str | None = None) -> list[Path]:
+    """Return the file of a path, or the files of a glob or of a folder, in order of name.
+
+    Files of a folder end in `suffix`. If it is None, a folder is an error.
+    """
     place = Path(start_folder(), path)
     if _is_glob(path) and not place.exists():
         matching = sorted(Path(match) for match in glob.glob(str(place), recursive=True))  # noqa: PTH207 - of any path
@@ -377,5 +399,5 @@ def _files(path: str, suffix: str | None = None) -> list[Path]:
     candidates = sorted(place.rglob(f"*{suffix}"))
     files = [file for file in candidates if file.is_file() and not file.name.startswith((".", "_"))]
     if not files:
-        raise DatasetError(f"{path} is a folder without any file *{suffix}")
+        raise DatasetError(f"{path} is a folder without a file *{suffix}")
     return files

@@ -9,12 +9,12 @@ import numpy as np
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.cells import is_text, plain, with_point
+from streamlab.workloads.datasets.tables.cells import decode_column, is_text, use_decimal_point
 from streamlab.workloads.datasets.tables.source import first_part
 from streamlab.workloads.datasets.tables.table import Table
 
 TEXT = None
-"""The type of a column of texts, which become numbers by a dictionary."""
+"""The type of a column of texts, which a dictionary turns into numbers."""
 
 DTYPES: dict[object, np.dtype[Any] | None] = {
     bool: np.dtype(np.bool_),
@@ -22,14 +22,13 @@ DTYPES: dict[object, np.dtype[Any] | None] = {
     float: np.dtype(np.float64),
     str: TEXT,
 }
-"""The type of a column of each declared Python type."""
+"""The column type of each Python type that a user can declare."""
 
 _CODE = r"^[+-]?0[0-9]"
-"""Digits after a leading zero, as in a postal code: not a number."""
-
+"""Digits after a leading zero, as in a postal code, are not a number."""
 
 MOST_TRIED = 1_000
-"""Texts on which a function is tried."""
+"""Maximum number of texts on which `read_header` tries a derive function."""
 
 _RESULTS: tuple[tuple[Any, Any], ...] = (
     ((bool, np.bool_), np.bool_),
@@ -37,6 +36,7 @@ _RESULTS: tuple[tuple[Any, Any], ...] = (
     ((int, float, np.number), np.float64),
     (str, TEXT),
 )
+"""Result types of a derive function, and the column type. The first entry that fits all results counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +44,8 @@ class Header:
     """The columns of a table.
 
     Attributes:
-        names: of all columns, in order, and of the fields that the table derives.
-        types: the type of each requested column; None: text.
+        names: all columns, in order, and the fields that the table derives.
+        types: the type of each requested column; None stands for text.
     """
 
     names: tuple[str, ...]
@@ -53,13 +53,14 @@ class Header:
 
 
 def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
-    """Return the names of a table's columns, and the types of some (None: all) in its first block of rows.
+    """Return the names of a table's columns, and the types of `columns` (None: all) in its first block of rows.
 
-    Whole numbers are int64, other numbers float64, `true` and `false` bool, and the rest, digits after a leading
-    zero among them, texts. Columns without a value are texts.
+    Whole numbers are int64, other numbers float64, and `true` and `false` bool. All other columns are texts, also
+    those with digits after a leading zero or without any value.
 
     Raises:
-        DatasetError: the table cannot be read, has no column of a name, or a column has no such type.
+        DatasetError: the table cannot be read, has no column or several columns of a name, or a column holds
+            neither numbers, booleans nor texts.
     """
     part = first_part(table.source)
     if part is None:
@@ -69,7 +70,7 @@ def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
     for name in columns:
         if part.names.count(name) != 1:
             raise DatasetError(
-                f"{part.place}: {part.names.count(name)} columns are called {name}; there are "
+                f"{part.place}: {part.names.count(name)} columns are called {name}; the columns are "
                 f"{', '.join(part.names)}"
             )
     chunk = next(iter(part.chunks([part.names.index(name) for name in columns] or [0])), None)
@@ -77,20 +78,20 @@ def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
     if chunk is not None:
         for number, name in enumerate(chosen):
             place = f"{part.place}: column {columns[number]}"
-            cells = plain(chunk.batch.column(number))
+            cells = decode_column(chunk.batch.column(number))
             if name in table.derive:
                 types[name] = _type_of_results(table.derive[name][1], cells, f"{place}: {name}")
             elif name in table.scale:
                 types[name] = np.dtype(np.int64)
             else:
-                types[name] = type_of_cells(with_point(cells, table.decimal)[0], place)
+                types[name] = type_of_cells(use_decimal_point(cells, table.decimal)[0], place)
     return Header(names=(*part.names, *table.derive), types=types)
 
 
 def _type_of_results(
     function: Callable[[str], Any], cells: "pa.Array", place: str
 ) -> np.dtype[Any] | None:
-    """Return the type of a function's results for the distinct texts of a column; None: text."""
+    """Return the type of a function's results for the distinct texts of a column; None stands for text."""
     texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).unique().drop_null().to_pylist()
     kinds: set[type] = set()
     for text in filter(None, texts[:MOST_TRIED]):
@@ -99,16 +100,16 @@ def _type_of_results(
         except Exception:
             continue
     for kind, dtype in _RESULTS:
-        if kinds and all(issubclass(each, kind) for each in kinds):
+        if kinds and all(issubclass(result, kind) for result in kinds):
             return None if dtype is None else np.dtype(dtype)
+    got = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none"
     raise DatasetError(
-        f"{place} is derived with the types {', '.join(sorted(each.__name__ for each in kinds)) or 'none'}; "
-        "return one of int, float, bool and str"
+        f"{place} is derived with the types {got}; return one of int, float, bool and str"
     )
 
 
 def type_of_cells(column: "pa.Array", place: str) -> np.dtype[Any] | None:
-    """Return the type of a column by its cells; None: text. Raises `DatasetError` for other types."""
+    """Return the type of a column's cells; None stands for text. Raises `DatasetError` for other types."""
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.dtype(np.bool_)
@@ -138,5 +139,5 @@ def type_of_cells(column: "pa.Array", place: str) -> np.dtype[Any] | None:
 
 
 def has_codes(texts: "pa.Array") -> bool:
-    """Return whether a text has digits after a leading zero, as in a postal code."""
+    """Return whether any text has digits after a leading zero, as in a postal code."""
     return bool(pc.any(pc.match_substring_regex(pc.utf8_trim_whitespace(texts), _CODE)).as_py())

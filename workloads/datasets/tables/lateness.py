@@ -1,7 +1,8 @@
 """Decides which rows of a table come too late to be sorted in.
 
-Rows arrive in reading order. A row is as late as its time is before the latest time of the rows before it. With a
-bound D this is a watermark that trails the latest time by D: rows behind it are late, the others are sorted by time.
+Rows arrive in reading order. A row's lateness is the time between it and the latest row read before it.
+A bound D acts as a watermark that trails the latest time by D. Rows before the watermark are late. All other rows
+are sorted by time.
 """
 
 from dataclasses import dataclass, field
@@ -10,28 +11,29 @@ import numpy as np
 import numpy.typing as npt
 
 DROP, KEEP, ERROR = "drop", "keep", "error"
-"""Treatments of late rows: leave out and count, leave to the program's windows, fail the import."""
+"""Treatments of late rows: leave them out and count them, leave them to the program's windows, fail the import."""
 
 MOST_NAMED = 10
+"""Maximum number of late rows that a report describes."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Lateness:
-    """Measures how late rows are, and counts the late ones.
+    """Measures the lateness of rows, and counts late rows. Times are in units of event time.
 
     Attributes:
-        bound: the largest lateness that is not late, in units of event time; None: no row is late.
-        keeps: whether late rows stay in the dataset.
+        bound: the largest lateness of a row that is not late; None if no row is late.
+        keeps_late_rows: whether late rows stay in the dataset.
         latest: the latest time so far.
         earliest: the earliest time so far.
-        largest: the largest lateness so far, also of late rows.
+        largest: the largest lateness so far, including that of late rows.
         rows: number of late rows.
-        further_lines: number of their lines after the first.
-        examples: the first ten late rows, in words.
+        further_lines: number of lines of late rows after each row's first line.
+        examples: descriptions of the first `MOST_NAMED` late rows.
     """
 
     bound: int | None
-    keeps: bool = False
+    keeps_late_rows: bool = False
     latest: int | None = None
     earliest: int | None = None
     largest: int = 0
@@ -40,26 +42,26 @@ class Lateness:
     examples: list[str] = field(default_factory=list)
 
     def measure(self, ts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return how late each of the next rows is, by their times; not late ones have 0."""
+        """Return the lateness of the next rows, given their times; 0 for a row at or after the latest time."""
         if not len(ts):
             return np.zeros(0, np.int64)
         latest = int(ts[0]) if self.latest is None else self.latest
         before = np.maximum.accumulate(np.concatenate(([latest], ts)))
-        behind: npt.NDArray[np.int64] = np.maximum(before[:-1] - ts, 0)
+        late_by: npt.NDArray[np.int64] = np.maximum(before[:-1] - ts, 0)
         self.latest, first = int(before[-1]), int(ts.min())
         self.earliest = first if self.earliest is None else min(first, self.earliest)
-        self.largest = max(self.largest, int(behind.max()))
-        return behind
+        self.largest = max(self.largest, int(late_by.max()))
+        return late_by
 
-    def count(self, words: str, further: int) -> None:
+    def count(self, description: str, further: int) -> None:
         """Count a late row with `further` lines after its first."""
         self.rows += 1
         self.further_lines += further
         if len(self.examples) < MOST_NAMED:
-            self.examples.append(words)
+            self.examples.append(description)
 
     def merge(self, other: "Lateness") -> None:
-        """Add the lateness of the next rows, which were measured without those before or with them."""
+        """Add the lateness of the next rows, measured with or without the latest time of the rows before."""
         if other.earliest is not None and other.latest is not None:
             before = other.earliest if self.latest is None else self.latest
             self.largest = max(self.largest, other.largest, before - other.earliest)
@@ -71,13 +73,13 @@ class Lateness:
         self.examples = [*self.examples, *other.examples][:MOST_NAMED]
 
     def facts(self, bound: str | None) -> dict[str, object]:
-        """Return the record for the dataset; `bound` as declared."""
+        """Return the facts for the dataset's record; `bound` is the text of `out_of_order`."""
         facts: dict[str, object] = {"largest_lateness": self.largest}
         if bound is not None:
             facts |= {
                 "out_of_order": bound,
                 "late_rows": self.rows,
-                **({"late": KEEP} if self.keeps else {}),
+                **({"late": KEEP} if self.keeps_late_rows else {}),
                 "lines_in_late_rows": self.further_lines,
                 "late_lines": self.examples,
             }

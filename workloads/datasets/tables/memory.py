@@ -18,49 +18,49 @@ from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.model import ListColumn
 
 Item = Mapping[str, Any]
-"""A row, with a value for each column, or a block, with an array for each."""
+"""A row with a value for each column, or a block with an array for each column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InMemory:
-    """Rows in memory, or made anew at each reading.
+    """Rows in memory, or rows that a function generates at each reading.
 
     Attributes:
-        label: as `Source.label`.
-        batches: yields all rows as Arrow batches of one schema, at each call.
+        label: a short name for people.
+        batches: yields all rows at each call, as Arrow batches of one schema.
     """
 
     label: str
     batches: "Callable[[], Iterator[pa.RecordBatch]]"
 
     def files(self) -> tuple[Path, ...]:
-        """As `Source.files`: none."""
+        """Return no files."""
         return ()
 
     def content(self) -> str:
-        """As `Source.content`: a hash of names, types and values, by block."""
+        """Return a hash of names, types and values, by block."""
         digest = hashlib.sha256()
         for batch in self._read():
             digest.update(batch.schema.remove_metadata().to_string().encode())
-            stream = pa.BufferOutputStream()  # includes dictionaries, which a batch alone lacks
-            plain = batch.replace_schema_metadata(None)
-            with pa.ipc.new_stream(stream, plain.schema) as writer:
-                writer.write_batch(plain)
+            stream = pa.BufferOutputStream()  # includes dictionaries, unlike a serialized batch
+            bare_batch = batch.replace_schema_metadata(None)
+            with pa.ipc.new_stream(stream, bare_batch.schema) as writer:
+                writer.write_batch(bare_batch)
             digest.update(stream.getvalue())
         return digest.hexdigest()
 
     def relative_to(self, folder: Path) -> "InMemory":
-        """As `Source.relative_to`: has no paths, so returns itself."""
+        """Return itself, because rows in memory have no path."""
         return self
 
     def splits(self) -> tuple[Split, ...]:
-        """As `Source.splits`: one."""
+        """Return one split with all rows."""
         return (Split(),)
 
     def parts(
-        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+        self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
-        """As `Source.parts`: yields one part."""
+        """Yield one part with all rows, unless there are none. No bytes are reported."""
         batches = self._read()
         first = next(batches, None)
         if first is None:
@@ -84,13 +84,17 @@ class InMemory:
 
 
 def frame_source(frame: Any) -> InMemory:
-    """Return a pandas or Polars frame, or another object with Arrow's stream interface; others raise `DatasetError`."""
+    """Return a pandas or Polars frame, or another object with Arrow's stream interface, as a source.
+
+    Raises:
+        DatasetError: the object does not have this interface.
+    """
     owner = type(frame)
     label = f"{owner.__module__.partition('.')[0]} {owner.__name__}"
     if not hasattr(frame, "__arrow_c_stream__"):
         raise DatasetError(
-            f"{label} does not have Arrow's interface for streams (__arrow_c_stream__), as frames "
-            "of pandas 2.2, of Polars and tables of Arrow have; give one of these, or arrays(...)"
+            f"{label} does not have Arrow's interface for streams (__arrow_c_stream__); give a frame of "
+            "pandas 2.2 or of Polars, a table of Arrow, or arrays(...)"
         )
 
     def batches() -> "Iterator[pa.RecordBatch]":
@@ -104,7 +108,7 @@ def frame_source(frame: Any) -> InMemory:
 
 
 def arrays_source(data: Any) -> InMemory:
-    """Return columns by name, or a structured array; raises `DatasetError` for other data."""
+    """Return columns by name, or a structured array, as a source; raises `DatasetError` for other data."""
     if isinstance(data, np.ndarray) and data.dtype.names:
         data = {name: data[name] for name in data.dtype.names}
     if not isinstance(data, Mapping) or not data:
@@ -117,7 +121,10 @@ def arrays_source(data: Any) -> InMemory:
 
 
 def rows_source(function: Callable[[], Iterable[Item]], ts: str) -> InMemory:
-    """Return the rows or blocks that a function yields; an item whose times are an array or a list is a block."""
+    """Return the rows or blocks that a function yields as a source.
+
+    An item is a block if its value for the column `ts` is an array or a list.
+    """
     if not callable(function):
         raise DatasetError(f"rows: got {function!r:.60}; give a function without arguments")
     name = getattr(function, "__qualname__", "a function")
@@ -128,13 +135,14 @@ def rows_source(function: Callable[[], Iterable[Item]], ts: str) -> InMemory:
 def _checked_batches(
     function: Callable[[], Iterable[Item]], ts: str, label: str
 ) -> "Iterator[pa.RecordBatch]":
+    """Yield the batches of a function after checking that all have the same columns."""
     names: list[str] = []
     for batch in _batches(function, ts, label):
         names = names or batch.schema.names
         if batch.schema.names != names:
             raise DatasetError(
                 f"{label}: a block has the columns {', '.join(batch.schema.names)}, the first has "
-                f"{', '.join(names)}; all must have the same, in one order"
+                f"{', '.join(names)}; give all blocks the same columns in the same order"
             )
         yield batch
 
@@ -142,6 +150,7 @@ def _checked_batches(
 def _batches(
     function: Callable[[], Iterable[Item]], ts: str, label: str
 ) -> "Iterator[pa.RecordBatch]":
+    """Yield blocks as batches, and consecutive rows as batches of at most `ROWS`."""
     pending: list[Item] = []
     for number, item in enumerate(function(), start=1):
         if not isinstance(item, Mapping) or ts not in item:
@@ -151,22 +160,22 @@ def _batches(
             )
         is_block = isinstance(item[ts], np.ndarray | list | tuple)
         if pending and (is_block or len(pending) == ROWS):
-            yield _of_rows(label, pending)
+            yield _batch_of_rows(label, pending)
             pending = []
         if is_block:
             yield _batch(label, dict(item))
         else:
             pending.append(item)
     if pending:
-        yield _of_rows(label, pending)
+        yield _batch_of_rows(label, pending)
 
 
-def _of_rows(label: str, rows: Sequence[Item]) -> "pa.RecordBatch":
+def _batch_of_rows(label: str, rows: Sequence[Item]) -> "pa.RecordBatch":
     names = list(rows[0])
     for row in rows:
         if set(row) != set(names):
             raise DatasetError(
-                f"{label}: a row has {', '.join(map(str, row))}, another "
+                f"{label}: a row has the columns {', '.join(map(str, row))}, another row has "
                 f"{', '.join(map(str, names))}; give None for missing values"
             )
     return _batch(label, {name: [row[name] for row in rows] for name in names})

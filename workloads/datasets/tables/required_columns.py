@@ -1,4 +1,4 @@
-"""Derives the columns that a program requires, and finds them in a table."""
+"""Determines the columns that a program requires, and finds them in a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.cells import exact_value
+from streamlab.workloads.datasets.tables.cells import convert_exactly
 from streamlab.workloads.datasets.tables.source import first_part
 from streamlab.workloads.datasets.tables.table import (
+    BUILT_IN_COLUMNS,
     FILE,
-    MADE_COLUMNS,
     NO_COLUMN,
     Table,
     TableSet,
@@ -21,7 +21,9 @@ from streamlab.workloads.model import DGSProgram, Program, Query
 from streamlab.workloads.model.dataflow import Dataflow
 
 SHOWN_COLUMNS = 20
+"""Maximum number of columns that an error lists."""
 TS, KEY, KIND = "ts", "key", "kind"
+"""Roles of columns. A field NAME of the program has the role `.NAME`."""
 _BOOL = np.dtype(np.bool_)
 
 
@@ -30,14 +32,14 @@ class RequiredColumns:
     """The columns that a program reads.
 
     Attributes:
-        program: its name.
-        kinds: of its events.
+        program: the program's name.
+        kinds: the kinds of its events.
         keyed: whether events have keys.
         fields: dtype of each field, of all kinds.
         lists: dtype of the elements of each field that holds lists.
-        of_kind: the fields and lists that each kind must have. A DGS program with several kinds does not
-            declare them; then a kind carries the fields that are not empty in all of its rows.
-        certain: whether the program declares `of_kind`.
+        kind_fields: for each kind, the fields and lists that it must have.
+        is_exact: whether `kind_fields` are known. A DGS program with several kinds does not declare them. Then a
+            kind has the fields with a value in some row.
     """
 
     program: str
@@ -45,35 +47,39 @@ class RequiredColumns:
     keyed: bool
     fields: Mapping[str, np.dtype[Any]]
     lists: Mapping[str, np.dtype[Any]]
-    of_kind: tuple[frozenset[str], ...]
-    certain: bool
+    kind_fields: tuple[frozenset[str], ...]
+    is_exact: bool
 
     def schema(self) -> list[Any]:
-        """Return a JSON form, equal for programs that read a table alike."""
+        """Return JSON values that are equal for programs that read a table in the same way."""
         return [
             list(self.kinds),
             self.keyed,
             {name: dtype.str for name, dtype in self.fields.items()},
             {name: dtype.str for name, dtype in self.lists.items()},
-            [sorted(names) for names in self.of_kind],
+            [sorted(names) for names in self.kind_fields],
         ]
 
 
 def required_columns(program: Program) -> RequiredColumns:
-    """Return the columns that a program reads; raises `DatasetError` for types that tables cannot provide."""
+    """Return the columns that a program reads.
+
+    Raises:
+        DatasetError: tables cannot provide a field's type.
+    """
     fields = {name: program.event[name] for name in program.event.names or ()}
     lists: Mapping[str, np.dtype[Any]] = {}
-    every = frozenset(fields)
-    of_kind = tuple(every for _ in program.kinds)
+    all_fields = frozenset(fields)
+    kind_fields = tuple(all_fields for _ in program.kinds)
     if isinstance(program, Query):
         first = program.operators[0]
         lists = first.lists
-        of_kind = tuple(
+        kind_fields = tuple(
             frozenset((*(part.fields.names or ()), *(name for name, _ in part.lists)))
             for part in first.inputs
         )
     elif isinstance(program, Dataflow):
-        of_kind = tuple(
+        kind_fields = tuple(
             frozenset(program.vertices[source].type.fields[1:]) for source in program.sources
         )
     for name, dtype in {**fields, **lists}.items():
@@ -88,8 +94,8 @@ def required_columns(program: Program) -> RequiredColumns:
         keyed=isinstance(program, DGSProgram) and program.keyed,
         fields=fields,
         lists=lists,
-        of_kind=of_kind,
-        certain=not isinstance(program, DGSProgram) or len(program.kinds) == 1,
+        kind_fields=kind_fields,
+        is_exact=not isinstance(program, DGSProgram) or len(program.kinds) == 1,
     )
 
 
@@ -98,9 +104,9 @@ class ChosenColumns:
     """The columns of a part that provide the required ones.
 
     Attributes:
-        index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`; only columns of the part.
-        kind: the kind of all rows; None: the column of `kind` holds it.
-        names: of the columns, by role, including `MADE_COLUMNS`.
+        index: by role: index of the column in the part, without `BUILT_IN_COLUMNS`.
+        kind: index of the kind of all rows; None if a column holds each row's kind.
+        names: by role: name of the column, including `BUILT_IN_COLUMNS`.
     """
 
     index: Mapping[str, int]
@@ -111,11 +117,11 @@ class ChosenColumns:
 def tables_of_kinds(
     tables: TableSet, required: RequiredColumns
 ) -> tuple[list[Table], RequiredColumns]:
-    """Return the tables in the order of the kinds, and the fields that each kind's table has.
+    """Return the tables in the order of the kinds, and the required columns with exact `kind_fields`.
 
     Raises:
-        DatasetError: a kind has no table, a table no kind, no table has a field, or two tables disagree on
-            whether a field is a text.
+        DatasetError: a kind has no table, a table's kind does not exist, no table has a field, or a field is a text
+            in some tables only.
     """
     where = f"program {required.program}"
     kinds = ", ".join(required.kinds)
@@ -126,21 +132,21 @@ def tables_of_kinds(
         if kind not in tables.by_kind:
             raise DatasetError(f"{where}: kind {kind} has no table; give one for each of {kinds}")
     in_order = [replace(tables.by_kind[kind], kind=f"={kind}") for kind in required.kinds]
-    if not required.certain:
-        of_kind = tuple(_fields_of(table, required) for table in in_order)
+    if not required.is_exact:
+        kind_fields = tuple(_fields_of(table, required) for table in in_order)
         for name in (*required.fields, *required.lists):
-            if not any(name in fields for fields in of_kind):
+            if not any(name in fields for fields in kind_fields):
                 raise DatasetError(
                     f"{where}: none of the tables {tables.label} has a column for field {name}; "
                     f'name it in one of them (columns={{"{name}": ...}})'
                 )
-        required = replace(required, of_kind=of_kind, certain=True)
+        required = replace(required, kind_fields=kind_fields, is_exact=True)
     for name in {name for table in in_order for name in table.ids}:
-        for table, fields in zip(in_order, required.of_kind, strict=True):
+        for table, fields in zip(in_order, required.kind_fields, strict=True):
             if name in fields and name not in table.ids:
                 raise DatasetError(
-                    f"table {table.label}: field {name} is a text in another table (ids), and is "
-                    f'not one here; give ids=["{name}"] in all tables that have it'
+                    f"table {table.label}: field {name} is a text in another table (ids), but not in this one; "
+                    f'give ids=["{name}"] in all tables with this field'
                 )
     return in_order, required
 
@@ -148,7 +154,7 @@ def tables_of_kinds(
 def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
     """Return the fields for which a table has a column, or that it declares."""
     part = first_part(table.source)
-    columns = (*(part.names if part else ()), *MADE_COLUMNS, NO_COLUMN)
+    columns = (*(part.names if part else ()), *BUILT_IN_COLUMNS, NO_COLUMN)
     names = {
         name
         for name in (*required.fields, *required.lists)
@@ -159,16 +165,16 @@ def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
 
 
 def check_meaning(table: Table, required: RequiredColumns) -> None:
-    """Reject declarations of a table that are wrong whatever columns it has.
+    """Reject declarations of a table that do not fit the program, whatever the table's columns are.
 
     Raises:
-        DatasetError: a declared field does not exist, a key is declared for a program without keys, or
-            is missing for one with keys.
+        DatasetError: a declared field does not exist or has another type, or `key` is declared for a program without
+            keys or missing for a keyed program.
     """
     where = f"table {table.source.label}, program {required.program}"
     fields = (*required.fields, *required.lists)
     keys = (KEY,) if required.keyed else ()
-    for what, names, others in (
+    for argument, names, roles in (
         ("derive", table.derive, ()),
         ("scale", table.scale, ()),
         ("columns", table.columns, ()),
@@ -176,10 +182,10 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
         ("fill", table.fill, keys),
         ("skip_missing", table.skip_missing, keys),
     ):
-        unknown = [name for name in names if name not in (*fields, *others)]
+        unknown = [name for name in names if name not in (*fields, *roles)]
         if unknown:
             raise DatasetError(
-                f"{where}: {what} names {', '.join(unknown)}, which is not a field of the program; "
+                f"{where}: {argument} names {', '.join(unknown)}, which is not a field of the program; "
                 f"it has {', '.join(fields) or 'none'}"
             )
     for name in table.scale:
@@ -189,30 +195,32 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
             or required.fields.get(name, _BOOL).kind not in "iu"
         ):
             raise DatasetError(
-                f"{where}: scale has {name}, which is not a field of whole numbers from a column of numbers"
+                f"{where}: scale has {name}; give a field of whole numbers that is not in ids or derive"
             )
     for name in table.derive:
         if name in required.lists or name in table.columns:
             raise DatasetError(
                 f"{where}: derive has {name}, which is a field of lists or in columns; give a field of "
-                "numbers, booleans or texts"
+                "numbers, booleans or texts that is not in columns"
             )
     for name in table.ids:
         if {**required.fields, **required.lists}[name].kind not in "iu":
-            raise DatasetError(f"{where}: ids names {name}, whose type is not a whole number")
+            raise DatasetError(
+                f"{where}: ids names {name}, which is not a field of whole numbers; leave it out"
+            )
     for name, value in table.fill.items():
         _check_fill(table, required, name, value, where)
     if table.key is not None and not required.keyed:
         raise DatasetError(
-            f"{where}: key is {table.key!r}, but the program has no keys; leave it out, "
-            "and name the columns of its fields"
+            f"{where}: key is {table.key!r}, but the program has no keys; leave key out, "
+            "and name the columns of the program's fields"
         )
     if table.key is None and not table.key_fields and required.keyed:
-        raise DatasetError(f"{where}: the program is keyed; say which column is the key (key=...)")
+        raise DatasetError(f"{where}: the program is keyed; name the column of keys (key=...)")
     if table.kind is None and len(required.kinds) > 1:
         raise DatasetError(
-            f"{where}: the program has the kinds {', '.join(required.kinds)}; say which column names "
-            "them, or which kind all rows are of (kind=...)"
+            f"{where}: the program has the kinds {', '.join(required.kinds)}; give the column that "
+            "names them, or the kind of all rows (kind=...)"
         )
 
 
@@ -220,17 +228,19 @@ def _check_fill(
     table: Table, required: RequiredColumns, name: str, value: object, where: str
 ) -> None:
     if name in table.skip_missing:
-        raise DatasetError(f"{where}: {name} is in fill and in skip_missing; give one of them")
+        raise DatasetError(
+            f"{where}: {name} is in fill and in skip_missing; remove it from one of them"
+        )
     if name in required.lists:
         raise DatasetError(
-            f"{where}: fill has {name}, a field of lists; rows without one are empty"
+            f"{where}: fill has {name}, a field of lists; leave it out, because missing lists are empty"
         )
     if name == KEY or name in table.ids:
         if not isinstance(value, str) or not value.strip():
             raise DatasetError(f"{where}: fill has {value!r} for {name}; give a text")
         return
     try:
-        exact_value(value, required.fields[name])
+        convert_exactly(value, required.fields[name])
     except (TypeError, ValueError, ArithmeticError):
         raise DatasetError(
             f"{where}: fill has {value!r} for {name}; give a value of type {required.fields[name]}"
@@ -246,22 +256,26 @@ def choose(
         DatasetError: a column is missing, or its name is ambiguous.
     """
     fixed = _fixed_kind(table, required, names, place)
-    roles = {TS if at == 0 else f"{TS}.{at}": column for at, column in enumerate(table.times)}
+    roles = {
+        f"{TS}.{number}" if number else TS: column for number, column in enumerate(table.times)
+    }
     if table.key is not None:
         roles[KEY] = table.key
     if fixed is None:
         assert table.kind is not None, "check_meaning"
         roles[KIND] = table.kind
-    needed = frozenset().union(*required.of_kind) if fixed is None else required.of_kind[fixed]
+    needed = (
+        frozenset().union(*required.kind_fields) if fixed is None else required.kind_fields[fixed]
+    )
     for name in (*required.fields, *required.lists):
         column = table.column_of(name)
-        made = column not in names and flagged_field(name, required.fields)
-        if name in needed and column != NO_COLUMN and not made:
+        is_flag = column not in names and flagged_field(name, required.fields)
+        if name in needed and column != NO_COLUMN and not is_flag:
             roles[f".{name}"] = column
     index = {
         role: _find(role, column, names, place)
         for role, column in roles.items()
-        if column not in MADE_COLUMNS
+        if column not in BUILT_IN_COLUMNS
     }
     return ChosenColumns(index=index, kind=fixed, names=roles)
 
@@ -291,11 +305,11 @@ def _find(role: str, column: str, names: Sequence[str], place: str) -> int:
             f"{place}: {count} columns are called {column}; rename all but one of them"
         )
     if role.startswith("."):
-        wants = f"field {role[1:]}; name its column ({role[1:]}=...), or {NO_COLUMN} for none"
+        need = f"field {role[1:]}; name its column ({role[1:]}=...), or {NO_COLUMN} for none"
     else:
-        wants = f"{role}; name its column ({role}=...)"
+        need = f"{role}; name its column ({role}=...)"
     raise DatasetError(
-        f"{place}: no column {column} for {wants}; there are {_list_names(names)}"
+        f"{place}: no column {column} for {need}; there are {_list_names(names)}"
         + ("; is the delimiter right?" if len(names) == 1 else "")
     )
 

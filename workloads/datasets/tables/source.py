@@ -14,8 +14,8 @@ class Head:
     """The columns of a part.
 
     Attributes:
-        names: in order.
-        types: of JSON lines: the type of each key, as the first block has it.
+        names: the column names, in order.
+        types: the type of each key in the first block of JSON lines; empty for other formats.
     """
 
     names: tuple[str, ...]
@@ -27,11 +27,11 @@ class Split:
     """Consecutive rows of a source.
 
     Attributes:
-        path: of the file; None: in memory.
-        members: the pattern of the archive's members to read.
-        begin: the first byte of a text, a line's first; or the first row group of a Parquet file. 0: the split has
-            the head of its file.
-        end: the byte or row group after the last; None: up to the end of the file.
+        path: the file; None if the rows are in memory.
+        members: pattern that selects members of an archive.
+        begin: the first byte of a text, where a line begins, or the first row group of a Parquet file. 0 if the
+            split has the head of its file.
+        end: the byte or row group after the last; None reads to the end of the file.
     """
 
     path: Path | None = None
@@ -41,20 +41,20 @@ class Split:
 
     @property
     def file(self) -> Path:
-        """Its file."""
-        assert self.path is not None, "the source is files"
+        """The file of a split that is not in memory."""
+        assert self.path is not None, "the source has files"
         return self.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """The place where the reading of a split begins.
+    """The position at which reading a split begins.
 
     Attributes:
-        begin: as `Split.begin`, or later: a record of the split before may end in this one.
+        begin: `Split.begin`, or a later byte if the previous split's last record ends in this split.
         row: number of the first row.
         line: number of the first line of a text.
-        head: of the text, if the split is not its first.
+        head: the head of the text, unless the split contains it.
     """
 
     begin: int = 0
@@ -75,11 +75,11 @@ class Part:
     """Rows with the same columns: a split of a file, a member of an archive, or all rows in memory.
 
     Attributes:
-        place: its name in messages.
+        place: the part's name in messages.
         file: name of its file, without folders.
-        head: its columns.
+        head: the part's columns.
         chunks: yields the rows, given the indices of the requested columns.
-        end: returns where its rows end, once all are read: as `Split.end`, or later.
+        end: returns the end of the rows after all are read: `Split.end`, or a later byte if a record ends there.
     """
 
     place: str
@@ -90,27 +90,27 @@ class Part:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its columns."""
+        """The column names."""
         return self.head.names
 
 
 class Splits(Protocol):
-    """Rows in splits. May be read several times, and yields the same rows each time."""
+    """Rows in splits. A source can be read several times and yields the same rows each time."""
 
     def files(self) -> tuple[Path, ...]:
-        """Return its files, in reading order; empty for a source in memory.
+        """Return the files, in reading order; empty for a source in memory.
 
         Raises:
             DatasetError: no file found, or one cannot be read.
         """
 
     def splits(self) -> tuple[Split, ...]:
-        """Return splits that have all rows, in reading order; raises `DatasetError` as `files`."""
+        """Return splits that cover all rows, in reading order; raises `DatasetError` as `files` does."""
 
     def parts(
-        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+        self, split: Split, start: Start = FIRST, report_bytes: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
-        """Yield the parts of a split; call `at` with the number of bytes read of it."""
+        """Yield the parts of a split; call `report_bytes` with the number of the split's bytes read so far."""
 
 
 class Source(Splits, Protocol):
@@ -121,7 +121,10 @@ class Source(Splits, Protocol):
         """Return a short name for people."""
 
     def content(self) -> str:
-        """Return, as part of the key, how files are read, or the SHA-256 of rows that are not in files."""
+        """Return the settings for reading files, or the SHA-256 of rows in memory.
+
+        The key of the dataset covers it.
+        """
 
     def relative_to(self, folder: Path) -> "Source":
         """Return the source with relative paths resolved against a folder."""

@@ -1,17 +1,18 @@
-"""Reads the splits of a source in parallel: of a table, or of files of a known kind.
+"""Reads the splits of a source in parallel: of a table, or of files of an import kind.
 
-A split is read with what is known, or guessed, of the rows before it (`PrecedingRows`): where its first record
-begins, the form of times, the latest time, and the numbers of its first row and line. When all splits are read, the
-truth is known. A split is read again if the guess was wrong and that matters: rows and messages are those of a reading
-from the first row to the last. The first split is read alone, because it has the head of the file and shows the form
-of times.
+Law: rows and messages are equal to those of one reading from the first row to the last.
 
-A split leaves files in a folder: runs of rows by kind, the distinct texts of each run, and its `SplitResult`. A later
-try continues with the files that it finds.
+1. The first split is read alone, because it has the head of the file and shows the format of times.
+2. Every other split is read with a guess of the facts about the rows before it (`PrecedingRows`): the position of its
+   first record, the format of times, the latest time, and the numbers of its first row and line.
+3. When all splits are read, these facts are known. A split is read again if a wrong guess changed its result.
+
+A split leaves files in a folder: runs of rows by kind, the distinct texts of each run, and its `SplitResult`. An
+interrupted reading resumes with the files that it left.
 """
 
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -45,19 +46,19 @@ from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.times import TimeReader
 from streamlab.workloads.datasets.times.recognition import AS_IS, Recognition
 
-FORMAT = 2
-"""Version of the files that a split leaves; a later try reads splits of other versions again."""
+FORMAT = 3
+"""Version of the files that a split leaves. A resumed reading reads splits with another version again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrecedingRows:
-    """Facts, known or guessed, about the rows before a split.
+    """Facts about the rows before a split, exact or guessed.
 
     Attributes:
-        start: the place of its first row.
-        rows: number of rows before.
-        latest: the latest time before.
-        recognition: the form of times; None: not decided.
+        start: the position of the split's first row.
+        rows: number of rows before the split.
+        latest: the latest time before the split.
+        recognition: the format of times; None if not decided.
     """
 
     start: Start
@@ -75,16 +76,16 @@ class SplitResult(Generic[Report]):
 
     Attributes:
         split: the split.
-        before: what was assumed of the rows before.
-        reading: the report on its rows alone.
-        times: how times were read.
+        before: the facts about the rows before that were assumed.
+        reading: the report on the split's rows alone.
+        times: the reader of its times.
         head: the head of its text.
-        end: the place after its last record.
-        rows: number of rows in its text, also bad ones and a header.
+        end: the byte after its last record.
+        rows: number of rows in its text, including bad rows and a header.
         lines: number of lines in its text.
-        runs: each run, by kind; their paths are no longer valid.
-        texts: the columns of texts, and where each was first read.
-        error: why it cannot be read; empty if it was read.
+        runs: the runs of each group of rows, by kind. Their paths are no longer valid.
+        texts: the columns of texts, with the place where each was first read.
+        error: why the split cannot be read; empty if it was read.
     """
 
     split: Split
@@ -99,34 +100,37 @@ class SplitResult(Generic[Report]):
     texts: dict[str, str] = field(default_factory=dict)
     error: str = ""
 
-    def holds(self, before: PrecedingRows, *, words: bool) -> bool:
-        """Return whether reading again, after the true `before`, would give the same; with `words`, the same words."""
-        mine = self.before
-        start = replace(before.start, row=mine.start.row, line=mine.start.line)
-        if mine.start != (before.start if words or self.error else start):
+    def is_valid_after(self, before: PrecedingRows, *, exact_messages: bool) -> bool:
+        """Return whether another reading, with the exact facts `before`, would have the same result.
+
+        Unless `exact_messages`, the numbers of rows and lines in messages may differ.
+        """
+        guess = self.before
+        start = replace(before.start, row=guess.start.row, line=guess.start.line)
+        if guess.start != (before.start if exact_messages or self.error else start):
             return False
-        form = _form(before.recognition)
-        if form == _form(mine.recognition) == AS_IS and not self.reading.bad:
-            # If the range of numbers has only grown, all are in it.
-            assert before.recognition is not None and mine.recognition is not None, (
-                "both have a form"
+        time_format = _decided_format(before.recognition)
+        if time_format == _decided_format(guess.recognition) == AS_IS and not self.reading.bad:
+            # A larger range of numbers contains all numbers of the guessed range.
+            assert before.recognition is not None and guess.recognition is not None, (
+                "both have a format"
             )
-            return before.recognition.includes(mine.recognition)
-        return vars_of(before.recognition) == vars_of(mine.recognition)
+            return before.recognition.includes(guess.recognition)
+        return _decided_state(before.recognition) == _decided_state(guess.recognition)
 
-    def has_words(self, merged: Report, times: TimeReader) -> bool:
-        """Return whether its messages would be in the report, after those of the splits before."""
-        repeated = self.times.repeated and not times.repeated
-        return bool(repeated or self.reading.has_words_after(merged))
-
-
-def vars_of(recognition: Recognition | None) -> dict[str, object] | None:
-    """Return the state of a recognition that has decided; None of others."""
-    return None if recognition is None or recognition.form is None else vars(recognition)
+    def has_reported_messages(self, merged: Report, times: TimeReader) -> bool:
+        """Return whether the report on this split and the splits before would contain its messages."""
+        is_first_repeated = self.times.repeated and not times.repeated
+        return bool(is_first_repeated or self.reading.has_messages_after(merged))
 
 
-def _form(recognition: Recognition | None) -> str | None:
-    return None if recognition is None else recognition.form
+def _decided_state(recognition: Recognition | None) -> dict[str, object] | None:
+    """Return the state of a recognition that has decided; otherwise None."""
+    return None if _decided_format(recognition) is None else vars(recognition)
+
+
+def _decided_format(recognition: Recognition | None) -> str | None:
+    return None if recognition is None else recognition.time_format
 
 
 class Parser(Protocol):
@@ -136,34 +140,34 @@ class Parser(Protocol):
         """Return the indices of the columns to read; raises `DatasetError` if one is missing."""
 
     def rows(self, part: Part, chunk: Chunk) -> "Mapping[str, Column | pa.Array]":
-        """Return the good rows of a chunk, and record all but empty lines and headers in the result.
+        """Return the good rows of a chunk, and count all its rows in the result.
 
-        The columns are `ts`, `kind`, for kinds of files `ROW_NUMBER`, and others. Arrays of Arrow are texts, or lists
-        of texts, that are numbered later.
+        The columns are `ts`, `kind`, for import kinds `ROW_NUMBER`, and others. Arrow arrays hold texts or lists of
+        texts, which are numbered later.
         """
 
 
 class Rows(Protocol[Report]):
-    """The rows of a source and how they are read. Tasks get it pickled."""
+    """The rows of a source, and the way to read them. Tasks on Spark get it pickled."""
 
     @property
     def source(self) -> Splits:
         """Return the splits."""
 
     def reading(self, latest: int | None = None) -> Report:
-        """Return the report of no rows, after rows with this latest time."""
+        """Return an empty report for rows after rows with this latest time."""
 
     def times(self) -> TimeReader:
         """Return a reader of times."""
 
     def parser(self, result: SplitResult[Report]) -> Parser:
-        """Return the parser of a split, which records in `result`; raises `DatasetError` if there is none."""
+        """Return the parser of a split, which records in `result`; raises `DatasetError` if a column is missing."""
 
-    def holds(self, result: SplitResult[Report], before: PrecedingRows) -> bool:
-        """Return whether the number and the latest time of the rows before would change nothing in the result."""
+    def is_valid_after(self, result: SplitResult[Report], before: PrecedingRows) -> bool:
+        """Return whether the result does not depend on a wrongly guessed number or latest time of rows before."""
 
     def refuse(self, reading: Report) -> None:
-        """Raise a `DatasetError` if the first rows show that no row can be read."""
+        """Raise a `DatasetError` if the report on the first rows shows that no row can be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,16 +176,16 @@ class SplitRows(Generic[Report]):
 
     Attributes:
         reading: the report on all rows.
-        folder: holds the files.
-        results: of each split.
+        folder: the folder of the files.
+        results: the result of each split.
     """
 
     reading: Report
     folder: Path
     results: Sequence[SplitResult[Report]]
 
-    def coded(self, column: str) -> "Iterator[tuple[pa.Array, dict[str, Column]]]":
-        """Yield the distinct texts of a column in each run, and the run, in which their indices are this column."""
+    def coded_runs(self, column: str) -> "Iterator[tuple[pa.Array, dict[str, Column]]]":
+        """Yield, for each run, the distinct texts of a column, and the run with the texts' indices in this column."""
         for index, result in enumerate(self.results):
             for number, by_kind in enumerate(result.runs):
                 texts = pickle.loads(texts_path(self.folder, index, number).read_bytes())[column]
@@ -194,19 +198,19 @@ class SplitRows(Generic[Report]):
         numberings: Mapping[str, Numbering],
         dtypes: "Mapping[str, np.dtype[Any]] | None" = None,
     ) -> None:
-        """Number all texts in order of appearance, by run; write the numbers of each run's texts.
+        """Number all texts in order of appearance, and write the numbers of each run's texts.
 
         Args:
-            numberings: of each column of texts.
-            dtypes: of the numbers of each column, if not int32.
+            numberings: the numbering of each column of texts.
+            dtypes: the type of the numbers of a column; int32 for columns without an entry.
 
         Raises:
-            DatasetError: more texts than a type can number.
+            DatasetError: a type cannot number all texts.
         """
         for index, result in enumerate(self.results):
             for number, by_kind in enumerate(result.runs):
                 path = texts_path(self.folder, index, number)
-                if not any(run.numbers for run in by_kind.values()):
+                if not any(run.number_files for run in by_kind.values()):
                     continue
                 for column, texts in pickle.loads(path.read_bytes()).items():
                     ids, count = numberings[column].add(texts), len(numberings[column])
@@ -223,29 +227,29 @@ class SplitRows(Generic[Report]):
         return list(dict.fromkeys(column for result in self.results for column in result.texts))
 
     def earliest(self) -> int | None:
-        """Return the first time; None without rows."""
+        """Return the earliest time; None if there are no rows."""
         runs = (
             run for result in self.results for by_kind in result.runs for run in by_kind.values()
         )
         return min((int(run.sample[0]) for run in runs), default=None)
 
-    def of_kind(self, kind: int, ts: int | None = None) -> SortedRuns:
-        """Return the rows of a kind, all with time `ts` if it is set."""
-        runs, before = [], 0
+    def rows_of_kind(self, kind: int, ts: int | None = None) -> SortedRuns:
+        """Return the rows of a kind. If `ts` is not None, it is the time of all rows."""
+        runs, rows_before = [], 0
         for index, result in enumerate(self.results):
             for number, by_kind in enumerate(result.runs):
                 texts = texts_path(self.folder, index, number)
                 if kind in by_kind:
                     path = run_path(self.folder, index, number, kind)
                     run = by_kind[kind]
-                    numbers = {column: numbers_path(texts, column) for column in run.numbers}
-                    first = dict.fromkeys(run.first, before)
-                    runs.append(replace(run, path=path, numbers=numbers, first=first))
-            before += result.reading.rows
+                    numbers = {column: numbers_path(texts, column) for column in run.number_files}
+                    offsets = dict.fromkeys(run.row_offsets, rows_before)
+                    runs.append(replace(run, path=path, number_files=numbers, row_offsets=offsets))
+            rows_before += result.reading.rows
         return SortedRuns(runs, ts)
 
 
-def read_splits(rows: Rows[Report], folder: Path, on: Executor) -> SplitRows[Report]:
+def read_splits(rows: Rows[Report], folder: Path, executor: Executor) -> SplitRows[Report]:
     """Read all good rows to a folder.
 
     Raises:
@@ -255,30 +259,30 @@ def read_splits(rows: Rows[Report], folder: Path, on: Executor) -> SplitRows[Rep
     splits = rows.source.splits()
     results = [_load(_result_path(folder, index), split) for index, split in enumerate(splits)]
     if not rows.source.files():
-        on = InProcess()  # rows in memory are here alone
+        executor = InProcess()  # only this process has rows in memory
     while True:
         merged = _Merge(rows)
-        befores = [merged.add(*each) for each in zip(splits, results, strict=True)]
-        due = [index for index in sorted(merged.due) if befores[index] is not None]
+        preceding = [merged.add(*pair) for pair in zip(splits, results, strict=True)]
+        due = [index for index in sorted(merged.due) if preceding[index] is not None]
         if not due:
             break
         if not any(results):
             due = due[:1]
-        on.run(partial(_read_split, rows, folder, splits, befores, due), len(due))
+        executor.run(partial(_read_split, rows, folder, splits, preceding, due), len(due))
         for index in due:
             results[index] = _load(_result_path(folder, index), splits[index])
     merged.reading.times = merged.times.report()
-    complete = [each for each in results if each is not None]
+    complete = [result for result in results if result is not None]
     return SplitRows(reading=merged.reading, folder=folder, results=complete)
 
 
 class _Merge(Generic[Report]):
-    """Merges the results of splits, in order, and lists those to read, or to read again.
+    """Merges the results of splits, in order, and lists the splits to read for the first time or again.
 
     Attributes:
-        due: the indices of these splits.
-        reading: of all rows so far.
-        times: how their times were read.
+        due: the indices of the splits to read.
+        reading: the report on all rows so far.
+        times: the merged reader of their times.
     """
 
     def __init__(self, rows: Rows[Report]) -> None:
@@ -286,12 +290,12 @@ class _Merge(Generic[Report]):
         self.reading, self.times = rows.reading(), rows.times()
         self._start = Start()
         self._certain = True
-        self._last_with_rows, self._exact_words = 0, True
+        self._last_with_rows, self._has_exact_messages = 0, True
         self._count = 0
         self.due: set[int] = set()
 
     def add(self, split: Split, result: SplitResult[Report] | None) -> PrecedingRows | None:
-        """Add the next split and return what is known before it; None: it cannot be read yet.
+        """Add the next split and return the facts about the rows before it; None if it cannot be read yet.
 
         Raises:
             DatasetError: the split cannot be read, or `Rows.refuse` raises it.
@@ -315,18 +319,28 @@ class _Merge(Generic[Report]):
             self.due.add(index)
             self._start = replace(self._start, begin=0)
             return before
-        words = result.has_words(reading, times)
-        if not reading.descents and reading.descends_to(result.reading) and not self._exact_words:
+        exact_messages = result.has_reported_messages(reading, times)
+        if (
+            not reading.descents
+            and reading.descends_to(result.reading)
+            and not self._has_exact_messages
+        ):
             self.due.add(self._last_with_rows)
-        if not (result.holds(before, words=words) and self._rows.holds(result, before)):
+        if not (
+            result.is_valid_after(before, exact_messages=exact_messages)
+            and self._rows.is_valid_after(result, before)
+        ):
             self._certain = False
             self.due.add(index)
         elif self._certain and result.error:
             raise DatasetError(result.error)
-        mine = result.before.start
+        guess = result.before.start
         if result.reading.last_place:
             self._last_with_rows = index
-            self._exact_words = (mine.row, mine.line) == (before.start.row, before.start.line)
+            self._has_exact_messages = (guess.row, guess.line) == (
+                before.start.row,
+                before.start.line,
+            )
         reading.merge(result.reading)
         times.merge(result.times)
         if self._certain:
@@ -344,13 +358,13 @@ def _read_split(
     rows: Rows[Report],
     folder: Path,
     splits: Sequence[Split],
-    befores: Sequence[PrecedingRows | None],
+    preceding: Sequence[PrecedingRows | None],
     due: Sequence[int],
     task: int,
 ) -> None:
-    """Read a split, and write its rows, texts and findings."""
+    """Read a split, and write its rows, texts and result."""
     index = due[task]
-    before, path = befores[index], _result_path(folder, index)
+    before, path = preceding[index], _result_path(folder, index)
     assert before is not None, "its start is known"
     path.unlink(missing_ok=True)
     times = rows.times()
@@ -360,9 +374,9 @@ def _read_split(
         split=splits[index], before=before, reading=rows.reading(before.latest), times=times
     )
     writer = SplitWriter(folder, index)
-    at = partial(report, folder / f"{index}.done")
+    report_bytes = partial(report, folder / f"{index}.done")
     try:
-        for block in _blocks(rows, result, at, first=index == 0):
+        for block in _blocks(rows, result, report_bytes, is_first=index == 0):
             writer.append(block)
         writer.finish()
         result.runs = writer.runs
@@ -375,34 +389,38 @@ def _read_split(
 
 
 def _blocks(
-    rows: Rows[Report], result: SplitResult[Report], at: Any, *, first: bool
+    rows: Rows[Report],
+    result: SplitResult[Report],
+    report_bytes: Callable[[int], None],
+    *,
+    is_first: bool,
 ) -> "Iterator[Mapping[str, Column | pa.Array]]":
-    """Yield the good rows of a split, and record the others."""
+    """Yield the good rows of a split, and record the other rows in the result."""
     parser, reading = rows.parser(result), result.reading
-    for part in rows.source.parts(result.split, result.before.start, at):
+    for part in rows.source.parts(result.split, result.before.start, report_bytes):
         chosen = parser.columns(part)
         result.head, result.rows, result.lines = part.head, 0, 0
         for chunk in part.chunks(chosen):
             reading.empty_lines += chunk.empty_lines
-            reading.passed_over += chunk.header_lines
+            reading.skipped_lines += chunk.header_lines
             block = parser.rows(part, chunk)
             result.rows += chunk.batch.num_rows + len(chunk.bad) + bool(chunk.header_lines)
-            result.lines += _lines(chunk)
-            if first:
+            result.lines += _count_lines(chunk)
+            if is_first:
                 rows.refuse(reading)
             if len(block["ts"]):
                 yield block
         result.end = part.end()
 
 
-def _lines(chunk: Chunk) -> int:
+def _count_lines(chunk: Chunk) -> int:
     bad = sum(1 + record.further for record in chunk.bad)
     lines: int = chunk.batch.num_rows + int(chunk.further.sum()) + bad
     return lines + chunk.empty_lines + chunk.header_lines
 
 
 def _load(path: Path, split: Split) -> SplitResult[Any] | None:
-    """Return the result of an earlier try; None: the split must be read."""
+    """Return the result of an interrupted reading; None if the split must be read."""
     if not path.is_file():
         return None
     try:

@@ -1,4 +1,7 @@
-"""Writes the rows of a split: runs, and their distinct texts, which are numbered when all splits are read."""
+"""Writes the rows of a split as runs, and the distinct texts of each run.
+
+Texts are numbered after all splits are read.
+"""
 
 import pickle
 from collections.abc import Mapping
@@ -13,16 +16,16 @@ from streamlab.workloads.datasets.sorted_runs import Run, join_blocks, select_ro
 from streamlab.workloads.model import ListColumn
 
 ROW_NUMBER = "row"
-"""A column of the numbers of the good rows of a split, from 0; `Run.first` adds the number of rows before it."""
+"""The column with the number of each good row in its split, from 0; `Run.row_offsets` makes it global."""
 RUN_ROWS = 1 << 20
-"""The least rows of a run, unless it is the last of its split."""
+"""Minimum number of rows written together as runs, unless the split ends or its columns of texts change."""
 
 
 class SplitWriter:
-    """Writes the rows of a split as runs, one for each kind, and the distinct texts of each.
+    """Writes the rows of a split as runs.
 
     Attributes:
-        runs: each run, by kind.
+        runs: the runs of each group of rows written together, by kind.
     """
 
     def __init__(self, folder: Path, split: int) -> None:
@@ -32,7 +35,7 @@ class SplitWriter:
         self._rows = 0
 
     def append(self, block: "Mapping[str, Column | pa.Array]") -> None:
-        """Add rows: `ts`, `kind`, and others; arrays of Arrow are texts or lists of texts."""
+        """Add rows with the columns `ts`, `kind` and others. Arrow arrays hold texts or lists of texts."""
         if self._pending and _texts_in(block) != _texts_in(self._pending[0]):
             self.finish()
         self._pending.append(block)
@@ -41,7 +44,7 @@ class SplitWriter:
             self.finish()
 
     def finish(self) -> None:
-        """Write the rows so far."""
+        """Write the rows added since the last call."""
         if not self._rows:
             return
         number, texts = len(self.runs), dict[str, object]()
@@ -56,14 +59,18 @@ class SplitWriter:
         joined = join_blocks(blocks)
         self._pending, self._rows = [], 0
         kinds = np.asarray(joined["kind"])
-        rest = {name: column for name, column in joined.items() if name != "kind"}
+        columns_but_kind = {name: column for name, column in joined.items() if name != "kind"}
         runs = {}
         for kind in np.unique(kinds).tolist():
             path = run_path(self._folder, self._split, number, kind)
             mask = kinds == kind
-            run = write_run(path, rest if mask.all() else select_rows(rest, mask))
-            first = {ROW_NUMBER: 0} if ROW_NUMBER in rest else {}
-            runs[kind] = replace(run, numbers=dict.fromkeys(texts, path_of_texts), first=first)
+            run = write_run(
+                path, columns_but_kind if mask.all() else select_rows(columns_but_kind, mask)
+            )
+            offsets = {ROW_NUMBER: 0} if ROW_NUMBER in columns_but_kind else {}
+            runs[kind] = replace(
+                run, number_files=dict.fromkeys(texts, path_of_texts), row_offsets=offsets
+            )
         self.runs.append(runs)
 
 
@@ -72,16 +79,16 @@ def _texts_in(block: "Mapping[str, Column | pa.Array]") -> list[str]:
 
 
 def _encode(parts: "list[pa.Array]") -> "tuple[pa.Array, list[Column]]":
-    """Return the distinct texts of arrays of texts, or of lists of texts, and the arrays with their indices instead."""
+    """Return the distinct texts of arrays of texts or of lists of texts, and the arrays with an index for each text."""
     lists = pa.types.is_list(parts[0].type)
     texts = [part.flatten() if lists else part for part in parts]
-    # As one array: of several, Arrow leaves out the empty ones.
-    encoded = pa.concat_arrays([each.cast(pa.string()) for each in texts]).dictionary_encode()
+    # Encode one joined array, because Arrow drops empty arrays of a chunked array.
+    encoded = pa.concat_arrays([array.cast(pa.string()) for array in texts]).dictionary_encode()
     numbers = encoded.indices.to_numpy()
     columns: list[Column] = []
     end = 0
-    for part, own in zip(parts, texts, strict=True):
-        begin, end = end, end + len(own)
+    for part, part_texts in zip(parts, texts, strict=True):
+        begin, end = end, end + len(part_texts)
         indices = numbers[begin:end]
         if lists:
             offsets = part.offsets.to_numpy().astype(np.int64)
@@ -97,10 +104,10 @@ def run_path(folder: Path, split: int, number: int, kind: int) -> Path:
 
 
 def texts_path(folder: Path, split: int, number: int) -> Path:
-    """Return the file of the distinct texts of a run, by column."""
+    """Return the file of the distinct texts of runs, by column."""
     return folder / f"{split}.{number}.texts"
 
 
 def numbers_path(texts: Path, column: str) -> Path:
-    """Return the file of the numbers of these texts."""
+    """Return the file with the numbers of a column's texts."""
     return texts.with_suffix(f".{column.removeprefix('.')}.numbers")

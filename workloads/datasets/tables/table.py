@@ -11,33 +11,34 @@ import numpy as np
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, KEEP
 from streamlab.workloads.datasets.tables.source import Source
-from streamlab.workloads.datasets.times import check_form
+from streamlab.workloads.datasets.times import check_time_format
 from streamlab.workloads.datasets.times.duration import UNIT_NAMES, parse_duration
 from streamlab.workloads.model.code.fingerprint import code_of
 
 MOST_STREAMS = 1024
-"""The same maximum as for generators: each stream is a file, and a thread or a task in engines."""
+"""The same maximum as for generators: each stream is a file, and in engines a thread or a task."""
 
 UNITS = tuple(UNIT_NAMES)
 NO_COLUMN = "-"
-"""Given instead of a column: the table lacks the field, which is 0 or an empty list in all rows."""
+"""Replaces a column name if the table lacks the field. The field is then 0 or an empty list in all rows."""
 
 FILE, ROW = "@file", "@row"
-"""Columns of every table: the name of a row's file (or archive member), and its number from 1 over
-all files."""
-
+"""`@file`: the row's file or archive member. `@row`: the row's number, from 1 across all files."""
 
 START = "@start"
-"""The column of times of a table without times, such as a list of customers: its rows are as early as the first
-row of the other tables of its `TableSet`."""
+"""Time column of a table without times, such as a list of customers.
+
+Its rows get the time of the first row of the other tables in its `TableSet`.
+"""
 
 LATE = "@late"
-"""The column of the lateness of each row (`Lateness`), in units of event time."""
+"""The lateness of each row (`Lateness`), in units of event time."""
 
-MADE_COLUMNS = (FILE, ROW, START, LATE)
+BUILT_IN_COLUMNS = (FILE, ROW, START, LATE)
 
-_MISSING = "_missing"
+_FLAG_SUFFIX = "_missing"
 _FACTORS = [10**digits for digits in range(1, 19)]
+"""Factors of `scale`. The largest power of ten in int64 is 10^18."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,34 +46,34 @@ class Table:
     """A source of rows and the meaning of their columns.
 
     Attributes:
-        source: where rows come from.
-        shared: groups of fields in `ids` whose texts have the same numbers; declared workloads set it.
-        key_fields: fields of the program that are the key together, in place of `key`; joins set it.
-        ts: the column of event times, or several, such as of date and time, that are joined with a blank;
-            `@start` (`START`): all rows are as early as the first of other tables.
-        key: the column of keys, whole numbers or texts, for a keyed program.
-        kind: the column with the names of kinds; or the kind of all rows, if no column has this
-            name; `=view` always means the kind. None: the program has one kind.
-        columns: the column of each field of the program, if named differently;
-            `"-"` (`NO_COLUMN`): the table lacks the field, which is then 0, or an empty list.
-        ids: fields whose texts become numbers, by a dictionary that is stored with the dataset.
-        first_texts: the texts with the first numbers of a dictionary, by field, whether they occur or not.
-        derive: fields that a function computes from the text of a column: a column and a function for each.
-            The function is called once for each distinct text, and is part of the content.
-        scale: fields of whole numbers that are the column's decimals times a power of ten, exactly.
-        decimal: `.` or `,`: the sign before the fraction of numbers in texts.
-        fill: the value of a field, or of `key`, in rows without one. Without, such rows are bad, unless the
-            program has a bool field `FIELD_missing`: it is then True, and the field 0 or an empty text.
-        skip_missing: fields, or `key`: rows without a value are left out and counted.
-        time_format: the format of times, see `times`; None: recognized from the data.
+        source: the source of the rows.
+        shared: groups of `ids` fields that share one dictionary. Declared workloads set it.
+        key_fields: fields that together form the key, instead of `key`. Joins set it.
+        ts: the column of event times. Several columns, such as a date and a time, are joined with a blank.
+            With `@start` all rows get the time of the first row of the other tables.
+        key: the column of keys (whole numbers or texts) of a keyed program.
+        kind: the column with each row's kind. A name that no column has is the kind of all rows.
+            `=view` is always a kind. None: the program has one kind.
+        columns: the column of each field whose column has another name.
+            `"-"` (`NO_COLUMN`): the table lacks the field, which is then 0 or an empty list.
+        ids: fields whose texts become numbers. Their dictionary is stored with the dataset.
+        first_texts: by field: texts that get the lowest numbers of its dictionary, even if no row has them.
+        derive: by field: a column, and a function that computes the field from the column's text.
+            It is called once for each distinct text. Its code is part of the dataset's identity.
+        scale: by field: the power of ten that turns the column's decimals into exact whole numbers.
+        decimal: the decimal separator of numbers in texts: `.` or `,`.
+        fill: by field or `key`: the value for rows without one. Otherwise such rows are bad, unless the
+            program has a bool field `FIELD_missing`. Then that field is True and the value is 0 or an empty text.
+        skip_missing: fields or `key`. Rows without a value for one of them are left out and counted.
+        time_format: the format of times (`streamlab.workloads.datasets.times`). None: recognize it from the data.
         zone: IANA time zone of times without a zone.
-        unit: of event time in the dataset: `s`, `ms`, `us` or `ns`.
-        streams: physical streams for each kind that can be split (`split`).
-        max_bad: unreadable rows to skip; one more is an error.
-        out_of_order: the largest lateness of a row, such as `5 s`: how much earlier than the latest row before
-            it, in reading order, it may be. None: any; rows are always sorted by time.
-        late: what happens to rows that are later than that: `drop` leaves them out and counts them, `keep` lets
-            `lab.window` decide by its `allowed_lateness`, `error` fails.
+        unit: the unit of event time in the dataset: `s`, `ms`, `us` or `ns`.
+        streams: number of physical streams for each kind that can be split (`stream_split`).
+        max_bad: maximum number of bad rows to skip.
+        out_of_order: how late a row may be, compared with the latest row read before it, such as `5 s`.
+            None: no limit. Rows are always sorted by time.
+        late: the treatment of rows later than `out_of_order`. `drop` leaves them out and counts them. `keep` lets
+            `lab.window` decide by its `allowed_lateness`. `error` fails.
 
     Raises:
         DatasetError: a value is out of range.
@@ -114,15 +115,17 @@ class Table:
             raise DatasetError(f"{where}: late is {self.late!r}; give drop, keep or error")
         if self.late != DROP and self.out_of_order is None:
             raise DatasetError(
-                f"{where}: late is {self.late!r}, but no row is late without a bound; give "
+                f"{where}: late is {self.late!r}, but out_of_order is missing, so no row is late; give "
                 "out_of_order, such as '5 s'"
             )
         for role, name in self.roles().items():
-            wrong = not isinstance(name, str) or not name
-            if wrong and not (name is None and role in ("key", "kind")):
+            is_name = isinstance(name, str) and bool(name)
+            if not is_name and not (name is None and role in ("key", "kind")):
                 raise DatasetError(f"{where}: {role} is {name!r}; give the name of a column")
             if name == LATE and (role in ("ts", "key", "kind") or role in (*self.ids, *self.scale)):
-                raise DatasetError(f"{where}: {role} is {LATE}, which only a plain field can be")
+                raise DatasetError(
+                    f"{where}: {role} cannot be {LATE}; use {LATE} only for a field outside ids and scale"
+                )
         if self.decimal not in (".", ","):
             raise DatasetError(f"{where}: decimal is {self.decimal!r}; give '.' or ','")
         for name, factor in self.scale.items():
@@ -137,13 +140,13 @@ class Table:
                     f"{where}: derive has {pair!r:.60} for {name}; give a column and a function of its "
                     'text, such as ("plan", str.lower)'
                 )
-        check_form(self.time_format, f"{where}: time_format")
+        check_time_format(self.time_format, f"{where}: time_format")
         try:
             ZoneInfo(self.zone)
         except (OSError, TypeError, ValueError, LookupError):
             raise DatasetError(
-                f"{where}: zone is {self.zone!r}, which is not known here; give an IANA name such "
-                "as Europe/Berlin, or UTC"
+                f"{where}: zone is {self.zone!r}, which this machine does not know; give an IANA name "
+                "such as Europe/Berlin, or UTC"
             ) from None
 
     @property
@@ -152,7 +155,7 @@ class Table:
         return self.source.label
 
     def files(self) -> tuple[Path, ...]:
-        """As `Source.files`."""
+        """Return the files of the source."""
         return self.source.files()
 
     def relative_to(self, folder: Path) -> "Table":
@@ -160,7 +163,7 @@ class Table:
         return replace(self, source=self.source.relative_to(folder))
 
     def roles(self) -> dict[str, str | None]:
-        """Return the column of each role and field; None: no column."""
+        """Return the column of each role and field; None if it has no column."""
         ts = self.ts if isinstance(self.ts, str) else " ".join(self.ts)
         return {"ts": ts, "key": self.key, "kind": self.kind, **self.columns}
 
@@ -173,21 +176,23 @@ class Table:
         """Return the column of a field."""
         return self.derive[name][0] if name in self.derive else self.columns.get(name, name)
 
-    def meaning(self) -> dict[str, object]:
-        """Return all attributes except the source, in a JSON form."""
-        # Without these the form is that of earlier versions, whose datasets stay valid.
-        absent = [n for n in ("shared", "first_texts", "key_fields") if not getattr(self, n)]
-        absent += ["out_of_order", "late"] if self.out_of_order is None else []
-        names = (entry.name for entry in fields(self) if entry.name not in ("source", *absent))
+    def to_json(self) -> dict[str, object]:
+        """Return all attributes except the source as JSON values."""
+        # Leave out unset newer attributes, so that datasets of earlier versions stay valid.
+        unset = [n for n in ("shared", "first_texts", "key_fields") if not getattr(self, n)]
+        unset += ["out_of_order", "late"] if self.out_of_order is None else []
+        names = (entry.name for entry in fields(self) if entry.name not in ("source", *unset))
         values = {name: getattr(self, name) for name in names}
-        derive = {name: [column, code_of(of)] for name, (column, of) in self.derive.items()}
+        derive = {
+            name: [column, code_of(function)] for name, (column, function) in self.derive.items()
+        }
         changed = {"columns": dict(self.columns), "fill": dict(self.fill), "derive": derive}
         if self.first_texts:
             changed["first_texts"] = dict(self.first_texts)
         return {**values, **changed, "scale": dict(self.scale)}
 
-    def bound(self) -> int | None:
-        """Return the largest lateness in units of event time; None: no row is late."""
+    def max_lateness(self) -> int | None:
+        """Return `out_of_order` in units of event time; None if no row is late."""
         if self.out_of_order is None:
             return None
         return parse_duration(self.out_of_order, self.unit, "out_of_order")
@@ -197,10 +202,10 @@ class Table:
 class TableSet:
     """One table for each kind of a program, each with its own columns.
 
-    Fields of texts with equal names share one dictionary, and so do the keys of all tables.
+    Text fields with equal names share one dictionary. The keys of all tables share another.
 
     Attributes:
-        by_kind: the table of each kind; no table says which kind its rows are of.
+        by_kind: the table of each kind; each table's own `kind` must be None.
 
     Raises:
         DatasetError: a value is not a table, or the tables disagree on the unit of time.
@@ -224,7 +229,7 @@ class TableSet:
         if len(units) > 1:
             raise DatasetError(
                 f"tables {self.label} have the units of time {', '.join(sorted(units))}; give all "
-                "of them one unit"
+                "tables the same unit"
             )
 
     @property
@@ -233,7 +238,7 @@ class TableSet:
         return ", ".join(table.label for table in self.by_kind.values())
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files of all tables, as `Source.files`."""
+        """Return the files of all tables, in reading order."""
         return tuple(file for table in self.by_kind.values() for file in table.files())
 
     def relative_to(self, folder: Path) -> "TableSet":
@@ -243,7 +248,7 @@ class TableSet:
         )
 
     def with_first_texts(self, names: Iterable[str], texts: Sequence[str]) -> "TableSet":
-        """Return the tables whose dictionaries of these names begin with texts."""
+        """Return the tables with `texts` first in the dictionaries of `names`."""
         if not texts:
             return self
         tables = {
@@ -256,8 +261,8 @@ class TableSet:
 
 
 def flagged_field(name: str, fields: Mapping[str, object]) -> str | None:
-    """Return FIELD for a field `FIELD_missing`, which marks its missing values; None for any other field."""
-    base = name.removesuffix(_MISSING)
+    """Return FIELD if `name` is its flag `FIELD_missing`, which marks missing values; otherwise None."""
+    base = name.removesuffix(_FLAG_SUFFIX)
     return base if base != name and base in fields and fields[name] == np.bool_ else None
 
 

@@ -15,7 +15,7 @@ from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.executor import AUTO, executor
+from streamlab.workloads.datasets.executor import AUTO, open_executor
 from streamlab.workloads.datasets.imports.raw_files import state_of
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress, watch
@@ -39,13 +39,15 @@ from streamlab.workloads.datasets.tables.table_reader import KEYS, Reading
 from streamlab.workloads.datasets.tables.table_rows import TableRows, read
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
-_SPARSEST = 4
-_FEW = 1024
-"""Numbers stay unchanged if all are below this, or below four times the number of distinct keys."""
+_MAX_NUMBERS_PER_KEY = 4
+_SMALL_NUMBERS = 1024
+"""Numeric keys stay unchanged if all are below 1024, or below four times the number of distinct keys.
 
+Memory of engines grows with the largest number, not with the number of keys.
+"""
 
 VERSION = 4
-"""Increased when the same table becomes a different dataset."""
+"""Version of the conversion. Increase it when the same table becomes a different dataset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +55,9 @@ class Keys:
     """The mapping from keys to numbers.
 
     Attributes:
-        count: number of the alphabet's keys.
+        count: number of keys of the alphabet.
         numberings: the dictionaries to store.
-        values: the key of each number by first appearance; None: the number itself is the key.
+        values: the key for each number by first appearance; None if the number itself is the key.
     """
 
     count: int
@@ -64,10 +66,10 @@ class Keys:
 
 
 def keys_of(numberings: Mapping[str, Numbering], kinds: int, label: str) -> Keys:
-    """Return the mapping of keys, from all dictionaries that reading the table made.
+    """Return the mapping of keys, given all dictionaries from reading the table.
 
     Raises:
-        DatasetError: more keys than tags can hold.
+        DatasetError: tags cannot hold this many keys.
     """
     numbering = numberings.get(KEYS)
     if numbering is None:
@@ -75,41 +77,46 @@ def keys_of(numberings: Mapping[str, Numbering], kinds: int, label: str) -> Keys
     distinct = len(numbering)
     if distinct * kinds > 2**31 - 1:
         raise DatasetError(
-            f"{label}: {distinct:,} keys x {kinds} kinds do not fit the 31 bits of a tag"
+            f"{label}: {distinct:,} keys x {kinds} kinds do not fit the 31 bits of a tag; use fewer keys"
         )
-    values = _dense_numbers(numbering, max(_FEW, _SPARSEST * distinct))
+    values = _dense_numbers(numbering, max(_SMALL_NUMBERS, _MAX_NUMBERS_PER_KEY * distinct))
     if values is None or (int(values.max()) + 1) * kinds > 2**31 - 1:
         return Keys(count=distinct, numberings=numberings)
     others = {name: entry for name, entry in numberings.items() if name != KEYS}
     return Keys(count=int(values.max()) + 1, numberings=others, values=values)
 
 
-def _dense_numbers(numbering: Numbering, below: int) -> npt.NDArray[np.int32] | None:
-    """Return the texts as numbers; None if one is not a number or not below the limit."""
+def _dense_numbers(numbering: Numbering, limit: int) -> npt.NDArray[np.int32] | None:
+    """Return the texts as numbers; None if a text is not a number below `limit`."""
     values = []
     for text in numbering.texts():
-        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else below
-        if number >= below or str(number) != text:
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else limit
+        if number >= limit or str(number) != text:
             return None
         values.append(number)
     return np.array(values, np.int32)
 
 
 def content_key(table: Table | TableSet, sums: Sequence[str] | None = None) -> str:
-    """Return the SHA-256 of a table's content and declarations; file locations do not count.
+    """Return the SHA-256 of a table's content and declarations, whatever folders its files are in.
 
-    `sums` are the SHA-256 of its files; None: computed. Raises `DatasetError` if a file cannot be read.
+    Args:
+        table: a table, or one for each kind.
+        sums: the SHA-256 of its files; None computes them.
+
+    Raises:
+        DatasetError: a file cannot be read.
     """
     files = table.files()
     sums = [file_sha256(path) for path in files] if sums is None else sums
     if isinstance(table, TableSet):
-        rest, keys = list(sums), {}
-        for kind, each in table.by_kind.items():
-            count = len(each.files())
-            keys[kind] = content_key(each, rest[:count])
-            rest = rest[count:]
+        remaining_sums, keys = list(sums), {}
+        for kind, kind_table in table.by_kind.items():
+            count = len(kind_table.files())
+            keys[kind] = content_key(kind_table, remaining_sums[:count])
+            remaining_sums = remaining_sums[count:]
         return hashlib.sha256(canonical(keys).encode()).hexdigest()
-    parts = [VERSION, table.source.content(), sums, table.meaning()]
+    parts = [VERSION, table.source.content(), sums, table.to_json()]
     if FILE in table.roles().values():
         parts.append([path.name for path in files])
     return hashlib.sha256(canonical(parts).encode()).hexdigest()
@@ -124,44 +131,51 @@ def dataset_of(
     *,
     source: str | None = None,
     licence: str | None = None,
-    made: Recipe | None = None,
-    way: str = AUTO,
+    generator_recipe: Recipe | None = None,
+    executor_name: str = AUTO,
     master: str = DEFAULT_MASTER,
 ) -> Dataset:
-    """Return a table, or one for each kind, as the input of a program, from the catalogue if present, else newly made.
+    """Return the dataset of a table from the catalogue, or make it.
 
-    `name` is the input's (`Workload.input_name`). `source` and `licence` describe the data for people. `made` is the
-    recipe of a generated table, which identifies it instead of its content. `way` and `master` say where rows are
-    sorted and written (`executor`).
+    Args:
+        table: a table, or one for each kind of the program.
+        name: the name of the input (`Workload.input_name`).
+        program: the program that reads the dataset.
+        catalog: the catalogue that has the dataset or gets it.
+        progress: shows the progress.
+        source: the origin of the data, for people; None if not stated.
+        licence: the licence of the data, for people; None if not stated.
+        generator_recipe: the recipe of a generated table. It identifies the table instead of its content.
+        executor_name: the executor of the tasks (`open_executor`).
+        master: the master URL of Spark.
 
     Raises:
-        DatasetError: the table cannot be read, or does not fit the program; the catalogue is
-            unchanged.
+        DatasetError: the table cannot be read, or does not fit the program. The catalogue is then unchanged.
     """
     required = required_columns(program)
     parts: dict[tuple[int, ...], Table]
     if isinstance(table, TableSet):
         tables, required = tables_of_kinds(table, required)
-        parts = {(kind,): each for kind, each in enumerate(tables)}
+        parts = {(kind,): kind_table for kind, kind_table in enumerate(tables)}
     else:
         parts = {tuple(range(len(required.kinds))): table}
-    for each in parts.values():
-        check_meaning(each, required)
+    for part in parts.values():
+        check_meaning(part, required)
     streams = [
         share
-        for kinds, each in parts.items()
-        for share in shares(program, each.streams)
+        for kinds, part in parts.items()
+        for share in shares(program, part.streams)
         if share.kind in kinds
     ]
     files = table.files()
-    before = [state_of(path) for path in files]
+    states = [state_of(path) for path in files]
     sums = []
     for number, path in enumerate(files):
         if progress is not None:
             progress("looking at files", number, len(files))
         sums.append(file_sha256(path))
     schema = [required.schema(), [[share.name, share.count] for share in streams]]
-    recipe = made or Recipe(
+    recipe = generator_recipe or Recipe(
         workload=name,
         params={"table": content_key(table, sums), "schema": schema},
         seed=0,
@@ -171,51 +185,52 @@ def dataset_of(
     named = [
         {"name": path.name, "sha256": digest} for path, digest in zip(files, sums, strict=True)
     ]
-    stored = None if made else catalog.find(recipe)  # callers have looked for existing datasets
+    # For a generated table the caller has already searched the catalogue.
+    stored = None if generator_recipe else catalog.find(recipe)
     facts = catalog.origin(recipe)
     if stored is not None and facts is not None:
-        places = facts.get("bad_lines") or facts.get("several_lines") or facts.get("late_lines")
-        if facts.get("files") == named or not places:
+        names_rows = facts.get("bad_lines") or facts.get("several_lines") or facts.get("late_lines")
+        if facts.get("files") == named or not names_rows:
             facts = {**facts, "files": named, "table": table.label}
             return catalog.restate(stored, source, licence, facts)
     size = sum(path.stat().st_size for path in files)
     with (
         catalog.staging(recipe) as staging,
-        executor(f"importing {table.label}", way, master=master) as on,
+        open_executor(f"importing {table.label}", executor_name, master=master) as executor,
     ):
         folder = staging / "dataset"
         folder.mkdir(exist_ok=True)
         read_rows: list[TableRows] = []
         done = 0
-        for number, each in enumerate(parts.values()):
+        for number, part in enumerate(parts.values()):
             place = staging / f"rows-{number}"
             with watch(progress, "reading table (bytes)", place, size, done):
-                read_rows.append(read(each, required, place, on))
-            done += sum(path.stat().st_size for path in each.files())
-        if [state_of(path) for path in files] != before:
+                read_rows.append(read(part, required, place, executor))
+            done += sum(path.stat().st_size for path in part.files())
+        if [state_of(path) for path in files] != states:
             raise DatasetError(f"{table.label} changed while it was read; import it again")
         readings = [rows.reading for rows in read_rows]
         if not any(reading.rows for reading in readings):
             skipped = {name: n for reading in readings for name, n in reading.skipped.items()}
-            words = "".join(f" ({n:,} without {name})" for name, n in skipped.items())
-            raise DatasetError(f"{table.label} has no rows{words}; there is nothing to import")
+            counts = "".join(f" ({n:,} without {name})" for name, n in skipped.items())
+            raise DatasetError(f"{table.label} has no rows{counts}; there is nothing to import")
         numberings: dict[str, Numbering] = {}
         for rows in read_rows:
             rows.number(numberings)
         keys = keys_of(numberings, len(required.kinds), table.label)
         start = _start(read_rows) if any(START in rows.table.times for rows in read_rows) else None
-        rows_of_kind: dict[int, tuple[Reading, SortedRuns]] = {}
+        kind_rows: dict[int, tuple[Reading, SortedRuns]] = {}
         for kinds, rows in zip(parts, read_rows, strict=True):
             ts = start if START in rows.table.times else None
-            rows_of_kind |= {kind: (rows.reading, rows.rows.of_kind(kind, ts)) for kind in kinds}
+            kind_rows |= {kind: (rows.reading, rows.rows.rows_of_kind(kind, ts)) for kind in kinds}
         stream_tables = tuple(
-            _stream(share, required, *rows_of_kind[share.kind], keys) for share in streams
+            _stream(share, required, *kind_rows[share.kind], keys) for share in streams
         )
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
         with watch(progress, "writing streams", folder, 0):
             written = write_parts(
-                on,
-                (each.share.rows(each.rows.count) for each in stream_tables),
+                executor,
+                (stream.share.rows(stream.rows.count) for stream in stream_tables),
                 ROWS_PER_FILE,
                 partial(_write, stream_tables, keys.values, folder, alphabet),
                 folder,
@@ -230,8 +245,8 @@ def dataset_of(
                 "table": table.label,
                 **_origin(required, list(parts.values()), readings),
             }
-            if made is None
-            else _generated_origin(made),
+            if generator_recipe is None
+            else _generated_origin(generator_recipe),
             source=source or NOT_STATED,
             licence=licence or NOT_STATED,
             dictionaries={entry: f"{entry}.parquet" for entry in keys.numberings},
@@ -241,16 +256,18 @@ def dataset_of(
             },
         )
         published = catalog.publish(folder, content, recipe)
-    return published if made else catalog.restate(published, source, licence, content.origin)
+    if generator_recipe:
+        return published
+    return catalog.restate(published, source, licence, content.origin)
 
 
 def _start(tables: Sequence[TableRows]) -> int:
-    """Return the time of tables without times: the first time of the others."""
+    """Return the time of tables without times: the earliest time of the other tables."""
     timed = [rows.rows.earliest() for rows in tables if START not in rows.table.times]
     if not timed:
         raise DatasetError(
-            f"table {tables[0].table.label}: ts is {START}, the first time of other tables, and there is "
-            "none with times; name a column of times (ts=...)"
+            f"table {tables[0].table.label}: ts is {START}, the first time of other tables, but no table has "
+            "times; name a column of times (ts=...)"
         )
     return min((ts for ts in timed if ts is not None), default=0)
 
@@ -258,8 +275,8 @@ def _start(tables: Sequence[TableRows]) -> int:
 def _origin(
     required: RequiredColumns, tables: Sequence[Table], readings: Sequence[Reading]
 ) -> dict[str, object]:
-    """Return the report on reading; of several tables the totals, and the report of each kind under `tables`."""
-    each = [
+    """Return the report on reading. For several tables it has totals, and the report of each kind under `tables`."""
+    table_facts = [
         {
             **reading.origin(),
             "streams": table.streams,
@@ -268,43 +285,53 @@ def _origin(
         }
         for table, reading in zip(tables, readings, strict=True)
     ]
-    if len(each) == 1:
-        return each[0]
+    if len(table_facts) == 1:
+        return table_facts[0]
     total: dict[str, object] = {}
     for name, value in readings[0].origin().items():
-        values: list[Any] = [facts[name] for facts in each]
+        values: list[Any] = [facts[name] for facts in table_facts]
         if isinstance(value, bool):
             total[name] = any(values)
         elif isinstance(value, dict):
             total[name] = dict(sum((Counter(part) for part in values), Counter()))
         elif isinstance(value, list):
-            total[name] = [words for part in values for words in part]
+            total[name] = [line for part in values for line in part]
         else:
             total[name] = sum(values)
     by_kind = {
         kind: {"table": table.label, **facts}
-        for kind, table, facts in zip(required.kinds, tables, each, strict=True)
+        for kind, table, facts in zip(required.kinds, tables, table_facts, strict=True)
     }
-    times = readings[0].times.items()
-    common = {name: value for name, value in times if all(f.get(name) == value for f in each)}
+    common = {
+        name: value
+        for name, value in readings[0].times.items()
+        if all(facts.get(name) == value for facts in table_facts)
+    }
     return {**total, **common, "tables": by_kind}
 
 
-def _generated_origin(made: Recipe) -> dict[str, object]:
+def _generated_origin(recipe: Recipe) -> dict[str, object]:
     """Return the origin of a table that a function generated."""
-    params = {name: value for name, value in made.params.items() if name != "wanted"}
+    params = {name: value for name, value in recipe.params.items() if name != "wanted"}
     return {
-        "generator": made.workload,
-        "generator_version": made.generator_version,
+        "generator": recipe.workload,
+        "generator_version": recipe.generator_version,
         "params": params,
-        "seed": made.seed,
-        "events": made.events,
+        "seed": recipe.seed,
+        "events": recipe.events,
     }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stream:
-    """A stream to write: its share of the rows of its kind, and its columns."""
+    """A stream to write.
+
+    Attributes:
+        share: the stream's share of the rows of its kind.
+        rows: all rows of its kind.
+        kinds: number of kinds of the program.
+        dtypes: the stream's columns.
+    """
 
     share: Share
     rows: SortedRuns

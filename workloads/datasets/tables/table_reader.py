@@ -1,4 +1,4 @@
-"""Converts the rows of a table to columns of numbers, and of texts that are numbered later, in reading order."""
+"""Converts the rows of a table to columns, in reading order. A later step numbers the texts."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,13 +13,13 @@ from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.sorted_runs import take_rows
 from streamlab.workloads.datasets.tables.cells import (
+    decode_column,
     is_text,
     mask_of,
-    numbers,
-    plain,
-    scaled_numbers,
-    shown,
-    with_point,
+    parse_numbers,
+    parse_scaled_numbers,
+    shorten,
+    use_decimal_point,
 )
 from streamlab.workloads.datasets.tables.derived_texts import DerivedTexts
 from streamlab.workloads.datasets.tables.lateness import Lateness
@@ -42,30 +42,30 @@ from streamlab.workloads.datasets.tables.table import (
 from streamlab.workloads.datasets.text.csv_text import row_words
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.text.report import MOST_NAMED, RowReport
-from streamlab.workloads.datasets.text.words import tokens
+from streamlab.workloads.datasets.text.words import tokenize
 from streamlab.workloads.datasets.times import ColumnTimes
 from streamlab.workloads.model import ListColumn
 
 KEYS = "keys"
-"""The name of the dictionary of keys."""
+"""The name of the keys' dictionary."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Reading(RowReport):
-    """The findings of reading a table.
+    """The report on reading a table.
 
     Attributes:
-        of_kind: number of good rows of each kind.
-        empty: number of rows in which a field is empty, by kind and field.
-        first_empty: the first of these rows, in words, by kind and field.
-        no_numbers: fields of whole numbers with a value that is not one.
-        lateness: how late rows are; rows left out as late and their lines are counted here only.
-        skipped: number of rows that `skip_missing` leaves out, by the first field without a value.
-        lines_in_skipped: number of lines of these rows after their first.
-        filled: number of values from `fill`, by field.
+        row_counts: number of good rows of each kind.
+        empty: by kind and field: number of rows in which the field is empty.
+        first_empty: by kind and field: a description of the first such row.
+        no_numbers: fields of whole numbers with a value that is not a whole number.
+        lateness: how late rows are. Only this counts rows left out as late, and their lines.
+        skipped: by field: number of rows that `skip_missing` leaves out because this is their first empty field.
+        lines_in_skipped: number of lines of skipped rows after each row's first line.
+        filled: by field: number of values from `fill`.
     """
 
-    of_kind: list[int] = field(default_factory=list)
+    row_counts: list[int] = field(default_factory=list)
     empty: dict[tuple[int, str], int] = field(default_factory=dict)
     first_empty: dict[tuple[int, str], str] = field(default_factory=dict)
     no_numbers: list[str] = field(default_factory=list)
@@ -77,78 +77,78 @@ class Reading(RowReport):
     @property
     def rows_read(self) -> int:
         """The number of all rows so far."""
-        late = 0 if self.lateness.keeps else self.lateness.rows
+        late = 0 if self.lateness.keeps_late_rows else self.lateness.rows
         return self.rows + self.bad + late + sum(self.skipped.values())
 
     @property
     def latest(self) -> int | None:
-        """As `RowReport.latest`."""
+        """The latest time so far, from which the lateness of later rows is measured."""
         return self.lateness.latest
 
-    def has_words_after(self, merged: RowReport) -> bool:
-        """As `RowReport.has_words_after`."""
+    def has_messages_after(self, merged: RowReport) -> bool:
+        """Return whether a report on the rows before and these rows would have messages of these rows."""
         assert isinstance(merged, Reading), "both are of one table"
         return bool(
-            RowReport.has_words_after(self, merged)
+            RowReport.has_messages_after(self, merged)
             or (self.lateness.rows and merged.lateness.rows < MOST_NAMED)
             or self.first_empty.keys() - merged.first_empty.keys()
         )
 
     def merge(self, other: RowReport) -> None:
-        """As `RowReport.merge`."""
+        """Add the counts of the next rows."""
         assert isinstance(other, Reading), "both are of one table"
         RowReport.merge(self, other)
-        self.of_kind = [a + b for a, b in zip(self.of_kind, other.of_kind, strict=True)]
-        for mine, others in (
+        self.row_counts = [a + b for a, b in zip(self.row_counts, other.row_counts, strict=True)]
+        for total, added in (
             (self.empty, other.empty),
             (self.skipped, other.skipped),
             (self.filled, other.filled),
         ):
-            _add_counts(mine, others)
+            _add_counts(total, added)
         self.first_empty = other.first_empty | self.first_empty
         self.no_numbers = list(dict.fromkeys([*self.no_numbers, *other.no_numbers]))
         self.lateness.merge(other.lateness)
         self.lines_in_skipped += other.lines_in_skipped
 
-    def all_bad(self) -> str:
+    def describe_all_bad(self) -> str:
         """Return the error for a table whose first rows are all bad."""
-        texts = self.no_numbers
-        ids = f"; a field of texts is numbered by --ids {texts[0]} (ids=...)" if texts else ""
+        fields = self.no_numbers
+        remedy = f"; if {fields[0]} holds texts, give --ids {fields[0]} (ids=...)" if fields else ""
         return (
             f"{self.bad_lines[0]}; none of the first {self.bad:,} rows can be read, so the columns "
-            f"are not as declared{ids}"
+            f"are not as declared{remedy}"
         )
 
     def origin(self) -> dict[str, object]:
         """Return the counts for the record of a dataset."""
-        more: dict[str, object] = {
+        counts: dict[str, object] = {
             "skipped_rows": sum(self.skipped.values()),
             "lines_in_skipped_rows": self.lines_in_skipped,
             "skipped_by_field": self.skipped,
             "filled_by_field": self.filled,
         }
-        return {**RowReport.origin(self), **more}
+        return {**RowReport.origin(self), **counts}
 
     def present_fields(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
-        """Return the fields that rows of a kind carry, which are not empty in all of them."""
+        """Return the fields that have a value in some row of a kind."""
         return tuple(
             name
             for name in (*required.fields, *required.lists)
-            if name in required.of_kind[kind]
-            and not (0 < self.of_kind[kind] == self.empty.get((kind, name), 0))
+            if name in required.kind_fields[kind]
+            and not (0 < self.row_counts[kind] == self.empty.get((kind, name), 0))
         )
 
     def partial_fields(self, required: RequiredColumns) -> dict[tuple[int, str], int]:
-        """Return the fields that only some rows of a kind have, with the number of rows without."""
+        """Return the number of rows without a field, by kind and field, for fields that only some rows have."""
         return {
             (kind, name): count
             for (kind, name), count in self.empty.items()
-            if name in required.of_kind[kind] and 0 < count < self.of_kind[kind]
+            if name in required.kind_fields[kind] and 0 < count < self.row_counts[kind]
         }
 
 
 class BlockReader:
-    """Turns a chunk into columns of numbers, and of texts that are numbered later."""
+    """Converts one chunk of rows to columns of numbers and texts."""
 
     def __init__(
         self,
@@ -167,18 +167,19 @@ class BlockReader:
         self._derived_texts, self._rows_before = derived, rows_before
         self._bad: dict[int, str] = {}
         self._skipped: dict[int, str] = {}
-        self._empty: dict[
-            str, npt.NDArray[np.bool_]
-        ] = {}  # without those that `fill` gives a value
+        # Masks of empty cells by field. `_empty` leaves out the cells that `fill` gives a value.
+        self._empty: dict[str, npt.NDArray[np.bool_]] = {}
         self._lacking: dict[str, npt.NDArray[np.bool_]] = {}
         in_part = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
         self._cells = {
-            role: plain(in_part[role]) if role in in_part else self._made_column(name, part)
+            role: decode_column(in_part[role])
+            if role in in_part
+            else self._built_in_column(name, part)
             for role, name in chosen.names.items()
         }
 
     def columns(self) -> "dict[str, Column | pa.Array]":
-        """Return the good rows; record the bad ones in the reading."""
+        """Return the good rows; record bad, skipped and late rows in the report."""
         rows = self._chunk.batch.num_rows
         ts = np.zeros(rows, np.int64)
         if self._chosen.names[TS] != START:
@@ -204,27 +205,28 @@ class BlockReader:
         if self._table.key_fields:
             read["key"] = _row_texts([read[f".{name}"] for name in self._table.key_fields])
         self._check_empty(kind)
-        # Invalid rows come last, because they do not show whether columns are declared wrongly.
+        # Records that are not rows come last: they do not show whether columns are declared wrongly.
         further = self._chunk.further
         for row in sorted(self._bad):
             self._reading.bad_row(f"{self._row(row)}{self._bad[row]}", int(further[row]))
         for record in self._chunk.bad:
             number = row_words(record.row, record.line, record.further)
-            self._reading.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
+            description = f"{self._place}: row {number}: {record.words()}"
+            self._reading.bad_row(description, record.further)
         for row in self._skipped.keys() - self._bad.keys():
             name = self._skipped[row]
             self._reading.skipped[name] = self._reading.skipped.get(name, 0) + 1
             self._reading.lines_in_skipped += int(further[row])
         good = np.delete(np.arange(rows), [*{*self._bad, *self._skipped}])
-        behind = self._reading.lateness.measure(ts[good])
+        late_by = self._reading.lateness.measure(ts[good])
         for role, column in self._chosen.names.items():
             if column == LATE:  # a field, as `Table` checks
                 dtype = self._required.fields[role.removeprefix(".")]
                 if dtype != np.int64:
                     raise DatasetError(f"{self._where(role)} needs a field of int64, not {dtype}")
-                read[role] = late = np.zeros(rows, np.int64)
-                late[good] = behind
-        good = self._timely(good, ts, behind)
+                read[role] = lateness = np.zeros(rows, np.int64)
+                lateness[good] = late_by
+        good = self._remove_late(good, ts, late_by)
         self._reading.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
         rows_good = pa.array(good)
@@ -235,34 +237,39 @@ class BlockReader:
             for name, column in read.items()
         }
 
-    def _timely(
+    def _remove_late(
         self,
         good: npt.NDArray[np.int64],
         ts: npt.NDArray[np.int64],
-        behind: npt.NDArray[np.int64],
+        late_by: npt.NDArray[np.int64],
     ) -> npt.NDArray[np.int64]:
-        """Return the good rows that stay, by how late they are; record the late ones in the reading."""
+        """Record the late rows in the report; return the good rows that stay."""
         lateness = self._reading.lateness
         if lateness.bound is None:
             return good
-        late = behind > lateness.bound
-        for at in np.flatnonzero(late).tolist():
-            row = int(good[at])
-            words = f"{self._row(row)}: time {ts[row]} is {behind[at]} before the latest time above"
-            lateness.count(words, 0 if lateness.keeps else int(self._chunk.further[row]))
-        return good if lateness.keeps else good[~late]
+        is_late = late_by > lateness.bound
+        for index in np.flatnonzero(is_late).tolist():
+            row = int(good[index])
+            description = (
+                f"{self._row(row)}: time {ts[row]} is {late_by[index]} before the latest time above"
+            )
+            further = 0 if lateness.keeps_late_rows else int(self._chunk.further[row])
+            lateness.count(description, further)
+        return good if lateness.keeps_late_rows else good[~is_late]
 
     def _time_cells(self) -> "pa.Array":
-        """Return the cells of times; those of several columns as texts with blanks between."""
+        """Return the cells of times; several columns are joined to texts with blanks between."""
         cells = [self._cells[role] for role in self._chosen.names if role.partition(".")[0] == TS]
         if len(cells) == 1:
             return cells[0]
-        texts = [pc.utf8_trim_whitespace(plain(each).cast(pa.string())) for each in cells]
-        whole = [pc.if_else(pc.equal(each, ""), None, each) for each in texts]
-        return pc.binary_join_element_wise(*whole, " ")
+        texts = [
+            pc.utf8_trim_whitespace(decode_column(column).cast(pa.string())) for column in cells
+        ]
+        filled = [pc.if_else(pc.equal(text, ""), None, text) for text in texts]
+        return pc.binary_join_element_wise(*filled, " ")
 
-    def _made_column(self, name: str, part: Part) -> "pa.Array":
-        """Return one of `MADE_COLUMNS`; times of `START` and lateness are set later."""
+    def _built_in_column(self, name: str, part: Part) -> "pa.Array":
+        """Return one of `BUILT_IN_COLUMNS`. Later steps set the times of `START` and the lateness."""
         rows = self._chunk.batch.num_rows
         if name == START:
             return pa.nulls(rows)
@@ -283,8 +290,9 @@ class BlockReader:
         return f"{self._file}: row {self._chunk.number(row)}"
 
     def _note(self, role: str, bad: Mapping[int, str]) -> None:
-        for row, why in bad.items():
-            self._bad.setdefault(row, f", column {self._chosen.names[role]}: {why}")
+        """Record rows as bad, by row, with the first reason for each."""
+        for row, reason in bad.items():
+            self._bad.setdefault(row, f", column {self._chosen.names[role]}: {reason}")
 
     def _kinds(self, rows: int) -> npt.NDArray[np.int8]:
         if self._chosen.kind is not None:
@@ -294,12 +302,12 @@ class BlockReader:
         codes = pc.index_in(texts, pa.array(names, texts.type)).fill_null(-1)
         kinds = np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int8)
         for row in np.flatnonzero(kinds < 0):
-            why = f"{shown(texts[int(row)].as_py())} is not one of the kinds {', '.join(names)}"
-            self._note(KIND, {int(row): why})
+            value = shorten(texts[int(row)].as_py())
+            self._note(KIND, {int(row): f"{value} is not one of the kinds {', '.join(names)}"})
         return np.maximum(kinds, 0)
 
     def _texts(self, role: str) -> "pa.Array":
-        """Return a column as texts without surrounding blanks; empty ones are bad or noted as empty."""
+        """Return a column as texts without surrounding blanks; fill, skip or record empty texts."""
         cells = self._cells[role]
         if pa.types.is_floating(cells.type):  # pandas stores whole numbers with gaps as floats
             with suppress(pa.ArrowInvalid):
@@ -342,13 +350,13 @@ class BlockReader:
             return self._derived_column(name, dtype)
         if name in self._table.ids:
             return self._texts(role)
-        column, points = with_point(self._cells[role], self._table.decimal)
+        column, points = use_decimal_point(self._cells[role], self._table.decimal)
         self._note(role, points)
         factor = self._table.scale.get(name)
         if factor is None:
-            cells = numbers(column, dtype, self._where(role))
+            cells = parse_numbers(column, dtype, self._where(role))
         else:
-            cells = scaled_numbers(column, factor, dtype, self._where(role))
+            cells = parse_scaled_numbers(column, factor, dtype, self._where(role))
         self._lacking[name] = cells.empty
         values = cells.values
         if name in self._table.fill:
@@ -369,22 +377,22 @@ class BlockReader:
         results = self._derived_texts.setdefault(
             name, DerivedTexts(function, dtype, name in self._table.ids)
         )
-        values, wrong = results.of(coded.dictionary.to_pylist())
+        values, failures = results.derive(coded.dictionary.to_pylist())
         codes = coded.indices.to_numpy()
         missing = self._lacking[name]
-        for code, why in wrong.items():
+        for code, reason in failures.items():
             rows = np.flatnonzero((codes == code) & ~missing)
-            self._note(role, {int(row): f"{name} {why}" for row in rows})
+            self._note(role, {int(row): f"{name} {reason}" for row in rows})
         if name in self._table.ids:
             return pa.array(values, pa.string()).take(pa.array(codes))
         return np.array(values, dtype)[codes] if values else np.zeros(len(texts), dtype)
 
     def _absent(self, name: str, rows: int) -> npt.NDArray[np.bool_]:
-        """Return the mask of empty rows of a field without a column: none, if the field is to be 0."""
+        """Return the mask of empty rows of a field without a column: no row if its column is `NO_COLUMN`."""
         return np.full(rows, self._table.columns.get(name) != NO_COLUMN)
 
     def _list(self, name: str, dtype: np.dtype[Any], rows: int) -> "ListColumn | pa.Array":
-        """Return lists of numbers, or of texts that are numbered later."""
+        """Return a column of lists of numbers or texts."""
         role = f".{name}"
         cells = self._cells.get(role)
         if cells is None or pa.types.is_null(cells.type):
@@ -395,7 +403,7 @@ class BlockReader:
         self._empty[name] = mask_of(cells.is_null())
         kind = cells.type
         if is_text(kind):
-            words = [tokens(text or "").words for text in cells.to_pylist()]
+            words = [tokenize(text or "").words for text in cells.to_pylist()]
             return pa.array(words, pa.list_(pa.string()))
         if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
             raise DatasetError(
@@ -407,7 +415,7 @@ class BlockReader:
         if is_text(kind.value_type):
             self._note_elements(role, offsets, mask_of(flat.is_null()), {})
             return cells.cast(pa.list_(pa.string()))
-        elements = numbers(flat, dtype, self._where(role))
+        elements = parse_numbers(flat, dtype, self._where(role))
         self._note_elements(role, offsets, elements.empty, elements.bad)
         return ListColumn(offsets, elements.values)
 
@@ -419,30 +427,31 @@ class BlockReader:
         bad: Mapping[int, str],
     ) -> None:
         """Record rows with an empty or bad element as bad."""
-        why = {**{int(index): "is empty" for index in np.flatnonzero(empty)}, **bad}
-        for element, words in why.items():
+        reasons = {**{int(index): "is empty" for index in np.flatnonzero(empty)}, **bad}
+        for element, reason in reasons.items():
             row = int(np.searchsorted(offsets, element, side="right")) - 1
-            self._note(role, {row: f"element {element - offsets[row] + 1}: {words}"})
+            self._note(role, {row: f"element {element - offsets[row] + 1}: {reason}"})
 
     def _check_empty(self, kind: npt.NDArray[np.int8]) -> None:
-        """Record rows without a field that their kind must have as bad."""
-        if not self._required.certain and self._chosen.kind is None:
+        """Skip rows without a field of their kind, or record them as bad."""
+        if not self._required.is_exact and self._chosen.kind is None:
             return
         for name, empty in self._empty.items():
             if not empty.any() or f".{name}" not in self._cells:
                 continue
-            must = np.array([name in names for names in self._required.of_kind])
+            is_required = np.array([name in names for names in self._required.kind_fields])
             if name in self._table.skip_missing:
-                self._skip(name, empty & must[kind])
+                self._skip(name, empty & is_required[kind])
                 continue
-            for row in np.flatnonzero(empty & must[kind]):
+            for row in np.flatnonzero(empty & is_required[kind]):
                 self._note(f".{name}", {int(row): "is empty"})
 
     def _count(self, kind: npt.NDArray[np.int8], good: npt.NDArray[np.int64]) -> None:
+        """Count the good rows of each kind, and their empty fields."""
         reading = self._reading
-        by_kind = [good[kind[good] == index] for index in range(len(reading.of_kind))]
+        by_kind = [good[kind[good] == index] for index in range(len(reading.row_counts))]
         for index, rows in enumerate(by_kind):
-            reading.of_kind[index] += len(rows)
+            reading.row_counts[index] += len(rows)
         for name, empty in self._empty.items():
             for index, rows in enumerate(by_kind):
                 without = rows[empty[rows]]
@@ -450,17 +459,17 @@ class BlockReader:
                     continue
                 reading.empty[index, name] = reading.empty.get((index, name), 0) + len(without)
                 column = self._chosen.names.get(f".{name}", name)
-                words = f"{self._row(int(without[0]))}, column {column}"
-                reading.first_empty.setdefault((index, name), words)
+                description = f"{self._row(int(without[0]))}, column {column}"
+                reading.first_empty.setdefault((index, name), description)
 
 
-def _add_counts(counts: dict[Any, int], more: Mapping[Any, int]) -> None:
-    for name, count in more.items():
-        counts[name] = counts.get(name, 0) + count
+def _add_counts(total: dict[Any, int], added: Mapping[Any, int]) -> None:
+    for name, count in added.items():
+        total[name] = total.get(name, 0) + count
 
 
 def _row_texts(columns: "Sequence[npt.NDArray[Any] | ListColumn | pa.Array]") -> "pa.Array":
-    """Return one text for the values of a row, different for different values."""
+    """Return a text for the values of each row; different values have different texts."""
     texts = [pa.array(column).cast(pa.string()) for column in columns]
     if len(texts) == 1:
         return texts[0]

@@ -1,4 +1,4 @@
-"""Reads the rows of a table, in splits, and checks and numbers them."""
+"""Reads the rows of a table in splits, and checks and numbers them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,8 +44,10 @@ class _Rows:
 
     def reading(self, latest: int | None = None) -> Reading:
         table = self.table
-        lateness = Lateness(bound=table.bound(), keeps=table.late == KEEP, latest=latest)
-        return Reading(of_kind=[0] * len(self.required.kinds), lateness=lateness)
+        lateness = Lateness(
+            bound=table.max_lateness(), keeps_late_rows=table.late == KEEP, latest=latest
+        )
+        return Reading(row_counts=[0] * len(self.required.kinds), lateness=lateness)
 
     def times(self) -> TimeReader:
         table = self.table
@@ -56,21 +58,21 @@ class _Rows:
     def parser(self, result: SplitResult[Reading]) -> "_Parser":
         return _Parser(rows_of=self, result=result, times=ColumnTimes(result.times))
 
-    def holds(self, result: SplitResult[Reading], before: PrecedingRows) -> bool:
-        table, mine, roles = self.table, result.before, self.table.roles().values()
-        if ROW in roles and mine.rows != before.rows:
+    def is_valid_after(self, result: SplitResult[Reading], before: PrecedingRows) -> bool:
+        table, guess, columns = self.table, result.before, self.table.roles().values()
+        if ROW in columns and guess.rows != before.rows:
             return False
-        if mine.latest is not None and (before.latest is None or mine.latest > before.latest):
+        if guess.latest is not None and (before.latest is None or guess.latest > before.latest):
             return False  # Lateness was measured from a time that does not exist.
-        if (table.out_of_order is not None or LATE in roles) and mine.latest != before.latest:
+        if (table.out_of_order is not None or LATE in columns) and guess.latest != before.latest:
             earliest = result.reading.lateness.earliest
-            latest = max(ts for ts in (mine.latest, before.latest) if ts is not None)
+            latest = max(ts for ts in (guess.latest, before.latest) if ts is not None)
             return earliest is None or latest <= earliest
         return True
 
     def refuse(self, reading: Reading) -> None:
         if not reading.rows and reading.bad > self.table.max_bad:
-            raise DatasetError(reading.all_bad())
+            raise DatasetError(reading.describe_all_bad())
 
     def check(self, reading: Reading) -> None:
         """Raise a `DatasetError` if too many rows are bad or late."""
@@ -83,14 +85,13 @@ class _Rows:
                 'out_of_order, or leave late rows out with late="drop" (--late drop)'
             )
         if reading.bad > table.max_bad:
-            more = f"; {reading.bad:,} of {reading.bad + reading.rows:,} rows are bad" * (
-                reading.bad > 1
-            )
+            total = f"; {reading.bad:,} of {reading.bad + reading.rows:,} rows are bad"
             raise DatasetError(
-                f"{reading.bad_lines[0]}{more}; {reading.excess()} (max_bad={reading.bad})"
+                f"{reading.bad_lines[0]}{total if reading.bad > 1 else ''}; {reading.excess()} "
+                f"(max_bad={reading.bad})"
             )
         if not reading.rows and reading.bad:
-            raise DatasetError(reading.all_bad())
+            raise DatasetError(reading.describe_all_bad())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,7 +134,7 @@ class TableRows:
     """The rows of a table on disk.
 
     Attributes:
-        table: what was read.
+        table: the table.
         required: the columns that the program requires.
         rows: the rows.
     """
@@ -144,11 +145,15 @@ class TableRows:
 
     @property
     def reading(self) -> Reading:
-        """The findings."""
+        """The report on reading the table."""
         return self.rows.reading
 
     def number(self, numberings: dict[str, Numbering]) -> None:
-        """Number all texts; add the dictionaries to `numberings`. Raises `DatasetError` as `SplitRows.number`."""
+        """Number all texts and add the dictionaries to `numberings`.
+
+        Raises:
+            DatasetError: a field's type cannot number all of its texts.
+        """
         columns = self.rows.text_columns()
         dtypes = {f".{name}": dtype for name, dtype in self.required.fields.items()}
         dtypes |= {f".{name}": dtype for name, dtype in self.required.lists.items()}
@@ -158,47 +163,52 @@ class TableRows:
         """Return the dictionary of a column, which may share one with other fields."""
         name = column.removeprefix(".")
         dictionary = KEYS if column == KEY else name
-        group = next((each for each in self.table.shared if dictionary in each), (dictionary,))
-        shared = [numberings[each] for each in group if each in numberings]
-        first = Numbering(() if column == KEY else self.table.first_texts.get(name, ()))
-        return numberings.setdefault(dictionary, shared[0] if shared else first)
+        group = next(
+            (fields for fields in self.table.shared if dictionary in fields), (dictionary,)
+        )
+        shared = [numberings[field] for field in group if field in numberings]
+        new = Numbering(() if column == KEY else self.table.first_texts.get(name, ()))
+        return numberings.setdefault(dictionary, shared[0] if shared else new)
 
 
-def read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
-    """Read all good rows to a folder: `ts`, `key` and the fields, of each kind.
+def read(table: Table, required: RequiredColumns, folder: Path, executor: Executor) -> TableRows:
+    """Read all good rows to a folder: `ts`, `key` and the fields, of each kind. A table may have no rows.
 
-    If the program does not declare the fields of a kind, and only some of its rows lack one, the table is
-    read again, with these rows as bad ones.
+    A program may not declare the fields of each kind. If then only some rows of a kind lack a field, the table is read
+    again, and these rows are bad.
 
     Raises:
-        DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are. No
-            rows are no error.
+        DatasetError: the source cannot be read, a column is missing, or all or too many rows are bad.
     """
-    rows = _read(table, required, folder, on)
+    rows = _read(table, required, folder, executor)
     reading = rows.reading
     partial_fields = reading.partial_fields(required)
     if not partial_fields:
         return rows
-    refused = {at: n for at, n in partial_fields.items() if at[1] not in table.skip_missing}
-    # A row may lack several fields: this counts it several times, the second reading does not.
+    refused = {
+        (kind, name): count
+        for (kind, name), count in partial_fields.items()
+        if name not in table.skip_missing
+    }
+    # Here a row that lacks several fields counts several times. The second reading counts it once.
     if reading.bad + max(refused.values(), default=0) > table.max_bad:
-        first = next(iter(refused or partial_fields))
+        kind, name = next(iter(refused or partial_fields))
         raise DatasetError(
-            f"{reading.first_empty[first]} is empty, as in {partial_fields[first]:,} of "
-            f"{reading.of_kind[first[0]]:,} rows of kind {required.kinds[first[0]]}; all rows of a "
+            f"{reading.first_empty[kind, name]} is empty, as in {partial_fields[kind, name]:,} of "
+            f"{reading.row_counts[kind]:,} rows of kind {required.kinds[kind]}; all rows of a "
             "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
-            f"{reading.bad + sum(refused.values())} or --skip-missing {first[1]}, or fill them with "
-            f"--fill {first[1]}=..."
+            f"{reading.bad + sum(refused.values())} or --skip-missing {name}, or fill them with "
+            f"--fill {name}=..."
         )
-    of_kind = tuple(
+    kind_fields = tuple(
         frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
     )
-    certain = replace(required, of_kind=of_kind, certain=True)
-    return _read(table, certain, folder.with_name(f"{folder.name}-again"), on)
+    exact = replace(required, kind_fields=kind_fields, is_exact=True)
+    return _read(table, exact, folder.with_name(f"{folder.name}-again"), executor)
 
 
-def _read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
+def _read(table: Table, required: RequiredColumns, folder: Path, executor: Executor) -> TableRows:
     rows = _Rows(table=table, required=required)
-    on_disk = read_splits(rows, folder, on)
+    on_disk = read_splits(rows, folder, executor)
     rows.check(on_disk.reading)
     return TableRows(table=table, required=required, rows=on_disk)

@@ -1,1 +1,1 @@
-"""Reads text files for all imports: encodings, line ends, CSV records and words."""
+"""Reads text files for all imports: encodings, line ends, records of CSV, JSON lines and logs, and words."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa, pa_csv
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.raw_files import Part, readable
+from streamlab.workloads.datasets.imports.raw_files import RawText, convert_read_errors
 from streamlab.workloads.datasets.text.decoding import NO_UTF8, text_blocks
 from streamlab.workloads.datasets.text.records import Chunk, Records, RecordScanner
 
@@ -19,16 +19,16 @@ TAB = r"\t"
 """The notation for a tab as delimiter."""
 
 LINE = "line"
-"""The name of the only column of texts whose lines have one cell."""
+"""The name of the column of texts whose lines have one cell."""
 
 _HEAD_BYTES = 1 << 20
-"""UTF-16 text without a mark has a byte 0 among these bytes."""
+"""A byte 0 among so many first bytes shows UTF-16 text without a mark."""
 
 _DELIMITER = re.compile(r'(?!["\r\n\0])[\x00-\x7f]')
 _EMPTY_LINES = re.compile(rb"\A(?:\r?\n)+")
 
 _Cells = tuple[list["pa.Array"], list[tuple[int, int, bytes]]]
-"""The chosen columns of the good records, and of each other one its index, number of columns and text."""
+"""The chosen columns of the good records; and the index, number of columns and text of each other record."""
 
 
 def parse_delimiter(delimiter: object, where: str) -> str:
@@ -45,7 +45,7 @@ def parse_delimiter(delimiter: object, where: str) -> str:
 
 
 def row_words(row: int, line: int, further: int) -> str:
-    """Return the number of a record for messages, with its line numbers if they differ."""
+    """Return the number of a record for messages, with its line numbers if they are different."""
     if further:
         return f"{row} (lines {line} to {line + further})"
     return f"{row}" if row == line else f"{row} (line {line})"
@@ -56,16 +56,15 @@ class CsvText:
 
     Args:
         part: the text.
-        delimiter: between cells; a blank stands for any run of blanks and tabs.
-        quoted: whether cells may be quoted, see `records`.
+        delimiter: the separator of cells; a blank stands for any run of blanks and tabs.
+        quoted: whether cells may be quoted (see `records`).
         header: whether the first record names the columns; else their names are 1, 2, ...
-        layout: names of the columns if all such texts have the same; a first record with these
-            names, in any case, is a header.
+        layout: fixed names of the columns. A first record with these names, in any case, is a header.
     """
 
     def __init__(
         self,
-        part: Part,
+        part: RawText,
         delimiter: str,
         *,
         quoted: bool,
@@ -75,7 +74,9 @@ class CsvText:
         self._part, self._delimiter = part, delimiter
         self._quoted, self._header, self._layout = quoted, header, layout
         self._scanner = RecordScanner(part.place, delimiter, quoted=quoted)
-        self._records = self._scanner.records(self._blocks(), part.row, part.line, part.more)
+        self._records = self._scanner.records(
+            self._blocks(), part.row, part.line, part.read_past_end
+        )
         self._first: list[Records] = []
         self._header_lines, self._line = 0, part.line - 1
 
@@ -86,12 +87,12 @@ class CsvText:
             DatasetError: the text is empty, has bytes 0, or begins like JSON.
         """
         place = self._part.place
-        with readable(place, lambda: "line 0"):
+        with convert_read_errors(place, lambda: "line 0"):
             for records in self._records:
                 self._first.append(records)
-                before = [bad for bad in records.bad if bad.row == 1]
-                if self._header and before:
-                    raise DatasetError(f"{place}: the first row is not CSV ({before[0].reason})")
+                bad_first = [bad for bad in records.bad if bad.row == 1]
+                if self._header and bad_first:
+                    raise DatasetError(f"{place}: the first row is not CSV ({bad_first[0].reason})")
                 if len(records.row):
                     return self._names(records)
         if self._layout:
@@ -104,7 +105,7 @@ class CsvText:
     def _blocks(self) -> Iterator[bytes]:
         """Yield the lines, after checking that the first block is neither JSON nor UTF-16."""
         place = self._part.place
-        continues = self._part.line > 1  # a split after the first
+        continues = self._part.line > 1  # whether this is not the first split of its file
         for number, block in enumerate(text_blocks(self._part.file, place, continues=continues)):
             if number == 0 and not continues:
                 head = block[:_HEAD_BYTES]
@@ -115,7 +116,7 @@ class CsvText:
             yield block
 
     def _names(self, records: Records) -> tuple[str, ...]:
-        """Return the cells of the first good record; remove it from the records if it is a header."""
+        """Return the column names. If the first good record is a header, remove it from the records."""
         data = _EMPTY_LINES.sub(b"", records.data, count=1)
         end = 0
         for _ in range(int(records.further[0]) + 1):
@@ -137,13 +138,13 @@ class CsvText:
         return tuple(str(number) for number in range(1, len(cells) + 1))
 
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
-        """Yield the chosen columns of all records after the header; one with another number of cells is bad.
+        """Yield the chosen columns of all records after the header; records with another number of cells are bad.
 
         Raises:
             DatasetError: a quote is never closed, or the file is damaged.
         """
         header_lines = self._header_lines
-        with readable(self._part.place, lambda: f"line {self._line}"):
+        with convert_read_errors(self._part.place, lambda: f"line {self._line}"):
             for records in chain(self._first, self._records):
                 self._line += records.lines + header_lines
                 parsed = self._parse_records(records, len(columns), chosen)
@@ -152,18 +153,21 @@ class CsvText:
 
     def _parse_records(self, records: Records, columns: int, chosen: Sequence[int]) -> Chunk:
         data = records.data
-        lone_return = b"\r" in data and data.count(b"\r") > data.count(b"\r\n")
-        # Arrow ends a record at single returns, and refuses rows that are not UTF-8.
-        parse = self._parse_slowly if lone_return or not _is_utf8(data) else self._parse
+        has_lone_return = b"\r" in data and data.count(b"\r") > data.count(b"\r\n")
+        # Arrow would end a record at a single return, and refuses rows that are not UTF-8.
+        parse = self._parse_slowly if has_lone_return or not _is_utf8(data) else self._parse
         cells, ragged = parse(records, columns, chosen)
         good = records.without(
-            {at: (f"{count} columns instead of {columns}", start) for at, count, start in ragged}
+            {
+                index: (f"{count} columns instead of {columns}", start)
+                for index, count, start in ragged
+            }
         )
         assert all(len(column) == len(good.row) for column in cells), "both find the same records"
         return _chunk(cells, good)
 
     def _parse_slowly(self, records: Records, columns: int, chosen: Sequence[int]) -> _Cells:
-        """As `_parse`, record by record."""
+        """Parse records one by one, with the result of `_parse`."""
         rows: list[list[bytes]] = []
         ragged: list[tuple[int, int, bytes]] = []
         lines = iter(records.data.split(b"\n"))
@@ -175,7 +179,8 @@ class CsvText:
                 rows.append(cells)
             else:
                 ragged.append((index, len(cells), record.removesuffix(b"\r")))
-        return [pa.array([cells[at] for cells in rows], pa.binary()) for at in chosen], ragged
+        columns_of_rows = ([cells[index] for cells in rows] for index in chosen)
+        return [pa.array(column, pa.binary()) for column in columns_of_rows], ragged
 
     def _parse(self, records: Records, columns: int, chosen: Sequence[int]) -> _Cells:
         ragged: list[tuple[int, int, bytes]] = []
@@ -211,10 +216,10 @@ class LineText:
 
     Args:
         part: the text.
-        fallback: the encoding of lines that are not UTF-8; "": such lines stay as they are.
+        fallback: the encoding of lines that are not UTF-8. If empty, such lines are bad.
     """
 
-    def __init__(self, part: Part, *, fallback: str = "") -> None:
+    def __init__(self, part: RawText, *, fallback: str = "") -> None:
         self._part, self._fallback = part, fallback
 
     def names(self) -> tuple[str, ...]:
@@ -222,10 +227,14 @@ class LineText:
         return (LINE,)
 
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
-        """Yield all lines: as `CsvText.rows`."""
+        """Yield all lines as rows.
+
+        Raises:
+            DatasetError: the file is damaged.
+        """
         part, place, line = self._part, self._part.place, self._part.line - 1
         scanner = RecordScanner(place, ",", quoted=False)
-        with readable(place, lambda: f"line {line}"):
+        with convert_read_errors(place, lambda: f"line {line}"):
             blocks = text_blocks(part.file, place, continues=part.line > 1)
             for records in scanner.records(blocks, part.row, part.line):
                 line += records.lines
@@ -244,7 +253,7 @@ class LineText:
 
 
 def _chunk(cells: "list[pa.Array]", rows: Records) -> Chunk:
-    """Return records and their cells as a chunk; those with cells that are not UTF-8 become bad ones."""
+    """Return records and their cells as a chunk. A record with a cell that is not UTF-8 becomes bad."""
     texts, wrong = [], np.zeros(len(rows.row), np.bool_)
     for column in cells:
         try:
@@ -261,7 +270,7 @@ def _chunk(cells: "list[pa.Array]", rows: Records) -> Chunk:
 
 
 def record_lines(records: Records) -> Iterator[bytes]:
-    """Yield the lines of records that are lines."""
+    """Yield the lines of records of one line each."""
     texts = (raw.removesuffix(b"\r") for raw in records.data.split(b"\n"))
     return (text for text in texts if text)
 
@@ -269,7 +278,7 @@ def record_lines(records: Records) -> Iterator[bytes]:
 def chunk_of(columns: "Sequence[pa.Array]", rows: Records) -> Chunk:
     """Return the good records with their columns as a chunk."""
     return Chunk(
-        batch=pa.RecordBatch.from_arrays(list(columns), [str(at) for at in range(len(columns))]),
+        batch=pa.RecordBatch.from_arrays(list(columns), list(map(str, range(len(columns))))),
         number=lambda index: row_words(*rows.numbers(index)),
         bad=rows.bad,
         line=rows.line,
@@ -293,18 +302,18 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _refuse_json(place: str, line: bytes) -> None:
-    """Raise a `DatasetError` if the first line is JSON, which would parse as odd CSV."""
+    """Raise a `DatasetError` if the first line is JSON, which CSV parsers would accept."""
     if not line.startswith((b"{", b"[")):
         return
-    form = "JSON"
+    file_format = "JSON"
     try:
         if isinstance(json.loads(line), dict):
-            form = "JSON lines"
+            file_format = "JSON lines"
     except (ValueError, RecursionError):
         if line not in (b"{", b"[", b"[{"):
             return
     raise DatasetError(
-        f"{place}: line 1 is {line[:40].decode('utf-8', errors='replace')!r}, so this is {form}, "
-        "not CSV; write it as Parquet or CSV first; tables also read JSON lines (--format jsonl, "
+        f"{place}: line 1 is {line[:40].decode('utf-8', errors='replace')!r}, so this is {file_format}, "
+        "not CSV; convert it to Parquet or CSV; tables also read JSON lines (--format jsonl, "
         "lab.jsonl)"
     )

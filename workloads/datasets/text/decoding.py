@@ -1,4 +1,4 @@
-"""Decodes files to UTF-8, from any encoding that a byte-order mark names, in blocks of whole lines."""
+"""Decodes files to UTF-8 in blocks of complete lines. A byte-order mark may name another encoding."""
 
 import codecs
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ BLOCK_BYTES = 8 << 20
 """Size of the blocks to read."""
 
 _PIECE_BYTES = 1 << 20
-"""Size of one read call; up to this many bytes before a damaged place may be lost."""
+"""Size of one read call. Up to so many bytes before a damaged place may be lost."""
 
 LONGEST_LINE_BYTES = 16 << 20
-"""Longer lines and CSV records are refused, because holding them would make memory depend on the file."""
+"""Limit of lines and CSV records, so that memory does not depend on the file."""
 
 NO_UTF8 = ", so this is not UTF-8 text; if it is UTF-16 without its mark, convert it to UTF-8"
 
@@ -35,22 +35,21 @@ class Bytes(Protocol):
 
 
 def text_blocks(file: Bytes, place: str, *, continues: bool = False) -> Iterator[bytes]:
-    r"""Yield a text as UTF-8 in blocks of whole lines, each line terminated by `\n`.
+    r"""Yield a text as UTF-8 in blocks of complete lines, each line terminated by `\n`.
 
-    A byte-order mark is removed, and determines the encoding. If most line ends of the first block
-    are single carriage returns, these and `\r\n` become `\n`; else carriage returns stay. A line
-    longer than `LONGEST_LINE_BYTES` may be truncated to this length. A text that `continues` another one is
-    UTF-8 with line feeds.
+    A byte-order mark determines the encoding and is removed. If most line ends of the first block are single carriage
+    returns, these and `\r\n` become `\n`. Otherwise carriage returns stay. A line longer than `LONGEST_LINE_BYTES` may
+    be truncated to this length. With `continues` the file is a later split of a UTF-8 text with line feeds.
 
     Raises:
         DatasetError: the file is UTF-16 without a mark, or ends within a character.
     """
     pending, skipping, held = b"", False, b""
-    unify = False if continues else None
+    has_return_ends = False if continues else None
     for text in _raw_blocks(file) if continues else _decode(file, place):
-        if unify is None:
-            unify = _ends_with_returns(text)
-        if unify:
+        if has_return_ends is None:
+            has_return_ends = _has_return_ends(text)
+        if has_return_ends:
             text, held = _unify_ends(held + text)
         if skipping:
             end = text.find(b"\n")
@@ -108,19 +107,19 @@ def _raw_blocks(file: Bytes) -> Iterator[bytes]:
 
 
 def may_be_cut(head: bytes) -> bool:
-    """Return whether a text with this first block is UTF-8 and has line feeds, so that its lines can be found."""
-    return not head.startswith(tuple(mark for mark, _ in _OTHER_MARKS)) and not _ends_with_returns(
-        head
-    )
+    """Return whether a text can be split at line feeds: its first block `head` is UTF-8 with line feeds."""
+    has_mark = head.startswith(tuple(mark for mark, _ in _OTHER_MARKS))
+    return not has_mark and not _has_return_ends(head)
 
 
-def _ends_with_returns(text: bytes) -> bool:
-    lone = text.count(b"\r") - text.count(b"\r\n")
-    return lone > text.count(b"\n")
+def _has_return_ends(text: bytes) -> bool:
+    """Return whether most line ends are single carriage returns."""
+    lone_returns = text.count(b"\r") - text.count(b"\r\n")
+    return lone_returns > text.count(b"\n")
 
 
 def _unify_ends(text: bytes) -> tuple[bytes, bytes]:
-    """Return a text with all line ends as LF, and a final return that an LF may still follow."""
+    """Return a text with all line ends as LF, and a final return, which an LF in the next block may follow."""
     held = b"\r" if text.endswith(b"\r") else b""
     text = text[: len(text) - len(held)]
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), held

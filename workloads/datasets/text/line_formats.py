@@ -1,7 +1,7 @@
 """Reads texts whose lines are records of named columns: JSON lines and access logs of web servers."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa, pa_json, pc
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.raw_files import Part, readable
+from streamlab.workloads.datasets.imports.raw_files import RawText, convert_read_errors
 from streamlab.workloads.datasets.text.csv_text import chunk_of, record_lines
 from streamlab.workloads.datasets.text.decoding import text_blocks
 from streamlab.workloads.datasets.text.records import Chunk, Records, RecordScanner
 
 Bad = dict[int, tuple[str, bytes]]
-"""Why records are bad, by index, and their first bytes."""
+"""By index of a record: why it is bad, and its first bytes."""
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _LOG_LINE = (
@@ -27,29 +27,30 @@ _LOG_LINE = (
     + _QUOTED.replace("(", "(?P<agent>", 1)
     + r")?(?: .*)?$"
 )
-"""The common and the combined format of Apache and nginx, with further fields ignored."""
+"""The common and the combined format of Apache and nginx. Fields after those are ignored."""
 _REQUEST = r"^(?P<method>[A-Z]+) (?P<url>\S+)(?: (?P<protocol>\S+))?$"
 LOG_COLUMNS = (
     *("host", "logname", "user", "time", "request", "method", "url", "protocol"),
     *("status", "bytes", "referer", "agent"),
 )
 LOG_TIME = "%d/%b/%Y:%H:%M:%S %z"
+"""The format of times in access logs."""
 
 
 class JsonText:
-    """JSON lines, read once: each line is an object. Keys of objects within become columns such as `user.name`.
+    """JSON lines, read once. Each line is an object. Keys of nested objects become columns such as `user.name`.
 
-    The first block determines names and types; a line of another type is read as texts.
+    The first block determines names and types. A block with other types is read line by line.
 
     Args:
         part: the text.
-        types: of the keys, if the text continues another one.
+        types: the type of each key, if the text is a later split of a file.
 
     Attributes:
-        types: of the keys; empty: not known.
+        types: the type of each key; empty if not known.
     """
 
-    def __init__(self, part: Part, types: "Mapping[str, pa.DataType] | None" = None) -> None:
+    def __init__(self, part: RawText, types: "Mapping[str, pa.DataType] | None" = None) -> None:
         self._part, self._line = part, part.line - 1
         self._records = _records(part)
         self._first: list[Records] = []
@@ -62,7 +63,7 @@ class JsonText:
             DatasetError: the text has no object.
         """
         place = self._part.place
-        with readable(place, lambda: "line 1"):
+        with convert_read_errors(place, lambda: "line 1"):
             for records in self._records:
                 self._first.append(records)
                 table = _parse_quickly(records, None)
@@ -77,11 +78,11 @@ class JsonText:
         raise DatasetError(f"{place} is empty; there is nothing to import")
 
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
-        """Yield the chosen of the named columns of all lines; a line that is not an object is bad."""
+        """Yield the chosen columns of all lines; a line that is not an object is bad."""
         names = [columns[index] for index in chosen]
-        tops = {name if name in self.types else name.partition(".")[0] for name in names}
-        schema = {name: kind for name, kind in self.types.items() if name in tops}
-        with readable(self._part.place, lambda: f"line {self._line}"):
+        keys = {name if name in self.types else name.partition(".")[0] for name in names}
+        schema = {name: kind for name, kind in self.types.items() if name in keys}
+        with convert_read_errors(self._part.place, lambda: f"line {self._line}"):
             for records in chain(self._first, self._records):
                 self._line += records.lines
                 table = _parse_quickly(records, schema) if schema else None
@@ -99,7 +100,7 @@ class JsonText:
 class LogText:
     """An access log in the common or combined format, read once; `-` is an empty cell."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: RawText) -> None:
         self._part, self._line = part, part.line - 1
 
     def names(self) -> tuple[str, ...]:
@@ -108,7 +109,7 @@ class LogText:
 
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield the chosen columns of all lines; a line of another format is bad."""
-        with readable(self._part.place, lambda: f"line {self._line}"):
+        with convert_read_errors(self._part.place, lambda: f"line {self._line}"):
             for records in _records(self._part):
                 self._line += records.lines
                 cells, bad = _parse_log(records)
@@ -116,7 +117,7 @@ class LogText:
                 yield chunk_of([cells[columns[index]] for index in chosen], good)
 
 
-def _records(part: Part) -> Iterator[Records]:
+def _records(part: RawText) -> Iterator[Records]:
     """Yield the lines of a text as records."""
     blocks = text_blocks(part.file, part.place, continues=part.line > 1)
     return RecordScanner(part.place, ",", quoted=False).records(blocks, part.row, part.line)
@@ -128,9 +129,9 @@ def _parse_log(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
     parts = pc.extract_regex(texts, _LOG_LINE)
     matched = np.asarray(parts.is_valid().to_numpy(zero_copy_only=False))
     bad = {
-        at: ("it is not in the common or combined log format", lines[at])
-        for at in range(len(lines))
-        if not matched[at]
+        index: ("it is not in the common or combined log format", line)
+        for index, line in enumerate(lines)
+        if not matched[index]
     }
     parts = parts.filter(pa.array(matched))
     cells = {
@@ -148,7 +149,7 @@ def _parse_log(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
 def _parse_quickly(
     records: Records, schema: "Mapping[str, pa.DataType] | None"
 ) -> "pa.Table | None":
-    """Return all lines as a table; None if Arrow cannot read each line as one object of the schema."""
+    """Return all lines as a table; None if Arrow cannot read each line as an object of the schema."""
     if not len(records.row):
         return None
     options = pa_json.ParseOptions(
@@ -173,7 +174,7 @@ def _flat(table: "pa.Table") -> "pa.Table":
 
 
 def _without_stamps(kind: "pa.DataType") -> "pa.DataType":
-    """Return a type with texts in place of times, which Arrow recognizes in some blocks only."""
+    """Return a type with texts instead of times, because Arrow recognizes times in some blocks only."""
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _without_stamps(field.type)) for field in kind])
     if pa.types.is_list(kind):
@@ -182,7 +183,7 @@ def _without_stamps(kind: "pa.DataType") -> "pa.DataType":
 
 
 def _parse_lines(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
-    """Return the columns of all objects, line by line, and the lines that hold no object."""
+    """Parse line by line; return the columns of all objects, and the lines that are not objects."""
     objects: list[dict[str, object]] = []
     bad: Bad = {}
     for index, line in enumerate(record_lines(records)):
@@ -210,13 +211,13 @@ def _leaves(prefix: str, value: Mapping[str, object]) -> Iterator[tuple[str, Any
 
 
 def _column(values: Sequence[Any]) -> "pa.Array":
-    """Return values as a column: of their type if they have one, else of texts."""
-    shown: Callable[[Any], str | None]
+    """Return values as a column of their common type; texts if they have none."""
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError):
-        shown = lambda v: v if v is None or isinstance(v, str) else json.dumps(v)  # noqa: E731
-        return pa.array([shown(value) for value in values], pa.string())
+        return pa.array(
+            [v if v is None or isinstance(v, str) else json.dumps(v) for v in values], pa.string()
+        )
 
 
 def _combine_chunks(column: Any) -> "pa.Array":

@@ -1,9 +1,10 @@
 """Finds CSV records in blocks of lines: their begins and ends, and lines that are not a record.
 
-A cell is quoted if its first character is a quote. It ends at the next quote that is not doubled, and a
-delimiter or the line's end must follow; until then, delimiters and line ends are content. Any other quote is a
-plain character. A record that breaks this rule is bad: it extends to its own end, so that none of its
-lines is read as a record.
+A cell is quoted if its first character is a quote. It ends at the next quote that is not doubled. Delimiters and line
+ends before this quote are content. A delimiter or the line's end must follow the quote. Any other quote is a plain
+character.
+
+A record that breaks this rule is bad. It still extends to its own end, so that none of its lines is read as a record.
 """
 
 import re
@@ -23,29 +24,30 @@ BLANKS = " "
 """This delimiter stands for any run of blanks and tabs."""
 
 NO_QUOTES = "where quotes are plain characters, give --no-quotes (quoted=False)"
-"""The remedy for rows lost because of a quote."""
+"""The remedy for rows that were lost because of a quote."""
 
 Ints = npt.NDArray[np.int64]
 _QUOTE, _LF, _CR = b'"\n\r'
 _SHOWN_BYTES = 60
+"""Maximum number of bytes of a record in a message."""
 _EACH_RUN, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb"^ | (?=\r?$)", re.MULTILINE)
 _BLANKS = re.compile(
     rb'(?<![^ \t\n])(?P<quoted>"(?:[^"]++|"")*+(?:"|\Z))'
     rb"|(?P<outer>^[ \t]+|[ \t]+(?=\r?$))|[ \t]+",
     re.MULTILINE,
 )
-"""A quoted cell, which may end in the next block; blanks at an end of a line; others."""
+"""A quoted cell, which may end in the next block; blanks at an end of a line; other blanks."""
 
 
 class BadRecord(NamedTuple):
     """Lines that are not a record.
 
     Attributes:
-        row: its number among all records of the text, from 1.
-        line: its first line, from 1.
-        further: the number of lines after the first.
-        reason: why it is no record.
-        start: its first bytes.
+        row: number among all records of the text, from 1.
+        line: number of the first line, from 1.
+        further: number of lines after the first.
+        reason: why the lines are not a record.
+        start: the first bytes.
     """
 
     row: int
@@ -62,14 +64,14 @@ class BadRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Some rows of a part.
+    """Consecutive rows of a part.
 
     Attributes:
         batch: the chosen columns, in the requested order.
         number: maps a row's index in the batch to its number in messages.
-        further: int64, the number of lines of each row after its first.
-        bad: texts that are not valid rows; the batch does not include them.
-        line: int64, the first line of each row; None: rows are not lines.
+        further: int64, the number of lines of each row after its first line.
+        bad: texts that are not rows; the batch does not include them.
+        line: int64, the number of the first line of each row; None if the part has no lines.
         empty_lines: number of empty lines outside rows.
         header_lines: number of lines of the header.
     """
@@ -85,13 +87,13 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    r"""Records of some lines.
+    r"""The records of consecutive lines.
 
     Attributes:
-        data: the good records, each followed by `\n`; empty lines may lie between them.
-        row: int64, the number of each good record among all of the text, from 1.
-        line: int64, the first line of each, from 1.
-        further: int64, the number of lines after the first of each.
+        data: the good records, each followed by `\n`, possibly with empty lines between them.
+        row: int64, the number of each good record among all records of the text, from 1.
+        line: int64, the number of each good record's first line, from 1.
+        further: int64, the number of lines of each good record after its first line.
         bad: the bad records.
         empty_lines: number of empty lines outside records.
     """
@@ -110,18 +112,21 @@ class Records:
         return len(self.row) + int(self.further.sum()) + bad + self.empty_lines
 
     def numbers(self, index: int) -> tuple[int, int, int]:
-        """Return the number of a good record, its first line, and the number of lines after it."""
+        """Return the number of a good record, the number of its first line, and the number of lines after that line."""
         return int(self.row[index]), int(self.line[index]), int(self.further[index])
 
     def without(self, reasons: Mapping[int, tuple[str, bytes]]) -> "Records":
-        """Return the same lines, with some of the good records as bad ones: by index, the reason and first bytes."""
+        """Return the records with some good records turned into bad ones.
+
+        `reasons` has, by index of such a record, the reason and the first bytes. `data` stays unchanged.
+        """
         if not reasons:
             return self
-        bad = [BadRecord(*self.numbers(index), *why) for index, why in reasons.items()]
+        added = [BadRecord(*self.numbers(index), *reason) for index, reason in reasons.items()]
         good = np.delete(np.arange(len(self.row)), list(reasons))
         row, line, further = self.row[good], self.line[good], self.further[good]
-        both = tuple(sorted([*self.bad, *bad]))
-        return replace(self, row=row, line=line, further=further, bad=both)
+        bad = tuple(sorted([*self.bad, *added]))
+        return replace(self, row=row, line=line, further=further, bad=bad)
 
 
 class RecordScanner:
@@ -151,13 +156,13 @@ class RecordScanner:
         record = record.removesuffix(b"\n").removesuffix(b"\r")
         if not self._quoted:
             return record.split(self._delimiter.encode())
-        cells, at = [], 0
+        cells, begin = [], 0
         while True:
-            cell = self._cell.match(record, at)
+            cell = self._cell.match(record, begin)
             assert cell is not None, "the pattern also matches an empty cell"
             cells.append(cell[2] if cell[1] is None else cell[1][1:-1].replace(b'""', b'"'))
-            at = cell.end() + 1
-            if at > len(record):
+            begin = cell.end() + 1
+            if begin > len(record):
                 return cells
 
     def records(
@@ -165,35 +170,39 @@ class RecordScanner:
         blocks: Iterable[bytes],
         row: int = 1,
         line: int = 1,
-        more: Callable[[], bytes] = bytes,
+        read_past_end: Callable[[], bytes] = bytes,
     ) -> Iterator[Records]:
-        """Yield the records of blocks of whole lines; each line belongs to exactly one of the results.
+        """Yield the records of blocks of complete lines. Each line belongs to exactly one result.
 
-        Rows and lines count from `row` and `line`. A last record that the blocks do not complete continues in the
-        lines that `more` returns, until these end with a record, or there are none.
+        Args:
+            blocks: the lines.
+            row: number of the first record.
+            line: number of the first line.
+            read_past_end: returns lines after the blocks, in which their last record may end; empty at the end of the
+                file. Reading stops when these lines end with a record.
 
         Raises:
             DatasetError: a quote is never closed, or not within `LONGEST_LINE_BYTES`.
         """
-        rest = b""
+        remainder = b""
 
         def further() -> Iterator[bytes]:
-            while rest and (block := more()):
+            while remainder and (block := read_past_end()):
                 yield block
 
         for block in chain(blocks, further()):
-            data = rest + block
+            data = remainder + block
             if self._delimiter == BLANKS:
                 data = self._joined_blanks(data)
             records, used = self._scan(data, row, line)
             yield records
-            rest = data[used:]
+            remainder = data[used:]
             row += len(records.row) + len(records.bad)
             line += records.lines
-            if len(rest) > LONGEST_LINE_BYTES:
-                raise self._not_closed(rest, line, f"within {LONGEST_LINE_BYTES >> 20} MiB")
-        if rest:
-            raise self._not_closed(rest, line, "")
+            if len(remainder) > LONGEST_LINE_BYTES:
+                raise self._not_closed(remainder, line, f"within {LONGEST_LINE_BYTES >> 20} MiB")
+        if remainder:
+            raise self._not_closed(remainder, line, "")
 
     def _joined_blanks(self, data: bytes) -> bytes:
         """Return lines with each run of blanks replaced by one, and without blanks at line ends."""
@@ -202,22 +211,22 @@ class RecordScanner:
         return _AT_ENDS.sub(b"", _EACH_RUN.sub(b" ", data))
 
     def _scan(self, data: bytes, row: int, line: int) -> tuple[Records, int]:
-        """Return the records of whole lines, and the bytes they take; the rest is an incomplete record."""
+        """Return the records of complete lines, and the number of bytes used; the rest is an incomplete record."""
         quotes = self._quoted and b'"' in data
         text = np.frombuffer(data, np.uint8)
         ends = np.flatnonzero(text == _LF)
         begins = np.concatenate([[0], ends[:-1] + 1])
         lengths = ends - begins
-        odd = lengths >= LONGEST_LINE_BYTES
+        is_irregular = lengths >= LONGEST_LINE_BYTES
         if quotes:
             marks = np.flatnonzero(text == _QUOTE)
             if not _all_enclose(text, marks, ends, ord(self._delimiter)):
-                odd |= _odd_lines(text, marks, len(ends), ord(self._delimiter))
+                is_irregular |= _irregular_lines(text, marks, len(ends), ord(self._delimiter))
         empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         first, further = ~empty, np.zeros(len(ends), np.int64)
         wrong: dict[int, str] = {}
         used, next_line = len(data), 0
-        for index in np.flatnonzero(odd).tolist():
+        for index in np.flatnonzero(is_irregular).tolist():
             if index < next_line:
                 continue
             begin = int(begins[index])
@@ -235,7 +244,7 @@ class RecordScanner:
             next_line = last + 1
         rows = row - 1 + np.cumsum(first)
         good_parts: list[bytes] = []
-        bad, at = [], 0
+        bad, good_begin = [], 0
         for index, reason in wrong.items():
             begin, end = int(begins[index]), int(ends[index + further[index]]) + 1
             start = data[begin : min(end - 1, begin + _SHOWN_BYTES)]
@@ -243,11 +252,12 @@ class RecordScanner:
                 BadRecord(int(rows[index]), line + index, int(further[index]), reason, start)
             )
             first[index] = False
-            good_parts.append(data[at:begin])
-            at = end
+            good_parts.append(data[good_begin:begin])
+            good_begin = end
         good = np.flatnonzero(first)
+        is_complete = not good_parts and used == len(data)
         return Records(
-            data=b"".join([*good_parts, data[at:used]]) if good_parts or used < len(data) else data,
+            data=data if is_complete else b"".join([*good_parts, data[good_begin:used]]),
             row=rows[good],
             line=line + good,
             further=further[good],
@@ -256,7 +266,7 @@ class RecordScanner:
         ), used
 
     def _record(self, data: bytes, begin: int, line: int) -> tuple[int | None, str]:
-        """Return the end of a record (None: not in the data), and why it is bad ("": it is good)."""
+        """Return the end of a record (None if the data has none), and why it is bad (empty if it is good)."""
         if strict := self._strict.match(data, begin):
             return strict.end(), ""
         loose = self._loose.match(data, begin)
@@ -266,18 +276,20 @@ class RecordScanner:
         assert start is not None, "the pattern also matches an empty text"
         cell = self._quoted_cell.match(data, start.end())
         assert cell is not None, "only a quoted cell can break the strict rule"
-        opened, closed = (line + data.count(b"\n", 0, at) for at in (cell.start(), cell.end()))
+        opened, closed = (
+            line + data.count(b"\n", 0, position) for position in (cell.start(), cell.end())
+        )
         after = data[cell.end() : cell.end() + _SHOWN_BYTES].partition(b"\n")[0]
         shown = after.decode("utf-8", errors="replace")
         return loose.end(), (
             f"the quote opened in line {opened} is closed in line {closed} before {shown!r}"
         )
 
-    def _not_closed(self, rest: bytes, line: int, where: str) -> DatasetError:
-        start = self._loose_start.match(rest)
+    def _not_closed(self, remainder: bytes, line: int, where: str) -> DatasetError:
+        start = self._loose_start.match(remainder)
         assert start is not None, "the pattern also matches an empty text"
-        opened = line + rest.count(b"\n", 0, start.end())
-        shown = rest[start.end() : start.end() + _SHOWN_BYTES].partition(b"\n")[0]
+        opened = line + remainder.count(b"\n", 0, start.end())
+        shown = remainder[start.end() : start.end() + _SHOWN_BYTES].partition(b"\n")[0]
         never = f"not closed {where}" if where else "never closed"
         return DatasetError(
             f"{self._place}: the quote opened in line {opened} is {never} "
@@ -291,33 +303,48 @@ def _shorten_blanks(blanks: re.Match[bytes]) -> bytes:
     return b"" if blanks["outer"] is not None else b" "
 
 
-def _all_enclose(text: npt.NDArray[np.uint8], at: Ints, ends: Ints, delimiter: int) -> bool:
-    """Return whether all quotes enclose a cell within a line, or are doubled in such a cell."""
-    if len(at) % 2 or np.any(np.searchsorted(at, ends) % 2):
+def _all_enclose(text: npt.NDArray[np.uint8], quotes: Ints, ends: Ints, delimiter: int) -> bool:
+    """Return whether all quotes enclose a cell within a line, or are doubled in such a cell.
+
+    Args:
+        text: complete lines.
+        quotes: positions of the quotes.
+        ends: positions of the line ends.
+        delimiter: the separator of cells.
+    """
+    if len(quotes) % 2 or np.any(np.searchsorted(quotes, ends) % 2):
         return False
-    signs, closing = [delimiter, _LF, _QUOTE], at[1::2]
-    before, after = text[at[::2] - 1], text[closing + 1]  # before the first byte is the last, an LF
-    at_return = (after == _CR) & (text.take(closing + 2, mode="clip") == _LF)
-    return bool(np.isin(before, signs).all() and (np.isin(after, signs) | at_return).all())
+    signs, closing = [delimiter, _LF, _QUOTE], quotes[1::2]
+    # For a quote at position 0, index -1 is the last byte, an LF.
+    before, after = text[quotes[::2] - 1], text[closing + 1]
+    is_at_end = (after == _CR) & (text.take(closing + 2, mode="clip") == _LF)
+    return bool(np.isin(before, signs).all() and (np.isin(after, signs) | is_at_end).all())
 
 
-def _odd_lines(
-    text: npt.NDArray[np.uint8], at: Ints, count: int, delimiter: int
+def _irregular_lines(
+    text: npt.NDArray[np.uint8], quotes: Ints, count: int, delimiter: int
 ) -> npt.NDArray[np.bool_]:
-    """Return which lines are not complete records, if each began a record.
+    """Return the mask of the lines that would not be a complete record if a record began there.
 
     A line is complete if no quote begins a cell, or if all quotes enclose a cell or are doubled in one.
+
+    Args:
+        text: complete lines.
+        quotes: positions of the quotes.
+        count: number of lines.
+        delimiter: the separator of cells.
     """
-    lines = np.cumsum(text == _LF, dtype=np.int32)[at]
-    new = np.diff(lines, prepend=-1) != 0
-    starts = np.flatnonzero(new)
-    counts = np.diff(starts, append=len(at))
-    opens = (np.arange(len(at)) - np.repeat(starts, counts)) % 2 == 0
-    before, after, second = text[at - 1], text[at + 1], text.take(at + 2, mode="clip")
+    lines = np.cumsum(text == _LF, dtype=np.int32)[quotes]
+    is_first = np.diff(lines, prepend=-1) != 0
+    starts = np.flatnonzero(is_first)
+    counts = np.diff(starts, append=len(quotes))
+    opens = (np.arange(len(quotes)) - np.repeat(starts, counts)) % 2 == 0
+    before, after = text[quotes - 1], text[quotes + 1]
+    second = text.take(quotes + 2, mode="clip")
     begins = (before == delimiter) | (before == _LF)
     closes = (after == delimiter) | (after == _LF) | ((after == _CR) & (second == _LF))
-    good = np.where(opens, begins | ((before == _QUOTE) & ~new), closes | (after == _QUOTE))
-    odd = np.zeros(count, np.bool_)
-    complete = np.logical_and.reduceat(good, starts) & (counts % 2 == 0)
-    odd[lines[starts]] = ~complete & np.logical_or.reduceat(begins, starts)
-    return odd
+    good = np.where(opens, begins | ((before == _QUOTE) & ~is_first), closes | (after == _QUOTE))
+    is_irregular = np.zeros(count, np.bool_)
+    is_complete = np.logical_and.reduceat(good, starts) & (counts % 2 == 0)
+    is_irregular[lines[starts]] = ~is_complete & np.logical_or.reduceat(begins, starts)
+    return is_irregular

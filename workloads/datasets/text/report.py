@@ -9,10 +9,12 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.text.records import NO_QUOTES
 
 MOST_NAMED = 10
+"""Maximum number of rows of each sort that a report describes."""
 _SUMS = (
-    *("rows", "bad", "lines_in_bad", "of_lines", "lines_in_rows", "empty_lines"),
-    *("passed_over", "descents"),
+    *("rows", "bad", "lines_in_bad", "multi_line_rows", "lines_in_rows", "empty_lines"),
+    *("skipped_lines", "descents"),
 )
+"""Attributes of `RowReport` that `merge` adds."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -27,31 +29,31 @@ class RowReport:
     Attributes:
         rows: number of good rows.
         bad: number of bad rows.
-        bad_lines: the first ten bad rows, in words.
-        lines_in_bad: number of lines of bad rows after their first.
-        of_lines: number of good rows of several lines.
-        lines_in_rows: number of lines of good rows after their first.
-        several: the first ten rows of several lines, in words.
+        bad_lines: descriptions of the first `MOST_NAMED` bad rows.
+        lines_in_bad: number of lines of bad rows after each row's first line.
+        multi_line_rows: number of good rows of several lines.
+        lines_in_rows: number of lines of good rows after each row's first line.
+        multi_line_places: the places of the first `MOST_NAMED` rows of several lines.
         empty_lines: number of empty lines outside rows.
-        passed_over: number of lines of headers, and of lines that the import does not need.
-        first_ts: time of the first row.
-        first_place: the first row, in words.
+        skipped_lines: number of lines of headers, and of lines that the import does not need.
+        first_ts: time of the first row; None without rows.
+        first_place: place of the first row.
         descents: number of rows with an earlier time than the row before.
-        first_descent: the first of these rows, in words.
-        last_ts: time of the last row.
-        last_place: time and place of the last row, in words.
-        times: how times were read (`TimeReader.report`).
+        first_descent: description of the first such row.
+        last_ts: time of the last row; None without rows.
+        last_place: time and place of the last row.
+        times: the report on reading times (`TimeReader.report`).
     """
 
     rows: int = 0
     bad: int = 0
     bad_lines: list[str] = field(default_factory=list)
     lines_in_bad: int = 0
-    of_lines: int = 0
+    multi_line_rows: int = 0
     lines_in_rows: int = 0
-    several: list[str] = field(default_factory=list)
+    multi_line_places: list[str] = field(default_factory=list)
     empty_lines: int = 0
-    passed_over: int = 0
+    skipped_lines: int = 0
     first_ts: int | None = None
     first_place: str = ""
     descents: int = 0
@@ -64,7 +66,7 @@ class RowReport:
     def lines(self) -> int:
         """The number of all lines."""
         rows = self.rows + self.lines_in_rows + self.bad + self.lines_in_bad
-        return rows + self.empty_lines + self.passed_over
+        return rows + self.empty_lines + self.skipped_lines
 
     @property
     def rows_read(self) -> int:
@@ -73,36 +75,42 @@ class RowReport:
 
     @property
     def latest(self) -> int | None:
-        """The latest time so far, if it matters to later rows."""
+        """The latest time so far, if later rows depend on it; otherwise None."""
         return None
 
-    def bad_row(self, words: str, further: int = 0) -> None:
+    def bad_row(self, description: str, further: int = 0) -> None:
         """Count a bad row with `further` lines after its first."""
         self.bad += 1
         self.lines_in_bad += further
         if len(self.bad_lines) < MOST_NAMED:
-            self.bad_lines.append(words)
+            self.bad_lines.append(description)
 
     def add_rows(self, rows: Ints, ts: Ints, further: Ints, place: Callable[[int], str]) -> None:
-        """Count good rows: their indices in a chunk, their times, and the lines of all its rows after their first."""
+        """Count good rows of a chunk.
+
+        Args:
+            rows: their indices in the chunk.
+            ts: their times.
+            further: for each row of the chunk, the number of lines after its first.
+            place: returns the place of a row of the chunk.
+        """
         if not len(rows):
             return
         for row in rows[further[rows] > 0].tolist():
-            self.of_lines += 1
+            self.multi_line_rows += 1
             self.lines_in_rows += int(further[row])
-            if len(self.several) < MOST_NAMED:
-                self.several.append(place(row))
+            if len(self.multi_line_places) < MOST_NAMED:
+                self.multi_line_places.append(place(row))
         if self.first_ts is None:
             self.first_ts, self.first_place = int(ts[0]), place(int(rows[0]))
-        late = np.flatnonzero(
-            np.diff(ts, prepend=ts[0] if self.last_ts is None else self.last_ts) < 0
-        )
-        if len(late) and not self.descents:
-            at = int(late[0])
-            before = f"{ts[at - 1]} at {place(int(rows[at - 1]))}" if at else self.last_place
-            self.first_descent = f"{place(int(rows[at]))}: time {ts[at]} is before {before}"
+        previous_ts = ts[0] if self.last_ts is None else self.last_ts
+        descents = np.flatnonzero(np.diff(ts, prepend=previous_ts) < 0)
+        if len(descents) and not self.descents:
+            row = int(descents[0])
+            before = f"{ts[row - 1]} at {place(int(rows[row - 1]))}" if row else self.last_place
+            self.first_descent = f"{place(int(rows[row]))}: time {ts[row]} is before {before}"
         self.rows += len(rows)
-        self.descents += len(late)
+        self.descents += len(descents)
         self.last_ts, self.last_place = int(ts[-1]), f"{ts[-1]} at {place(int(rows[-1]))}"
 
     def merge(self, other: "RowReport") -> None:
@@ -119,7 +127,7 @@ class RowReport:
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.bad_lines = [*self.bad_lines, *other.bad_lines][:MOST_NAMED]
-        self.several = [*self.several, *other.several][:MOST_NAMED]
+        self.multi_line_places = [*self.multi_line_places, *other.multi_line_places][:MOST_NAMED]
 
     def descends_to(self, other: "RowReport") -> bool:
         """Return whether the next rows begin with an earlier time than the last row's."""
@@ -129,16 +137,16 @@ class RowReport:
             and other.first_ts < self.last_ts
         )
 
-    def has_words_after(self, merged: "RowReport") -> bool:
-        """Return whether its messages would be in a report of the rows before, after merging both."""
+    def has_messages_after(self, merged: "RowReport") -> bool:
+        """Return whether `merged`, the report on the rows before, would get messages of this report by merging it."""
         return bool(
             (self.bad and merged.bad < MOST_NAMED)
-            or (self.of_lines and merged.of_lines < MOST_NAMED)
+            or (self.multi_line_rows and merged.multi_line_rows < MOST_NAMED)
             or (not merged.descents and (self.descents or merged.descends_to(self)))
         )
 
     def excess(self) -> str:
-        """Return the end of an error about bad rows: their lines, and how to skip them."""
+        """Return the end of an error about too many bad rows: their lines, and the options that skip them."""
         lines = f"lines within bad rows: {self.lines_in_bad:,}; {NO_QUOTES}; "
         return (
             f"{lines if self.lines_in_bad else ''}mend the file, or leave bad rows out with "
@@ -152,11 +160,11 @@ class RowReport:
             "bad_rows": self.bad,
             "bad_lines": self.bad_lines,
             "lines_in_bad_rows": self.lines_in_bad,
-            "rows_of_several_lines": self.of_lines,
+            "rows_of_several_lines": self.multi_line_rows,
             "lines_in_rows": self.lines_in_rows,
-            "several_lines": self.several,
+            "several_lines": self.multi_line_places,
             "empty_lines": self.empty_lines,
-            "lines_passed_over": self.passed_over,
+            "lines_passed_over": self.skipped_lines,
             "sorted_here": bool(self.descents),
             "rows_out_of_order": self.descents,
         }

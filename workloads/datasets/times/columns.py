@@ -17,15 +17,15 @@ from streamlab.workloads.datasets.times.recognition import ISO
 from streamlab.workloads.datasets.times.zones import Ints, utc_times
 
 _MOST_CACHED = 1 << 20
-"""The most texts with cached times; times in minutes and days repeat."""
+"""Maximum number of texts with cached times. Times in minutes or days repeat."""
 _MOST_EXACT = 2.0**24
 """32-bit floats represent all whole numbers up to this one exactly."""
 
 _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"[0-5]\d"}
-"""Fields of patterns with a fixed number of digits."""
+"""Regular expressions of the pattern fields with a fixed number of digits."""
 
 Times = tuple[Ints, dict[int, str]]
-"""Times of all rows (0 for a bad row), and why rows are bad."""
+"""Times of all rows (0 for a bad row), and by row why it is bad."""
 RowWords = Callable[[int], str]
 """Names a row of a column, given its index."""
 
@@ -42,7 +42,7 @@ class ColumnTimes:
         """Return the times of a column.
 
         Raises:
-            DatasetError: a column of this type cannot hold times, or not in the reader's form.
+            DatasetError: a column of this type cannot hold times, or no times in the reader's format.
         """
         self.reader.used = True
         kind = column.type
@@ -54,13 +54,13 @@ class ColumnTimes:
             column = column.cast(pa.timestamp("s" if pa.types.is_date32(kind) else "ms"))
             kind = column.type
         if pa.types.is_timestamp(kind):
-            if self.reader.form is not None:
+            if self.reader.time_format is not None:
                 raise DatasetError(
-                    f"{place}: the times are of type {kind} already; leave out the time format "
-                    f"({self.reader.form})"
+                    f"{place}: the times are already of type {kind}; leave out the time format "
+                    f"({self.reader.time_format})"
                 )
             self.reader.stamps = True
-            return self._stamps(column, row, column)
+            return self._read_stamps(column, row, column)
         if pa.types.is_integer(kind):
             return self._parse_integers(column, row)
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -69,62 +69,67 @@ class ColumnTimes:
                 _check_precision(column, place)
             with suppress(pa.ArrowInvalid):  # pandas stores whole numbers with gaps as floats
                 return self._parse_integers(column.cast(pa.int64()), row)
-            return self._texts(column.cast(pa.string()), row)
+            return self._read_texts(column.cast(pa.string()), row)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return self._texts(column, row)
+            return self._read_texts(column, row)
         raise DatasetError(f"{place}: a column of type {kind} holds no times")
 
-    def _stamps(self, column: "pa.Array", row: RowWords, shown: "pa.Array") -> Times:
-        values, bad, repeated = self._utc(column)
+    def _read_stamps(self, column: "pa.Array", row: RowWords, shown: "pa.Array") -> Times:
+        values, bad, repeated = self._convert_to_utc(column)
         if len(repeated):
             first = int(repeated[0])
             self.reader.count_repeated(len(repeated), f"{shown[first]} ({row(first)})")
-        return self._scale(values, column.type.unit, _empty(column, bad))
+        return self._scale(values, column.type.unit, _add_empty(column, bad))
 
-    def _utc(self, column: "pa.Array") -> tuple[Ints, dict[int, str], Ints]:
+    def _convert_to_utc(self, column: "pa.Array") -> tuple[Ints, dict[int, str], Ints]:
         values = np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
         return utc_times(values, column.type.unit, "UTC" if column.type.tz else self.reader.zone)
 
     def _parse_integers(self, column: "pa.Array", row: RowWords) -> Times:
-        bad = _empty(column, {})
+        bad = _add_empty(column, {})
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.dtype == np.uint64:
-            far = values > np.uint64(2**63 - 1)
-            bad.update({int(at): f"{values[at]} is beyond 2^63" for at in np.flatnonzero(far)})
-            values = np.where(far, 0, values)
+            is_too_far = values > np.uint64(2**63 - 1)
+            bad.update(
+                {int(row): f"{values[row]} is beyond 2^63" for row in np.flatnonzero(is_too_far)}
+            )
+            values = np.where(is_too_far, 0, values)
         values = values.astype(np.int64)
-        if self.reader.form is None:
-            if self.reader.recognition.form is None:
+        if self.reader.time_format is None:
+            if self.reader.recognition.time_format is None:
                 self._recognize(*_encode(column.cast(pa.string()), row))
-            some = np.ones(len(values), np.bool_)
-            some[list(bad)] = False
-            bad.update(self._foreign(values, some, values.__getitem__))
+            is_good = np.ones(len(values), np.bool_)
+            is_good[list(bad)] = False
+            bad.update(self._explain_foreign(values, is_good, values.__getitem__))
         elif self.reader.numeric_unit is None:
-            return self._texts(column.cast(pa.string()), row)  # 20240131, of a pattern
+            return self._read_texts(column.cast(pa.string()), row)  # 20240131, of a pattern
         return self._scale(values, self.reader.numeric_unit or self.reader.unit, bad)
 
-    def _foreign(
-        self, values: Ints, some: npt.NDArray[np.bool_], shown: Callable[[int], object]
+    def _explain_foreign(
+        self, values: Ints, selected: npt.NDArray[np.bool_], text_of: Callable[[int], object]
     ) -> dict[int, str]:
-        """Return why some of the numbers are not in the recognized form."""
+        """Return, by index, why a selected number is not in the recognized format."""
         recognition = self.reader.recognition
-        foreign = np.flatnonzero(recognition.foreign(np.abs(values.astype(np.float64))) & some)
-        return {at: recognition.number_words(str(shown(at))) for at in foreign.tolist()}
+        is_foreign = recognition.foreign_mask(np.abs(values.astype(np.float64))) & selected
+        return {
+            index: recognition.explain_number(str(text_of(index)))
+            for index in np.flatnonzero(is_foreign).tolist()
+        }
 
-    def _texts(self, column: "pa.Array", row: RowWords) -> Times:
-        stamps = _fixed_stamps(column, self.reader.form) if self.reader.form else None
+    def _read_texts(self, column: "pa.Array", row: RowWords) -> Times:
+        stamps = _fixed_stamps(column, self.reader.time_format) if self.reader.time_format else None
         if stamps is not None:
             self.reader.note_zone(str(column[0]), named=False)
-            return self._stamps(stamps, row, column)
+            return self._read_stamps(stamps, row, column)
         texts, codes, row_of = _encode(pc.utf8_trim_whitespace(column), row)
         self._repeated.clear()
-        if self.reader.recognition.form is None and self.reader.form in (None, ISO):
+        if self.reader.recognition.time_format is None and self.reader.time_format in (None, ISO):
             self._recognize(texts, codes, row_of)
-        times, wrong = self._quick(texts, codes) or self._parse_texts(texts)
-        bad = {int(at): "is empty" for at in np.flatnonzero(codes < 0)}
-        if wrong:
-            for at in np.flatnonzero(np.isin(codes, list(wrong))):
-                bad[int(at)] = wrong[int(codes[at])]
+        times, reasons = self._convert_at_once(texts, codes) or self._parse_texts(texts)
+        bad = {int(index): "is empty" for index in np.flatnonzero(codes < 0)}
+        if reasons:
+            for index in np.flatnonzero(np.isin(codes, list(reasons))):
+                bad[int(index)] = reasons[int(codes[index])]
         if self._repeated:
             self._count_repeated(texts, codes, row)
         if not len(times):
@@ -132,38 +137,38 @@ class ColumnTimes:
         return np.where(codes < 0, 0, times[codes]), bad
 
     def _recognize(self, texts: "pa.Array", codes: Ints, row_of: RowWords) -> None:
-        """Decide the form of times from the first texts."""
+        """Decide the format of times from the first texts."""
         if len(texts):
             self.reader.recognition.decide(
                 texts.to_pylist(),
                 np.bincount(codes[codes >= 0], minlength=len(texts)),
                 row_of,
-                numbers=self.reader.form is None,
+                numbers=self.reader.time_format is None,
             )
 
-    def _quick(self, texts: "pa.Array", codes: Ints) -> Times | None:
+    def _convert_at_once(self, texts: "pa.Array", codes: Ints) -> Times | None:
         """Return the times of texts that Arrow can convert at once; None if it cannot."""
-        if self.reader.recognition.form == ISO and len(texts):
+        if self.reader.recognition.time_format == ISO and len(texts):
             column = self._stamp_column(texts)
             if column is None:
                 return None
-            values, bad, repeated = self._utc(column)
+            values, bad, repeated = self._convert_to_utc(column)
             self._repeated.update(texts.take(repeated).to_pylist())
             self.reader.note_zone(str(texts[0]), named=bool(column.type.tz))
-            return self._scale(values, column.type.unit, _empty(column, bad))
+            return self._scale(values, column.type.unit, _add_empty(column, bad))
         unit = self.reader.numeric_unit
         if unit is None or (numbers := _whole_numbers(texts)) is None:
             return None
         bad = {}
-        if self.reader.form is None:
-            some = np.isin(np.arange(len(texts)), codes)
-            bad = self._foreign(numbers, some, texts.__getitem__)
+        if self.reader.time_format is None:
+            is_used = np.isin(np.arange(len(texts)), codes)
+            bad = self._explain_foreign(numbers, is_used, texts.__getitem__)
         return self._scale(numbers, unit, bad)
 
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
         """Return ISO 8601 texts as timestamps; None if Arrow cannot read them."""
         for unit, zone in itertools.product(("us", "ns"), (None, "UTC")):
-            with suppress(pa.ArrowInvalid):  # too many digits, or too far from 1970
+            with suppress(pa.ArrowInvalid):  # too many digits, or too is_too_far from 1970
                 return texts.cast(pa.timestamp(unit, zone))
         return None
 
@@ -171,44 +176,46 @@ class ColumnTimes:
         if len(self._times) > _MOST_CACHED:
             self._times.clear()
             self.reader.repeated_texts.clear()
-        words = texts.to_pylist()
-        for text in words:
+        text_list = texts.to_pylist()
+        for text in text_list:
             if text not in self._times:
                 self._times[text] = self.reader.parse(text)
-        self._repeated.update(self.reader.repeated_texts.intersection(words))
-        each = [self._times[text] for text in words]
-        wrong = {at: why for at, why in enumerate(each) if isinstance(why, str)}
-        return np.array([0 if isinstance(v, str) else v for v in each], np.int64), wrong
+        self._repeated.update(self.reader.repeated_texts.intersection(text_list))
+        parsed = [self._times[text] for text in text_list]
+        reasons = {index: reason for index, reason in enumerate(parsed) if isinstance(reason, str)}
+        return np.array([0 if isinstance(v, str) else v for v in parsed], np.int64), reasons
 
     def _count_repeated(self, texts: "pa.Array", codes: Ints, row: RowWords) -> None:
-        twice = pc.is_in(texts, pa.array(sorted(self._repeated), texts.type))
-        which = np.flatnonzero(twice.to_numpy(zero_copy_only=False))
-        rows = np.flatnonzero(np.isin(codes, which))
+        is_repeated = pc.is_in(texts, pa.array(sorted(self._repeated), texts.type))
+        repeated_codes = np.flatnonzero(is_repeated.to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(np.isin(codes, repeated_codes))
         first = int(rows[0])
         self.reader.count_repeated(len(rows), f"{texts[int(codes[first])]} ({row(first)})")
 
     def _scale(self, values: Ints, unit: str, bad: dict[int, str]) -> Times:
-        """Return times of a unit in the unit of event time."""
-        before, after = PER_SECOND[unit], PER_SECOND[self.reader.unit]
-        most = min(2**63 - 1, FARTHEST * before // after)
-        far = (values > most) | (values < -most)
-        for at in np.flatnonzero(far):
-            bad.setdefault(int(at), f"{values[at]} is beyond 2^61 {UNIT_NAMES[self.reader.unit]}")
-        values = np.where(far, 0, values)
-        return values // (before // after) if after <= before else values * (after // before), bad
+        """Convert times in `unit` to the unit of event time."""
+        source, target = PER_SECOND[unit], PER_SECOND[self.reader.unit]
+        limit = min(2**63 - 1, FARTHEST * source // target)
+        is_too_far = (values > limit) | (values < -limit)
+        for row in np.flatnonzero(is_too_far):
+            bad.setdefault(int(row), f"{values[row]} is beyond 2^61 {UNIT_NAMES[self.reader.unit]}")
+        values = np.where(is_too_far, 0, values)
+        if target <= source:
+            return values // (source // target), bad
+        return values * (target // source), bad
 
 
 def _encode(column: "pa.Array", row: RowWords) -> tuple["pa.Array", Ints, RowWords]:
-    """Return the distinct texts of a column, the index of each row's text (-1: null), and the names of first rows."""
+    """Return the distinct texts, each row's text index (-1: null), and a function that names a text's first row."""
     coded = column.dictionary_encode(null_encoding="mask")
     codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
     return coded.dictionary, codes, lambda code: row(int(np.argmax(codes == code)))
 
 
 def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
-    """Return texts as timestamps in seconds; None if a field of the pattern is not of digits, or a text not exact.
+    """Return texts as timestamps in seconds, if all have exactly the digits of the pattern; otherwise None.
 
-    Arrow's `strptime` accepts fewer digits, and days beyond the end of a month.
+    Arrow's `strptime` alone would accept fewer digits, and days beyond the end of a month.
     """
     names = re.findall("%(.)", pattern)
     if not {"Y", "m", "d"} <= set(names) <= set(_DIGITS) or len(names) > len(set(names)):
@@ -219,8 +226,8 @@ def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
     if not pc.all(pc.match_substring_regex(texts, f"^{shape}$")).as_py():
         return None
     stamps = pc.strptime(texts, format=pattern, unit="s", error_is_null=True)
-    at = pattern.index("%d") + 2 * ("%Y" in pattern.partition("%d")[0])  # %Y stands for four digits
-    days = pc.utf8_slice_codeunits(texts, at, at + 2).cast(pa.int64())
+    day_begin = pattern.index("%d") + 2 * ("%Y" in pattern.partition("%d")[0])  # %Y has four digits
+    days = pc.utf8_slice_codeunits(texts, day_begin, day_begin + 2).cast(pa.int64())
     exact = (
         not stamps.null_count
         and pc.day(stamps).equals(days)
@@ -230,7 +237,7 @@ def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
 
 
 def _whole_numbers(texts: "pa.Array") -> Ints | None:
-    """Return texts as whole numbers; None if some are not."""
+    """Return texts as whole numbers; None if a text is not one."""
     if has_hexadecimal(texts):
         return None
     try:
@@ -239,12 +246,12 @@ def _whole_numbers(texts: "pa.Array") -> Ints | None:
         return None
 
 
-def _empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
-    """Return why rows are bad; "is empty" takes precedence."""
+def _add_empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
+    """Return `bad` with "is empty" as the reason for rows without a value."""
     if not column.null_count:
         return bad
     valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
-    return {**bad, **{int(at): "is empty" for at in np.flatnonzero(~valid)}}
+    return {**bad, **{int(row): "is empty" for row in np.flatnonzero(~valid)}}
 
 
 def _check_precision(column: "pa.Array", place: str) -> None:
@@ -254,7 +261,7 @@ def _check_precision(column: "pa.Array", place: str) -> None:
     most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0
     if most > _MOST_EXACT:
         raise DatasetError(
-            f"{place}: times up to {most:.0f} are of type {column.type}, which holds whole numbers "
-            f"up to {_MOST_EXACT:.0f} only, so that different times are equal; give whole numbers "
-            "or floats of 64 bits"
+            f"{place}: times up to {most:.0f} are of type {column.type}, which is exact only up to "
+            f"{_MOST_EXACT:.0f}, so different times would be equal; give whole numbers or floats of "
+            "64 bits"
         )

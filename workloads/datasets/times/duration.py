@@ -7,11 +7,11 @@ from fractions import Fraction
 from streamlab.workloads.datasets.errors import DatasetError
 
 PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-"""Ticks of a second by unit."""
+"""Number of units in a second."""
 UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-"""Words by unit, for messages."""
+"""Names of units for messages."""
 FARTHEST = 2**61
-"""The limit of event times, because engines add windows to them in 64 bits."""
+"""Limit of the size of event times. Engines add window sizes, below 2^60, in 64 bits."""
 
 _UNITS = {
     "ns nanosecond nanoseconds": Fraction(1, 10**9),
@@ -26,6 +26,7 @@ _SECONDS = {name: seconds for names, seconds in _UNITS.items() for name in names
 _PART = r"(\d+(?:\.\d+)?)\s*([a-z]+)\s*"
 _DURATION = re.compile(rf"\s*(?:{_PART})+")
 _LONGEST = 1 << 60
+"""Durations are below this number of units, so that they can be added to event times (`FARTHEST`)."""
 
 
 def parse_duration(
@@ -36,11 +37,18 @@ def parse_duration(
     shortest: int = 0,
     error: type[Exception] = DatasetError,
 ) -> int:
-    """Return a duration in a unit of event time (`s`, `ms`, `us` or `ns`); a number is in that unit already.
+    """Return a duration in a unit of event time.
+
+    Args:
+        duration: a text such as `1 h 30 min`, a `timedelta`, or a number of units.
+        unit: `s`, `ms`, `us` or `ns`.
+        place: the name of the argument in errors.
+        shortest: the smallest valid number of units.
+        error: the exception type to raise.
 
     Raises:
-        Exception: `error`, if it is not a duration, not a multiple of the unit, shorter than `shortest`, or not
-            below 2^60 units.
+        Exception: `error`, if the duration has another form, is not a multiple of the unit, is shorter than
+            `shortest`, or is not below 2^60 units.
     """
     units = _units(duration, unit)
     if units is None:

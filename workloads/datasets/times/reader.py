@@ -1,4 +1,4 @@
-"""Reads times from texts, one after another."""
+"""Reads times from single texts."""
 
 import re
 from collections.abc import Callable
@@ -18,58 +18,65 @@ from streamlab.workloads.datasets.times.recognition import (
     is_number,
     parse_day_time,
     parse_iso,
-    text_form,
+    recognize_text,
 )
-from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, missing_words
+from streamlab.workloads.datasets.times.zones import explain_missing, is_missing, is_repeated
 
 HHMMSS = "hhmmss"
-FORMS = (ISO, *UNIT_NAMES, HHMMSS)
+TIME_FORMATS = (ISO, *UNIT_NAMES, HHMMSS)
+"""The formats with a name. Other formats are patterns."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
 
 
-def check_form(form: object, where: str) -> None:
-    """Raise a `DatasetError` for an invalid form of times."""
-    if form is None or form in FORMS or (isinstance(form, str) and "%" in form):
+def check_time_format(time_format: object, where: str) -> None:
+    """Raise a `DatasetError` for an invalid format of times."""
+    if (
+        time_format is None
+        or time_format in TIME_FORMATS
+        or (isinstance(time_format, str) and "%" in time_format)
+    ):
         return
     raise DatasetError(
-        f"{where} is {form!r}; give one of {', '.join(FORMS)}, or a pattern such as "
+        f"{where} is {time_format!r}; give one of {', '.join(TIME_FORMATS)}, or a pattern such as "
         "'%m/%d/%y %H:%M'"
     )
 
 
-def time_format_remedy(form: str) -> str:
-    """Return the option that chooses the form of a table's times."""
-    return f"--time-format {_quote(form)} (time_format={form!r})"
+def time_format_remedy(time_format: str) -> str:
+    """Return the option that chooses the format of a table's times."""
+    return f"--time-format {_quote(time_format)} (time_format={time_format!r})"
 
 
-def time_remedy(form: str) -> str:
-    """Return the option that chooses the form of times in an import by kind."""
-    return f"--time {_quote(form)}"
+def time_remedy(time_format: str) -> str:
+    """Return the option that chooses the format of times in an import by kind."""
+    return f"--time {_quote(time_format)}"
 
 
 class TimeReader:
-    """Reads times of one form.
+    """Reads times of one format.
 
     Attributes:
-        form: form of the times, see the package; None: recognized from the first rows.
+        time_format: the format of the times (see the package); None if it is recognized from the first rows.
         zone: IANA time zone of times without a zone.
         unit: unit of event time.
+        recognition: recognizes the format if `time_format` is None.
+        repeated_texts: texts with a time that the clocks of `zone` showed twice.
         used: whether a time was read.
         stamps: whether times are Arrow timestamps or dates.
     """
 
     def __init__(
         self,
-        form: str | None = None,
+        time_format: str | None = None,
         *,
         zone: str = "UTC",
         unit: str = "ms",
         remedy: Callable[[str], str] = time_remedy,
     ) -> None:
-        self.form, self.zone, self.unit = form, zone, unit
+        self.time_format, self.zone, self.unit = time_format, zone, unit
         self.recognition = Recognition(unit, remedy)
         self.repeated_texts: set[str] = set()
         self.used = self.stamps = False
@@ -82,23 +89,30 @@ class TimeReader:
         return self._repeated
 
     @property
+    def effective_format(self) -> str | None:
+        """The stated format, otherwise the recognized one; None if not decided."""
+        return self.recognition.time_format if self.time_format is None else self.time_format
+
+    @property
     def numeric_unit(self) -> str | None:
-        """The unit of times that are numbers; None if they are not."""
-        form = self.recognition.form if self.form is None else self.form
-        return self.unit if form == AS_IS else form if form in UNIT_NAMES else None
+        """The unit of times that are numbers; None for other times."""
+        time_format = self.effective_format
+        if time_format == AS_IS:
+            return self.unit
+        return time_format if time_format in UNIT_NAMES else None
 
     def parse(self, text: str) -> int | str:
         """Return the time of a text without surrounding blanks, or why it is not a time."""
         if not text:
             return "is empty"
-        form = self.recognition.form if self.form is None else self.form
-        if form in (ISO, DAY_TIME):
-            return self._iso(text)
-        if form == HHMMSS:
-            return self._hhmmss(text)
-        if form is None or form in (DATES, AS_IS) or form in UNIT_NAMES:
-            return self._number(text)
-        return self._parse_date(text, form)
+        time_format = self.effective_format
+        if time_format in (ISO, DAY_TIME):
+            return self._parse_iso(text)
+        if time_format == HHMMSS:
+            return self._parse_hhmmss(text)
+        if time_format is None or time_format in (DATES, AS_IS) or time_format in UNIT_NAMES:
+            return self._parse_number(text)
+        return self._parse_date(text, time_format)
 
     def count_repeated(self, rows: int, first: str) -> None:
         """Count rows whose time a clock showed twice."""
@@ -106,7 +120,7 @@ class TimeReader:
         self._first_repeated = self._first_repeated or first
 
     def merge(self, other: "TimeReader") -> None:
-        """Add the counts of a reader of the same form over the next rows."""
+        """Add the counts of a reader of the same format over the next rows."""
         self.used |= other.used
         self.stamps |= other.stamps
         self.recognition.merge(other.recognition)
@@ -126,7 +140,7 @@ class TimeReader:
         if not self.used:
             return {}
         return {
-            "times": self._words(),
+            "times": self._describe_format(),
             "counted_from": self._origin(),
             "zone": self.zone,
             "unit": self.unit,
@@ -136,66 +150,69 @@ class TimeReader:
 
     def _origin(self) -> str:
         """Return the origin of times: `1970`, `midnight` or `unknown`."""
-        form = self.recognition.form if self.form is None else self.form
-        if form == AS_IS or (form is None and not self.stamps):
+        time_format = self.effective_format
+        if time_format == AS_IS or (time_format is None and not self.stamps):
             return "unknown"
-        return "midnight" if DAY_TIME in (form, self.recognition.form) or form == HHMMSS else "1970"
+        is_day_time = DAY_TIME in (time_format, self.recognition.time_format)
+        return "midnight" if is_day_time or time_format == HHMMSS else "1970"
 
-    def _words(self) -> str:
-        here = f"those of {self.zone} where they name no zone"
-        form = self.recognition.form if self.form is None else self.form
-        if self.stamps and form is None:
-            return f"timestamps, {here}"
-        recognized = " (recognized)" if self.form is None else ""
-        if form == AS_IS or form is None:
+    def _describe_format(self) -> str:
+        zone_text = f"those of {self.zone} where they name no zone"
+        time_format = self.effective_format
+        if self.stamps and time_format is None:
+            return f"timestamps, {zone_text}"
+        recognized = " (recognized)" if self.time_format is None else ""
+        if time_format == AS_IS or time_format is None:
             return f"as they are, in {UNIT_NAMES[self.unit]}"
-        if form in UNIT_NAMES:
-            return f"{UNIT_NAMES[form]} since 1970{recognized}"
-        if form == HHMMSS or self.recognition.form == DAY_TIME:
+        if time_format in UNIT_NAMES:
+            return f"{UNIT_NAMES[time_format]} since 1970{recognized}"
+        if time_format == HHMMSS or self.recognition.time_format == DAY_TIME:
             return f"times of day, counted from midnight{recognized}"
         if self._with_zone and self._without_zone:
-            here = (
+            zone_text = (
                 f"some name a zone, such as {self._with_zone}, and some do not, such as "
                 f"{self._without_zone}, and are those of {self.zone}"
             )
-        return f"{'ISO 8601' if form == ISO else form}, {here}{recognized}"
+        return f"{'ISO 8601' if time_format == ISO else time_format}, {zone_text}{recognized}"
 
-    def _number(self, text: str) -> int | str:
+    def _parse_number(self, text: str) -> int | str:
         unit = self.numeric_unit
         if not is_number(text):
-            if self.form is None and (form := text_form(text)):
-                return self.recognition.text_words(form, text)
+            if self.time_format is None and (time_format := recognize_text(text)):
+                return self.recognition.explain_text(time_format, text)
             if unit:
                 return f"{text[:60]!r} is not a number of {UNIT_NAMES[unit]}"
-            return f"{text[:60]!r} is not a time; give the format of times (time_format=, --time-format)"
-        if self.form is None and not self.recognition.admits(abs(float(text))):
-            return self.recognition.number_words(text)
+            return (
+                f"{text[:60]!r} is not a time; give the time format (time_format=, --time-format)"
+            )
+        if self.time_format is None and not self.recognition.admits(abs(float(text))):
+            return self.recognition.explain_number(text)
         assert unit is not None, "recognition chose a unit for numbers"
         number, parts = _ratio(text)
-        if self.recognition.form == AS_IS and number % parts:
-            return self.recognition.fraction_words(text)
+        if self.recognition.time_format == AS_IS and number % parts:
+            return self.recognition.explain_fraction(text)
         event_time = number * PER_SECOND[self.unit] // (parts * PER_SECOND[unit])
         return event_time if abs(event_time) <= FARTHEST else f"{text[:60]} is beyond 2^61"
 
-    def _iso(self, text: str) -> int | str:
+    def _parse_iso(self, text: str) -> int | str:
         try:
             moment: tuple[datetime, int] | None = parse_iso(text)
         except (ValueError, OverflowError):
             moment = None
         day_time = parse_day_time(text) if moment is None else None
         if moment is None and day_time is None:
-            if self.form is None and is_number(text):
-                return self.recognition.number_words(text)
+            if self.time_format is None and is_number(text):
+                return self.recognition.explain_number(text)
             return f"{text[:60]!r} is not an ISO 8601 time"
-        form = ISO if day_time is None else DAY_TIME
-        if form != self.recognition.form:
-            return self.recognition.text_words(form, text)
+        time_format = ISO if day_time is None else DAY_TIME
+        if time_format != self.recognition.time_format:
+            return self.recognition.explain_text(time_format, text)
         if moment is not None:
             return self._event_time(text, *moment)
         assert day_time is not None, "the text is a moment or a time of day"
         return self._since_midnight(day_time, finer_ns(text))
 
-    def _hhmmss(self, text: str) -> int | str:
+    def _parse_hhmmss(self, text: str) -> int | str:
         parts = _HHMMSS.fullmatch(text)
         try:
             assert parts is not None
@@ -222,7 +239,7 @@ class TimeReader:
         if moment.tzinfo is None and self.zone != "UTC":
             zone = ZoneInfo(self.zone)
             if is_missing(moment, zone):
-                return missing_words(text, self.zone)
+                return explain_missing(text, self.zone)
             if is_repeated(moment, zone):
                 self.repeated_texts.add(text)
             moment = moment.replace(tzinfo=zone)
@@ -240,5 +257,5 @@ def _ratio(text: str) -> tuple[int, int]:
     return Fraction(text).as_integer_ratio()
 
 
-def _quote(form: str) -> str:
-    return f"'{form}'" if "%" in form else form
+def _quote(time_format: str) -> str:
+    return f"'{time_format}'" if "%" in time_format else time_format

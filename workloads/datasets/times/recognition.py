@@ -1,8 +1,10 @@
-"""Recognizes the form of times, which must be the same for all rows: the majority of the first rows decides.
+"""Recognizes the format of times by the majority of the first rows.
 
-docs/data.md lists the forms and the sizes of numbers. Numbers that grow from small ones without a gap of a factor of
-ten are all in the unit of event time, because two units of one instant differ by a factor of a thousand. Rows of
-another form are bad; the reason names both forms and how to choose one.
+All rows must have the same format. A row of another format is bad. The reason names both formats, and the option that
+chooses one of them. docs/data.md lists the formats and the sizes of numbers.
+
+Numbers that grow from small ones without a gap of a factor of ten are all in the unit of event time. Two units of one
+instant would differ by a factor of a thousand.
 """
 
 import re
@@ -15,13 +17,17 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.times.duration import UNIT_NAMES
 
 AS_IS, ISO, DAY_TIME, DATES = "", "iso", "time of day", "dates as numbers"
-"""Forms other than the units; AS_IS: numbers that count the unit of event time."""
+"""Formats other than the units. AS_IS: numbers that count the unit of event time from an unknown origin."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _MOST_DIGITS = 400
+"""A longer text is not a number. No float has more digits before its point than 309."""
 _BOUNDS = np.array([1e8, 1e11, 1e14, 1e17, 1e20])
+"""Upper bounds of the sizes of `_BY_SIZE`. In seconds since 1970, 1e8 is in 1973, and 1e11 is in 5138."""
 _BY_SIZE = (AS_IS, "s", "ms", "us", "ns")
+"""The format of a number by its size."""
 _GAP = 10.0
+"""The largest factor between neighbouring sizes that count the same unit."""
 _DATE_PATTERNS = {
     8: ("%Y%m%d", "%d%m%Y", "%m%d%Y"),
     10: ("%Y%m%d%H",),
@@ -33,12 +39,15 @@ _DATE_PATTERNS = {
 _FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
 """The digits of a fraction of a second beyond the resolution of `datetime`."""
 _LENGTH_US = len("20240131T093000.123456")
+"""Length of the shortest day and time with microseconds. A finer fraction makes it longer."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _TWITTER = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2}) (\d{4})"
 )
 _YEARS = range(1900, 2100)
+"""Years in which digits can be a date."""
 _MOST_SAMPLED = 1_000
+"""Maximum number of texts, roughly, whose digits are compared with date patterns."""
 
 Ints = npt.NDArray[np.int64]
 Sizes = npt.NDArray[np.float64]
@@ -46,14 +55,18 @@ Sizes = npt.NDArray[np.float64]
 
 
 class Recognition:
-    """Decides the form of times once, and finds rows of other forms.
+    """Decides the format of times once, and finds rows of other formats.
+
+    Args:
+        unit: the unit of event time.
+        remedy: returns the option that chooses a format.
 
     Attributes:
-        form: a unit, AS_IS, ISO, DAY_TIME or DATES; None: not decided.
+        time_format: a unit, AS_IS, ISO, DAY_TIME or DATES; None if not decided.
     """
 
     def __init__(self, unit: str, remedy: Callable[[str], str]) -> None:
-        self.form: str | None = None
+        self.time_format: str | None = None
         self._unit, self._remedy = unit, remedy
         self._low = self._high = 0.0
         self._pattern = ""
@@ -62,128 +75,138 @@ class Recognition:
     def decide(
         self, texts: Sequence[str], counts: Ints, row: Callable[[int], str], *, numbers: bool
     ) -> None:
-        """Decide from the distinct texts of the first rows, in the order of their first rows.
+        """Decide from the distinct texts of the first rows.
 
-        `counts` has the number of rows of each text, and `row` names its first row. Without `numbers`, digits alone
-        are dates.
+        Args:
+            texts: the texts, in the order of their first rows.
+            counts: the number of rows of each text.
+            row: names the first row of the text with an index.
+            numbers: whether a text may be a number. If not, digits alone are dates.
         """
         total = int(counts.sum())
-        places = [at for at, text in enumerate(texts) if numbers and is_number(text)]
-        of_numbers = int(counts[places].sum())
+        number_indices = [i for i, text in enumerate(texts) if numbers and is_number(text)]
+        number_rows = int(counts[number_indices].sum())
         rows, first = {ISO: 0, DAY_TIME: 0}, dict[str, int]()
-        if 2 * of_numbers <= total:
-            for at, text in enumerate(texts):
-                if form := text_form(text):
-                    rows[form] += int(counts[at])
-                    first.setdefault(form, at)
-        form = max(rows, key=rows.__getitem__)
-        if places and (of_numbers >= rows[form] or form not in first):
-            at, alike = self._decide_numbers([texts[at] for at in places], counts[places])
-            self._evidence = _evidence(alike, total, texts[places[at]], row(places[at]))
-        elif form in first:
-            self.form, at = form, first[form]
-            self._evidence = _evidence(rows[form], total, repr(texts[at]), row(at))
+        if 2 * number_rows <= total:
+            for index, text in enumerate(texts):
+                if recognized := recognize_text(text):
+                    rows[recognized] += int(counts[index])
+                    first.setdefault(recognized, index)
+        time_format = max(rows, key=rows.__getitem__)
+        if number_indices and (number_rows >= rows[time_format] or time_format not in first):
+            number_texts = [texts[i] for i in number_indices]
+            example, alike = self._decide_numbers(number_texts, counts[number_indices])
+            index = number_indices[example]
+            self._evidence = _describe_evidence(alike, total, texts[index], row(index))
+        elif time_format in first:
+            self.time_format, index = time_format, first[time_format]
+            alike = rows[time_format]
+            self._evidence = _describe_evidence(alike, total, repr(texts[index]), row(index))
 
     def _decide_numbers(self, texts: Sequence[str], counts: Ints) -> tuple[int, int]:
-        """Decide from numbers; return the index of the first of the decided form, and the number of rows like it."""
+        """Decide from numbers; return the index of the first number in that format, and the count of such rows."""
         sizes = np.array([abs(float(text)) for text in texts])
         sample = range(0, len(texts), max(1, len(texts) // _MOST_SAMPLED))
-        patterns = {at: _pattern(texts[at]) for at in sample} if _may_be_dates(sizes) else {}
+        patterns = {i: _date_pattern(texts[i]) for i in sample} if _may_be_dates(sizes) else {}
         for pattern in filter(None, dict.fromkeys(patterns.values())):
-            like = [at for at, other in patterns.items() if other == pattern]
-            if 2 * counts[like].sum() > counts[list(patterns)].sum():
-                self.form, self._pattern = DATES, pattern
-                return like[0], int(counts[like].sum())
+            alike = [i for i, other in patterns.items() if other == pattern]
+            if 2 * counts[alike].sum() > counts[list(patterns)].sum():
+                self.time_format, self._pattern = DATES, pattern
+                return alike[0], int(counts[alike].sum())
         looks = np.searchsorted(_BOUNDS, sizes, side="right")
         if (looks == 0).any():
             self._high = float(_BOUNDS[0])
-            self._grow(sizes)
+            self._extend_range(sizes)
             looks[sizes < self._high] = 0
         rows = np.bincount(looks, weights=counts, minlength=len(_BOUNDS) + 1)[: len(_BOUNDS)]
         if not rows.any():
             return 0, 0
         index = int(np.flatnonzero(np.isin(looks, np.flatnonzero(rows == rows.max())))[0])
         look = int(looks[index])
-        self.form = _BY_SIZE[look]
+        self.time_format = _BY_SIZE[look]
         if look:
             self._low, self._high = float(_BOUNDS[look - 1]), float(_BOUNDS[look])
         return index, int(rows[look])
 
     def merge(self, other: "Recognition") -> None:
-        """Take the decision, and the numbers admitted, from the recognition of the next rows."""
-        if self.form is None:
+        """Add the recognition of the next rows: its decision, or its larger range of numbers."""
+        if self.time_format is None:
             vars(self).update(vars(other))
-        elif self.form == AS_IS:
+        elif self.time_format == AS_IS:
             self._high = max(self._high, other._high)
 
     def includes(self, other: "Recognition") -> bool:
-        """Return whether all numbers of the decided form of another recognition are of this one's."""
-        return self.form == other.form and self._low <= other._low and self._high >= other._high
+        """Return whether this decided format includes all numbers of another recognition's decided format."""
+        return (
+            self.time_format == other.time_format
+            and self._low <= other._low
+            and self._high >= other._high
+        )
 
-    def foreign(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
-        """Return the mask of numbers of another form."""
-        if self.form == AS_IS:
-            self._grow(sizes)
+    def foreign_mask(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
+        """Return the mask of the numbers that are not of the decided format."""
+        if self.time_format == AS_IS:
+            self._extend_range(sizes)
         return np.asarray((sizes < self._low) | (sizes >= self._high))
 
     def admits(self, size: float) -> bool:
-        """Return whether a number is of the decided form."""
+        """Return whether a number is of the decided format."""
         if not self._low <= size < self._high:
             return False
-        if self.form == AS_IS and size * _GAP > self._high:
+        if self.time_format == AS_IS and size * _GAP > self._high:
             self._high = size * _GAP
         return True
 
-    def number_words(self, text: str) -> str:
-        """Return why a number is bad that is of another form."""
-        if self.form == DATES:
-            return self._date_words(text)
+    def explain_number(self, text: str) -> str:
+        """Return why a number of another format is bad."""
+        if self.time_format == DATES:
+            return self._explain_date(text)
         look = int(np.searchsorted(_BOUNDS, abs(float(text)), side="right"))
         if look == len(_BOUNDS):
             return f"{text[:60]} is too large for a time in any unit"
-        return self._mixture(text, _BY_SIZE[look])
+        return self._explain_mixture(text, _BY_SIZE[look])
 
-    def text_words(self, form: str, text: str) -> str:
-        """Return why an ISO 8601 time, or a time of day, is bad if the decided form is another."""
-        return self._mixture(repr(text), form)
+    def explain_text(self, time_format: str, text: str) -> str:
+        """Return why an ISO 8601 time or a time of day is bad if another format is decided."""
+        return self._explain_mixture(repr(text), time_format)
 
-    def fraction_words(self, text: str) -> str:
-        """Return why a small number with a fraction is bad, as its unit is unknown."""
+    def explain_fraction(self, text: str) -> str:
+        """Return why a small number with a fraction is bad: its unit is unknown."""
         return (
-            f"{text} has a fraction, and no unit shows; {self._remedy('s')} takes all for seconds, "
-            f"{self._remedy(self._unit)} for {UNIT_NAMES[self._unit]} and drops fractions"
+            f"{text} has a fraction, so its unit is unknown; {self._remedy('s')} reads all as seconds, "
+            f"{self._remedy(self._unit)} as {UNIT_NAMES[self._unit]} without fractions"
         )
 
-    def _mixture(self, text: str, form: str) -> str:
-        assert self.form is not None, "the form is decided"
-        unit = self.form or self._unit
+    def _explain_mixture(self, text: str, time_format: str) -> str:
+        assert self.time_format is not None, "the form is decided"
+        unit = self.time_format or self._unit
         remedy = "write all in one form"
-        if form in _BY_SIZE and unit in UNIT_NAMES:
-            remedy = f"{self._remedy(unit)} takes all for {UNIT_NAMES[unit]}"
+        if time_format in _BY_SIZE and unit in UNIT_NAMES:
+            remedy = f"{self._remedy(unit)} reads all as {UNIT_NAMES[unit]}"
         return (
-            f"{text} looks like {self._words(form)}, but {self._evidence} "
-            f"{self._words(self.form)}; {remedy}"
+            f"{text} looks like {self._describe(time_format)}, but {self._evidence} "
+            f"{self._describe(self.time_format)}; {remedy}"
         )
 
-    def _date_words(self, text: str) -> str:
-        pattern = _pattern(text)
+    def _explain_date(self, text: str) -> str:
+        pattern = _date_pattern(text)
         if not pattern:
             return f"{text} is not a date of the form {self._pattern}, as most times seem to be"
         return (
             f"{text} looks like the date {datetime.strptime(text, pattern)} as a number; "
-            f"{self._remedy(pattern)} reads dates, {self._remedy(self._unit)} takes all for "
+            f"{self._remedy(pattern)} reads dates, {self._remedy(self._unit)} reads all as "
             f"{UNIT_NAMES[self._unit]}"
         )
 
-    def _words(self, form: str) -> str:
-        if form == AS_IS:
+    def _describe(self, time_format: str) -> str:
+        if time_format == AS_IS:
             return f"a count of {UNIT_NAMES[self._unit]}"
-        if form in UNIT_NAMES:
-            return f"{UNIT_NAMES[form]} since 1970"
-        return "a time of day" if form == DAY_TIME else "ISO 8601"
+        if time_format in UNIT_NAMES:
+            return f"{UNIT_NAMES[time_format]} since 1970"
+        return "a time of day" if time_format == DAY_TIME else "ISO 8601"
 
-    def _grow(self, sizes: Sizes) -> None:
-        """Admit larger numbers that continue the smaller ones without a gap."""
+    def _extend_range(self, sizes: Sizes) -> None:
+        """Extend the range to larger numbers that follow smaller ones without a gap."""
         while True:
             high = _GAP * float(sizes[sizes < self._high].max(initial=0.0))
             if high <= self._high:
@@ -191,7 +214,7 @@ class Recognition:
             self._high = high
 
 
-def text_form(text: str) -> str | None:
+def recognize_text(text: str) -> str | None:
     """Return ISO or DAY_TIME if the text is such a time, else None."""
     try:
         parse_iso(text)
@@ -201,7 +224,7 @@ def text_form(text: str) -> str | None:
 
 
 def parse_day_time(text: str) -> time | None:
-    """Return a text as a time of day without a zone; None if it has another form."""
+    """Return a text as a time of day without a zone; None if it is not one."""
     try:
         parsed = time.fromisoformat(text)
     except ValueError:
@@ -210,7 +233,7 @@ def parse_day_time(text: str) -> time | None:
 
 
 def parse_iso(text: str) -> tuple[datetime, int]:
-    """Return an ISO 8601 time, or one in Twitter's format, and nanoseconds to add; raises `ValueError` for others."""
+    """Return a time in ISO 8601 or Twitter's format, and nanoseconds to add; raises `ValueError` for other texts."""
     # Month names are English in any locale, which `strptime` does not promise.
     parts = _TWITTER.fullmatch(text)
     if parts and parts[1] in _MONTHS:
@@ -220,18 +243,18 @@ def parse_iso(text: str) -> tuple[datetime, int]:
 
 
 def finer_ns(text: str) -> int:
-    """Return the nanoseconds of a time beyond the resolution of `datetime`."""
+    """Return the part of a time below a microsecond, the resolution of `datetime`, in nanoseconds."""
     finer = _FINER.search(text) if len(text) > _LENGTH_US else None
     return int(finer[1].ljust(3, "0")) if finer else 0
 
 
 def is_number(text: str) -> bool:
     """Return whether a text is a number, whole or with a fraction."""
-    short = len(text) <= _MOST_DIGITS
-    return short and (text.isdecimal() or _NUMBER.fullmatch(text) is not None)
+    is_short = len(text) <= _MOST_DIGITS
+    return is_short and (text.isdecimal() or _NUMBER.fullmatch(text) is not None)
 
 
-def _evidence(rows: int, total: int, text: str, place: str) -> str:
+def _describe_evidence(rows: int, total: int, text: str, place: str) -> str:
     if total == 1:
         return f"{text} ({place}) looks like"
     looks = "look" if rows > 1 else "looks"
@@ -243,8 +266,8 @@ def _may_be_dates(sizes: Sizes) -> bool:
     return any(least < 10**digits and most >= 10 ** (digits - 1) for digits in _DATE_PATTERNS)
 
 
-def _pattern(text: str) -> str:
-    """Return the pattern of a date as a number; empty if the text is not a date."""
+def _date_pattern(text: str) -> str:
+    """Return the pattern of a date that is written as a number; empty if the text is not a date."""
     for pattern in _DATE_PATTERNS.get(len(text), ()) if text.isascii() and text.isdigit() else ():
         try:
             if datetime.strptime(text, pattern).year in _YEARS:

@@ -1,4 +1,4 @@
-"""Computes the span of a dataset's event time and shows it in numbers and as dates."""
+"""Computes the span of a dataset's event time, and shows it as numbers and dates."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,9 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.times.duration import PER_SECOND
 
 _YEAR_S = 31_556_952
+"""Mean length of a year of the Gregorian calendar: 365.2425 days."""
 _LONG_YEARS = 100
+"""A longer span is probably a mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +18,8 @@ class Span:
     """The first and the last event time.
 
     Attributes:
-        first, last: in the unit.
-        unit: of event time, which counts from 1970.
+        first, last: event times, in `unit` since 1970.
+        unit: the unit of event time.
     """
 
     first: int
@@ -41,7 +43,7 @@ class Span:
         if self.years <= _LONG_YEARS:
             return None
         return (
-            f"event time spans {self.years:,.0f} years; some times may be of another unit or wrong"
+            f"event time spans {self.years:,.0f} years; some times may be wrong or in another unit"
         )
 
     def _date(self, event_time: int) -> str:

@@ -16,8 +16,8 @@ def utc_times(values: Ints, unit: str, zone_name: str) -> tuple[Ints, dict[int, 
     """Convert local times of a zone, counted from 1970 in a unit, to UTC.
 
     Returns:
-        the UTC times; the reason for each time that does not exist, by index; the indices of times that the clock shows
-        twice, which become the earlier of the two UTC times.
+        The UTC times; by index, why a time does not exist; and the indices of times that the clock shows twice. Such a
+        time becomes the earlier of the two UTC times.
     """
     bad: dict[int, str] = {}
     repeated: list[int] = []
@@ -32,7 +32,7 @@ def utc_times(values: Ints, unit: str, zone_name: str) -> tuple[Ints, dict[int, 
         if time is None:
             bad[row] = f"{values[row]} is beyond the years 1 to 9999"
         elif is_missing(time, zone):
-            bad[row] = missing_words(str(time), zone_name)
+            bad[row] = explain_missing(str(time), zone_name)
         else:
             offsets[row] = _local_offset_s(time, zone)
             if is_repeated(time, zone):
@@ -41,8 +41,8 @@ def utc_times(values: Ints, unit: str, zone_name: str) -> tuple[Ints, dict[int, 
     return values - shift, bad, np.array(repeated, np.int64)
 
 
-def missing_words(text: str, zone_name: str) -> str:
-    """Return the reason that rejects a time which the clocks of a zone skipped."""
+def explain_missing(text: str, zone_name: str) -> str:
+    """Return why a time that the clocks of a zone skipped is bad."""
     return f"{text!r} is in an hour that {zone_name} left out"
 
 
@@ -54,8 +54,8 @@ def is_missing(time: datetime, zone: ZoneInfo) -> bool:
 
 def is_repeated(time: datetime, zone: ZoneInfo) -> bool:
     """Return whether the zone's clocks showed this time twice; it must not be missing."""
-    here = time.replace(tzinfo=zone, fold=0)
-    return here.utcoffset() != here.replace(fold=1).utcoffset()
+    local = time.replace(tzinfo=zone, fold=0)
+    return local.utcoffset() != local.replace(fold=1).utcoffset()
 
 
 def _offset_s(zone: ZoneInfo, day: int) -> float:
@@ -66,7 +66,7 @@ def _offset_s(zone: ZoneInfo, day: int) -> float:
 
 
 def _clock_time(second: int) -> datetime | None:
-    """Return the local time `second` seconds after 1970 began; None outside of years 1 to 9999."""
+    """Return the local time `second` seconds after 1970 began; None outside the years 1 to 9999."""
     try:
         return datetime(1970, 1, 1) + timedelta(seconds=second)
     except OverflowError:

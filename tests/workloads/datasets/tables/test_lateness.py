@@ -100,7 +100,7 @@ def test_late_rows_that_stay_have_their_lateness_in_a_field(tmp_path):
     assert [dataset.origin[name] for name in counts] == [3, 1, 1, "keep", 0]
     assert (late_rows(dataset.origin), late_words(dataset.origin)) == (None, "")
     words = "1 of 3 rows of a.csv kept by the import: more than 5 ms late"
-    assert late_words(dataset.origin, kept=True) == words
+    assert late_words(dataset.origin, with_kept=True) == words
     with pytest.raises(DatasetError, match="column @late needs a field of int64, not int32"):
         made(csv(path, columns=names, **how), REPORTS, Catalog(root=tmp_path / "more"))
 
@@ -110,7 +110,7 @@ def test_a_bound_changes_neither_an_input_in_time_nor_the_key_of_a_table_without
     columns = {"ts": [3, 1, 7], "page": [1, 2, 1]}
     plain = arrays(columns, ts="ts", key="page", kind="=increment")
     bound = arrays(columns, ts="ts", key="page", kind="=increment", out_of_order="2 ms")
-    assert "out_of_order" not in plain.meaning() and "late" not in plain.meaning()
+    assert "out_of_order" not in plain.to_json() and "late" not in plain.to_json()
     assert made(plain, COUNTER, catalog).id == made(bound, COUNTER, catalog).id
     assert late_words(made(bound, COUNTER, catalog).origin) == ""
 
@@ -144,8 +144,8 @@ def test_late_rows_are_an_error_with_row_bound_and_remedy(tmp_path):
         ({"out_of_order": "500 us"}, "not a multiple of 1 ms"),
         ({"out_of_order": "99999999999999 d"}, "give 0 ms or more"),
         ({"out_of_order": "1 s", "late": "sort"}, "late is 'sort'; give drop, keep or error"),
-        ({"key": "@late"}, "key is @late, which only a plain field can be"),
-        ({"late": "error"}, "no row is late without a bound; give out_of_order"),
+        ({"key": "@late"}, "key cannot be @late; use @late only for a field"),
+        ({"late": "error"}, "out_of_order is missing, so no row is late; give out_of_order"),
     ],
 )
 def test_declarations_without_meaning_are_refused(how, message, tmp_path):

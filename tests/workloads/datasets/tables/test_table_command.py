@@ -168,7 +168,7 @@ def test_impossible_arguments_are_refused_before_anything_is_read(tmp_path: Path
     join = ("--workload", "scale_join", "--columns", "ts=t,kind=k", "--format", "csv")
     assert "takes one stream of each kind" in refused(*join, "--streams", "2")
     assert "streams is 0; give 1 to 1024" in refused(*join, "--streams", "0")
-    assert "does not say which column holds the times" in refused(*join[:2], "--columns", "kind=k")
+    assert "does not name the column of times" in refused(*join[:2], "--columns", "kind=k")
     assert "no workload" in refused("--workload", "no_such", "--columns", "ts=t")
     assert "no.csv: no such file" in refused(*join)
     assert not (tmp_path / "data").exists()

@@ -87,7 +87,7 @@ class TestKeysAndKinds:
 
     def test_an_unknown_kind_is_reported_with_the_known_ones(self, catalog: Catalog):
         table = arrays({"t": [1, 2], "k": [0, 0], "w": ["increment", "reset"]}, ts="t", key="k")
-        with pytest.raises(DatasetError, match=r"kinds increment, read_reset; say which column"):
+        with pytest.raises(DatasetError, match=r"kinds increment, read_reset; give the column"):
             made(table, COUNTER, catalog)
         table = arrays(
             {"t": [1, 2], "k": [0, 0], "w": ["increment", "reset"]}, ts="t", key="k", kind="w"
@@ -119,7 +119,7 @@ class TestKeysAndKinds:
     @pytest.mark.parametrize(
         ("message", "match"),
         [
-            ({"kind": "increment"}, "program is keyed; say which column is the key"),
+            ({"kind": "increment"}, "program is keyed; name the column of keys"),
             ({"kind": "increment", "key": "nobody"}, "no column nobody for key"),
             ({"kind": "nothing", "key": "k"}, "neither a column .* nor one of the kinds"),
             (

@@ -311,7 +311,10 @@ class TestMemory:
             ([{"t": 1, "value": 1}, {"t": 2}], "give None for missing values"),
             ([{"t": [1], "value": [1, 2]}], "not equally long: t 1, value 2"),
             ([{"t": 1, "value": 1}, {"t": 2, "value": "a"}], "column value is not a column of one"),
-            ([{"t": [1], "value": [1]}, {"t": [2], "other": [1]}], "all must have the same"),
+            (
+                [{"t": [1], "value": [1]}, {"t": [2], "other": [1]}],
+                "give all blocks the same columns",
+            ),
         ],
     )
     def test_wrong_rows_of_a_function_are_reported(

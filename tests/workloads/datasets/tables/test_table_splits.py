@@ -201,7 +201,7 @@ def test_splits_on_spark_give_the_same_dataset_and_report(
         columns={"late": "@late"}, out_of_order="1 min",
     )  # fmt: skip
     one, two = (
-        dataset_of(table, "x", PROGRAM, Catalog(root=tmp_path / way), way=way)
+        dataset_of(table, "x", PROGRAM, Catalog(root=tmp_path / way), executor_name=way)
         for way in ("spark", "process")
     )
     assert (one.id, one.origin) == (two.id, two.origin)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.raw_files import Part
+from streamlab.workloads.datasets.imports.raw_files import RawText
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.datasets.text.csv_text import CsvText
 from streamlab.workloads.datasets.text.decoding import text_blocks
@@ -76,7 +76,7 @@ def read_account(
 ) -> Account:
     """Read a text without a header with the reader of all imports."""
     account = Account()
-    part = Part(place="a.csv", name="a.csv", file=io.BytesIO(content), at=lambda: 0)
+    part = RawText(place="a.csv", name="a.csv", file=io.BytesIO(content), bytes_read=lambda: 0)
     with patch.object(decoding, "BLOCK_BYTES", block):
         try:
             text = CsvText(part, delimiter, quoted=quoted, header=False)
@@ -178,7 +178,9 @@ def test_a_long_line_is_cut_in_bounded_memory():
 
 
 def test_a_row_of_another_width_that_is_not_utf8_is_a_bad_row():
-    part = Part(place="a.csv", name="a.csv", file=io.BytesIO(b"a,b\n\xe9\n1,\xe9\n"), at=lambda: 0)
+    part = RawText(
+        place="a.csv", name="a.csv", file=io.BytesIO(b"a,b\n\xe9\n1,\xe9\n"), bytes_read=lambda: 0
+    )
     text = CsvText(part, ",", quoted=True, header=True)
     (rows,) = text.rows(text.names(), [1])
     assert [(bad.line, bad.words()) for bad in rows.bad] == [
