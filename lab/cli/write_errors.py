@@ -8,6 +8,7 @@ from pathlib import Path
 from streamlab.lab.errors import LabError
 
 _BLOCK = bytes(4096)
+"""Written to find out whether a disk is full."""
 
 
 @contextmanager

@@ -20,12 +20,12 @@ from streamlab.workloads.default_folders import catalogue, check_text
 class Audience(Watcher):
     """Receives the progress of a run, from its datasets on; this one ignores it."""
 
-    def step(self, what: str) -> AbstractContextManager[Progress]:
-        """Show a step that may take long, while the context is open."""
+    def step(self, title: str) -> AbstractContextManager[Progress]:
+        """Show a step that may take long while the context is open."""
         return nullcontext(lambda step, done, total: None)
 
     def trials(self, trials: Sequence[Trial] | None) -> AbstractContextManager[object]:
-        """Show these trials, while the context is open; None: searches decide the number."""
+        """Show these trials while the context is open; None if searches determine their number."""
         return nullcontext()
 
 
@@ -60,7 +60,7 @@ def execute(
         else:
             directory = RunDirectory.create(out, meta)
             held.enter_context(hold(directory.path))
-        searched = any(cell.search is not None for cell in plan.cells)
-        with audience.trials(None if searched else interleave(plan.cells)):
+        has_search = any(cell.search is not None for cell in plan.cells)
+        with audience.trials(None if has_search else interleave(plan.cells)):
             runner = Runner(directory, plan.cells, datasets, audience, settings)
             return directory.path, runner.run()

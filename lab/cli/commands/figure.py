@@ -9,7 +9,7 @@ from statistics import mean
 
 import click
 
-from streamlab.lab.cli import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, code_of, message_of
+from streamlab.lab.cli import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, exit_code_of, message_of
 from streamlab.lab.cli.commands.run import measure, show_cells
 from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.measure import FORMATS
@@ -193,7 +193,7 @@ def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
         except BrokenPipeError:
             raise
         except Exception as error:
-            exit_code = code_of(error)
+            exit_code = exit_code_of(error)
             if exit_code is None:
                 traceback.print_exc()
             code = EXIT_BUG if exit_code is None else exit_code
