@@ -22,9 +22,9 @@ from streamlab.workloads.registry import workload
 
 _COLUMNS = ("id", "workload", "events", "streams", "keys", "origin")
 _DROPPED = ("keys", "streams")
-"""Columns dropped on a narrow terminal, first one first."""
+"""Columns to leave out on a narrow terminal, in this order."""
 _MOST_FILES = 5
-"""Most files of an import to name; `show --json` lists all."""
+"""Maximum number of files of an import to name; `show --json` lists all."""
 
 
 def data_build(
@@ -223,7 +223,7 @@ def table_words(dataset: Dataset) -> list[str]:
 
 
 def print_id(dataset: Dataset) -> None:
-    """Print only the id on standard output, for scripts; a summary goes to standard error."""
+    """Print a summary to stderr and only the id to stdout, for scripts."""
     streams = ", ".join(f"{stream.name} {stream.rows:,}" for stream in dataset.streams)
     echo(f"{dataset.workload}, {dataset.events:,} events: {streams}", err=True)
     echo(dataset.id[:ID_SHOWN])
