@@ -14,10 +14,10 @@ PHASES = "phases"
 STEP = "step"
 
 SHORTEST_HEARTBEAT_MS = 0.01
-"""Limit of a hundred thousand heartbeats a second on each stream; more would dominate the load."""
+"""At most a hundred thousand heartbeats a second on each stream; more would dominate the load."""
 
 SEND_LAG_MS = 1.0
-"""A generator with a core of its own stays below this lag (docs/method.md)."""
+"""Default limit: a generator with a core of its own has a smaller lag (docs/method.md)."""
 
 ARRIVALS: Mapping[str, Mapping[str, float]] = {
     CONSTANT: {},
@@ -55,8 +55,8 @@ class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             `heartbeat_ms`.
         params: all parameters of the arrival process.
         objective: further condition on a sustained rate, e.g. `p99 <= 10ms`, or None.
-        send_lag_ms: largest 99th percentile of the send lag in a valid trial. Raise it for loads that keep all
-            cores busy by design; latency includes the lag.
+        send_lag_ms: limit for the 99th percentile of the send lag in a valid trial. Raise the limit for loads that
+            keep all cores busy by design; latency includes the lag.
     """
 
     arrival: str = CONSTANT

@@ -22,7 +22,7 @@ _LABEL = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 class TomlTable:
-    """A table whose keys are taken one by one; `done` raises an error for the rest."""
+    """A table whose keys are taken one by one; `done` raises an error for keys that were not taken."""
 
     def __init__(self, file: str, name: str, content: object) -> None:
         self.file = file
@@ -35,11 +35,11 @@ class TomlTable:
     def take(self, key: str, expected: str, check: Callable[[Any], bool], default: Any) -> Any:
         """Remove and return a value, or return `default` if the key is absent.
 
-        `check` returns whether a value is good, `expected` describes a good one. A default of
-        `REQUIRED` means that the key must exist.
+        `check` returns whether a value is valid, and `expected` describes valid values. With the default
+        `REQUIRED` the key must exist.
 
         Raises:
-            MatrixError: the value is bad, or a required key is absent.
+            MatrixError: the value is not valid, or a required key is absent.
         """
         self._keys.append(key)
         if key not in self._rest:
@@ -96,8 +96,8 @@ class TomlTable:
         def check(value: Any) -> bool:
             if not is_finite(value):
                 return False
-            low = value > 0 if least is None else value >= least
-            return bool(low and value <= maximum)
+            is_large_enough = value > 0 if least is None else value >= least
+            return bool(is_large_enough and value <= maximum)
 
         return self.take(key, expected, check, default)
 
@@ -128,7 +128,7 @@ class TomlTable:
         return None if value is None else tuple(value)
 
     def table(self, key: str) -> dict[str, object]:
-        """Take a table of any content; empty if the key is absent."""
+        """Take a table with any content; empty if the key is absent."""
         value = self.take(key, "a table, e.g. { streams = 2 }", lambda v: isinstance(v, dict), {})
         return dict(value)
 
