@@ -25,9 +25,9 @@ from streamlab.lab.measure.latency import EXPECTED, parse_objective
 CATCH_UP, OPEN = "catch-up", "open"
 SUSTAINABLE = "sustainable"
 MOST_VOTES = 999
-"""Limit for votes, confirmations and repetitions; more are of no use."""
+"""Limit for votes, confirmations and repetitions; no search needs more."""
 MOST = 1e15
-"""Limit for rates, factors and ticks: 1000 ticks of this many ns, or 1000 s at this rate, still fit 64 bits."""
+"""Limit for rates, factors and ticks; a thousand times this still fits in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,12 @@ WORKLOAD = PurePosixPath("/workload")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerJob:
-    """A job with the paths of its container."""
+    """A job with the paths of its container.
+
+    Attributes:
+        mounts: folders of this machine that the container sees.
+        hidden: paths in the container that look empty.
+    """
 
     job: Job
     mounts: tuple[Mount, ...]
@@ -32,7 +37,7 @@ class ContainerJob:
 def translate(job: Job, folder: Path) -> ContainerJob:
     """Return a job for a container in which `folder` is mounted as FOLDER.
 
-    Paths of the run directory become None: the judge writes these files, on this machine.
+    Paths in the run directory become None, because the judge writes these files on this machine.
     """
     trial_mount = Mount(host=folder, target=str(FOLDER), writable=True)
     if isinstance(job, CeilingJob | BrokerJob):

@@ -12,7 +12,7 @@ from streamlab.lab.runner.datasets import check_inputs, check_room_for, find_dat
 from streamlab.lab.runner.run_directory import RunDirectory, hold, new_meta, record_dataset
 from streamlab.lab.runner.run_plan import RunPlan
 from streamlab.lab.runner.runner import Runner, RunResult, Watcher
-from streamlab.lab.runner.session import surroundings
+from streamlab.lab.runner.session import check_isolation
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.default_folders import catalogue, check_text
 
@@ -42,7 +42,7 @@ def execute(
         if resume is not None:
             held.enter_context(hold(resume))
             meta = RunDirectory.reopen(resume, meta).meta
-        meta = replace(meta, container=surroundings(settings, plan.cells))
+        meta = replace(meta, container=check_isolation(settings, plan.cells))
         for root in (resume or out, catalogue().path):
             check_text(root.absolute())
         check_inputs(plan.entries)

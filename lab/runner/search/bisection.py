@@ -34,7 +34,7 @@ from streamlab.lab.runner.search.state import (
 )
 
 HALVINGS = 12
-"""Limit of halvings below the first rate: down to 1/4096 of it."""
+"""Limit of halvings: down to 1/4096 of the first rate."""
 STEPS_DOWN = 12
 """Limit of steps of one tolerance while confirming: down to 78 % of the rate at 2 %."""
 STEPS_UP = 36
@@ -76,7 +76,7 @@ class _SearchEnd(Exception):  # noqa: N818 - not an error: the search has no res
 
 
 _Steps = Generator[Step, Vote, None]
-_Asking = Generator[Step, Vote, str]
+_StepsToOutcome = Generator[Step, Vote, str]
 
 
 class _Search:
@@ -95,7 +95,7 @@ class _Search:
         self.probes: list[Probe] = []
         self._pass: float | None = None
         self._fail: float | None = None
-        # The lowest rate that did not pass, for any reason.
+        # Probe of the lowest rate that did not pass, for any reason.
         self._above: Probe | None = None
         self._confirmed: float | None = None
         self._refuted: float | None = None
@@ -200,7 +200,7 @@ class _Search:
             for _ in range(self._settings.level_repetitions):
                 yield from self._cast()
 
-    def _vote(self, rate: float, purpose: str) -> _Asking:
+    def _vote(self, rate: float, purpose: str) -> _StepsToOutcome:
         """Probe a rate by majority, and update the bracket."""
         majority = self._settings.votes // 2 + 1
         fails = self._settings.votes - majority + 1
@@ -213,7 +213,7 @@ class _Search:
                 self._fail = rate
         return outcome
 
-    def _ask(self, rate: float, purpose: str, *, passes: int, fails: int) -> _Asking:
+    def _ask(self, rate: float, purpose: str, *, passes: int, fails: int) -> _StepsToOutcome:
         """Probe a rate until it has this many passes or fails, or too many invalid votes."""
         self.probes.append(Probe(number=len(self.probes) + 1, purpose=purpose, rate_eps=rate))
         while True:
@@ -252,7 +252,7 @@ class _Search:
         """End the search if the engine crashed in every trial of the last probe.
 
         Without this, 12 halvings would mostly be 26 crashes.
-        An engine that only crashes at the first rate needs a lower `start_eps`.
+        If the first rate is too high for the engine, set a lower `start_eps`.
         """
         if all(vote.verdict == CRASH for vote in self.probes[-1].votes):
             rate = self.probes[-1].rate_eps
