@@ -10,8 +10,8 @@ IMAGE = "stream-lab"
 """The image that `make image` builds."""
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-# Smallest limit that container engines accept; python, numpy and pyarrow need more to load.
 SMALLEST_MEMORY_BYTES = 32 << 20
+"""A smaller limit is refused: Python, NumPy and PyArrow already need more than this to load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,8 @@ class Isolation:
     """Isolation of a trial; all settings except `kind` are for containers only.
 
     Attributes:
+        kind: PROCESS or CONTAINER.
+        image: name of the container image.
         cpus: cores in the kernel's list format (`0-3,8`); None: the cores of the lab itself.
         memory: limit of memory and swap together, e.g. `512m` or `2g`; None: no limit.
     """

@@ -33,7 +33,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         outputs: path for the answer (Parquet); None: the answer is not stored.
         expected_outputs: as in `streamlab.engines.protocol.Task`.
         topics: as in `streamlab.engines.protocol.Task`; set by the launcher for a trial on a broker.
-        loses_worker: a worker will be killed, and the account of its CPU time and memory with it.
+        loses_worker: whether a fault kills a worker, so that its CPU time and memory are unknown.
         energy: name of the energy provider, chosen by the lab.
         energy_reason: why `energy` is `none`; None otherwise.
     """
@@ -110,21 +110,21 @@ def read_job(path: Path) -> Job:
 
 def job_of(fields: object) -> Job:
     """Return a job from its fields, as returned by `fields_of`."""
-    job: Job = msgspec.convert(fields, type=Job, dec_hook=_value)
+    job: Job = msgspec.convert(fields, type=Job, dec_hook=_decode)
     return job
 
 
 def fields_of(job: Job) -> dict[str, object]:
     """Return `type` and the fields that differ from their defaults, as JSON values."""
-    fields: dict[str, object] = msgspec.to_builtins(job, enc_hook=_text)
+    fields: dict[str, object] = msgspec.to_builtins(job, enc_hook=_encode)
     return fields
 
 
-def _text(value: object) -> str:
+def _encode(value: object) -> str:
     return str(value.absolute() if isinstance(value, Path) else value)
 
 
-def _value(kind: type, value: object) -> object:
+def _decode(kind: type, value: object) -> object:
     return Path(str(value)) if kind is Path else value
 
 
