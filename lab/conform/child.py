@@ -21,10 +21,10 @@ from streamlab.workloads.registry import workload as find_workload
 
 USUAL, MORE_WORKERS = "usual", "more-workers"
 GROUPS = (USUAL, MORE_WORKERS)
-"""Groups of cases by number of workers, because some libraries fix it for a process."""
+"""Groups of cases by number of workers, because some libraries cannot change this number within a process."""
 
 WORKERS = (2, 1)
-"""Numbers of workers to try; the first one that the engine accepts is used."""
+"""Numbers of workers to try; all cases run with the first number that the engine accepts."""
 
 
 def main(arguments: list[str]) -> None:
