@@ -118,14 +118,14 @@ def call(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    before = sys.stdout, sys.stderr
+    streams = sys.stdout, sys.stderr
     try:
         code = _call(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (BrokenPipeError, _PipeError, SystemExit) as error:
         # If a pipe closes before a command runs, click replaces the streams and exits with 1.
-        sys.stdout, sys.stderr = before
+        sys.stdout, sys.stderr = streams
         if reader_is_gone():
             return EXIT_CLOSED_PIPE
         raise (error.__cause__ or error) from None

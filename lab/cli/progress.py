@@ -85,9 +85,9 @@ def announce(
             console.print(escape(f"{text}{share}{left}"), highlight=False, soft_wrap=True)
 
         yield show
-    took = time.monotonic() - began
-    if took > 1 and leave_line and not quiet:
-        console.print(escape(f"{title}: {took:.1f} s"), highlight=False)
+    duration_s = time.monotonic() - began
+    if duration_s > 1 and leave_line and not quiet:
+        console.print(escape(f"{title}: {duration_s:.1f} s"), highlight=False)
 
 
 def time_text(seconds: float) -> str:
@@ -164,15 +164,15 @@ class Terminal(Audience):
         """Print a line for the trial, with the difference if the answer is wrong."""
         self._expected_s = None
         self._time_left.record(trial, time.monotonic() - self._began)
-        left = _left_text(self._time_left.later_s(trial))
+        time_left = _left_text(self._time_left.later_s(trial))
         self._bar.update(self._task, completed=trial.order_index + 1)
         if self._verbosity is Verbosity.QUIET and row.status in (*VERIFIED, UNSUPPORTED):
             return
         number = trial.order_index + 1
-        place = f"[{number}]" if self._total is None else f"[{number}/{self._total}]"
+        progress = f"[{number}]" if self._total is None else f"[{number}/{self._total}]"
         if self._total is not None and not self._console.is_terminal:
-            place = f"[{number}/{self._total}{left}]"
-        self._print(f"{place} {_title(trial)}  {outcome_of(row)}")
+            progress = f"[{number}/{self._total}{time_left}]"
+        self._print(f"{progress} {_title(trial)}  {outcome_of(row)}")
         if self._verbosity is Verbosity.VERBOSE:
             for detail in details_of(row):
                 self._print(f"    {detail}")
@@ -222,13 +222,13 @@ def _title(trial: Trial) -> str:
 
 
 def outcome_of(row: TrialRow) -> str:
-    """Return a trial's status, numbers and doubts as one line, or the reason of a failure."""
+    """Return a trial's status, numbers and remark as one line, or the reason of a failure."""
     if row.status not in VERIFIED:
-        why = str(row.difference or row.reason or "no reason").splitlines()
-        hidden_lines = len(why) - LINES_SHOWN
+        lines = str(row.difference or row.reason or "no reason").splitlines()
+        hidden_lines = len(lines) - LINES_SHOWN
         if hidden_lines > 0:
-            why[LINES_SHOWN:] = [f"  {hidden_lines} more lines are in the report"]
-        return f"{row.status}: " + "\n".join(why)
+            lines[LINES_SHOWN:] = [f"  {hidden_lines} more lines are in the report"]
+        return f"{row.status}: " + "\n".join(lines)
     if row.load is None:
         eps = row.throughput_eps
         numbers = [rate(eps).text if eps is not None else "no rate"]

@@ -38,11 +38,14 @@ from streamlab.lab.host.git import environment
 from streamlab.lab.isolate.process import last_lines
 
 START_TIMEOUT_S = 180.0
+"""Time limit for the start of all daemons, in seconds."""
 MOST_STARTS = 3
 """Limit of starts of a daemon, which may give up on a loaded machine while it starts."""
 STOP_TIMEOUT_S = 10.0
+"""Time in seconds that processes have to end after SIGTERM, and again after SIGKILL."""
 LOOPBACK, NAMESPACES = "loopback", "namespaces"
 _LOOK_S = 0.2
+"""Seconds between two looks at the cluster's state while it starts."""
 
 
 def cluster_engine(name: str) -> ClusterEngine:

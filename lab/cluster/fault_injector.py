@@ -20,6 +20,7 @@ from streamlab.lab.errors import ClusterError, LabError
 WHOLE_TIMEOUT_S = 60.0
 """Time in which a cluster must get all of its workers back after a trial."""
 _LOOK_S = 0.1
+"""Seconds between two looks at the cluster's state."""
 
 
 def refusal(fault: Fault, engine: str, options: Mapping[str, object]) -> str | None:
@@ -98,7 +99,7 @@ class FaultInjector:
         begin_ns = time.monotonic_ns()
         if self._ended.wait(self._fault.after_s):
             return
-        before = self._state()
+        initial_state = self._state()
         fault_ns = time.monotonic_ns()
         self.caused_s = (fault_ns - begin_ns) / 1e9
         if self._fault.action == KILL:
@@ -111,11 +112,11 @@ class FaultInjector:
             finally:
                 set_bridge(self._record.engine, up=True)
         has_lost_cores = self._fault.action == CUT
-        while before is not None and not self._ended.wait(_LOOK_S):
+        while initial_state is not None and not self._ended.wait(_LOOK_S):
             state = self._state()
             used_cores = -1 if state is None else state.used_cores
-            has_lost_cores = has_lost_cores or used_cores < before.used_cores
-            if has_lost_cores and used_cores >= before.used_cores:
+            has_lost_cores = has_lost_cores or used_cores < initial_state.used_cores
+            if has_lost_cores and used_cores >= initial_state.used_cores:
                 self.recovery_s = (time.monotonic_ns() - fault_ns) / 1e9
                 return
 

@@ -61,11 +61,11 @@ def _run_group(
         try:
             for count in workers:
                 setting = Setting(variant=variant, workers=count)
-                place = folder / f"{number}-{count}"
+                case_folder = folder / f"{number}-{count}"
                 if isinstance(case, LoadCase):
-                    result = run_load_case(engine, workload, case, setting, place)
+                    result = run_load_case(engine, workload, case, setting, case_folder)
                 else:
-                    result = run_case(engine, workload, case, setting, place)
+                    result = run_case(engine, workload, case, setting, case_folder)
                 if result.unsupported is None:
                     workers = (count,)
                     break

@@ -135,10 +135,10 @@ def _run_group(
             if running is None:
                 yield _parse_outcome(line)
         if outcome.returncode or outcome.timed_out:
-            last = last_lines(log, 3)
+            lines = last_lines(log, 3)
             end = f"its process ended with code {outcome.returncode}"
             end = f"not done after {timeout_s:g} s" if outcome.timed_out else end
-            why = f"{end}: {' | '.join(last) or 'no output'}"
+            why = f"{end}: {' | '.join(lines) or 'no output'}"
             yield CaseOutcome(case=running or "the end", state=State.CRASH, why=why)
 
 

@@ -57,10 +57,10 @@ def _engine_ceilings(adapter: Engine) -> Iterator[SourceCeiling]:
     for variant in adapter.variants():
         if variant.takes_load:
             sources.setdefault(variant.source or f"of {variant.name}", []).append(variant)
-    for sharing in sources.values():
-        batches: tuple[int | None, ...] = BATCHES if sharing[0].uses_batch else (None,)
+    for variants in sources.values():
+        batches: tuple[int | None, ...] = BATCHES if variants[0].uses_batch else (None,)
         for batch in batches:
-            yield _measure(adapter.name, tuple(variant.name for variant in sharing), batch)
+            yield _measure(adapter.name, tuple(variant.name for variant in variants), batch)
 
 
 def _measure(name: str, variants: tuple[str, ...], batch: int | None) -> SourceCeiling:

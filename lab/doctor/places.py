@@ -27,12 +27,16 @@ def places(machine: Machine) -> Finding:
     except DatasetError as error:
         return missing("no home folder", str(error))
     seen = "; ".join(
-        f"{what} in {place.path.absolute()} ({place.why})" for what, (place, _) in locations.items()
+        f"{name} in {place.path.absolute()} ({place.why})" for name, (place, _) in locations.items()
     )
     seen += f"; caches in {cache_folder()}"
-    refused = [name for place, name in locations.values() if not _is_writable(place.path.absolute())]
-    if refused:
-        return missing(seen, f"not writable: set {' and '.join(refused)} to another folder")
+    variables = [
+        variable
+        for place, variable in locations.values()
+        if not _is_writable(place.path.absolute())
+    ]
+    if variables:
+        return missing(seen, f"not writable: set {' and '.join(variables)} to another folder")
     return ok(seen)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from streamlab.lab.errors import LabError
 
 TIMEOUT_S = 300
+"""Time limit of a git command, in seconds."""
 _SETTINGS = (
     *("-c", f"core.hooksPath={os.devnull}"),  # hooks are for the user's own commands
     *("-c", "submodule.recurse=false"),

@@ -9,7 +9,7 @@ KINDS = (PROCESS, CONTAINER)
 IMAGE = "stream-lab"
 """The image that `make image` builds."""
 
-_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_UNIT_BYTES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 SMALLEST_MEMORY_BYTES = 32 << 20
 """A smaller limit is refused: Python, NumPy and PyArrow already need more than this to load."""
 
@@ -59,7 +59,7 @@ def memory_bytes(text: str) -> int:
     match = re.fullmatch(r"(\d+)([bkmg]?)", text.lower())
     if match is None:
         raise ValueError(f"memory is {text!r}; expected a number with k, m or g, such as 2g")
-    size = int(match[1]) * _UNITS[match[2]]
+    size = int(match[1]) * _UNIT_BYTES[match[2]]
     if size < SMALLEST_MEMORY_BYTES:
         raise ValueError(f"memory is {text!r}; expected {SMALLEST_MEMORY_BYTES >> 20}m or more")
     return size

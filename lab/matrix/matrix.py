@@ -35,6 +35,7 @@ from streamlab.workloads.registry import workload as find_workload
 
 DEFAULT_BATCH = 4096
 DOUBLING = "doubling"
+"""Value of `workers` in a matrix: the number of usable cores, and all smaller powers of two."""
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
 
@@ -300,7 +301,7 @@ def _is_fault(value: object) -> bool:
 
 
 def _take_workers(table: TomlTable) -> tuple[int, ...]:
-    """Take the numbers of workers; `DOUBLING` is the number of usable cores and all smaller powers of two."""
+    """Take the numbers of workers, or `DOUBLING`."""
     workers = table.integers_or("workers", DOUBLING, (1,))
     if not isinstance(workers, str):
         return workers

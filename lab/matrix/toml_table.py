@@ -67,8 +67,8 @@ class TomlTable:
         self, key: str, default: Any = None, *, minimum: int = 1, maximum: int = LARGEST_WHOLE
     ) -> Any:
         """Take a whole number."""
-        most = "" if maximum == LARGEST_WHOLE else f" and at most {maximum}"
-        expected = f"a whole number of at least {minimum}{most or ', below 2^63'}"
+        limit = ", below 2^63" if maximum == LARGEST_WHOLE else f" and at most {maximum}"
+        expected = f"a whole number of at least {minimum}{limit}"
         return self.take(
             key, expected, lambda v: _is_integer(v) and minimum <= v <= maximum, default
         )
@@ -88,7 +88,7 @@ class TomlTable:
         least: float | None = None,
         maximum: float = math.inf,
     ) -> Any:
-        """Take a finite number of at least `least`; None: above 0."""
+        """Take a finite number of at least `least` (None: above 0) and at most `maximum`."""
         expected = f"a finite number {'above 0' if least is None else f'of at least {least:g}'}"
         if math.isfinite(maximum):
             expected += f" and at most {maximum:g}"
@@ -101,9 +101,9 @@ class TomlTable:
 
         return self.take(key, expected, check, default)
 
-    def choice(self, key: str, among: Sequence[str], default: Any = None) -> Any:
+    def choice(self, key: str, choices: Sequence[str], default: Any = None) -> Any:
         """Take one of several texts."""
-        return self.take(key, f"one of {', '.join(among)}", lambda v: v in among, default)
+        return self.take(key, f"one of {', '.join(choices)}", lambda v: v in choices, default)
 
     def integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Take different whole numbers of at least 1; accepts a single number as well."""

@@ -47,9 +47,9 @@ def translate(job: Job, folder: Path) -> ContainerJob:
         for field, value in msgspec.structs.asdict(job).items()
         if isinstance(value, Path)
     }
-    whole = job.dataset.complete()
-    files = [path for stream in whole.streams for path in stream.paths]
-    files += [file.path for file in whole.dictionaries]
+    dataset = job.dataset.complete()
+    files = [path for stream in dataset.streams for path in stream.paths]
+    files += [file.path for file in dataset.dictionaries]
     hosts = dict.fromkeys(path.absolute().parent for path in files)
     targets = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
     mounts = [Mount(host=host, target=str(path)) for host, path in targets.items()]

@@ -1,6 +1,7 @@
 """Estimates how long a run takes, from stored runs of the same cells on this machine.
 
-A trial's time lasts until the next trial of its session starts, so it includes waiting for a calm machine and verifying.
+A trial's time lasts until the next trial of its session starts.
+So it includes waiting for a calm machine, and verifying.
 The estimate does not consider how busy the machine is, or that input, kernels and oracle answers may be cached now.
 """
 
@@ -84,9 +85,9 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
 
 def _notes(cells: Sequence[Cell], unknown: Sequence[str]) -> Iterator[str]:
     if unknown:
-        named = ", ".join(unknown[:NAMED])
+        shown = ", ".join(unknown[:NAMED])
         rest = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
-        yield f"no stored run on this machine has completed {named}{rest}"
+        yield f"no stored run on this machine has completed {shown}{rest}"
     entries = {cell.entry.key: cell.entry for cell in cells}
     to_make = [key for key, entry in entries.items() if not is_made(entry)]
     if to_make:

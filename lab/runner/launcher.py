@@ -240,10 +240,11 @@ def _run_process(
     log: Path,
     timeout_s: float,
 ) -> Outcome:
-    cache, own = cache_folder(), own_places(folder)
+    cache, variables = cache_folder(), own_places(folder)
     access: FileAccess | None = None
     if not isinstance(job, OracleJob):  # an oracle's job writes the stored answers
-        own |= {} if cache in kept_paths else {"LAB_CACHE": own["XDG_CACHE_HOME"]}
+        if cache not in kept_paths:
+            variables["LAB_CACHE"] = variables["XDG_CACHE_HOME"]
         access = FileAccess(
             writable=(folder, *(path for path in kept_paths if path.is_dir())),
             hidden=(*hidden, *answers_of(job)),
@@ -254,7 +255,7 @@ def _run_process(
         [sys.executable, "-m", "streamlab.lab.trial", str(folder / SPEC), str(folder)],
         log=log,
         timeout_s=timeout_s,
-        env={"LAB_CACHE": str(cache), "PYTHONPATH": python_path(), **own},
+        env={"LAB_CACHE": str(cache), "PYTHONPATH": python_path(), **variables},
         folder=folder,
         access=access,
         on_death=deletion(job),
@@ -282,9 +283,9 @@ def _files(job: Job) -> tuple[Path, ...]:
     """Return the files that a job reads, the lab's source, and the folder in which the job starts."""
     if isinstance(job, CeilingJob | BrokerJob):
         return (SOURCE, start_folder())
-    whole = job.dataset.complete()
-    files = [path for stream in whole.streams for path in stream.paths]
-    files += [file.path for file in whole.dictionaries]
+    dataset = job.dataset.complete()
+    files = [path for stream in dataset.streams for path in stream.paths]
+    files += [file.path for file in dataset.dictionaries]
     return (SOURCE, start_folder(), *(path.absolute() for path in files))
 
 

@@ -146,7 +146,7 @@ class RunDirectory:
             compact(self.path)
 
     @contextmanager
-    def writing(self, what: str) -> Iterator[None]:
+    def writing(self, content: str) -> Iterator[None]:
         """Convert a failed write to an error with the remedy; stored rows stay complete.
 
         Raises:
@@ -158,7 +158,7 @@ class RunDirectory:
         except OSError as error:
             kind = DiskFullError if error.errno == errno.ENOSPC else LabError
             raise kind(
-                f"{self.path}: {what} cannot be written: {error.strerror or error}; free space, "
+                f"{self.path}: {content} cannot be written: {error.strerror or error}; free space, "
                 f"then resume with: lab run --resume {self.path}"
             ) from error
 

@@ -44,11 +44,11 @@ class TimeLeft:
         return (self._cell_s(trial.cell), self.later_s(trial)) if self._seconds else None
 
     def _cell_s(self, cell: Cell) -> float:
-        own, variant, all_trials = _keys(cell)
-        for key in (own, variant):
+        cell_key, variant_key, common_key = _keys(cell)
+        for key in (cell_key, variant_key):
             if key in self._seconds:
                 return fmean(self._seconds[key])
-        return cell.trial_s or fmean(self._seconds[all_trials])
+        return cell.trial_s or fmean(self._seconds[common_key])
 
 
 def _keys(cell: Cell) -> tuple[tuple[str, ...], ...]:

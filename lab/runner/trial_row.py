@@ -97,10 +97,10 @@ def measure_trial(
     row = make_row(trial.name, {**request, "attempt": result.attempt, **files, **result.columns})
     warnings += json.loads(row.warnings or "[]")
     warnings += [*kernel_warnings(row), *core_warnings(row)]
-    late = late_words(dataset.origin)
-    if row.late_rows and not late:
-        late = f"{row.late_rows:,} of {dataset.events:,} rows came too late for their windows"
-    warnings += filter(None, (late, left_out_words(dataset.origin)))
+    lateness = late_words(dataset.origin)
+    if row.late_rows and not lateness:
+        lateness = f"{row.late_rows:,} of {dataset.events:,} rows came too late for their windows"
+    warnings += filter(None, (lateness, left_out_words(dataset.origin)))
     if ceiling is not None:
         row = replace(row, generator_ceiling_eps=ceiling.ceiling_eps)
         rate_eps = None if load is None else load.rate_eps
@@ -127,29 +127,29 @@ def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
 
 
 def _observe_trial(
-    run_attempt: Callable[[], TrialResult], settings: Settings
+    once: Callable[[], TrialResult], settings: Settings
 ) -> tuple[Look, TrialResult, Look, list[str]]:
     """Inspect the machine, run a trial, inspect again; return look, result, look and warnings.
 
-    If `cores_within_ns` requires near cores and they move apart, the trial runs again, up to MOST_ATTEMPTS times. The
-    last result counts, with a warning.
+    If cores must be near each other and are not, the trial runs again, at most MOST_ATTEMPTS times. The last result
+    stays, with a warning.
     """
     within_ns = settings.cores_within_ns
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"
     for attempt in range(1, MOST_ATTEMPTS + 1):
-        distance_warning = None if within_ns is None else await_near(within_ns)
+        far = None if within_ns is None else await_near(within_ns)
         before = look()
-        result = run_attempt()
+        result = once()
         after = look(before)
         warnings = _warnings(before, after)
         # Check `before` as well: the cores may have moved since the wait.
-        are_near = within_ns is None or (before.is_within(within_ns) and after.is_within(within_ns))
-        if distance_warning is None and are_near:
+        near = within_ns is None or (before.is_within(within_ns) and after.is_within(within_ns))
+        if far is None and near:
             if attempt > 1:
                 warnings.append(f"ran {attempt} times until the cores stayed {near_words}")
             break
-        if distance_warning is not None:  # trying again would not help
-            warnings.append(distance_warning)
+        if far is not None:  # trying again would not help
+            warnings.append(far)
             break
     else:
         warnings.append(f"cores did not stay {near_words} in {MOST_ATTEMPTS} attempts")

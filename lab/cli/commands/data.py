@@ -201,8 +201,8 @@ def origin_words(dataset: Dataset) -> str:
     files, params = origin.get("files"), origin.get("params", {})
     if isinstance(files, list):
         names = ", ".join(str(file["name"]) for file in files[:_MOST_FILES]) or origin.get("table")
-        if more := len(files[_MOST_FILES:]):
-            names = f"{names}, and {more} more"
+        if unnamed := len(files[_MOST_FILES:]):
+            names = f"{names}, and {unnamed} more"
         return f"import {origin.get('import')}: {names}"
     assert isinstance(params, dict), "manifest.read checks it"
     words = " ".join(f"{name}={value}" for name, value in params.items())

@@ -370,10 +370,10 @@ def _lateness(origin: Mapping[str, object]) -> str:
     largest, bound = origin.get("largest_lateness"), origin.get("out_of_order")
     if not largest:
         return ""
-    words = f"; largest lateness {largest:,} {origin.get('unit', '')}".rstrip()
+    lateness = f"; largest lateness {largest:,} {origin.get('unit', '')}".rstrip()
     result = "kept" if "late" in origin else "left out"
-    late = f"; later than {bound} and {result}: {origin['late_rows']:,}" if bound else ""
-    return words + late
+    late_rows = f"; later than {bound} and {result}: {origin['late_rows']:,}" if bound else ""
+    return lateness + late_rows
 
 
 def _print_dataset(dataset: Dataset, counts: str, *, of_table: bool) -> None:

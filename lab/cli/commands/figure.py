@@ -159,9 +159,9 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
     for target in targets:
         if target not in pending:
             continue
-        left = len(pending) - len(times_s)
-        time_left = f", about {time_text(left * mean(times_s))} left" if times_s else ""
-        number = len(targets) - left + 1
+        remaining = len(pending) - len(times_s)
+        time_left = f", about {time_text(remaining * mean(times_s))} left" if times_s else ""
+        number = len(targets) - remaining + 1
         if not request.quiet:
             echo(f"figure {number} of {len(targets)}: {target.id}{time_left}", err=True)
         began = time.monotonic()
@@ -300,9 +300,9 @@ def _run_stage(
         plan, resume=resume, out=runs_root(), master=request.master, verbosity=verbosity
     )
     if outcome.exit_code == EXIT_INTERRUPTED:
-        before = "".join(f" --run {run.path}" for run in finished)
+        run_options = "".join(f" --run {run.path}" for run in finished)
         echo(
-            f"lab: or, to draw the figure: lab figure {figure.id}{before} --resume "
+            f"lab: or, to draw the figure: lab figure {figure.id}{run_options} --resume "
             f"{outcome.run_dir}",
             err=True,
         )

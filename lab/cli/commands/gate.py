@@ -293,8 +293,8 @@ def _gate_benchmarks(options: GateOptions) -> GateReport:
     processes gives a false alarm in one of four comparisons (docs/gates.md).
     """
     sides = _match_files(options.baseline, "--baseline"), _match_files(options.benchmarks, "NEW")
-    if both := set(sides[0]) & set(sides[1]):
-        raise GateError(f"{min(both)}: this file is on both sides; use narrower patterns")
+    if shared := set(sides[0]) & set(sides[1]):
+        raise GateError(f"{min(shared)}: this file is on both sides; use narrower patterns")
     old, new = map(_external_run, sides)
     criteria = GateCriteria(metrics=[MEDIAN], advisory=frozenset(), rule=ONE_STAGE)
     return GateReport(
