@@ -104,7 +104,9 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
     if not classes:
         return
     _print_groups(
-        console, [(heading, [_cell_line(row) for row in part]) for heading, part in classes], _DROPPED
+        console,
+        [(heading, [_cell_line(row) for row in part]) for heading, part in classes],
+        _DROPPED,
     )
     headline_rows = [row for _, part in classes for row in part]
     for row in headline_rows:

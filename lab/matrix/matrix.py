@@ -202,7 +202,9 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
         workloads=tuple(
             entry
             for number, table in enumerate(workloads, 1)
-            for entry in _parse_workloads(TomlTable(source, f"[[workload]] {number}", table), seed, base)
+            for entry in _parse_workloads(
+                TomlTable(source, f"[[workload]] {number}", table), seed, base
+            )
         ),
         engines=tuple(
             _parse_engine(TomlTable(source, f"[[engine]] {number}", table), repetitions, timeout_s)

@@ -176,7 +176,9 @@ def run_and_judge(
         if (folder / EVIDENCE).exists() and not outcome.timed_out:
             judgement = judge.judge(job, folder, witness.phase_reports, log=log, environ=environ)
     columns = None if judgement is None else judgement.columns
-    row = classify(outcome, columns, _read_from(log, begin), phase=witness.phase, timeout_s=timeout_s)
+    row = classify(
+        outcome, columns, _read_from(log, begin), phase=witness.phase, timeout_s=timeout_s
+    )
     if outcome.timed_out and isinstance(job, EngineTrial):  # the limits of other jobs are fixed
         row["reason"] = f"{row['reason']}; raise timeout_s (--timeout)"
     if folder.exists():
@@ -339,7 +341,9 @@ def classify(
         row["reason"] = f"stopped after {timeout_s:g} s in phase {phase}"
     elif result is None:
         row["status"] = schema.CRASH
-        row["reason"] = f"the process {_describe_end(outcome.returncode)} in phase {phase}: {_quote_end(log)}"
+        row["reason"] = (
+            f"the process {_describe_end(outcome.returncode)} in phase {phase}: {_quote_end(log)}"
+        )
     if row.get("status") == schema.CRASH and _lacked_memory(outcome, str(row["reason"])):
         row["status"] = schema.OOM
     if outcome.leftovers:

@@ -175,7 +175,9 @@ def check_isolation(settings: Settings, cells: Sequence[Cell]) -> dict[str, str]
         return None
     facts = check(settings.isolation)
     references = dict.fromkeys(cell.entry.full_reference for cell in cells)
-    workloads = [name for name in references if file_of(name) is None and not _are_lab_modules(places(name))]
+    workloads = [
+        name for name in references if file_of(name) is None and not _are_lab_modules(places(name))
+    ]
     names = dict.fromkeys(cell.engine for cell in cells)
     engines = [name for name in names if not _are_lab_modules([type(find_engine(name)).__module__])]
     if workloads or engines:

@@ -272,7 +272,9 @@ def _share_stages(figure: Figure, other_id: str) -> bool:
     return find(other_id).stages == figure.stages
 
 
-def _plan_stage(figure: Figure, stage: FigureStage, options: Options, finished: list[Run]) -> RunPlan:
+def _plan_stage(
+    figure: Figure, stage: FigureStage, options: Options, finished: list[Run]
+) -> RunPlan:
     plan = stage.plan(options, finished)
     text = figure.text(stage, plan, options)
     return plan_run(text, f"{figure.id}, {stage.name}", only=plan.only)

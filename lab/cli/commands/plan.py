@@ -76,7 +76,9 @@ def _refuse(reference: str, model: str, *options: tuple[str, object]) -> None:
     """Raise UsageError for an option that only another programming model has."""
     for option, value in options:
         if value:
-            raise click.UsageError(f"{option} is for {model}, which {reference} is not; omit {option}")
+            raise click.UsageError(
+                f"{option} is for {model}, which {reference} is not; omit {option}"
+            )
 
 
 def _show(text: str, svg: Path | None, draw: Callable[[], str]) -> int:
