@@ -1,7 +1,7 @@
 """Implements `streamlab.run`: benchmarks from Python, for notebooks and scripts.
 
-It does the same as the command `lab run`: each trial is a fresh process, each answer is verified,
-and the run is stored in a directory that `lab report` and `lab compare` accept.
+It does the same as the command `lab run`: each trial is a fresh process, and each answer is verified.
+The run is stored in a directory that `lab report` and `lab compare` accept.
 """
 
 import html

@@ -1,6 +1,6 @@
 """Breaks a cluster in the middle of a trial: kills a worker, or cuts the network.
 
-KILL ends the last worker's daemon and all processes that it started with SIGKILL, and starts the daemon again at once,
+KILL sends SIGKILL to the last worker's daemon and to all processes that it started. It starts the daemon again at once,
 as a supervisor on its node would do. CUT switches off the bridge between the workers' namespaces and the driver.
 """
 

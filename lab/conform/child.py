@@ -1,7 +1,9 @@
 """Runs conformance cases of one variant on one workload, in a child process.
 
-`python -m streamlab.lab.conform.child ENGINE VARIANT WORKLOAD GROUP REPORT` appends a JSON line to
-REPORT when a case starts and when it ends, so that the parent knows which case crashed the process.
+    python -m streamlab.lab.conform.child ENGINE VARIANT WORKLOAD GROUP REPORT
+
+The process appends a JSON line to REPORT when a case starts and when it ends.
+So the parent knows which case crashed the process.
 """
 
 import json

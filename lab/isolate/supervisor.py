@@ -8,8 +8,8 @@ So all processes of the command are below the supervisor, and none is left once 
 
 stdin     a pipe from the lab. A byte means: end the command now. If the pipe closes without a byte, the lab has died:
           also remove FOLDER, and run the command of the N WORDs.
-stdout    a pipe to the lab. At the end the supervisor writes the exit code (or minus the signal), `late` or nothing,
-          and the processes that outlived the command, separated by NULs. The command does not get this pipe.
+stdout    a pipe to the lab. At the end the supervisor writes fields separated by NULs: the exit code (or minus the
+          signal), `late` or nothing, and the processes that outlived the command. The command does not get this pipe.
 stderr    the log: the command's standard output and error.
 
 Without a COMMAND, the supervisor only waits for the lab.

@@ -1,8 +1,8 @@
 """Defines the steps, votes, probes and results of a search.
 
 A probe tests one rate in several processes, its votes.
-If the generator cannot keep a rate, or the input is too short for it, the rate bounds the search from above, but is
-not the engine's limit.
+Some rates bound the search from above without being the engine's limit: the generator cannot keep them, or the input is
+too short.
 """
 
 from dataclasses import dataclass
