@@ -61,7 +61,7 @@ def _parse_nodes(
     "--streams",
     multiple=True,
     metavar="[KIND=]N",
-    help="Number of streams per kind, except for a DGS program; default: those of the input.",
+    help="Number of streams per kind, except for a DGS program; default: as in the input.",
 )
 @click.option("--svg", type=AbsolutePath(dir_okay=False), help="Write SVG to this file.")
 def plan() -> None:

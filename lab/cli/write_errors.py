@@ -32,7 +32,7 @@ def _write_error(output: str, where: str | Path, error: OSError) -> LabError:
 
 
 def check_file(path: Path | None, output: str) -> None:
-    """Check before the work that a file can be written; None: no file.
+    """Check before the work that a file can be written; does nothing for None.
 
     Raises:
         LabError: the path is a folder, or its folder is not writable.

@@ -41,7 +41,7 @@ def places(machine: Machine) -> Finding:
 
 
 def confinement(machine: Machine) -> Finding:
-    """Report whether a trial's process can be confined to its own files; see docs/trust.md."""
+    """Report whether a trial's process can be confined to its files; see docs/trust.md."""
     why = why_unconfined()
     if why is None:
         return ok("trials write to their own folders only and see no answers")

@@ -65,8 +65,8 @@ def run_contained(
 ) -> Outcome:
     """Run a command in a container, append its output to `log`, and remove the container.
 
-    The guarantees are those of `streamlab.lab.isolate.process.run_isolated`, also after an exception or if this process
-    is killed.
+    Like `streamlab.lab.isolate.process.run_isolated`, this also cleans up after an exception, or if this process is
+    killed.
     Processes that the command leaves end with the container, and are not in `Outcome.leftovers`.
     If a signal killed the command, the return code is negative.
     `keeps_cache` keeps compiled code between trials. Folders in `hidden` look empty.

@@ -21,8 +21,8 @@ class Isolation:
     Attributes:
         kind: PROCESS or CONTAINER.
         image: name of the container image.
-        cpus: cores in the kernel's list format (`0-3,8`); None: the cores of the lab itself.
-        memory: limit of memory and swap together, e.g. `512m` or `2g`; None: no limit.
+        cpus: cores in the kernel's list format (`0-3,8`); None for the cores of the lab itself.
+        memory: limit of memory and swap together, e.g. `512m` or `2g`; None for no limit.
     """
 
     kind: str = PROCESS
@@ -43,7 +43,7 @@ class Isolation:
 
     @property
     def cores(self) -> int | None:
-        """Return the number of cores of a container; None: the cores of the lab itself."""
+        """Return the number of cores of a container; None if it has the cores of the lab itself."""
         if self.kind != CONTAINER or self.cpus is None:
             return None
         spans = [[int(end) for end in span.split("-")] for span in self.cpus.split(",")]

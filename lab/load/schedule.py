@@ -190,7 +190,7 @@ def _spread(times: Sequence[IntArray], due: IntArray) -> tuple[IntArray, ...]:
     """Distribute due times, which are in total order, to the events of the streams."""
     # Streams are concatenated, so a stable sort keeps (stream, position) among equal times.
     # It merges sorted runs: 0.32 s for three streams with 10 M events, against 0.38 s for searching
-    # each stream for the events of the others.
+    # each stream for the events of the other streams.
     order = np.argsort(np.concatenate(times), kind="stable")
     by_row = np.empty_like(due)
     by_row[order] = due

@@ -191,7 +191,7 @@ def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
 
 
 def describe(cell: Cell) -> dict[str, JsonValue]:
-    """Return the definition of a cell as JSON values, which resuming compares."""
+    """Return the definition of a cell as JSON values, which must be equal to resume a run."""
     entry = cell.entry
     workload: dict[str, object] = {"name": entry.name}
     if entry.dataset is not None:

@@ -43,7 +43,7 @@ class SearchSettings:
             search lowers the rate by `tolerance` and tries again.
         levels: shares of the resulting rate at which latency is measured.
         level_repetitions: number of fresh processes for each level.
-        max_eps: highest rate to try; None: limited only by the input's length.
+        max_eps: highest rate to try; None if only the input's length limits the rate.
     """
 
     start_eps: float = 10_000.0
@@ -63,8 +63,8 @@ class LoadEntry:
         offers: one pair (last part of the cells' ids, load) for each rate. The load is None for catch-up.
             `rate_eps` is None for `replay` and for a search.
         search: settings of a search for the rate; None if the table has the rates.
-        engines: patterns on an engine's name, or on `name/variant`; None: all.
-        workloads: patterns as in `[[engine]]`; None: all.
+        engines: patterns on an engine's name, or on `name/variant`; None for all engines.
+        workloads: patterns as in `[[engine]]`; None for all workloads.
     """
 
     offers: tuple[tuple[str | None, LoadSpec | None], ...] = ((None, None),)
@@ -92,7 +92,7 @@ def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
     Returns at least one entry: catch-up if the key is absent.
 
     Raises:
-        MatrixError: a key is unknown or does not fit the others, or a value is bad.
+        MatrixError: a key is unknown or does not fit the other keys, or a value is not valid.
     """
     if content is None:
         return (LoadEntry(),)

@@ -1,6 +1,6 @@
 """Reads a matrix from TOML: which workloads run on which engines, how, and how often.
 
-docs/running.md has all keys and their defaults, docs/offered-load.md those of `[load]`.
+docs/running.md has all keys and their defaults; docs/offered-load.md has the keys of `[load]`.
 """
 
 import re
@@ -90,8 +90,8 @@ class EngineEntry:
     """One `[[engine]]` table.
 
     Attributes:
-        variants: names of variants; None: the default variant for each workload.
-        workloads: patterns of workloads; None: all workloads.
+        variants: names of variants; None for the default variant of each workload.
+        workloads: patterns of workloads; None for all workloads.
         workers, batch, options, repetitions, timeout_s, label, fault: as in the table.
         trial_s: approximate duration of a trial in seconds; None if unknown.
     """
@@ -117,7 +117,7 @@ class Settings:
         energy: name of the energy provider, or AUTO.
         idle_s: duration of the idle baselines before and after a session; 0: no baselines.
         cores_within_ns: a trial waits up to a minute until the cores are this close to each other
-            (`streamlab.lab.measure.machine.await_near`); None: no wait.
+            (`streamlab.lab.measure.machine.await_near`); None for no wait.
         isolation: whether trials run in processes or containers.
         planted_slowdown: share of a trial's own time to add to it, to test a gate.
     """

@@ -33,7 +33,7 @@ class RunArguments:
         commands: commands to run as engines (`streamlab.engines.command`).
         workers: numbers of workers, for engines that are not sequential.
         options: options of the engines; `engine.option` applies to one engine only.
-        load: the keys of a matrix's `[[load]]`; empty: as fast as possible.
+        load: the keys of a matrix's `[[load]]`; empty to run as fast as possible.
 
     Raises:
         LabError: a number of workers or a batch is not a whole number of at least 1, or generated input is

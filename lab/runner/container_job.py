@@ -1,4 +1,4 @@
-"""Translates a job's paths from this machine to those in its container.
+"""Translates the paths of a job to its container.
 
 /data/0, /data/1, ...   folders with the input; read-only
 /workload               folder of the workload's file, if a path names the workload; read-only

@@ -80,8 +80,8 @@ def run_trial(
         job: a trial, or an oracle's or a generator's job, with this machine's paths.
         log: file to which the output is appended.
         timeout_s: time limit.
-        isolate: where the trial runs; None: in a process. For a container call
-            `streamlab.lab.isolate.check` first.
+        isolate: how the trial is isolated; None for a process. Before a container, call
+            `streamlab.lab.isolate.check`.
         hidden: further folders that a trial in a process must not see. Stored answers for its input are
             always hidden.
         fault: fault to cause in the trial's cluster, which the lab must have started; None for no fault.
@@ -242,7 +242,7 @@ def _run_process(
     log: Path,
     timeout_s: float,
 ) -> Outcome:
-    cache, variables = cache_folder(), own_places(folder)
+    cache, variables = cache_folder(), make_temporary_folders(folder)
     access: FileAccess | None = None
     if not isinstance(job, OracleJob):  # an oracle's job writes the stored answers
         if cache not in kept_paths:
@@ -264,7 +264,7 @@ def _run_process(
     )
 
 
-def own_places(folder: Path) -> dict[str, str]:
+def make_temporary_folders(folder: Path) -> dict[str, str]:
     """Create folders for temporary files in a trial's folder; return environment variables that name them.
 
     They are removed with the trial's folder, even if the trial is killed.

@@ -41,7 +41,7 @@ REAL_INPUTS = (
         workload="page_view_join",
         label="nasa",
     ),
-    # Sorted, because the times of the first two lines are in another hour than those of the following lines.
+    # Sorted, because the first two lines have times in another hour than the following lines.
     RealInput(
         file="pageviews/wikiticker-2015-09-12-sampled.json.gz",
         kind="wikipedia-edits",

@@ -19,7 +19,7 @@ class RunPlan:
 
     Attributes:
         text: the matrix, as TOML.
-        only: patterns that selected the cells; empty: all cells.
+        only: patterns that selected the cells; empty for all cells.
         keep_outputs: whether to store one answer for each cell.
         requested_engines: names, as `engine` or `engine/variant`; at least one cell of each must run.
     """

@@ -52,7 +52,7 @@ class Session:
         settings: settings of the matrix.
         energy: the chosen energy provider.
         ceilings: highest rates of the load generators, by engine, variant and batch, for run.json.
-        idle_before: watts of the idle machine by domain; None: not measured or not readable.
+        idle_before: watts of the idle machine by domain; None if not measured or not readable.
         measured: rows of this session's trials, by name.
     """
 

@@ -18,9 +18,9 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     Attributes:
         engine, variant, workers, batch, options: as in the cell; batch is 1 if the variant has no batches.
         dataset: the complete input.
-        workload: reference to the workload (`streamlab.workloads.registry`); None: the dataset's workload.
+        workload: reference to the workload (`streamlab.workloads.registry`); None for the dataset's workload.
         query: query parameters of the workload; others have their defaults.
-        code: expected `Workload.code`; None: any.
+        code: expected `Workload.code`; None if any code is valid.
         load: specification of the offered load; None for catch-up. The trial truncates the input to its length.
         planted_slowdown: busy work that the lab adds to the timed part, as a share of the run's own time, to test a
             gate; stored with the result, 0 in real trials.
@@ -30,7 +30,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         series: path for the series (`streamlab.lab.measure.series`, Parquet).
         reconfigurations: path for reconfigurations of an elastic operator (Parquet).
         histograms: path for latency histograms (`streamlab.lab.measure.hdr`).
-        outputs: path for the answer (Parquet); None: the answer is not stored.
+        outputs: path for the answer (Parquet); None if the answer is not stored.
         expected_outputs: as in `streamlab.engines.protocol.Task`.
         topics: as in `streamlab.engines.protocol.Task`; set by the launcher for a trial on a broker.
         loses_worker: whether a fault kills a worker, so that its CPU time and memory are unknown.

@@ -32,7 +32,7 @@ DRIVER_ONLY = (
     "CPU time and memory are not known: the nodes of the cluster are elsewhere, and only the driver "
     "was observed"
 )
-KILLED = "CPU time and memory are not known: those of the killed worker are lost with it"
+KILLED = "CPU time and memory are not known: the fault killed a worker, whose usage is lost"
 
 
 def drive(

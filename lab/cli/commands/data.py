@@ -119,7 +119,7 @@ def data_verify(dataset_ids: tuple[str, ...], root: Path | None) -> int:
 
 
 def catalog_at(root: Path | None) -> Catalog:
-    """Return the catalogue in a folder; None: the default one."""
+    """Return the catalogue in a folder; None for the default folder."""
     return Catalog.default() if root is None else Catalog(root=root.absolute())
 
 

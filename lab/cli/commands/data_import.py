@@ -310,7 +310,7 @@ def _variable(setting: Setting) -> str:
 def _fills(
     texts: Mapping[str, str], program: Program, id_fields: tuple[str, ...]
 ) -> dict[str, object]:
-    """Return the values of `--fill`; those of numeric fields as numbers."""
+    """Return the values of `--fill`, as numbers for numeric fields."""
     fields = required_columns(program).fields.keys() - set(id_fields)
     return {name: _number(text) if name in fields else text for name, text in texts.items()}
 

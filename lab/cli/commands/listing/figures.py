@@ -19,7 +19,7 @@ class FigureRecord:
 
 
 def records(root: Path) -> list[FigureRecord]:
-    """Return the packages of figures that fail to load, and the figures of the others."""
+    """Return the packages of figures that fail to load, and all figures of the other packages."""
     return [FigureRecord(error=reason) for reason in unusable()] + [
         FigureRecord(
             id=figure.id,
