@@ -72,7 +72,7 @@ def plan() -> None:
     the size of states, and where order is restored. This depends on the number of streams per kind.
 
     The optimizer `cost` measures the program's steps on this machine for about a second, and prints
-    the measured times. Other load on the machine may change its choice.
+    the numbers that decide its choice. Other load on the machine may change the choice.
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """

@@ -80,7 +80,7 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     metavar="ts=...,key=...,kind=...,FIELD=...",
     help="Column of each role; repeatable. ts: event time; DATE+TIME for two columns. key: if the program "
     "has keys. kind: a column, or the kind of all rows. FIELD: if the field's column has another name; "
-    "- sets the field to 0. A column is a name of the header, or without a header a number from 1. "
+    "FIELD=- sets it to 0. A column is a name of the header, or without a header a number from 1. "
     "@file: the row's file or archive member. @row: the row's number, from 1 across all files. @late: the "
     "row's lateness.",
 )
