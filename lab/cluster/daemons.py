@@ -248,7 +248,7 @@ def _processes(daemons: Sequence[StartedDaemon]) -> list[psutil.Process]:
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError):
             session = os.getsid(process.pid)
-            # An older process is not the daemon's: it had the session ID before the daemon got it.
+            # An older process with this session ID belongs to an earlier session.
             if session in begin_times and process.create_time() >= begin_times[session]:
                 matches.append(process)
     return matches
