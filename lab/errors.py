@@ -14,14 +14,15 @@
     LabError        lab                 the lab cannot serve a user's request
       MatrixError                       a matrix file is malformed
       ResumeError                       a run cannot be resumed
-      LoadError                       a load does not fit its input
+      LoadError                         a load does not fit its input
       SearchError                       a row does not fit its search
-      EnergyError                     no such energy provider
-      FigureError                     no such figure, or a run cannot serve it
-      IsolationError                  a trial cannot be isolated as requested
-      DiskFullError                   nothing more can be recorded
-      GateError                       a gate cannot compare its two sides
-      GitError      streamlab.lab.host            git is missing, or cannot read a repository
+      EnergyError                       no energy provider has this name
+      FigureError                       no figure has this id, or a run cannot serve it
+      IsolationError                    a trial cannot be isolated as requested
+      DiskFullError                     nothing more can be recorded
+      GateError                         a gate cannot compare its two sides
+      ClusterError                      a cluster cannot be started or stopped
+      GitError      streamlab.lab.host  git is missing, or cannot read a repository
 
 This module defines LabError's branches, except the branch of `streamlab.lab.host`.
 Only `lab/cli/__init__.py` chooses exit codes.

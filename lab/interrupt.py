@@ -16,13 +16,17 @@ from types import FrameType
 LOOK_S = 0.2
 """Longest time, in seconds, between two checks of the flag."""
 _INSISTENT_SIGNALS = 3
+"""From this many signals on, each one raises again."""
 _SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 class _Flag:
     """Handles signals and counts them.
 
-    `signals` is the number of signals, `open_blocks` the number of open blocks in which nothing is raised.
+    Attributes:
+        signals: number of signals so far.
+        raised: whether KeyboardInterrupt was raised.
+        open_blocks: number of open `defer_signals` blocks, in which nothing is raised.
     """
 
     def __init__(self) -> None:
@@ -63,7 +67,7 @@ def keep_interrupts() -> None:
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Defer signals in the block: only `check` raises for them."""
+    """Defer signals in the block, so that only `check` raises for them."""
     flag = _flag()
     if flag is None:
         yield
@@ -108,6 +112,6 @@ def pause(seconds: float) -> None:
 
 def _flag() -> _Flag | None:
     """Return the handler; None without `keep_interrupts`."""
-    # The handler of SIGTERM, because other code sometimes replaces that of SIGINT.
+    # Ask for SIGTERM's handler, because other code sometimes replaces SIGINT's.
     handler = signal.getsignal(signal.SIGTERM)
     return handler if isinstance(handler, _Flag) else None

@@ -1,7 +1,7 @@
 """Implements `streamlab.run`: benchmarks from Python, for notebooks and scripts.
 
-It does the same as the command `lab run`: each trial is a fresh process, each answer is verified,
-and the run is stored in a directory that `lab report` and `lab compare` accept.
+It does the same as the command `lab run`: each trial is a fresh process, and each answer is verified.
+The run is stored in a directory that `lab report` and `lab compare` accept.
 """
 
 import html
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SEED = 1
-"""Of the intervals of `MeasuredRun.compare`, which are then the same on every call."""
+"""Fixed, so that `MeasuredRun.compare` returns the same intervals on every call."""
 _MEDIANS = ("latency_p99_ns", "cpu_s_per_million", "peak_rss_bytes")
 _RATIO_COLUMNS = ("cell", "metric", "old", "new", "ratio", "low", "high", "p", "verdict")
 _ROW_EM, _FRAME_EM = 4, 24
-"""Height of the frame in a notebook, in em: per cell, and for the rest. Longer tables scroll."""
+"""Height of a run's frame in a notebook, in em: `_FRAME_EM`, and `_ROW_EM` for each cell. Longer tables scroll."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +97,11 @@ class MeasuredRun:
         """Return the answer that the verified cells gave, with texts and times decoded.
 
         Args:
-            cell: a pattern of cells, if the run has several answers.
-            output: one of the outputs of `streamlab.outputs`.
+            cell: pattern of cell ids; needed if the run has several answers.
+            output: name of one output of `streamlab.outputs`; None: all outputs.
 
         Raises:
-            LabError: there is no verified answer, or there are several.
+            LabError: the run has no verified answer, or several.
         """
         return pd.DataFrame(read_answer(self.path, cell, None, output).columns)
 
@@ -109,10 +109,10 @@ class MeasuredRun:
         """Return a matplotlib figure of a workload's rates by number of workers, as in the report.
 
         Args:
-            workload: its name; None: the only one.
+            workload: name of the workload; None if the run has only one.
 
         Raises:
-            LabError: the run has no verified rate of it, or `workload` is missing and there are several.
+            LabError: the run has no verified rate of the workload, or `workload` is None and the run has several.
         """
         cells = summarise(self._read().rows)
         rated = [cell for cell in cells if cell.throughput_eps is not None]
@@ -121,7 +121,7 @@ class MeasuredRun:
         if name not in names:
             raise LabError(
                 f"{self.path.name}: workload is {workload!r}; give one with verified rates: "
-                f"{', '.join(names) or 'there is none'}"
+                f"{', '.join(names) or 'none found'}"
             )
         chosen = [cell for cell in rated if cell.workload == name]
         scale = shared_scale(chosen)
@@ -218,13 +218,13 @@ def run(
         workers: numbers of workers; sequential engines use one.
         batch: batch sizes, in events, for variants that use them.
         repetitions: fresh processes per cell; None: 1.
-        timeout_s: time limit of a trial, in addition to the length of its load; None: 600.
+        timeout_s: time limit of a trial, in addition to the length of its load; None: 120.
         events: approximate number of generated events; None: 1M.
         params: parameters of the generator.
         seed: seed of the generator; None: 1.
         dataset: start of a dataset's id, to use that dataset instead of generated input.
         query: query parameters of the workload.
-        options: options of the engines; `engine.option` sets it for one engine.
+        options: options of the engines; a name `engine.option` sets the option of one engine.
         load: offered load, with the keys of a matrix's `[[load]]`, such as {"rate_eps": 100_000, "window_s": 5}.
         only: patterns; run only the cells whose id matches one of them.
         out: folder in which the run's directory is made; None: the default folder of runs.
@@ -252,7 +252,7 @@ def run(
     settings = {name: value for name, value in arguments.items() if value not in (None, (), [], {})}
     folder = None
     if matrix is None:
-        text, source = _text(workloads, engines, settings, audience), "lab.run(...)"
+        text, source = _matrix_text(workloads, engines, settings, audience), "lab.run(...)"
     elif workloads or engines or settings:
         conflicting = {"workloads": workloads, "engines": engines, **settings}
         argument = next(name for name, value in conflicting.items() if value)
@@ -271,7 +271,7 @@ def run(
     return MeasuredRun(path=run_dir.absolute())
 
 
-def _text(
+def _matrix_text(
     workloads: Sequence[str | Workload],
     engines: Sequence[str],
     settings: Mapping[str, Any],

@@ -29,8 +29,8 @@ from streamlab.results.schema import columns_of
 from streamlab.results.store import read_run
 from streamlab.workloads.default_folders import catalogue
 
-# Environment variable with the folder of datasets.
 DATA_VARIABLE = "LAB_DATA"
+"""Environment variable with the folder of datasets."""
 LOG_LINES = 20
 """Number of lines, from the end of the lab's output, that a failure shows."""
 
@@ -133,7 +133,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LabTrial:
     """Run one cell in a fresh process and return its row; see `LabTrial`."""
     option: Path | None = request.config.getoption("--lab-data")
-
     data = option or catalogue(request.config.rootpath).path
     return LabTrial(data.absolute(), tmp_path_factory)
 

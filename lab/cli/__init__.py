@@ -56,7 +56,7 @@ class _LabGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError as error:  # click would take it for one of standard output
+        except BrokenPipeError as error:  # click would attribute it to standard output
             raise _PipeError from error
 
 
@@ -118,14 +118,14 @@ def call(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    before = sys.stdout, sys.stderr
+    streams = sys.stdout, sys.stderr
     try:
         code = _call(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (BrokenPipeError, _PipeError, SystemExit) as error:
         # If a pipe closes before a command runs, click replaces the streams and exits with 1.
-        sys.stdout, sys.stderr = before
+        sys.stdout, sys.stderr = streams
         if reader_is_gone():
             return EXIT_CLOSED_PIPE
         raise (error.__cause__ or error) from None
@@ -142,21 +142,21 @@ def _call(arguments: list[str]) -> int:
     except click.ClickException as error:
         message = StringIO()
         error.show(file=message)
-        click.echo(_plain(message.getvalue()), nl=False, err=True)
+        click.echo(_shorten(message.getvalue()), nl=False, err=True)
         return EXIT_USER_ERROR
     except (KeyboardInterrupt, click.Abort):
         click.echo("lab: interrupted", err=True)
         return EXIT_INTERRUPTED
     except Exception as error:
-        code = code_of(error)
+        code = exit_code_of(error)
         if code is None:
             raise
-        click.echo(f"lab: {_plain(message_of(error))}", err=True)
+        click.echo(f"lab: {_shorten(message_of(error))}", err=True)
         return code
     return code if isinstance(code, int) else EXIT_OK
 
 
-def code_of(error: Exception) -> int | None:
+def exit_code_of(error: Exception) -> int | None:
     """Return the exit code of an error; None if it is a bug of the lab."""
     from streamlab.workloads.model.errors import ModelError  # its package imports NumPy
 
@@ -167,30 +167,30 @@ def code_of(error: Exception) -> int | None:
         click.ClickException | LabError | ModelError | DatasetError | EngineError | ResultsError,
     ):
         return EXIT_USER_ERROR
-    if isinstance(error, OSError) and error.errno in _REFUSALS:
+    if isinstance(error, OSError) and error.errno in _REMEDIES:
         return EXIT_USER_ERROR
     if _lacks_folder(error):
         return EXIT_USER_ERROR
     return None
 
 
-_ROOM = "free space there, or use another disk"
-_PLACE = (
+_SPACE_REMEDY = "free space there, or use another disk"
+_PLACE_REMEDY = (
     "use another place (--out, --root, LAB_RUNS, LAB_DATA, LAB_CACHE, TMPDIR), "
     "or grant write permission"
 )
-_REFUSALS = {
-    errno.ENOSPC: _ROOM,
-    errno.EDQUOT: _ROOM,
-    errno.EFBIG: _ROOM,
-    errno.EROFS: _PLACE,
-    errno.EACCES: _PLACE,
-    errno.EPERM: _PLACE,
-    errno.ENOTDIR: _PLACE,
-    errno.EISDIR: _PLACE,
-    errno.EEXIST: _PLACE,
-    errno.ELOOP: _PLACE,
-    errno.ENAMETOOLONG: _PLACE,
+_REMEDIES = {
+    errno.ENOSPC: _SPACE_REMEDY,
+    errno.EDQUOT: _SPACE_REMEDY,
+    errno.EFBIG: _SPACE_REMEDY,
+    errno.EROFS: _PLACE_REMEDY,
+    errno.EACCES: _PLACE_REMEDY,
+    errno.EPERM: _PLACE_REMEDY,
+    errno.ENOTDIR: _PLACE_REMEDY,
+    errno.EISDIR: _PLACE_REMEDY,
+    errno.EEXIST: _PLACE_REMEDY,
+    errno.ELOOP: _PLACE_REMEDY,
+    errno.ENAMETOOLONG: _PLACE_REMEDY,
 }
 """Remedies for errors of the file system, which can occur anywhere and are not bugs of the lab."""
 
@@ -215,11 +215,11 @@ def message_of(error: Exception) -> str:
     if not isinstance(error, OSError):
         return str(error)
     where = error.filename or "a file that the lab writes"
-    return f"{where}: {error.strerror or error}; {_REFUSALS[error.errno or 0]}"
+    return f"{where}: {error.strerror or error}; {_REMEDIES[error.errno or 0]}"
 
 
-def _plain(message: str) -> str:
-    """Return a message without control sequences and with long values shortened."""
+def _shorten(message: str) -> str:
+    """Return a message with long values shortened, and without control sequences."""
     text: str = escape_text(message)
     return _LONG.sub(lambda match: f"{match[0][:100]}...{match[0][-100:]}", text)
 

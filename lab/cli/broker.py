@@ -16,13 +16,14 @@ def broker() -> None:
     type=click.IntRange(min=256),
     default=768,
     show_default=True,
-    help="Of the broker's heap.",
+    help="Size of the broker's heap, in MB.",
 )
 def broker_up() -> None:
     """Start a Kafka broker and print its address, the last line of the output.
 
-    It needs `lab environment kafka` once. Its logs and data lie in one folder (environment:
-    LAB_CLUSTERS) until `lab broker down`. Engines read their input from it with the option `broker`:
+    Run `lab environment kafka` once before. The broker's logs and data lie in one folder
+    (environment: LAB_CLUSTERS) until `lab broker down`. Engines read their input from the broker with
+    the option `broker`:
 
     lab run event_window --engine multicore --option multicore.broker=ADDRESS
     """

@@ -7,14 +7,18 @@ from streamlab.lab.cli.output import LazyCommand
 
 _engine = click.option("--engine", required=True, metavar="NAME", help="The engine.", **ENGINES)
 _cores = click.option(
-    "--cores", type=click.IntRange(min=1), default=1, show_default=True, help="Of each worker."
+    "--cores",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of cores of each worker.",
 )
 _memory = click.option(
     "--memory-mb",
     type=click.IntRange(min=512),
     default=1536,
     show_default=True,
-    help="Of each worker, or of the broker.",
+    help="Memory of each worker, or heap of the broker, in MB.",
 )
 
 
@@ -25,7 +29,14 @@ def cluster() -> None:
 
 @cluster.command("up", cls=LazyCommand)
 @_engine
-@click.option("--workers", "-w", type=click.IntRange(1, 250), default=2, show_default=True)
+@click.option(
+    "--workers",
+    "-w",
+    type=click.IntRange(1, 250),
+    default=2,
+    show_default=True,
+    help="Number of workers.",
+)
 @_cores
 @_memory
 @click.option(
@@ -38,8 +49,8 @@ def cluster() -> None:
 def cluster_up() -> None:
     """Start a cluster and print its address, the last line of the output.
 
-    Its logs and scratch files lie in one folder (environment: LAB_CLUSTERS) until `lab cluster
-    down`. The engine's option for this address is `master` on Spark and `jobmanager` on Flink:
+    The cluster's logs and scratch files lie in one folder (environment: LAB_CLUSTERS) until `lab
+    cluster down`. The engine's option for this address is `master` on Spark and `jobmanager` on Flink:
 
     lab run event_window --engine flink --option flink.jobmanager=ADDRESS
     """

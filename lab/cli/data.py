@@ -11,8 +11,7 @@ from streamlab.lab.cli.output import LazyCommand, SingleOptionCommand
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.workloads.default_folders import ROOT_VARIABLE
 
-LARGEST_SEED = 2**63 - 1
-MOST_EVENTS = 2**63 - 1
+LARGEST_SEED = MOST_EVENTS = 2**63 - 1
 """The largest whole number that results can store."""
 WAYS = ("auto", "process", "spark")
 
@@ -39,21 +38,21 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 class EventCount(click.types.IntParamType):
     """The type of `--events`: a whole number of at least 1, also written `1_000_000` or `1e6`."""
 
-    def __init__(self, most: int = MOST_EVENTS) -> None:
-        """Accept numbers up to `most`."""
-        self._most = most
+    def __init__(self, maximum: int = MOST_EVENTS) -> None:
+        """Accept numbers up to `maximum`."""
+        self._maximum = maximum
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number, or raise `BadParameter`."""
         try:
             number = Decimal(value)
             # In this order: the integer of 1e999999999 would fill the memory.
-            if 1 <= number <= self._most and number == int(number):
+            if 1 <= number <= self._maximum and number == int(number):
                 return int(number)
         except DecimalException:  # not a number
             pass
         return self.fail(
-            f"{value!r} is not a whole number from 1 to {self._most:,}, such as 20000 or 1e6",
+            f"{value!r} is not a whole number from 1 to {self._maximum:,}, such as 20000 or 1e6",
             param,
             ctx,
         )

@@ -53,7 +53,7 @@ _master_option = click.option(
     "timeout_s",
     type=float,
     metavar="SECONDS",
-    help="Time limit of a trial, in addition to the length of its load; default 600.",
+    help="Time limit of a trial, in addition to the length of its load; default 120.",
 )
 @click.option(
     "--events",
@@ -64,7 +64,7 @@ _master_option = click.option(
 @click.option(
     "--dataset",
     metavar="ID",
-    help="Use this dataset; the start of its id.",
+    help="Use the dataset whose id starts with ID.",
     **DATASETS,
 )
 @click.option(
@@ -118,11 +118,11 @@ _master_option = click.option(
 def run() -> None:
     """Run the cells of MATRIX, a TOML file, or WORKLOAD on engines, each trial in a fresh process.
 
-    WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE]. Of a program with
-    several outputs (lab.outputs), all run.
+    WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE]. If it declares
+    several outputs (lab.outputs), all of them run.
 
     With --command any program is an engine, verified like all others: lab run event_window --command
-    './sums {input}'. It starts in the current folder; `lab new program` writes one to begin with.
+    './sums {input}'. It starts in the current folder; `lab new program` writes an example.
 
     Each answer is compared with the oracle's after the timed part. The last line printed is the run
     directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine failed
@@ -139,7 +139,7 @@ def run() -> None:
 def quickstart() -> None:
     """Run three workloads on the multicore engine, NumPy and sequential Python, each answer verified.
 
-    Prints a table, writes a page, and names the next commands to try. Exit codes as of `lab run`.
+    Prints a table, writes a page, and names the next commands to try. Exit codes: as for `lab run`.
     """
 
 
@@ -163,7 +163,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     "--all",
     "every",
     is_flag=True,
-    help="Make every figure, except those that --out has with these options.",
+    help="Make every figure that --out does not have with these options.",
 )
 @click.option(
     "--out",
@@ -202,10 +202,10 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
 @click.option(
     "--dataset",
     metavar="ID",
-    help="Use this dataset as the input of the workloads that read such input; the start of its id.",
+    help="Use the dataset whose id starts with ID, for the workloads that can read it.",
     **DATASETS,
 )
-@click.option("--quick", is_flag=True, help="Make a short run that only indicates; no verdict.")
+@click.option("--quick", is_flag=True, help="Make a short run, for an indication, not a verdict.")
 @click.option(
     "--format",
     "formats",
@@ -219,8 +219,8 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
 def figure() -> None:
     """Reproduce FIGURE (e.g. `stretch:6`; see `lab list figures`) and compare it with the paper's.
 
-    Makes the runs that it needs below LAB_RUNS, draws the figure and writes a record in Markdown
-    and JSON, and the trials as CSV. Prints a verdict: reproduced, shape only, contradicted,
+    Makes the required runs below LAB_RUNS, draws the figure and writes a record in Markdown and
+    JSON, and the trials as CSV. Prints a verdict: reproduced, shape only, contradicted,
     inconclusive, or not comparable; with --quick only an indication. The last line printed is the
     record's path. Exit codes: as for `lab run`; a verdict is never a failure.
 
@@ -313,7 +313,13 @@ def figure() -> None:
     help="With --against: add busy work to the new arm, to test the gate.",
 )
 @click.option("--self-test", is_flag=True, help="Measure the gate's false alarms and power.")
-@click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="With --self-test: number of rounds.",
+)
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0.1),

@@ -29,8 +29,8 @@ class LabCommand(click.Command):
 class LazyCommand(LabCommand):
     """A command without a body: the function of its name in `lab/cli/commands` implements it.
 
-    The function's module has the name's first word, and is imported only when the command runs, so
-    `lab --help` and `lab COMMAND --help` start fast.
+    The function's module is named like the first word of the function. It is imported only when the
+    command runs, so `lab --help` and `lab COMMAND --help` start fast.
     """
 
     def invoke(self, ctx: click.Context) -> Any:

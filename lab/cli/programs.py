@@ -12,7 +12,7 @@ from streamlab.lab.cli.paths import AbsolutePath
 MOST_PLANNED_EVENTS = 10**15
 """Limit for `lab plan --events`: sums of stream frequencies must fit in 64 bits."""
 
-_in = click.option(
+_in_option = click.option(
     "--in",
     "place",
     type=AbsolutePath(file_okay=False),
@@ -21,7 +21,7 @@ _in = click.option(
 )
 
 
-def _workers(
+def _parse_nodes(
     context: click.Context, parameter: click.Parameter, text: str | None
 ) -> tuple[int, ...]:
     numbers = [part.strip() for part in (text or "").split(",") if part]
@@ -53,7 +53,7 @@ def _workers(
 )
 @click.option(
     "--nodes",
-    callback=_workers,
+    callback=_parse_nodes,
     metavar="N,...",
     help="For appendix-b: the worker where each stream arrives, e.g. 0,1,1.",
 )
@@ -61,7 +61,7 @@ def _workers(
     "--streams",
     multiple=True,
     metavar="[KIND=]N",
-    help="Number of streams per kind, except for a DGS program; default: those of the input.",
+    help="Number of streams per kind, except for a DGS program; default: as in the input.",
 )
 @click.option("--svg", type=AbsolutePath(dir_okay=False), help="Write SVG to this file.")
 def plan() -> None:
@@ -69,10 +69,10 @@ def plan() -> None:
 
     For a DGS program, shows the chosen synchronization plan. For other programs, shows what the
     multicore engine runs by default: operators with their instances, how rows reach these, windows,
-    the size of states, and where order is restored. It depends on the number of streams per kind.
+    the size of states, and where order is restored. This depends on the number of streams per kind.
 
-    The optimizer `cost` measures the program's steps on this machine, for about a second, and
-    prints the numbers behind its choice. Other load on the machine may change the choice.
+    The optimizer `cost` measures the program's steps on this machine for about a second, and prints
+    the numbers that decide its choice. Other load on the machine may change the choice.
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
@@ -83,7 +83,7 @@ def plan() -> None:
 )
 @click.argument("workload", **WORKLOADS)
 @click.option("--engine", required=True, metavar="NAME", help="The engine.", **ENGINES)
-@click.option("--variant", metavar="NAME", help="Its variant; default: as for a run.")
+@click.option("--variant", metavar="NAME", help="Variant of the engine; default: as for a run.")
 def explain() -> None:
     """Show the query that ENGINE runs for WORKLOAD, or what it runs instead.
 
@@ -149,14 +149,14 @@ def new() -> None:
 @click.option(
     "--streaming", is_flag=True, help="Take event after event; default: the whole input at once."
 )
-@_in
+@_in_option
 def new_engine() -> None:
     """Create engine NAME: pyproject.toml, README, a class that runs one workload, and a test."""
 
 
 @new.command("workload", cls=LazyCommand)
 @click.argument("name")
-@_in
+@_in_option
 def new_workload() -> None:
     """Create workload NAME: pyproject.toml, README, a program on a CSV file, an oracle, a test."""
 
@@ -170,7 +170,7 @@ def new_workload() -> None:
     show_default=True,
     help="Language of the program.",
 )
-@_in
+@_in_option
 def new_program() -> None:
     """Create program NAME, one short file: it reads events as CSV and prints the answer of event_window.
 

@@ -33,13 +33,13 @@ from streamlab.workloads.datasets import progress as datasets
 from streamlab.workloads.datasets.dataset import Dataset
 
 LINES_SHOWN = 4
-"""Most lines of a reason to show; a difference has up to twenty rows."""
+"""Maximum number of lines of a reason to show; a difference has up to twenty rows."""
 
 # Low, because drawing takes CPU time from the measurement.
 REFRESHES_PER_S = 2
 
 LINE_EVERY_S = 5
-"""Time between lines on a step, if standard error is not a terminal."""
+"""Seconds between lines on a step, if standard error is not a terminal."""
 
 
 class Verbosity(Enum):
@@ -56,8 +56,8 @@ def announce(
 ) -> Iterator[datasets.Progress]:
     """Show a bar for a long step; yields a function to call with step, done and total.
 
-    Without a terminal, prints a line every few seconds. A step of more than a second leaves a line.
-    With `quiet`, nothing is shown.
+    Without a terminal, prints a line every `LINE_EVERY_S`. With `leave_line`, a step that took more
+    than a second leaves a line. With `quiet`, nothing is shown.
     """
     console = Console(stderr=True)
     began = last = time.monotonic()
@@ -85,9 +85,9 @@ def announce(
             console.print(escape(f"{text}{share}{left}"), highlight=False, soft_wrap=True)
 
         yield show
-    took = time.monotonic() - began
-    if took > 1 and leave_line and not quiet:
-        console.print(escape(f"{title}: {took:.1f} s"), highlight=False)
+    duration_s = time.monotonic() - began
+    if duration_s > 1 and leave_line and not quiet:
+        console.print(escape(f"{title}: {duration_s:.1f} s"), highlight=False)
 
 
 def time_text(seconds: float) -> str:
@@ -129,13 +129,14 @@ class Terminal(Audience):
         self._task = self._bar.add_task("trials", total=None)
         self._total: int | None = None
         self._time_left = TimeLeft(())
-        # This thread writes them before each trial; the thread that draws the bar reads them.
-        self._ahead: tuple[float, float] | None = None
+        # Expected seconds of the current trial, and of all later ones.
+        # This thread writes the pair before each trial; the thread that draws the bar reads it.
+        self._expected_s: tuple[float, float] | None = None
         self._began = time.monotonic()
 
-    def step(self, what: str) -> AbstractContextManager[datasets.Progress]:
+    def step(self, title: str) -> AbstractContextManager[datasets.Progress]:
         """Show a bar, and leave a line if the step took long."""
-        return announce(what, quiet=self._verbosity is Verbosity.QUIET)
+        return announce(title, quiet=self._verbosity is Verbosity.QUIET)
 
     def warn(self, text: str) -> None:
         """Print a warning or a hint."""
@@ -156,22 +157,22 @@ class Terminal(Audience):
 
     def started(self, trial: Trial) -> None:
         """Show the trial as the current one."""
-        self._ahead, self._began = self._time_left.ahead(trial), time.monotonic()
+        self._expected_s, self._began = self._time_left.expected_s(trial), time.monotonic()
         self._bar.update(self._task, completed=trial.order_index, description=escape(_title(trial)))
 
     def finished(self, trial: Trial, row: TrialRow) -> None:
         """Print a line for the trial, with the difference if the answer is wrong."""
-        self._ahead = None
-        self._time_left.measured(trial, time.monotonic() - self._began)
-        left = _left_text(self._time_left.after(trial))
+        self._expected_s = None
+        self._time_left.record(trial, time.monotonic() - self._began)
+        time_left = _left_text(self._time_left.later_s(trial))
         self._bar.update(self._task, completed=trial.order_index + 1)
         if self._verbosity is Verbosity.QUIET and row.status in (*VERIFIED, UNSUPPORTED):
             return
         number = trial.order_index + 1
-        place = f"[{number}]" if self._total is None else f"[{number}/{self._total}]"
+        progress = f"[{number}]" if self._total is None else f"[{number}/{self._total}]"
         if self._total is not None and not self._console.is_terminal:
-            place = f"[{number}/{self._total}{left}]"
-        self._print(f"{place} {_title(trial)}  {outcome_of(row)}")
+            progress = f"[{number}/{self._total}{time_left}]"
+        self._print(f"{progress} {_title(trial)}  {outcome_of(row)}")
         if self._verbosity is Verbosity.VERBOSE:
             for detail in details_of(row):
                 self._print(f"    {detail}")
@@ -184,18 +185,15 @@ class Terminal(Audience):
         if self._write_page is not None:
             try:
                 self._print(f"report so far: {self._write_page(run_dir)}")
-            except (
-                LabError,
-                OSError,
-            ) as error:  # the run goes on, and its end writes the page again
+            except (LabError, OSError) as error:  # the end of the run writes the page again
                 self._print(f"no report so far: {error}")
 
     def time_left_text(self) -> str:
-        """Return the time left at this moment; after the expected end of a trial, by how much it is over."""
-        ahead = self._ahead
-        if ahead is None:
+        """Return the time left at this moment, and by how much the current trial exceeds its expected time."""
+        expected = self._expected_s
+        if expected is None:
             return ""
-        expected_s, later_s = ahead
+        expected_s, later_s = expected
         left_s = expected_s - (time.monotonic() - self._began)
         over = f", this trial is over by {time_text(-left_s)}" if left_s <= -LINE_EVERY_S else ""
         return (_left_text(max(left_s, 0.0) + later_s) + over).removeprefix(", ")
@@ -224,13 +222,13 @@ def _title(trial: Trial) -> str:
 
 
 def outcome_of(row: TrialRow) -> str:
-    """Return a trial's status, numbers and doubts as one line, or the reason of a failure."""
+    """Return a trial's status, numbers and remark as one line, or the reason of a failure."""
     if row.status not in VERIFIED:
-        why = str(row.difference or row.reason or "no reason").splitlines()
-        more = len(why) - LINES_SHOWN
-        if more > 0:
-            why[LINES_SHOWN:] = [f"  {more} more lines are in the report"]
-        return f"{row.status}: " + "\n".join(why)
+        lines = str(row.difference or row.reason or "no reason").splitlines()
+        hidden_lines = len(lines) - LINES_SHOWN
+        if hidden_lines > 0:
+            lines[LINES_SHOWN:] = [f"  {hidden_lines} more lines are in the report"]
+        return f"{row.status}: " + "\n".join(lines)
     if row.load is None:
         eps = row.throughput_eps
         numbers = [rate(eps).text if eps is not None else "no rate"]

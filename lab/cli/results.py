@@ -1,4 +1,4 @@
-"""Declares the commands that show results: `lab report`, `history`, `site`, `compare` and `list`."""
+"""Declares the commands that show, compare, exchange or list results, such as `lab report`."""
 
 import click
 
@@ -39,9 +39,9 @@ def report() -> None:
     "--cell",
     "pattern",
     metavar="PATTERN",
-    help="Show the answer of the cells whose id matches; needed if a run has several answers.",
+    help="Show the answer of the cells whose id matches PATTERN; needed if a run has several answers.",
 )
-@click.option("--output", metavar="NAME", help="Show this output of a program with several.")
+@click.option("--output", metavar="NAME", help="Show only this output of several (lab.outputs).")
 @click.option("--head", type=click.IntRange(min=0), help="Show only this many rows.")
 @runs_option("--runs", "root", about="Folder of runs")
 def answer() -> None:
@@ -70,9 +70,9 @@ def answer() -> None:
 )
 @runs_option("--runs", "root", about="Folder of runs")
 def history() -> None:
-    """Plot each cell over the stored runs of a machine, with steps, as one HTML file.
+    """Plot each cell over the stored runs of a machine, and mark abrupt changes, in one HTML file.
 
-    Without RUN, uses all runs of the machine of the newest run; the page lists the others. With RUN
+    Without RUN, uses all runs on the machine of the newest run; the page lists the other runs. With RUN
     (a directory, or a name in the folder of runs), uses these runs, which must be of one machine.
     Prints the path of the page.
     """
@@ -144,8 +144,8 @@ def exchange_export() -> None:
     """Write the verified cells of RUN in the format of another tool.
 
     Each cell is a benchmark, with the time of each fresh process. Cells without a number are left out
-    and named on standard error, as are cells under a load, except in Bencher's format, which has
-    latencies. RUN is a run's directory, the name of a stored run or a part of it, or `latest`.
+    and named on standard error. So are cells under a load; only Bencher's format has latencies. RUN
+    is a run's directory, the name of a stored run or a part of it, or `latest`.
     """
 
 
@@ -156,10 +156,10 @@ def exchange_export() -> None:
 def exchange_import() -> None:
     """Store results of another tool as a run that `report`, `compare`, `history` and `gate` take.
 
-    FILE is of pytest-benchmark, Google Benchmark, hyperfine, JMH or Criterion.rs (estimates.json or
-    the folder target/criterion), in Bencher's metric format, or CSV with the columns cell and
-    duration_s. Several files of one tool are several processes of its benchmarks. The lab checked no
-    answer, so the trials have the status `imported`. Events are imported by `lab data import`.
+    FILE is output of pytest-benchmark, Google Benchmark, hyperfine, JMH or Criterion.rs
+    (estimates.json or the folder target/criterion), Bencher's metric format, or CSV with the columns
+    cell and duration_s. Several files of one tool are several processes of its benchmarks. The lab
+    checked no answer, so the trials have the status `imported`. To import events, use `lab data import`.
     """
 
 

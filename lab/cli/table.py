@@ -30,13 +30,15 @@ from streamlab.reports.troubleshooting import DOCUMENT, advice_on
 from streamlab.results.query import Spread, by_cell, by_search
 from streamlab.results.schema import TrialRow
 
-# Longest reason in characters; the log and the report have the full text.
 LONGEST_REASON = 400
+"""Longest reason in characters; the log and the report have the full text."""
 WIDEST = 100
-"""Most columns of a table of results; the report has all values."""
+"""Maximum width of a table of results in characters; the report has all values."""
 
-_SHORTEST = 8  # of a name that is cut off to fit
+_SHORTEST_NAME = 8
+"""Minimum width in characters of a column of names that is cut to fit."""
 _DROPPED = ("RSS", "CPU s/M", "p50", "not timed", "p99", "n", "min - max")
+"""Columns to leave out on a narrow terminal, in this order; the same below for loads and searches."""
 _MARKS = {
     ALONE: "no ratio, since no other row of its group has a rate",
     UNDECLARED: "no ratio, since the engine does not declare what its rate includes",
@@ -44,10 +46,10 @@ _MARKS = {
 }
 _LOADS_DROPPED = ("service p99", "p50", "p99.9", "n", "emitted")
 _SEARCHES_DROPPED = ("trials", "probes", "within")
-_NAMES = ("engine", "workers", "load", "compared", "status")
-"""Columns of texts. All but the workers are cut off where a line would be too long."""
-_ALWAYS = ("engine", "events/s", "offered", "sustained")
-"""Columns that are shown although all rows have the same value."""
+_TEXT_COLUMNS = ("engine", "workers", "load", "compared", "status")
+"""Columns of texts. All but `workers` are cut to fit if a line would be too long."""
+_KEY_COLUMNS = ("engine", "events/s", "offered", "sustained")
+"""Columns that are shown even if all rows have the same value."""
 
 Line = Mapping[str, str]
 """The texts of a row by column."""
@@ -61,7 +63,7 @@ def print_results(
 ) -> None:
     """Print a table each for catch-up, offered loads and searches, if there are such cells.
 
-    The warnings of the trials follow, each kind once, and where to read their remedies.
+    The warnings of the trials follow, each kind once, with the place of their remedies.
     """
     console = console or Console(file=stdout())
     if not console.is_terminal:
@@ -81,7 +83,7 @@ def print_results(
         words = (
             f"warning, {warning.trials} of {number_of(len(rows), 'trial')}{where}: {warning.text}"
         )
-        console.print(escape(_short(words)), highlight=False)
+        console.print(escape(_shorten(words)), highlight=False)
     bounds = [state.bracket.reason or "" for state in searches.values()]
     advice = advice_on(rows, [*(warning.text for warning in warnings), *bounds])
     if advice:
@@ -102,12 +104,14 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
     if not classes:
         return
     _print_groups(
-        console, [(heading, [_cells(row) for row in part]) for heading, part in classes], _DROPPED
+        console,
+        [(heading, [_cell_line(row) for row in part]) for heading, part in classes],
+        _DROPPED,
     )
     headline_rows = [row for _, part in classes for row in part]
     for row in headline_rows:
         if row.reason:
-            short = _short(row.reason.splitlines()[0])
+            short = _shorten(row.reason.splitlines()[0])
             console.print(escape(f"{row.cell.name}: {row.status}: {short}"), highlight=False)
     for mark, meaning in _MARKS.items():
         if any(row.no_ratio == mark for row in headline_rows):
@@ -137,7 +141,7 @@ def print_loads(rows: Iterable[TrialRow], console: Console) -> None:
         return
     summaries = {summary.cell: summary for summary in by_cell(rows)}
     groups = [
-        (title(group), [_load(cell, summaries[cell.name].spread) for cell in members])
+        (title(group), [_load_line(cell, summaries[cell.name].spread) for cell in members])
         for group, members in in_groups(summarise(rows))
     ]
     _print_groups(console, groups, _LOADS_DROPPED)
@@ -151,7 +155,7 @@ def print_searches(rows: Iterable[TrialRow], states: Mapping[str, State], consol
     lines = [
         (
             title(group_of(cells[name])) if name in cells else "",
-            _search(name, cells.get(name), state),
+            _search_line(name, cells.get(name), state),
         )
         for name, state in states.items()
     ]
@@ -165,16 +169,16 @@ def print_searches(rows: Iterable[TrialRow], states: Mapping[str, State], consol
             console.print(escape(f"{cell}: {state.bracket.reason}"), highlight=False)
 
 
-def _cells(row: HeadlineRow) -> Line:
+def _cell_line(row: HeadlineRow) -> Line:
     spread = ""
     if row.low and row.high and row.n > 1:
         spread = f"{low_end(row.low, row.high).text} - {row.high.text}"
     return {
         "engine": row.cell.engine_label,
-        "workers": _workers(row.cell),
+        "workers": _workers_text(row.cell),
         "events/s": _text(row.throughput),
         "min - max": spread,
-        "compared": _comparison(row),
+        "compared": _comparison_text(row),
         "p50": _text(row.p50),
         "p99": _text(row.p99),
         "CPU s/M": _text(row.cpu_per_million),
@@ -185,14 +189,14 @@ def _cells(row: HeadlineRow) -> Line:
     }
 
 
-def _load(cell: Cell, spread: Callable[[str], Spread | None]) -> Line:
+def _load_line(cell: Cell, spread: Callable[[str], Spread | None]) -> Line:
     percentiles = {
         name: _latency(spread(f"latency_{column}_ns"))
         for name, column in (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999"))
     }
     return {
-        "engine": _engine(cell),
-        "workers": _workers(cell),
+        "engine": _engine_text(cell),
+        "workers": _workers_text(cell),
         "load": cell.load.label if cell.load else "",
         "offered": _rate(spread("offered_eps")),
         "emitted": _rate(spread("emitted_eps")),
@@ -203,7 +207,7 @@ def _load(cell: Cell, spread: Callable[[str], Spread | None]) -> Line:
     }
 
 
-def _search(name: str, cell: Cell | None, state: State) -> Line:
+def _search_line(name: str, cell: Cell | None, state: State) -> Line:
     low, high = state.bracket.r_pass_eps, state.bracket.r_fail_eps
     if state.next is not None:
         status = "unfinished"
@@ -212,8 +216,8 @@ def _search(name: str, cell: Cell | None, state: State) -> Line:
     else:
         status = "confirmed" if state.bracket.confirmed else "not confirmed"
     return {
-        "engine": _engine(cell) if cell else name,
-        "workers": _workers(cell) if cell else "",
+        "engine": _engine_text(cell) if cell else name,
+        "workers": _workers_text(cell) if cell else "",
         "sustained": "" if low is None else rate(low).text,
         "not sustained": "" if high is None else rate(high).text,
         "within": "" if low is None or high is None else f"{(high - low) / low:.1%}",
@@ -223,22 +227,22 @@ def _search(name: str, cell: Cell | None, state: State) -> Line:
     }
 
 
-def _engine(cell: Cell) -> str:
-    """Return the engine, and its unit of hand-over."""
+def _engine_text(cell: Cell) -> str:
+    """Return the engine and its unit of hand-over."""
     return ", ".join(filter(None, (cell.engine_label, unit_words(cell.batch))))
 
 
-def _workers(cell: Cell) -> str:
+def _workers_text(cell: Cell) -> str:
     return f"{cell.workers}{'*' if cell.oversubscribed else ''}"
 
 
-def _comparison(row: HeadlineRow) -> str:
+def _comparison_text(row: HeadlineRow) -> str:
     if row.ratio:
         return row.ratio.text if row.is_clear else f"{UNCLEAR} {row.ratio.text}"
     return "base" if row.is_baseline else row.no_ratio
 
 
-def _short(words: str) -> str:
+def _shorten(words: str) -> str:
     return words if len(words) <= LONGEST_REASON else words[: LONGEST_REASON - 3] + "..."
 
 
@@ -255,16 +259,16 @@ def _latency(spread: Spread | None) -> str:
 
 
 def _print_groups(console: Console, groups: Groups, dropped: Sequence[str]) -> None:
-    """Print rows below their headings, in the columns whose values differ, as far as they fit.
+    """Print rows below their headings, in the columns whose values differ.
 
-    A value that all rows share is stated once, below. Columns in `dropped` are left out, the first one
-    first, until a line has at most `WIDEST` columns, or fewer on a narrow terminal.
+    A value that all rows share is stated once, below the table. Columns in `dropped` are left out in
+    this order, until a line fits into `WIDEST` characters, or fewer on a narrow terminal.
     """
     lines = [line for _, part in groups for line in part]
     columns = [
         name
         for name in lines[0]
-        if name in _ALWAYS or len({line[name] for line in lines}) > 1 or len(lines) == 1
+        if name in _KEY_COLUMNS or len({line[name] for line in lines}) > 1 or len(lines) == 1
     ]
     shared = [name for name in lines[0] if name not in columns and lines[0][name]]
     widest = min(console.width, WIDEST) if console.is_terminal else WIDEST
@@ -272,33 +276,33 @@ def _print_groups(console: Console, groups: Groups, dropped: Sequence[str]) -> N
         name: max(cell_len(name), *(cell_len(line[name]) for line in lines)) for name in columns
     }
     for name in dropped:
-        if _total(widths) > widest:
+        if _line_width(widths) > widest:
             widths.pop(name, None)
-    cut = [name for name in widths if name in _NAMES and name != "workers"]
-    while _total(widths) > widest and max(widths[name] for name in cut) > _SHORTEST:
-        widths[max(cut, key=widths.__getitem__)] -= 1
-    _print_line(console, _join({name: name for name in widths}, widths), "bold")
+    names = [name for name in widths if name in _TEXT_COLUMNS and name != "workers"]
+    while _line_width(widths) > widest and max(widths[name] for name in names) > _SHORTEST_NAME:
+        widths[max(names, key=widths.__getitem__)] -= 1
+    _print_line(console, _line_text({name: name for name in widths}, widths), "bold")
     for heading, part in groups:
         if heading:
             _print_line(console, _cut(heading, widest), "dim")
         for line in part:
-            _print_line(console, _join(line, widths), "")
+            _print_line(console, _line_text(line, widths), "")
     if shared:
         texts = ", ".join(f"{name} {lines[0][name]}" for name in shared)
         _print_line(console, _cut(f"all rows: {texts}", widest), "")
     console.print()
 
 
-def _total(widths: Mapping[str, int]) -> int:
+def _line_width(widths: Mapping[str, int]) -> int:
     return sum(widths.values()) + 2 * (len(widths) - 1) + 2
 
 
-def _join(line: Line, widths: Mapping[str, int]) -> str:
+def _line_text(line: Line, widths: Mapping[str, int]) -> str:
     texts = []
     for name, width in widths.items():
         text = _cut(line[name], width)
         pad = " " * (width - cell_len(text))
-        texts.append(text + pad if name in _NAMES else pad + text)
+        texts.append(text + pad if name in _TEXT_COLUMNS else pad + text)
     return "  " + "  ".join(texts).rstrip()
 
 
@@ -319,22 +323,21 @@ def print_fitting(
     """Print a table with as many columns as fit on the terminal.
 
     Without a terminal, all columns are printed, and the console becomes as wide as the table.
-    `build` returns the table with some columns; those in `dropped` may be left out, the first one
-    first.
+    `build` returns the table with some columns; those in `dropped` may be left out, in this order.
     """
     shown = tuple(columns)
     table = build(shown)
     if console.is_terminal:
         for name in dropped:
-            if _width(console, table) <= console.width:
+            if _table_width(console, table) <= console.width:
                 break
             shown = tuple(column for column in shown if column != name)
             table = build(shown)
     else:
-        console.width = max(console.width, _width(console, table))
+        console.width = max(console.width, _table_width(console, table))
     console.print(table)
 
 
-def _width(console: Console, table: Table) -> int:
+def _table_width(console: Console, table: Table) -> int:
     unbounded = console.options.update(max_width=10_000)
     return Measurement.get(console, unbounded, table).maximum

@@ -8,6 +8,7 @@ from pathlib import Path
 from streamlab.lab.errors import LabError
 
 _BLOCK = bytes(4096)
+"""Written to find out whether a disk is full."""
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def _write_error(output: str, where: str | Path, error: OSError) -> LabError:
 
 
 def check_file(path: Path | None, output: str) -> None:
-    """Check before the work that a file can be written; None: no file.
+    """Check before the work that a file can be written; does nothing for None.
 
     Raises:
         LabError: the path is a folder, or its folder is not writable.

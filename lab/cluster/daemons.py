@@ -1,6 +1,6 @@
 """Starts the daemons of a cluster, waits for its workers, and stops all processes.
 
-Each daemon leads a session of its own, so that stopping finds every process that it started, also if it has died.
+Each daemon leads its own session, so that stopping finds every process that it started, even if the daemon has died.
 """
 
 import os
@@ -38,18 +38,21 @@ from streamlab.lab.host.git import environment
 from streamlab.lab.isolate.process import last_lines
 
 START_TIMEOUT_S = 180.0
+"""Time limit for the start of all daemons, in seconds."""
 MOST_STARTS = 3
-"""On a loaded machine, a daemon may give up while it starts; it is started again."""
+"""Limit of starts of a daemon, which may give up on a loaded machine while it starts."""
 STOP_TIMEOUT_S = 10.0
+"""Time in seconds that processes have to end after SIGTERM, and again after SIGKILL."""
 LOOPBACK, NAMESPACES = "loopback", "namespaces"
 _LOOK_S = 0.2
+"""Seconds between two looks at the cluster's state while it starts."""
 
 
 def cluster_engine(name: str) -> ClusterEngine:
     """Return an engine whose clusters can be started here, or the broker.
 
     Raises:
-        ClusterError: it has none.
+        ClusterError: the engine has no clusters.
     """
     if name == BROKER_NAME:
         return BROKER
@@ -70,14 +73,14 @@ def start_cluster(
     """Start a cluster of an engine and wait until all workers have joined.
 
     Args:
-        name: of the engine.
+        name: name of the engine, or of the broker.
         workers: number of worker processes.
-        cores: that each worker offers.
-        memory_mb: that each worker offers to the engine's processes.
+        cores: number of cores that each worker offers.
+        memory_mb: memory that each worker offers to the engine's processes, in MB.
         network: LOOPBACK or NAMESPACES.
 
     Raises:
-        ClusterError: the engine has a cluster already, or a daemon does not start; no process is left.
+        ClusterError: the engine already has a cluster, or a daemon does not start; then no process is left.
         EngineError: the engine cannot start here.
     """
     engine = cluster_engine(name)
@@ -89,7 +92,7 @@ def start_cluster(
             f"a cluster of {name} exists, at {running.address}; stop it first: {stop_command(name)}"
         )
     folder = folder_of(name)
-    shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was killed
+    shutil.rmtree(folder, ignore_errors=True)  # left by a killed attempt
     folder.mkdir(parents=True)
     addresses = loopback(workers) if network == LOOPBACK else create_namespaces(name, workers)
     plan = ClusterPlan(
@@ -166,10 +169,10 @@ def _log(folder: Path, daemon: Daemon) -> Path:
     return folder / f"{daemon.name}.log"
 
 
-def _failure(record: ClusterRecord, daemon: Daemon, what: str) -> ClusterError:
+def _failure(record: ClusterRecord, daemon: Daemon, problem: str) -> ClusterError:
     lines = " / ".join(last_lines(_log(record.plan.folder, daemon), 3)) or "nothing"
     return ClusterError(
-        f"the {daemon.name} of the cluster of {record.engine} {what}; its last words: {lines}"
+        f"the {daemon.name} of the cluster of {record.engine} {problem}; its log ends with: {lines}"
     )
 
 
@@ -177,13 +180,13 @@ def is_alive(daemon: StartedDaemon) -> bool:
     """Return whether a daemon's process runs."""
     try:
         process = psutil.Process(daemon.pid)
-        return process.create_time() == daemon.started and _runs(process)
+        return process.create_time() == daemon.started and _is_running(process)
     except psutil.Error:
         return False
 
 
-def _runs(process: psutil.Process) -> bool:
-    """Return whether a process has not ended, even if nothing has waited for it yet."""
+def _is_running(process: psutil.Process) -> bool:
+    """Return whether a process has not ended; an ended process may still wait to be reaped."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -201,17 +204,17 @@ def stop_cluster(record: ClusterRecord) -> None:
         for process in processes:
             with suppress(psutil.Error):
                 process.kill() if force else process.terminate()
-        _, left = psutil.wait_procs(processes, timeout=STOP_TIMEOUT_S)
-    left = [process for process in left if _runs(process)]
-    if left:
-        pids = ", ".join(str(process.pid) for process in left)
+        _, remaining = psutil.wait_procs(processes, timeout=STOP_TIMEOUT_S)
+    remaining = [process for process in remaining if _is_running(process)]
+    if remaining:
+        pids = ", ".join(str(process.pid) for process in remaining)
         raise ClusterError(f"processes of the cluster of {record.engine} cannot be ended: {pids}")
     remove_namespaces(record.engine, record.namespaces)
     shutil.rmtree(record.plan.folder, ignore_errors=True)
 
 
 def kill_worker(record: ClusterRecord) -> Daemon:
-    """Kill the last worker of a cluster with all that it started, and return its daemon.
+    """Kill the last worker of a cluster with all processes that it started, and return its daemon.
 
     Raises:
         EngineError: the engine cannot start here.
@@ -240,12 +243,12 @@ def _begin(record: ClusterRecord, daemon: Daemon, network: Network) -> ClusterRe
 
 def _processes(daemons: Sequence[StartedDaemon]) -> list[psutil.Process]:
     """Return the processes in the sessions of daemons."""
-    begin = {daemon.pid: daemon.started for daemon in daemons}
+    begin_times = {daemon.pid: daemon.started for daemon in daemons}
     matches = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError):
             session = os.getsid(process.pid)
-            # A session ID is free again when its last process has ended: older processes are not ours.
-            if session in begin and process.create_time() >= begin[session]:
+            # An older process with this session ID belongs to an earlier session.
+            if session in begin_times and process.create_time() >= begin_times[session]:
                 matches.append(process)
     return matches

@@ -22,8 +22,8 @@ class Fault:
 
     Attributes:
         action: KILL or CUT.
-        after_s: from the beginning of the timed part.
-        for_s: of CUT: until the network is whole again.
+        after_s: seconds from the beginning of the timed part.
+        for_s: seconds until a cut network is connected again; 0 for KILL.
     """
 
     action: str
@@ -32,7 +32,7 @@ class Fault:
 
 
 def parse_fault(text: str) -> Fault | None:
-    """Return a fault from its text; None if the text has another form."""
+    """Return a fault from its text; None if the text is not a fault."""
     match = _TEXT.fullmatch(text)
     if match is None or (match[2] is not None) != (match[4] is not None):
         return None

@@ -1,7 +1,7 @@
 """Breaks a cluster in the middle of a trial: kills a worker, or cuts the network.
 
-The last worker's daemon and all that it started are killed with SIGKILL, and the daemon is started again at once, as a
-supervisor on its node would do. The network between the workers' namespaces and the driver is cut at their bridge.
+KILL sends SIGKILL to the last worker's daemon and to all processes that it started. It starts the daemon again at once,
+as a supervisor on its node would do. CUT switches off the bridge between the workers' namespaces and the driver.
 """
 
 import threading
@@ -18,12 +18,13 @@ from streamlab.lab.cluster.record import ClusterRecord, read_record
 from streamlab.lab.errors import ClusterError, LabError
 
 WHOLE_TIMEOUT_S = 60.0
-"""The time that a cluster has after a trial to get all of its workers back."""
+"""Time in which a cluster must get all of its workers back after a trial."""
 _LOOK_S = 0.1
+"""Seconds between two looks at the cluster's state."""
 
 
 def refusal(fault: Fault, engine: str, options: Mapping[str, object]) -> str | None:
-    """Return why a fault cannot be caused in a task with these options; None if it can."""
+    """Return why a fault cannot be caused in a task with these options; None if it can be caused."""
     try:
         option = cluster_engine(engine).cluster_option
         address, record = options.get(option), read_record(engine)
@@ -31,7 +32,7 @@ def refusal(fault: Fault, engine: str, options: Mapping[str, object]) -> str | N
         return f"fault: {error}"
     if record is None or record.address != address:
         return (
-            f"fault: {option} is {address or 'not set'}, and faults need a cluster that the lab "
+            f"fault: {option} is {address or 'not set'}; expected the address of a cluster that the lab "
             f"started: lab cluster up --engine {engine}"
         )
     if fault.action == CUT and not record.namespaces:
@@ -58,20 +59,20 @@ class FaultInjector:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lab-fault", daemon=True)
         self.caused_s: float | None = None
-        """When the fault happened, in seconds from the beginning of the timed part; None: the trial ended before."""
+        """Seconds from the beginning of the timed part to the fault; None if the timed part ended before the fault."""
         self.recovery_s: float | None = None
-        """From the fault until tasks had as many cores as before; None: not before the end of the timed part."""
+        """Seconds from the fault until tasks had as many cores as before; None if the timed part ended before."""
         self._error: Exception | None = None
 
     def __enter__(self) -> "FaultInjector":
         return self
 
     def begin(self) -> None:
-        """Start the time of the fault."""
+        """Start to count the seconds until the fault."""
         self._thread.start()
 
     def end(self) -> None:
-        """Note the end of the timed part: a fault that has not happened does not happen any more."""
+        """Note the end of the timed part, after which no fault happens."""
         self._ended.set()
 
     def __exit__(
@@ -98,7 +99,7 @@ class FaultInjector:
         begin_ns = time.monotonic_ns()
         if self._ended.wait(self._fault.after_s):
             return
-        before = self._state()
+        initial_state = self._state()
         fault_ns = time.monotonic_ns()
         self.caused_s = (fault_ns - begin_ns) / 1e9
         if self._fault.action == KILL:
@@ -110,12 +111,12 @@ class FaultInjector:
                 self._ended.wait(self._fault.for_s)
             finally:
                 set_bridge(self._record.engine, up=True)
-        lost = self._fault.action == CUT
-        while before is not None and not self._ended.wait(_LOOK_S):
+        has_lost_cores = self._fault.action == CUT
+        while initial_state is not None and not self._ended.wait(_LOOK_S):
             state = self._state()
-            used = -1 if state is None else state.used_cores
-            lost = lost or used < before.used_cores
-            if lost and used >= before.used_cores:
+            used_cores = -1 if state is None else state.used_cores
+            has_lost_cores = has_lost_cores or used_cores < initial_state.used_cores
+            if has_lost_cores and used_cores >= initial_state.used_cores:
                 self.recovery_s = (time.monotonic_ns() - fault_ns) / 1e9
                 return
 

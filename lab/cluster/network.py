@@ -1,6 +1,6 @@
 """Creates network namespaces, so that processes of one machine have addresses as on several machines.
 
-A bridge on this machine has the first address of a network, and each namespace one of the others
+A bridge on this machine has the first address of a network, and each namespace has one of the following addresses
 (network_namespaces(7), bridge(8)). This needs root.
 """
 
@@ -25,9 +25,9 @@ class Network:
     """Addresses of a cluster.
 
     Attributes:
-        host: of this machine, in the network.
-        workers: one each.
-        namespaces: of the workers; empty: all run in this machine's own.
+        host: address of this machine in the network.
+        workers: addresses of the workers.
+        namespaces: names of the workers' namespaces; empty if all workers run in this machine's own namespace.
     """
 
     host: str
@@ -36,7 +36,7 @@ class Network:
 
 
 def loopback(workers: int) -> Network:
-    """Return addresses of the loopback interface, of which all 127.0.0.0/8 belong to this machine."""
+    """Return addresses of the loopback interface; all of 127.0.0.0/8 belongs to this machine."""
     return Network(
         host="127.0.0.1", workers=tuple(f"127.0.0.{index}" for index in range(2, workers + 2))
     )
@@ -46,11 +46,11 @@ def create_namespaces(name: str, workers: int) -> Network:
     """Create a bridge and a network namespace for each worker.
 
     Args:
-        name: at most 8 characters; begins the names of interfaces and namespaces.
-        workers: at most 250.
+        name: prefix of the names of interfaces and namespaces, at most 8 characters.
+        workers: number of workers, at most 250.
 
     Raises:
-        ClusterError: not root, `ip` is missing, or a command failed; nothing is left.
+        ClusterError: this process is not root, `ip` is missing, or a command failed; nothing is left.
     """
     if os.geteuid() != 0 or shutil.which("ip") is None:
         raise ClusterError(
@@ -81,7 +81,7 @@ def create_namespaces(name: str, workers: int) -> Network:
 
 
 def remove_namespaces(name: str, namespaces: Sequence[str]) -> None:
-    """Remove what `create_namespaces` created, as far as it exists."""
+    """Remove the namespaces and the bridge of `create_namespaces`, as far as they exist."""
     if not namespaces:
         return
     for namespace in namespaces:
@@ -90,7 +90,7 @@ def remove_namespaces(name: str, namespaces: Sequence[str]) -> None:
 
 
 def set_bridge(name: str, *, up: bool) -> None:
-    """Connect or disconnect the namespaces that `create_namespaces` created, from each other and this machine."""
+    """Connect the namespaces of `create_namespaces` with each other and this machine, or disconnect them."""
     _ip("link", "set", f"lab-{name}", "up" if up else "down")
 
 

@@ -33,7 +33,7 @@ def run_node(
         memory_mb: memory of each worker for the engine's processes; for a broker, its heap.
 
     Raises:
-        ClusterError: the engine has no clusters, or `hosts` lacks the host or names it twice.
+        ClusterError: the engine has no clusters or no daemon for this host, or `hosts` does not name it exactly once.
         EngineError: the engine cannot start here.
     """
     engine = cluster_engine(name)

@@ -15,8 +15,8 @@ class StartedDaemon(msgspec.Struct, frozen=True, kw_only=True):
     """A daemon that was started.
 
     Attributes:
-        pid: of its process, which is the leader of a session (setsid(2)).
-        started: creation time of the process, in seconds since the epoch; distinguishes it from later ones.
+        pid: id of its process, which leads a session (setsid(2)).
+        started: creation time of the process in seconds since the epoch; later processes with this id differ in it.
     """
 
     name: str
@@ -28,8 +28,11 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A started cluster.
 
     Attributes:
-        address: what tasks connect to.
-        namespaces: names of the network namespaces that were created for it.
+        engine: name of the engine, or of the broker.
+        address: address to which tasks connect.
+        plan: addresses and sizes of the daemons.
+        daemons: the daemons that were started so far.
+        namespaces: names of the network namespaces that were created for the cluster.
     """
 
     engine: str
@@ -50,7 +53,7 @@ def write_record(record: ClusterRecord) -> None:
 
 
 def read_record(engine: str) -> ClusterRecord | None:
-    """Return the record of an engine's cluster; None: it has none.
+    """Return the record of an engine's cluster; None if the engine has none.
 
     Raises:
         ClusterError: the file is damaged.

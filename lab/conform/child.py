@@ -1,7 +1,9 @@
 """Runs conformance cases of one variant on one workload, in a child process.
 
-`python -m streamlab.lab.conform.child ENGINE VARIANT WORKLOAD GROUP REPORT` appends a JSON line to
-REPORT when a case starts and when it ends, so that the parent knows which case crashed the process.
+    python -m streamlab.lab.conform.child ENGINE VARIANT WORKLOAD GROUP REPORT
+
+The process appends a JSON line to REPORT when a case starts and when it ends.
+So the parent knows which case crashed the process.
 """
 
 import json
@@ -21,10 +23,10 @@ from streamlab.workloads.registry import workload as find_workload
 
 USUAL, MORE_WORKERS = "usual", "more-workers"
 GROUPS = (USUAL, MORE_WORKERS)
-"""Groups of cases by number of workers, because some libraries fix it for a process."""
+"""Groups of cases by number of workers, because some libraries cannot change this number within a process."""
 
 WORKERS = (2, 1)
-"""Numbers of workers to try; the first one that the engine accepts is used."""
+"""Numbers of workers to try; all cases run with the first number that the engine accepts."""
 
 
 def main(arguments: list[str]) -> None:
@@ -61,11 +63,11 @@ def _run_group(
         try:
             for count in workers:
                 setting = Setting(variant=variant, workers=count)
-                place = folder / f"{number}-{count}"
+                case_folder = folder / f"{number}-{count}"
                 if isinstance(case, LoadCase):
-                    result = run_load_case(engine, workload, case, setting, place)
+                    result = run_load_case(engine, workload, case, setting, case_folder)
                 else:
-                    result = run_case(engine, workload, case, setting, place)
+                    result = run_case(engine, workload, case, setting, case_folder)
                 if result.unsupported is None:
                     workers = (count,)
                     break

@@ -18,7 +18,7 @@ from streamlab.workloads.registry import workload as find_workload
 def collect_items(
     session: pytest.Session, engines: Sequence[str], workloads: Sequence[str]
 ) -> Iterator[pytest.Item]:
-    """Yield one item per variant of the engines and workload; without names, all workloads.
+    """Yield one item per variant of the engines and workload; without workloads, all workloads.
 
     Raises:
         UsageError: a name is unknown.
@@ -73,8 +73,8 @@ class LabConform:
     ) -> tuple[Conformance, ...]:
         """Run the suite on one workload; fail the test if an answer is wrong or missing.
 
-        Without a variant, all variants run, and one must support the workload. Returns the results
-        of those that do.
+        Without a variant, all variants run, and at least one must support the workload. Returns the
+        results of the variants that support it.
         """
         try:
             variants = find_variants(engine, () if variant is None else (variant,))

@@ -45,7 +45,7 @@ class Conformance:
 
     Attributes:
         variant, workload: their names.
-        cases: outcomes of the cases; for an unsupported workload, the refusals.
+        cases: outcomes of the cases; for an unsupported workload, only refusals.
     """
 
     variant: str
@@ -101,13 +101,13 @@ def conform(
     else:
         outcomes = []
         for group in GROUPS:
-            outcomes += _group(name, variant.name, reference, group, timeout_s)
+            outcomes += _run_group(name, variant.name, reference, group, timeout_s)
             if all(outcome.state is State.REFUSED for outcome in outcomes):
                 break  # unsupported: more workers do not change that
     return Conformance(variant=variant.name, workload=workload.name, cases=tuple(outcomes))
 
 
-def _group(
+def _run_group(
     name: str, variant: str, reference: str, group: str, timeout_s: float
 ) -> Iterator[CaseOutcome]:
     """Run a group of cases in a child process and yield their outcomes."""
@@ -135,10 +135,10 @@ def _group(
             if running is None:
                 yield _parse_outcome(line)
         if outcome.returncode or outcome.timed_out:
-            last = last_lines(log, 3)
-            how = f"its process ended with code {outcome.returncode}"
-            how = f"not done after {timeout_s:g} s" if outcome.timed_out else how
-            why = f"{how}: {' | '.join(last) or 'no output'}"
+            lines = last_lines(log, 3)
+            end = f"its process ended with code {outcome.returncode}"
+            end = f"not done after {timeout_s:g} s" if outcome.timed_out else end
+            why = f"{end}: {' | '.join(lines) or 'no output'}"
             yield CaseOutcome(case=running or "the end", state=State.CRASH, why=why)
 
 

@@ -15,7 +15,7 @@ def powercap(machine: Machine) -> Finding:
 
 
 def pyrapl(machine: Machine) -> Finding:
-    """Report whether pyRAPL can use a counter; it ignores `machine`'s root."""
+    """Report whether pyRAPL can use a counter; pyRAPL ignores `machine.root`."""
     return _probe(PyRapl(), machine)
 
 

@@ -7,7 +7,8 @@ from enum import StrEnum
 class State(StrEnum):
     """How serious a finding is.
 
-    `WARN`: numbers are less reliable, or a column of the results stays empty. `MISSING`: something does not work.
+    With `WARN`, numbers are less reliable, or a column of the results stays empty.
+    With `MISSING`, a part of the lab does not work.
     """
 
     OK = "ok"
@@ -17,7 +18,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The result of one probe; `checkup.examine` sets the name."""
+    """The result of one probe.
+
+    Attributes:
+        name: name of the probe, set by `checkup.examine`.
+        seen: what the probe saw.
+        remedy: what the user can do; empty for OK.
+    """
 
     name: str = ""
     state: State

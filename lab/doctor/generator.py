@@ -16,7 +16,7 @@ from streamlab.lab.runner.session import SAFE_SHARE, measure_ceiling
 from streamlab.lab.trial.spec import CeilingJob
 
 BATCHES = (1, 64, 4096)
-"""Batch sizes, from one event to where the cost of a hand-over is negligible."""
+"""Batch sizes, from one event to a size whose cost of hand-over is negligible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +24,12 @@ class SourceCeiling:
     """The ceiling of one source.
 
     Attributes:
+        variants: names of the variants that share the source.
         batch: events per hand-over; None if the variant uses no batch.
-        ceiling_eps: events/s into a null engine; None: see `virtual` and `reason`.
+        ceiling_eps: events/s into a null engine; None for a virtual source, or if `reason` is set.
         claimable_eps: highest rate, in events/s, that can be claimed with the source.
         virtual: whether events arrive without a source, so that no ceiling exists.
+        reason: why the ceiling is unknown; None otherwise.
     """
 
     engine: str
@@ -55,10 +57,10 @@ def _engine_ceilings(adapter: Engine) -> Iterator[SourceCeiling]:
     for variant in adapter.variants():
         if variant.takes_load:
             sources.setdefault(variant.source or f"of {variant.name}", []).append(variant)
-    for sharing in sources.values():
-        batches: tuple[int | None, ...] = BATCHES if sharing[0].uses_batch else (None,)
+    for variants in sources.values():
+        batches: tuple[int | None, ...] = BATCHES if variants[0].uses_batch else (None,)
         for batch in batches:
-            yield _measure(adapter.name, tuple(variant.name for variant in sharing), batch)
+            yield _measure(adapter.name, tuple(variant.name for variant in variants), batch)
 
 
 def _measure(name: str, variants: tuple[str, ...], batch: int | None) -> SourceCeiling:

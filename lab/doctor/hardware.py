@@ -9,12 +9,13 @@ from streamlab.lab.host.processor import CPU
 from streamlab.workloads import control_group
 
 FAR_NS = 100.0
-"""Usual latency of a cache line: 20 to 50 ns within a cluster, 70 to 150 ns between clusters."""
-# Enough for Spark's driver, its Python workers and a dataset of 40 M events, at 16 bytes each.
+"""Cores are far apart above this: a cache line takes 20 to 50 ns within a cluster of cores, and 70 to 150 ns between
+clusters."""
 REQUIRED_BYTES = 4 << 30
+"""Enough for Spark's driver, its Python workers and a dataset of 40 M events, at 16 bytes each."""
 _GIB = float(1 << 30)
-# Product names of hypervisors, for those that hide the processor flag.
 _VENDORS = ("QEMU", "VMware", "VirtualBox", "innotek", "Xen", "Amazon EC2", "Google", "KVM")
+"""Product names of hypervisors; some hypervisors hide the processor flag."""
 
 
 def model(machine: Machine) -> str:
@@ -29,12 +30,12 @@ def model(machine: Machine) -> str:
 def cores(machine: Machine) -> Finding:
     """Report how many cores this process may use, and what limits them."""
     usable = machine.affinity()
-    present = processor.present(machine) or usable
+    count = processor.count_cores(machine) or usable
     quota = control_group.cpu_quota(machine.text)
-    seen = f"{usable} of {present} usable, {model(machine)}"
+    seen = f"{usable} of {count} usable, {model(machine)}"
     if quota is not None and quota < usable:
         return warn(
-            f"{seen}; a control group limits them to {quota:g} cores' time",
+            f"{seen}; a control group limits them to the time of {quota:g} cores",
             "raise the quota (podman/docker: --cpus; systemd: CPUQuota=) or use --cpuset-cpus",
         )
     if usable < 2:
@@ -44,16 +45,16 @@ def cores(machine: Machine) -> Finding:
 
 def core_to_core(machine: Machine) -> Finding:
     """Report the latency of a cache line between cores, the price of shared data."""
-    ns = machine.core_to_core()
-    if ns is None:
+    distance_ns = machine.core_to_core()
+    if distance_ns is None:
         return ok("one usable core: nothing to measure")
-    if math.isinf(ns):
+    if math.isinf(distance_ns):
         return warn(
             "not measured: the cores did not both run for 20 ms",
             "stop other programs on this machine, or on its host",
         )
-    seen = f"{ns:.0f} ns for a cache line"
-    if ns > FAR_NS:
+    seen = f"{distance_ns:.0f} ns for a cache line"
+    if distance_ns > FAR_NS:
         return warn(
             f"{seen}: the cores are in different clusters or sockets",
             "use the cores of one cluster (lscpu -e; taskset -c); if a hypervisor moves them, set "
@@ -63,14 +64,14 @@ def core_to_core(machine: Machine) -> Finding:
 
 
 def smt(machine: Machine) -> Finding:
-    """Report whether two hardware threads share a core, so that workers are slower than with a core each."""
-    if processor.smt_by_switch(machine):
+    """Report whether hardware threads share cores, so that workers are slower than on separate cores."""
+    if processor.is_smt_switched_on(machine):
         return warn(
             "on: neighbouring threads share a core's units",
             f"echo off | sudo tee {CPU}/smt/control",
         )
     control = machine.text(f"{CPU}/smt/control")
-    if processor.smt_by_topology(machine):
+    if processor.has_sibling_threads(machine):
         return warn(
             "on, by the topology: neighbouring threads share a core's units",
             "use one thread of each core, e.g. taskset -c 0,2,4,6 lab run ...",
@@ -80,7 +81,7 @@ def smt(machine: Machine) -> Finding:
 
 def governor(machine: Machine) -> Finding:
     """Report whether the clock frequency is fixed or follows the load."""
-    seen = processor.governors(machine)
+    seen = processor.read_governors(machine)
     if not seen:
         return warn(
             "not visible: the hypervisor or the firmware sets the frequency",
@@ -96,7 +97,7 @@ def governor(machine: Machine) -> Finding:
 
 def turbo(machine: Machine) -> Finding:
     """Report whether the frequency may exceed the nominal one, depending on heat."""
-    switch = processor.turbo(machine)
+    switch = processor.read_turbo(machine)
     if switch is not None and switch.on:
         remedy = f"echo {switch.off_text} | sudo tee {switch.path}"
         return warn("on: speed varies with heat", remedy)
@@ -109,7 +110,7 @@ def turbo(machine: Machine) -> Finding:
 
 
 def clock(machine: Machine) -> Finding:
-    """Report the kernel's clock source; a slow one needs a system call per timestamp."""
+    """Report the kernel's clock source; slow sources need a system call per timestamp."""
     base = "/sys/devices/system/clocksource/clocksource0"
     seen = machine.text(f"{base}/current_clocksource")
     if seen is None:
@@ -125,7 +126,7 @@ def clock(machine: Machine) -> Finding:
 
 def load(machine: Machine) -> Finding:
     """Report the load average of the last minute, which shows other programs."""
-    average = processor.load_average(machine)
+    average = processor.read_load_average(machine)
     if average is None:
         return warn("not visible", "close other programs before measuring")
     usable = machine.affinity()
@@ -138,7 +139,7 @@ def load(machine: Machine) -> Finding:
 
 def memory(machine: Machine) -> Finding:
     """Report total and available memory, within the control group's limit."""
-    fields = processor.memory_fields(machine)
+    fields = processor.read_memory_sizes(machine)
     if "MemTotal" not in fields:
         return warn("not visible: no /proc/meminfo", "mount /proc")
     total = fields["MemTotal"]
@@ -147,8 +148,8 @@ def memory(machine: Machine) -> Finding:
     limit = control_group.memory_bytes(machine.text)
     if limit is not None and limit < total:
         seen += f", limited to {limit / _GIB:.1f} GiB by a control group"
-        left = control_group.memory_left_bytes(machine.text)
-        available = min(available, limit if left is None else left)
+        left_bytes = control_group.memory_left_bytes(machine.text)
+        available = min(available, limit if left_bytes is None else left_bytes)
     if available < REQUIRED_BYTES:
         return warn(
             seen,

@@ -27,17 +27,21 @@ def places(machine: Machine) -> Finding:
     except DatasetError as error:
         return missing("no home folder", str(error))
     seen = "; ".join(
-        f"{what} in {place.path.absolute()} ({place.why})" for what, (place, _) in locations.items()
+        f"{name} in {place.path.absolute()} ({place.why})" for name, (place, _) in locations.items()
     )
     seen += f"; caches in {cache_folder()}"
-    refused = [name for place, name in locations.values() if not _writable(place.path.absolute())]
-    if refused:
-        return missing(seen, f"not writable: set {' and '.join(refused)} to another folder")
+    variables = [
+        variable
+        for place, variable in locations.values()
+        if not _is_writable(place.path.absolute())
+    ]
+    if variables:
+        return missing(seen, f"not writable: set {' and '.join(variables)} to another folder")
     return ok(seen)
 
 
 def confinement(machine: Machine) -> Finding:
-    """Report whether a trial's process can be confined to its own files; see docs/trust.md."""
+    """Report whether a trial's process can be confined to its files; see docs/trust.md."""
     why = why_unconfined()
     if why is None:
         return ok("trials write to their own folders only and see no answers")
@@ -48,14 +52,14 @@ def confinement(machine: Machine) -> Finding:
     )
 
 
-def _writable(path: Path) -> bool:
-    """Return whether a folder is writable or can be made."""
+def _is_writable(path: Path) -> bool:
+    """Return whether a folder is writable, or can be created."""
     existing = next(folder for folder in (path, *path.parents) if folder.exists())
     return existing.is_dir() and os.access(existing, os.W_OK)
 
 
 def extras(machine: Machine) -> Finding:
-    """Report the extras of the lab, and which are not installed."""
+    """Report the lab's optional packages, and which of them are not installed."""
     packages = [package for package in EXTRAS if missing_package(package) is not None]
     if not packages:
         return ok(", ".join(sorted({*EXTRAS.values()})))

@@ -10,8 +10,8 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.java import find_java
 from streamlab.workloads.optional_packages import install_command
 
-# The first releases with the C++20 library parts that the core uses (atomic wait, span, bit operations).
 _OLDEST = {"gcc": 11, "clang": 14}
+"""The first releases with the C++20 library parts that the core uses (atomic wait, span, bit operations)."""
 
 
 def install(machine: Machine, debian: str, fedora: str) -> str:

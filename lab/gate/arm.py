@@ -21,7 +21,7 @@ from streamlab.lab.errors import GateError
 from streamlab.lab.host.git import environment
 from streamlab.lab.isolate.process import FileAccess, Outcome, run_isolated
 from streamlab.lab.judge.client import judge_of
-from streamlab.lab.runner.launcher import answers_of, own_places, run_and_judge
+from streamlab.lab.runner.launcher import answers_of, make_temporary_folders, run_and_judge
 from streamlab.lab.trial.spec import EngineTrial, Job, OracleJob, fields_of
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.references import file_of
@@ -138,7 +138,7 @@ def run_in_arm(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: 
         file.write(f"# arm {arm.name}\n")
 
     def start(job: Job, folder: Path) -> Outcome:
-        variables = own_places(folder)
+        variables = make_temporary_folders(folder)
         access: FileAccess | None = None
         if isinstance(job, EngineTrial):
             cache = arm.cache or cache_folder()

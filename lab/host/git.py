@@ -12,6 +12,7 @@ from pathlib import Path
 from streamlab.lab.errors import LabError
 
 TIMEOUT_S = 300
+"""Time limit of a git command, in seconds."""
 _SETTINGS = (
     *("-c", f"core.hooksPath={os.devnull}"),  # hooks are for the user's own commands
     *("-c", "submodule.recurse=false"),
@@ -35,10 +36,10 @@ _LOCAL = frozenset(
         "GIT_REPLACE_REF_BASE",
         "GIT_SHALLOW_FILE",
         "GIT_WORK_TREE",
-        # Of a push that is not accepted yet, and of a repository inside a repository.
+        # Set for a push that is not accepted yet, and for a repository inside a repository.
         "GIT_NAMESPACE",
         "GIT_QUARANTINE_PATH",
-        # Interpretation of file names and attributes in the command that called the hook.
+        # How the command that called the hook interprets file names and attributes.
         "GIT_ATTR_SOURCE",
         "GIT_GLOB_PATHSPECS",
         "GIT_ICASE_PATHSPECS",

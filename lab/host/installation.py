@@ -34,8 +34,8 @@ def is_installed() -> bool:
 def python_path() -> str:
     """Return the PYTHONPATH with which a child process imports this process's `streamlab`.
 
-    An installed lab gets no entry: a checkout's root also holds the folders `results` and `reports`, which would hide a
-    user's modules with these names. An entry that the user has set stays in its place.
+    An installed lab gets no entry, because a checkout's folders `results` and `reports` would hide the user's modules
+    with these names. An entry that the user has set stays in its place.
     """
     user_path = os.environ.get("PYTHONPATH", "")
     folders = [Path(folder).resolve() for folder in user_path.split(os.pathsep) if folder]

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from streamlab.engines.multicore import _core
 
-# `lab doctor` should take less than two seconds, so no program may take longer than this.
 PROGRAM_TIMEOUT_S = 1.5
+"""Time limit of a program, so that `lab doctor` takes less than two seconds."""
 
 
 def _read(path: Path) -> str:
@@ -57,15 +57,15 @@ def _affinity() -> int:
 
 
 MOST_PARTNERS = 8
-"""Limit of cores, spread over all, to measure the distance from the first core to."""
+"""Limit of cores, spread evenly, whose distance from the first core is measured."""
 _DISTANCE_LIMIT_NS = 20_000_000
+"""Time limit of one measurement, which needs both cores at once."""
 
 
 def _core_to_core() -> float | None:
     """Measure the distance from the first usable core to others; takes a millisecond for each."""
     if not hasattr(os, "sched_getaffinity"):
         return None
-
     first, *others = sorted(os.sched_getaffinity(0))
     step = -(-len(others) // MOST_PARTNERS) or 1
     try:
@@ -85,12 +85,16 @@ class Machine:
 
     Attributes:
         root: folder with `/proc`, `/sys`, `/run` and so on.
+        environ: environment variables.
+        affinity: returns the number of cores that this process may use.
         read: returns a file's text; raises OSError.
         which: returns the path of a program on PATH, or None.
         run: returns a program's output (both streams), or None if it does not start or end in time.
         connects: returns whether a process listens on a Unix socket.
+        pause: sleeps for some seconds.
         core_to_core: returns the transfer time of a cache line from the first usable core to the furthest, in
             ns; None with one core, infinity after a timeout.
+        uid: effective user id of this process.
     """
 
     root: Path = Path("/")

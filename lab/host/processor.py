@@ -12,7 +12,13 @@ CPU = "/sys/devices/system/cpu"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turbo:
-    """State of turbo frequencies, the file that controls it, and the file's text for off."""
+    """State of turbo frequencies.
+
+    Attributes:
+        on: whether the frequency may exceed the nominal one.
+        path: the file that switches turbo on and off.
+        off_text: the file's content for off.
+    """
 
     on: bool
     path: str
@@ -34,18 +40,18 @@ class Ticks:
     total: int
 
 
-def present(machine: Machine) -> int:
+def count_cores(machine: Machine) -> int:
     """Return the number of cores; 0 if unreadable."""
     return len(machine.glob(f"{CPU}/cpu[0-9]*"))
 
 
-def governors(machine: Machine) -> tuple[str, ...]:
+def read_governors(machine: Machine) -> tuple[str, ...]:
     """Return the frequency governors in use, sorted."""
     paths = machine.glob(f"{CPU}/cpu*/cpufreq/scaling_governor")
     return tuple(sorted({text for path in paths if (text := machine.text(path))}))
 
 
-def turbo(machine: Machine) -> Turbo | None:
+def read_turbo(machine: Machine) -> Turbo | None:
     """Return the state of turbo frequencies; None if unreadable."""
     intel = f"{CPU}/intel_pstate/no_turbo"
     generic = f"{CPU}/cpufreq/boost"  # AMD and acpi-cpufreq
@@ -57,12 +63,12 @@ def turbo(machine: Machine) -> Turbo | None:
     return None
 
 
-def smt_by_switch(machine: Machine) -> bool:
+def is_smt_switched_on(machine: Machine) -> bool:
     """Return whether hardware threads share cores, by the kernel's SMT switch."""
     return machine.text(f"{CPU}/smt/active") == "1"
 
 
-def smt_by_topology(machine: Machine) -> bool:
+def has_sibling_threads(machine: Machine) -> bool:
     """Return whether hardware threads share cores, by the topology of the cores."""
     siblings = {
         machine.text(path) for path in machine.glob(f"{CPU}/cpu*/topology/thread_siblings_list")
@@ -70,7 +76,7 @@ def smt_by_topology(machine: Machine) -> bool:
     return any(group and ("," in group or "-" in group) for group in siblings)
 
 
-def load_average(machine: Machine) -> float | None:
+def read_load_average(machine: Machine) -> float | None:
     """Return the load average of the last minute; None if unreadable."""
     words = (machine.text("/proc/loadavg") or "").split()
     try:
@@ -79,7 +85,7 @@ def load_average(machine: Machine) -> float | None:
         return None
 
 
-def ticks(machine: Machine) -> Ticks | None:
+def read_ticks(machine: Machine) -> Ticks | None:
     """Return the time of all cores since boot; None if unreadable."""
     words = (machine.text("/proc/stat") or "").partition("\n")[0].split()
     if words[:1] != ["cpu"] or len(words) < 9 or not all(word.isdigit() for word in words[1:9]):
@@ -90,18 +96,18 @@ def ticks(machine: Machine) -> Ticks | None:
     return Ticks(busy=busy, stolen=stolen, total=busy + stolen + idle + waiting)
 
 
-def throttle_count(machine: Machine) -> int | None:
+def count_throttling(machine: Machine) -> int | None:
     """Return how often heat has slowed cores and packages since boot; None if unreadable."""
     paths = machine.glob(f"{CPU}/cpu*/thermal_throttle/*_throttle_count")
     counts = [int(text) for path in paths if (text := machine.text(path)) and text.isdigit()]
     return sum(counts) if counts else None
 
 
-def memory_fields(machine: Machine) -> dict[str, int]:
-    """Return the sizes in /proc/meminfo, in bytes, by their names there."""
+def read_memory_sizes(machine: Machine) -> dict[str, int]:
+    """Return the sizes in /proc/meminfo, in bytes, by their names there; leaves out counts of pages."""
     sizes: dict[str, int] = {}
     for line in (machine.text("/proc/meminfo") or "").splitlines():
         words = line.replace(":", " ").split()
-        if len(words) >= 2 and words[1].isdigit():
+        if len(words) == 3 and words[1].isdigit() and words[2] == "kB":
             sizes[words[0]] = int(words[1]) * 1024
     return sizes

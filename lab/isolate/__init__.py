@@ -1,7 +1,7 @@
 """Isolates trials from the lab and from each other, in processes or containers.
 
-Modules below import the client of container engines (`docker`, `requests`) from here, which loads it at its first use:
-it is an optional package, and most runs need no container.
+Modules of this package import `docker` and `requests`, the client of container engines, from here.
+They load at their first use, because they are optional packages, and most runs need no container.
 """
 
 from typing import TYPE_CHECKING

@@ -15,6 +15,7 @@ from streamlab.lab.isolate.isolation import IMAGE, Isolation
 from streamlab.lab.isolate.source import source_digest
 
 LABEL_SOURCE = "lab.source"
+"""Label of an image with the digest of the lab's source in it (`streamlab.lab.isolate.source`)."""
 
 _FIND = """
 import json, sys
@@ -69,7 +70,7 @@ def check_contains(isolation: Isolation, workloads: Sequence[str], engines: Sequ
     Files of workloads are mounted, so `workloads` has only names.
 
     Raises:
-        IsolationError: one is missing; the message names the first.
+        IsolationError: a workload or engine is missing; the message names the first one.
     """
     names = json.dumps({"workload": list(workloads), "engine": list(engines)})
     client = connect()

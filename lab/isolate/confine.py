@@ -1,10 +1,10 @@
-"""Runs a command that can write only to some folders, and sees others empty.
+"""Runs a command that can write only to some folders, and sees hidden folders as empty.
 
     python -I -S confine.py '{"writable": [...], "hidden": [...]}' COMMAND...
     python -I -S confine.py --probe
 
 The command gets its own mount namespace (mount_namespaces(7)) and System V shared memory.
-Everything is read-only except the writable folders and a fresh /dev/shm; hidden folders are empty.
+Everything is read-only except the writable folders and a fresh /dev/shm.
 So a trial cannot read files of earlier trials, except in folders that the engine declares.
 Without root it needs a user namespace (user_namespaces(7)), which some systems forbid.
 
@@ -71,8 +71,8 @@ def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool 
     _set_read_only("/", True)
     for folder in (*writable, *shared):
         _set_read_only(folder, False)
-    with suppress(OSError):  # the current folder is hidden now: stay in it
-        os.chdir(Path.cwd())  # enter the new mount at the same path, if any
+    with suppress(OSError):  # if the current folder is hidden now, stay in it
+        os.chdir(Path.cwd())  # enter the new mount at the same path
 
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int) -> None:
@@ -80,8 +80,8 @@ def _mount(source: str | None, target: str, kind: str | None, flags: int) -> Non
     _check(_LIBC.mount(*words, ctypes.c_ulong(flags), None), f"mount {target}")
 
 
-def _set_read_only(folder: str, on: bool) -> None:
-    attributes = _Attributes(**{"set" if on else "clear": _MOUNT_ATTR_RDONLY})
+def _set_read_only(folder: str, is_read_only: bool) -> None:
+    attributes = _Attributes(**{"set" if is_read_only else "clear": _MOUNT_ATTR_RDONLY})
     _check(
         _LIBC.syscall(
             ctypes.c_long(_MOUNT_SETATTR),

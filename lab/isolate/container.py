@@ -30,12 +30,13 @@ from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.process import Outcome, oom_kills, supervise
 from streamlab.workloads.default_folders import cache_folder
 
-# Stops a fork bomb, but not an engine: a Java virtual machine has some hundred threads.
 MOST_PROCESSES = 4096
-# Period of checks for a lost signal while waiting; each check is work for the container engine.
+"""Stops a fork bomb, but not an engine: a Java virtual machine has some hundred threads."""
 _LOOK_S = 10.0
+"""Period of checks for a lost signal while waiting; each check is work for the container engine."""
 LOG = "/trial.log"
 CACHE = "/cache"
+"""Paths of the log and of the cache in the container."""
 
 # The first process of a container ignores signals without a handler, so it is a shell, not the trial.
 # `exit` keeps the shell from replacing itself by the trial.
@@ -64,9 +65,9 @@ def run_contained(
 ) -> Outcome:
     """Run a command in a container, append its output to `log`, and remove the container.
 
-    The guarantees are those of `streamlab.lab.isolate.process.run_isolated`, also after an exception or if this process
-    is killed.
-    Processes that the command leaves end with the container, and are not in `left`.
+    Like `streamlab.lab.isolate.process.run_isolated`, this also cleans up after an exception, or if this process is
+    killed.
+    Processes that the command leaves end with the container, and are not in `Outcome.leftovers`.
     If a signal killed the command, the return code is negative.
     `keeps_cache` keeps compiled code between trials. Folders in `hidden` look empty.
 
@@ -97,7 +98,7 @@ def run_contained(
     finally:
         client.close()
     return Outcome(
-        # From a shell's exit code to that of `subprocess`, where a signal is negative.
+        # A shell reports signal N as 128 + N, but `Outcome` as -N.
         returncode=128 - code if 128 < code <= 128 + 64 else code,
         timed_out=timed_out,
         oom_kills=0 if timed_out else oom_kills() - oom_before,
@@ -107,7 +108,7 @@ def run_contained(
 def run_in(
     client: "docker.DockerClient", isolation: Isolation, command: Sequence[str]
 ) -> tuple[int, str]:
-    """Run a short command with the limits of a trial and no mounts; return its code and output."""
+    """Run a short command with the limits of a trial and without mounts; return its exit code and output."""
     name = f"lab-probe-{uuid.uuid4().hex[:16]}"
     code, _, output = _run(
         client, name, isolation, command, (), time.monotonic() + REPLY_TIMEOUT_S, logs=True
@@ -181,7 +182,7 @@ def _run(
             **_options(client, isolation, mounts, hidden),
         )
         container.start()
-        timed_out = not _ends(container, deadline)
+        timed_out = not _await_end(container, deadline)
         if timed_out:
             container.kill()
         code = int(container.wait(timeout=REPLY_TIMEOUT_S)["StatusCode"])
@@ -196,7 +197,7 @@ def _run(
     return code, timed_out, output
 
 
-def _ends(container: "docker.models.containers.Container", deadline: float) -> bool:
+def _await_end(container: "docker.models.containers.Container", deadline: float) -> bool:
     """Wait until a container ends or the deadline; return whether it ended."""
     while (left_s := deadline - time.monotonic()) > 0:
         check()

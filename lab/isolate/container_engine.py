@@ -12,14 +12,15 @@ from streamlab.lab.isolate import docker, requests
 from streamlab.workloads.optional_packages import missing_package
 
 LABEL_OWNER = "lab.owner"
+"""Label of a container with the text of `owner`."""
 
-# Facts by address. Without them, Podman takes half a second of CPU time for each question: it asks the machine's
-# package manager for its own version.
+# Facts by address. Without this cache, each question costs Podman half a second of CPU time, because it asks the
+# machine's package manager for its own version.
 _api_versions: dict[str, str] = {}
 _rootless: dict[str, bool] = {}
 
-# Time limit for replies, except waits; a loaded machine takes seconds to start a container.
 REPLY_TIMEOUT_S = 120
+"""Time limit for replies, except waits; a loaded machine takes seconds to start a container."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _HOW_TO_START = (
     "start one (systemctl start docker; or podman system service --time=0 unix://PATH &) and name "
@@ -28,7 +29,7 @@ _HOW_TO_START = (
 
 
 def sockets(environ: Mapping[str, str]) -> list[str]:
-    """Return paths of sockets where an engine may listen, those of environment variables first."""
+    """Return paths of sockets where an engine may listen; paths from environment variables come first."""
     from_environment = [
         address.removeprefix("unix://")
         for name in ("DOCKER_HOST", "CONTAINER_HOST")
@@ -40,7 +41,7 @@ def sockets(environ: Mapping[str, str]) -> list[str]:
 
 
 def address_of(environ: Mapping[str, str]) -> str:
-    """Return the address in DOCKER_HOST, or else that of the first existing socket."""
+    """Return the address in DOCKER_HOST, or else the address of the first existing socket."""
     if environ.get("DOCKER_HOST"):
         return environ["DOCKER_HOST"]
     paths = sockets(environ)
@@ -48,7 +49,7 @@ def address_of(environ: Mapping[str, str]) -> str:
 
 
 def connect() -> "docker.DockerClient":
-    """Return a client of the engine at `address_of` this process's environment.
+    """Return a client of the engine at the address that `address_of` finds.
 
     Raises:
         IsolationError: no client is installed, or no engine answers.
@@ -97,15 +98,15 @@ def remove(client: "docker.DockerClient", name: str) -> None:
         return
     except (docker.errors.APIError, requests.exceptions.RequestException) as error:
         raise IsolationError(
-            f"container {name} cannot be removed: {error}; remove it yourself"
+            f"container {name} cannot be removed: {error}; remove it by hand"
         ) from error
 
 
 def sweep(client: "docker.DockerClient") -> list[str]:
     """Remove containers whose lab has ended; return their names.
 
-    Keeps containers of other process namespaces and machines, e.g. of a lab inside a container: it is unknown whether
-    that lab is alive.
+    Keeps containers of other machines and process namespaces, such as of a lab inside a container, because such a lab
+    may be alive.
     """
     removed = []
     for container in client.containers.list(

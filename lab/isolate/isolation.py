@@ -9,9 +9,9 @@ KINDS = (PROCESS, CONTAINER)
 IMAGE = "stream-lab"
 """The image that `make image` builds."""
 
-_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-# Smallest limit that container engines accept; python, numpy and pyarrow need more to load.
+_UNIT_BYTES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 SMALLEST_MEMORY_BYTES = 32 << 20
+"""A smaller limit is refused: Python, NumPy and PyArrow already need more than this to load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +19,10 @@ class Isolation:
     """Isolation of a trial; all settings except `kind` are for containers only.
 
     Attributes:
-        cpus: cores in the kernel's list format (`0-3,8`); None: the cores of the lab itself.
-        memory: limit of memory and swap together, e.g. `512m` or `2g`; None: no limit.
+        kind: PROCESS or CONTAINER.
+        image: name of the container image.
+        cpus: cores in the kernel's list format (`0-3,8`); None for the cores of the lab itself.
+        memory: limit of memory and swap together, e.g. `512m` or `2g`; None for no limit.
     """
 
     kind: str = PROCESS
@@ -41,7 +43,7 @@ class Isolation:
 
     @property
     def cores(self) -> int | None:
-        """Return the number of cores of a container; None: the cores of the lab itself."""
+        """Return the number of cores of a container; None if it has the cores of the lab itself."""
         if self.kind != CONTAINER or self.cpus is None:
             return None
         spans = [[int(end) for end in span.split("-")] for span in self.cpus.split(",")]
@@ -57,7 +59,7 @@ def memory_bytes(text: str) -> int:
     match = re.fullmatch(r"(\d+)([bkmg]?)", text.lower())
     if match is None:
         raise ValueError(f"memory is {text!r}; expected a number with k, m or g, such as 2g")
-    size = int(match[1]) * _UNITS[match[2]]
+    size = int(match[1]) * _UNIT_BYTES[match[2]]
     if size < SMALLEST_MEMORY_BYTES:
         raise ValueError(f"memory is {text!r}; expected {SMALLEST_MEMORY_BYTES >> 20}m or more")
     return size

@@ -26,7 +26,7 @@ from streamlab.lab.isolate import confine, supervisor
 from streamlab.workloads.default_folders import start_folder
 
 PATIENCE_S = 30.0
-"""Time limit for a supervisor to end its processes; after it, even SIGKILL does not help."""
+"""Time limit for a supervisor to end its processes; processes that live longer survive even SIGKILL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,9 @@ class FileAccess:
     """File access of a command; see `streamlab.lab.isolate.confine`.
 
     Attributes:
-        writable: existing folders that the command may write to; all others are read-only.
+        writable: existing folders in which the command may write; all others are read-only.
+        hidden: folders that look empty; missing folders are ignored.
+        own_memory: whether /dev/shm is fresh; otherwise its files stay visible and writable.
     """
 
     writable: tuple[Path, ...]
@@ -46,7 +48,7 @@ class FileAccess:
 def why_unconfined() -> str | None:
     """Return why this system cannot confine processes; None if it can.
 
-    It needs Linux 5.12, and root or user namespaces.
+    Confinement needs Linux 5.12, and root or user namespaces.
     """
     try:
         probe = subprocess.run(
@@ -69,7 +71,8 @@ class Outcome:
 
     Attributes:
         returncode: exit code, or minus the signal that killed the command.
-        oom_kills: processes of this machine that the kernel killed for lack of memory meanwhile.
+        timed_out: whether the command exceeded its time limit.
+        oom_kills: number of processes of this machine that the kernel killed for lack of memory meanwhile.
         leftovers: command lines of descendants that outlived the command and were killed.
     """
 
@@ -91,11 +94,10 @@ def run_isolated(
 ) -> Outcome:
     """Run a command, append its output to `log`, and end all processes that come from it.
 
-    This also holds after an exception (Ctrl-C), and if this process is killed; then `folder` is removed, and the
-    command `on_death` runs.
-    Start no other child process during the call: it would be ended if the supervisor is killed.
-    `env` adds to `streamlab.lab.host.git.environment`. `access` holds if the system can confine
-    processes.
+    This also holds after an exception (Ctrl-C), and if this process is killed. In the latter case `folder` is removed,
+    and the command `on_death` runs.
+    Start no other child process during the call: it ends, too, if the supervisor is killed.
+    `env` adds to `streamlab.lab.host.git.environment`. `access` has no effect if the system cannot confine processes.
 
     Raises:
         IsolationError: a process cannot be ended.
@@ -121,12 +123,14 @@ def run_isolated(
             content = _read_to_end(report, timeout_s + supervisor.SETTLE_S + PATIENCE_S)
         if not content:
             output.write(b"the supervisor ended without a report; all its processes were killed\n")
-    code, late, *left = content.decode().split("\0") if content else (str(-signal.SIGKILL), "")
+    code, late_mark, *leftovers = (
+        content.decode().split("\0") if content else (str(-signal.SIGKILL), "")
+    )
     return Outcome(
         returncode=int(code),
-        timed_out=bool(late),
+        timed_out=bool(late_mark),
         oom_kills=oom_kills() - oom_before,
-        leftovers=tuple(left),
+        leftovers=tuple(leftovers),
     )
 
 
@@ -146,7 +150,7 @@ def supervise(
     command: Sequence[str] = (),
     timeout_s: float = 0.0,
 ) -> Iterator[int]:
-    """Run a supervisor during the block, and end it and its processes; yields its report's descriptor.
+    """Run a supervisor during the block, and end it and its processes; yields the descriptor of its report.
 
     If this process is killed in the block, the supervisor removes the folder and runs `on_death`.
     In the block, signals raise exceptions only in `streamlab.lab.interrupt.check`.
@@ -156,7 +160,7 @@ def supervise(
     with defer_signals(), ExitStack() as held:
         before = _children()
         held.callback(supervisor.set_subreaper, supervisor.set_subreaper(True))
-        (command_end, tell), (report, report_end) = os.pipe(), os.pipe()
+        (command_end, stop_pipe), (report, report_end) = os.pipe(), os.pipe()
         held.callback(os.close, report)
         try:
             process = subprocess.Popen(
@@ -170,7 +174,7 @@ def supervise(
                 cwd=start_folder(),
             )
         except BaseException:
-            os.close(tell)
+            os.close(stop_pipe)
             raise
         finally:
             os.close(command_end)
@@ -178,17 +182,17 @@ def supervise(
         try:
             yield report
         finally:
-            _dismiss(process, tell, before)
+            _dismiss(process, stop_pipe, before)
 
 
-def _dismiss(process: subprocess.Popen[bytes], tell: int, before: frozenset[int]) -> None:
+def _dismiss(process: subprocess.Popen[bytes], stop_pipe: int, before: frozenset[int]) -> None:
     """Let a supervisor end its processes and itself, or end them here if it fails."""
     try:
-        os.write(tell, b".")
+        os.write(stop_pipe, b".")
     except BrokenPipeError:
         pass  # The supervisor was killed.
     finally:
-        os.close(tell)
+        os.close(stop_pipe)
     try:
         process.wait(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
@@ -225,7 +229,7 @@ def _children() -> frozenset[int]:
 
 
 def _read_to_end(report: int, patience_s: float) -> bytes:
-    """Return a supervisor's report; empty if it was killed, or exceeded its time."""
+    """Return a supervisor's report; empty if the supervisor was killed, or exceeded its time."""
     deadline = time.monotonic() + patience_s
     poll = select.poll()
     poll.register(report, select.POLLIN)
@@ -233,13 +237,13 @@ def _read_to_end(report: int, patience_s: float) -> bytes:
     while True:
         check()
         # Read a timely report even after the deadline: the lab may have been stopped (Ctrl-Z).
-        late = time.monotonic() >= deadline
-        if poll.poll(0 if late else 1000 * LOOK_S):
+        is_late = time.monotonic() >= deadline
+        if poll.poll(0 if is_late else 1000 * LOOK_S):
             part = os.read(report, 1 << 16)
             if not part:
                 break
             content += part
-        elif late:
+        elif is_late:
             break
     return content
 

@@ -1,6 +1,6 @@
 """Computes a digest of the lab's own source: equal digests mean equal code.
 
-It is also a script without dependencies, `python3 lab/isolate/source.py`.
+This module is also a script without dependencies, `python3 lab/isolate/source.py`.
 The image's build runs it inside and outside the image, and fails if the digests differ.
 """
 

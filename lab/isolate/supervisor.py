@@ -6,14 +6,14 @@ The supervisor is a *subreaper* (prctl(2), PR_SET_CHILD_SUBREAPER): an orphan be
 session and with any name.
 So all processes of the command are below the supervisor, and none is left once it has no children.
 
-stdin     a pipe from the lab. A byte: end the command now. The end of the file without a byte: the lab has died, so
-          remove FOLDER and run the N WORDs as well.
-stdout    a pipe to the lab. At the end it gets the exit code (or minus the signal), `late` or nothing, and the
-          processes that outlived the command, separated by NULs. The command does not get this pipe.
+stdin     a pipe from the lab. A byte means: end the command now. If the pipe closes without a byte, the lab has died:
+          also remove FOLDER, and run the command of the N WORDs.
+stdout    a pipe to the lab. At the end the supervisor writes fields separated by NULs: the exit code (or minus the
+          signal), `late` or nothing, and the processes that outlived the command. The command does not get this pipe.
 stderr    the log: the command's standard output and error.
 
-Without a COMMAND it only waits for the lab.
-It starts with every trial, so it imports little.
+Without a COMMAND, the supervisor only waits for the lab.
+A supervisor starts with every trial, so this module imports little.
 
 Limits: processes that other processes start on request (a container engine, systemd, cron) are not found.
 If the supervisor is killed, the command dies with it (PR_SET_PDEATHSIG), and the lab inherits the command's
@@ -32,12 +32,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-# Long enough for a process that is ending, and short compared to any trial.
 SETTLE_S = 1.0
-# Pause between two rounds of killing; the end of a process shortens it.
+"""Time for other processes to end after the command: enough for a process that is ending, short for a trial."""
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 1.0
+"""Pause between two rounds of killing; the end of a process shortens it."""
 _MOST_REPORTED = 100
-_LONGEST_POLL_S = 86_400.0  # poll(2) counts milliseconds in an int
+"""Limit of processes to describe in the report."""
+_LONGEST_POLL_S = 86_400.0
+"""A day; poll(2) counts milliseconds in an int, which ends after 24 days."""
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 1, 36, 37
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -56,8 +58,8 @@ def set_subreaper(on: bool) -> bool:
 
 
 def _prctl(option: int, argument: object) -> None:
-    none = ctypes.c_ulong(0)
-    if _LIBC.prctl(ctypes.c_int(option), argument, none, none, none) != 0:
+    unused = ctypes.c_ulong(0)
+    if _LIBC.prctl(ctypes.c_int(option), argument, unused, unused, unused) != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"prctl {option}: {os.strerror(error)}")
 
@@ -69,9 +71,9 @@ def below(root: int, parents: Mapping[int, int]) -> list[int]:
         children.setdefault(parent, []).append(pid)
     descendants, queue = [], [root]
     while queue:
-        new = children.pop(queue.pop(), [])
-        descendants += new
-        queue += new
+        found_children = children.pop(queue.pop(), [])
+        descendants += found_children
+        queue += found_children
     return descendants
 
 
@@ -99,7 +101,7 @@ def kill_below(root: int, spare: frozenset[int] = frozenset()) -> None:
             continue
         parent_of[pid] = parent
         if parent == root:
-            # Immediately, because a process that keeps forking and ending changes its id.
+            # Kill at once, because a process that keeps forking and ending changes its id.
             _kill(pid)
     for pid in below(root, parent_of):
         _kill(pid)
@@ -153,16 +155,16 @@ class _Tree:
         # Children do not inherit handlers, but would inherit SIG_IGN.
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, frame: None)
-        self._first = _start(command)
+        self._command_pid = _start(command)
 
-    def is_there(self) -> bool:
-        """Reap ended processes; return whether any process is left."""
+    def reap(self) -> bool:
+        """Reap ended processes, and return whether any process is left."""
         try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return True
-                if pid == self._first:
+                if pid == self._command_pid:
                     self.status = status
         except ChildProcessError:
             return False
@@ -182,16 +184,16 @@ class _Tree:
     def survivors(self) -> list[str]:
         """Return the command lines of processes that are still alive after SETTLE_S."""
         deadline = time.monotonic() + SETTLE_S
-        while self.is_there() and self.message is None:
+        while self.reap() and self.message is None:
             if (left_s := deadline - time.monotonic()) <= 0:
                 return describe(below(os.getpid(), dict(parents())))
             self.pause(left_s)
         return []
 
     def end(self) -> None:
-        """Kill all processes; return when none is left."""
+        """Kill all processes, and return when none is left."""
         pause_s = _SHORTEST_PAUSE_S
-        while self.is_there():
+        while self.reap():
             kill_below(os.getpid())
             self.pause(pause_s, listening=False)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -222,24 +224,24 @@ def _supervise(command: Sequence[str], timeout_s: float) -> bool:
     """Run the command, kill its remaining processes, and report; return whether the lab is alive."""
     deadline = time.monotonic() + timeout_s
     tree = _Tree(command)
-    while tree.is_there() and tree.status is None and tree.message is None:
+    while tree.reap() and tree.status is None and tree.message is None:
         if (left_s := deadline - time.monotonic()) <= 0:
             break
         tree.pause(left_s)
     timed_out = tree.status is None and tree.message is None
-    left = [] if tree.status is None else tree.survivors()
+    survivors = [] if tree.status is None else tree.survivors()
     tree.end()
     assert tree.status is not None  # all children were reaped
     code = os.waitstatus_to_exitcode(tree.status)
-    fields = [str(code), "late" if timed_out else "", *left[:_MOST_REPORTED]]
-    if len(left) > _MOST_REPORTED:
-        fields.append(f"and {len(left) - _MOST_REPORTED} more")
+    fields = [str(code), "late" if timed_out else "", *survivors[:_MOST_REPORTED]]
+    if len(survivors) > _MOST_REPORTED:
+        fields.append(f"and {len(survivors) - _MOST_REPORTED} more")
     try:
         os.write(1, "\0".join(fields).encode(errors="replace"))
         os.close(1)
     except BrokenPipeError:
         return False
-    # Wait for the lab's byte: until then a dead lab's FOLDER must be removed here.
+    # Wait for the lab's byte: if the lab dies before it, FOLDER must be removed here.
     return bool(tree.message or os.read(0, 1))
 
 

@@ -14,10 +14,10 @@ PHASES = "phases"
 STEP = "step"
 
 SHORTEST_HEARTBEAT_MS = 0.01
-"""Limit of a hundred thousand heartbeats a second on each stream; more would dominate the load."""
+"""At most a hundred thousand heartbeats a second on each stream; more would dominate the load."""
 
 SEND_LAG_MS = 1.0
-"""A generator with a core of its own stays below this lag (docs/method.md)."""
+"""Default limit; the lag of a generator on a separate core stays below it (docs/method.md)."""
 
 ARRIVALS: Mapping[str, Mapping[str, float]] = {
     CONSTANT: {},
@@ -51,12 +51,12 @@ class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         seed: seed of random arrivals.
         batching: see `streamlab.engines.protocol.OfferedLoad`.
         heartbeat_ms: period of the heartbeats on every stream.
-        heartbeats_per_barrier: mean number of heartbeats between two synchronizing events, at any rate; None: use
-            `heartbeat_ms`.
+        heartbeats_per_barrier: mean number of heartbeats between two synchronizing events, at any rate; None if
+            `heartbeat_ms` is used.
         params: all parameters of the arrival process.
         objective: further condition on a sustained rate, e.g. `p99 <= 10ms`, or None.
-        send_lag_ms: largest 99th percentile of the send lag in a valid trial. Raise it for loads that keep all
-            cores busy by design; latency includes the lag.
+        send_lag_ms: limit for the 99th percentile of the send lag in a valid trial. Raise the limit for loads that
+            keep all cores busy by design; latency includes the lag.
     """
 
     arrival: str = CONSTANT

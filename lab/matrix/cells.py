@@ -25,13 +25,13 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.name_suggestions import suggest_names
 
 CELL = "cell"
-"""Purpose of a trial outside a search; trials of a search have the search's purposes."""
+"""Purpose of a trial outside a search; `streamlab.lab.runner.search.state` has the purposes within one."""
 
 MOST_TRIALS = 1_000_000
-"""Limit for a matrix, without searches: at a second each they take twelve days."""
+"""Limit for a matrix, not counting searches: a million trials of one second take twelve days."""
 
 LONGEST_SLUG_BYTES = 150
-"""A file name has at most 255 bytes; repetition, purpose and suffixes take up to 60, the hash 13."""
+"""A file name has at most 255 bytes; repetition, purpose and suffixes take up to 60 of them, and the hash 13."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +40,17 @@ class Cell:
 
     Attributes:
         id: unique name in the matrix.
+        entry: the workload and its input.
         engine, variant, workers, options, repetitions, timeout_s: as in the matrix.
         batch: events handed over together; None if the variant has no batches.
         load: the offered load; None for catch-up. In a search its rate is None.
-        load_label: last part of the id; may be None.
+        load_label: last part of the id, or None.
         search: settings of the search for the rate; None if the matrix has the rate.
         refusal: why the cell cannot run; None if it can.
         conditions: what the rate includes; None if the variant does not declare it.
-        fault: of the cluster, in each trial; None: none.
-        part: a part of the run is measured before the next one.
-        trial_s: about how long a trial takes; None: unknown.
+        fault: fault to cause in the cluster in each trial; None for no fault.
+        part: number of the part of the run; all cells of a part are measured before the next part.
+        trial_s: approximate duration of a trial in seconds; None if unknown.
     """
 
     id: str
@@ -84,8 +85,8 @@ class Cell:
         prefix = name.encode()[:LONGEST_SLUG_BYTES].decode(errors="ignore")
         return f"{prefix}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
-    def job(self, dataset: Dataset, load: LoadSpec | None, **more: Any) -> EngineTrial:
-        """Return a trial on an input under a load; `more` are further attributes of the job."""
+    def job(self, dataset: Dataset, load: LoadSpec | None, **attributes: Any) -> EngineTrial:
+        """Return the job of a trial on an input under a load, with further attributes of `EngineTrial`."""
         return EngineTrial(
             engine=self.engine,
             variant=self.variant,
@@ -96,7 +97,7 @@ class Cell:
             workload=self.entry.reference_for(dataset),
             query=self.query,
             load=load,
-            **more,
+            **attributes,
         )
 
 
@@ -177,7 +178,7 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
 def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
     """Order the trials of each part ABBA: repetition by repetition, every second one backwards.
 
-    So a linear drift of the machine affects all cells alike; with AAABBB it would affect the later ones.
+    So a linear drift of the machine affects all cells alike; in the order AAABBB it would affect only the later cells.
     """
     trials: list[Trial] = []
     for part in sorted({cell.part for cell in cells}):
@@ -190,7 +191,7 @@ def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
 
 
 def describe(cell: Cell) -> dict[str, JsonValue]:
-    """Return the definition of a cell as JSON values, which resuming compares."""
+    """Return the definition of a cell as JSON values, which must be equal to resume a run."""
     entry = cell.entry
     workload: dict[str, object] = {"name": entry.name}
     if entry.dataset is not None:
@@ -227,7 +228,7 @@ def _variants(
     for name in engine.variants or ():
         if name not in by_name:
             raise MatrixError(
-                f"{place}, key variants has {name!r}, which engine {engine.name} has not; "
+                f"{place}, key variants has {name!r}, but engine {engine.name} has no such variant; "
                 f"{suggest_names(name, by_name, 'lab list engines')}"
             )
     if engine.variants is None:

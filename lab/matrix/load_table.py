@@ -23,10 +23,11 @@ from streamlab.lab.matrix.toml_table import LONGEST_S, REQUIRED, TomlTable, is_f
 from streamlab.lab.measure.latency import EXPECTED, parse_objective
 
 CATCH_UP, OPEN = "catch-up", "open"
-SEARCH = "sustainable"
+SUSTAINABLE = "sustainable"
 MOST_VOTES = 999
+"""Limit for votes, confirmations and repetitions; no search needs more."""
 MOST = 1e15
-"""Limit for rates, factors and ticks: a microsecond at this rate still fits 64 bits."""
+"""Limit for rates, factors and ticks; a thousand times this still fits in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +37,13 @@ class SearchSettings:
     Attributes:
         start_eps: first rate; doubled until one fails, halved while it fails.
         tolerance: the search narrows [highest pass, lowest fail] to this share of the lower end.
-        votes: fresh processes for each probe, whose majority decides; a probe ends once the majority is
-            certain.
-        confirmations: fresh processes in which the resulting rate must hold; if it fails, the search lowers
-            the rate by `tolerance` and tries again.
+        votes: maximum number of fresh processes for each probe; their majority decides, and a probe ends once
+            the majority is certain.
+        confirmations: number of fresh processes in which the resulting rate must hold; if it fails in one, the
+            search lowers the rate by `tolerance` and tries again.
         levels: shares of the resulting rate at which latency is measured.
-        max_eps: highest rate to try; None: limited only by the input's length.
+        level_repetitions: number of fresh processes for each level.
+        max_eps: highest rate to try; None if only the input's length limits the rate.
     """
 
     start_eps: float = 10_000.0
@@ -55,14 +57,14 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadEntry:
-    """A `[load]` table, or one of several `[[load]]` tables; a matrix without any runs catch-up.
+    """A `[load]` table, or one of several `[[load]]` tables; a matrix without such tables runs catch-up.
 
     Attributes:
-        offers: the last part of the cells' ids, and the load, for each rate; a load is None for
-            catch-up, and its rate is None for `replay` and for a search.
-        search: settings of a search for the rate; None: the table has the rates.
-        engines: patterns on an engine's name, or on `name/variant`; None: all.
-        workloads: patterns as in `[[engine]]`; None: all.
+        offers: one pair (last part of the cells' ids, load) for each rate. The load is None for catch-up.
+            `rate_eps` is None for `replay` and for a search.
+        search: settings of a search for the rate; None if the table has the rates.
+        engines: patterns on an engine's name, or on `name/variant`; None for all engines.
+        workloads: patterns as in `[[engine]]`; None for all workloads.
     """
 
     offers: tuple[tuple[str | None, LoadSpec | None], ...] = ((None, None),)
@@ -72,7 +74,7 @@ class LoadEntry:
 
 
 _MAY_BE_ZERO = frozenset({"off_s", "min_factor"})
-_ALWAYS = frozenset({"mode", "search", "label", "engines", "workloads"})
+_KEYS_OF_ANY_MODE = frozenset({"mode", "search", "label", "engines", "workloads"})
 _SEARCH_KEYS = tuple(field.name for field in fields(SearchSettings))
 _KEYS = (
     *("search", "mode", "label", "engines", "workloads", "arrival", "rate_eps", "warm_up_s"),
@@ -90,31 +92,31 @@ def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
     Returns at least one entry: catch-up if the key is absent.
 
     Raises:
-        MatrixError: a key is unknown or does not fit the others, or a value is bad.
+        MatrixError: a key is unknown or does not fit the other keys, or a value is not valid.
     """
     if content is None:
         return (LoadEntry(),)
     if isinstance(content, Mapping):
-        return (_entry(TomlTable(source, "[load]", content), content),)
+        return (_parse_entry(TomlTable(source, "[load]", content), content),)
     if not isinstance(content, list) or not content:
         raise MatrixError(
             f"{source}: top level, key load is {content!r}; expected a [load] table or [[load]] "
             "tables"
         )
     return tuple(
-        _entry(TomlTable(source, f"[[load]] {number}", table), table)
+        _parse_entry(TomlTable(source, f"[[load]] {number}", table), table)
         for number, table in enumerate(content, 1)
     )
 
 
-def _entry(table: TomlTable, content: Mapping[str, object]) -> LoadEntry:
+def _parse_entry(table: TomlTable, content: Mapping[str, object]) -> LoadEntry:
     # Check this first: an unknown key is often the misspelt form of a key reported as missing below.
     for key, value in content.items():
         if key not in _KEYS:
             raise table.error(key, f"(= {value!r}) is unknown", f"one of {', '.join(_KEYS)}")
-    search = table.take("search", f'"{SEARCH}"', lambda v: v == SEARCH, None)
-    # All keys outside _ALWAYS belong to open loads.
-    implied = OPEN if search or set(content) - _ALWAYS else CATCH_UP
+    search = table.take("search", f'"{SUSTAINABLE}"', lambda v: v == SUSTAINABLE, None)
+    # All other keys belong to open loads.
+    implied = OPEN if search or set(content) - _KEYS_OF_ANY_MODE else CATCH_UP
     mode = table.take("mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), implied)
     label = table.label("label")
     patterns: dict[str, tuple[str, ...] | None] = {
@@ -125,21 +127,21 @@ def _entry(table: TomlTable, content: Mapping[str, object]) -> LoadEntry:
             raise table.error(
                 "search", f'is {search!r} with mode = "{CATCH_UP}"', f'mode = "{OPEN}"'
             )
-        _refuse(table, content, set(content) - _ALWAYS, f'mode = "{OPEN}"')
+        _refuse(table, content, set(content) - _KEYS_OF_ANY_MODE, f'mode = "{OPEN}"')
         return LoadEntry(offers=((label, None),), search=None, **patterns)
     if "heartbeats_per_barrier" in content:
         _refuse(table, content, {"heartbeat_ms"}, "either heartbeat_ms or heartbeats_per_barrier")
-    arrival = table.take("arrival", f"one of {', '.join(ARRIVALS)}", _arrival, CONSTANT)
+    arrival = table.take("arrival", f"one of {', '.join(ARRIVALS)}", _is_arrival, CONSTANT)
     if search and arrival == REPLAY:
         raise table.error("arrival", f"is {arrival!r}", "an arrival process with a rate")
     if not search:
-        _refuse(table, content, set(_SEARCH_KEYS), f'search = "{SEARCH}"')
+        _refuse(table, content, set(_SEARCH_KEYS), f'search = "{SUSTAINABLE}"')
     rates: list[float] = []
     if search or arrival == REPLAY:
-        why = "no rate: a search finds it, and replay has the recorded one"
-        _refuse(table, content, {"rate_eps"}, why)
+        expected = "no rate: a search finds it, and replay has the recorded one"
+        _refuse(table, content, {"rate_eps"}, expected)
     else:
-        value = table.take("rate_eps", *_RATES, REQUIRED)
+        value = table.take("rate_eps", *_RATE_CHECK, REQUIRED)
         rates = [float(rate) for rate in (value if isinstance(value, list) else [value])]
     load = LoadSpec(
         arrival=arrival,
@@ -151,23 +153,23 @@ def _entry(table: TomlTable, content: Mapping[str, object]) -> LoadEntry:
         heartbeats_per_barrier=_number(table, "heartbeats_per_barrier", None),
         send_lag_ms=_number(table, "send_lag_ms", SEND_LAG_MS),
         params=_params(table, content, arrival),
-        objective=table.take("objective", EXPECTED, _objective, None),
+        objective=table.take("objective", EXPECTED, _is_objective, None),
     )
     settings: SearchSettings | None = None
     rows: list[tuple[str, float | None]]
     if search:
-        settings, rows = _search_settings(table), [(label or SEARCH, None)]
+        settings, rows = _search_settings(table), [(label or SUSTAINABLE, None)]
     elif arrival == REPLAY:
         rows = [(label or f"{REPLAY}-x{load.params['speed_up']:.12g}", None)]
     elif label and len(rates) == 1:
         rows = [(label, rates[0])]
     else:
-        rows = [(f"{label or arrival}-{_short(rate)}", rate) for rate in rates]
+        rows = [(f"{label or arrival}-{_short_rate(rate)}", rate) for rate in rates]
     offers = tuple((name, replace(load, rate_eps=rate)) for name, rate in rows)
     return LoadEntry(offers=offers, search=settings, **patterns)
 
 
-def _short(rate_eps: float) -> str:
+def _short_rate(rate_eps: float) -> str:
     """Return a rate as a unique text such as `1M`, `250k` or `12.5`."""
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if rate_eps >= unit:
@@ -176,7 +178,7 @@ def _short(rate_eps: float) -> str:
 
 
 def _params(table: TomlTable, content: Mapping[str, object], arrival: str) -> dict[str, float]:
-    """Take the parameters of the arrival process; raise an error for those of others."""
+    """Take the parameters of the arrival process; raise an error for parameters of other processes."""
     for other, names in ARRIVALS.items():
         if other != arrival:
             foreign = set(names) - set(ARRIVALS[arrival])
@@ -244,7 +246,7 @@ def _number(
     return None if value is None else float(value)
 
 
-def _rates(value: Any) -> bool:
+def _is_rate_or_list(value: Any) -> bool:
     return value != [] and _are_different(value if isinstance(value, list) else [value], MOST)
 
 
@@ -255,11 +257,11 @@ def _are_different(numbers: list[Any], most: float) -> bool:
     ) == len(numbers)
 
 
-def _arrival(value: object) -> bool:
+def _is_arrival(value: object) -> bool:
     return isinstance(value, str) and value in ARRIVALS
 
 
-def _objective(value: object) -> bool:
+def _is_objective(value: object) -> bool:
     try:
         parse_objective(value if isinstance(value, str) else "")
     except ValueError:
@@ -267,7 +269,7 @@ def _objective(value: object) -> bool:
     return True
 
 
-_RATES: tuple[str, Callable[[Any], bool]] = (
+_RATE_CHECK: tuple[str, Callable[[Any], bool]] = (
     f"events/s: a number above 0 and at most {MOST:g}, or a list of different ones",
-    _rates,
+    _is_rate_or_list,
 )

@@ -1,6 +1,6 @@
 """Reads a matrix from TOML: which workloads run on which engines, how, and how often.
 
-docs/running.md has all keys and their defaults, docs/offered-load.md those of `[load]`.
+docs/running.md has all keys and their defaults; docs/offered-load.md has the keys of `[load]`.
 """
 
 import re
@@ -35,6 +35,7 @@ from streamlab.workloads.registry import workload as find_workload
 
 DEFAULT_BATCH = 4096
 DOUBLING = "doubling"
+"""Value of `workers` in a matrix: the number of usable cores, and all smaller powers of two."""
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
 
@@ -47,9 +48,9 @@ class WorkloadEntry:
     """One `[[workload]]` table: input is generated (`events`, `params`, `seed`) or a `dataset`.
 
     Attributes:
-        reference: reference to the workload (`streamlab.workloads.registry`) if other than the name; else empty.
-        dataset: prefix of a dataset's id.
-        events, params, seed, label: as in the table.
+        reference: reference to the workload (`streamlab.workloads.registry`); empty if it is the name.
+        dataset: prefix of a dataset's id; None if the input is generated.
+        events, params, query, seed, label: as in the table.
     """
 
     name: str
@@ -86,9 +87,13 @@ class WorkloadEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEntry:
-    """One `[[engine]]` table; `variants` None: each workload's default; `workloads` None: all.
+    """One `[[engine]]` table.
 
-    `trial_s` is about how long a trial takes; None: unknown.
+    Attributes:
+        variants: names of variants; None for the default variant of each workload.
+        workloads: patterns of workloads; None for all workloads.
+        workers, batch, options, repetitions, timeout_s, label, fault: as in the table.
+        trial_s: approximate duration of a trial in seconds; None if unknown.
     """
 
     name: str
@@ -109,9 +114,11 @@ class Settings:
     """Settings for all trials of a run.
 
     Attributes:
+        energy: name of the energy provider, or AUTO.
         idle_s: duration of the idle baselines before and after a session; 0: no baselines.
-        cores_within_ns: a trial waits up to a minute until the cores are this close to each other; None: no
-            wait (`streamlab.lab.measure.machine.await_near`).
+        cores_within_ns: a trial waits up to a minute until the cores are this close to each other
+            (`streamlab.lab.measure.machine.await_near`); None for no wait.
+        isolation: whether trials run in processes or containers.
         planted_slowdown: share of a trial's own time to add to it, to test a gate.
     """
 
@@ -124,9 +131,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A matrix; `source` names it in messages, `folder` is the base of relative paths.
+    """A matrix; `source` names it in messages, and relative paths start at `folder`.
 
-    Cells of the engines `first` are measured before all others, workload by workload.
+    Cells of the engines in `first` are measured before all others, workload by workload.
     """
 
     source: str
@@ -148,8 +155,8 @@ class Matrix:
     def matching(self, pattern: str) -> tuple[WorkloadEntry, ...]:
         """Return the workloads whose key matches a pattern, or else those whose name matches.
 
-        So `event_window` selects the table without a label, or all tables of the workload if all have labels, as
-        tables of imported datasets do.
+        So `event_window` selects the table without a label, or all tables of the workload if all have labels.
+        Tables of imported datasets have labels.
         """
         by_key = tuple(entry for entry in self.workloads if fnmatchcase(entry.key, pattern))
         return by_key or tuple(e for e in self.workloads if fnmatchcase(e.name, pattern))
@@ -176,15 +183,15 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     content = parse_toml(text, source)
     top = TomlTable(source, "top level", content)
     run = TomlTable(source, "[run]", top.table("run"))
-    workloads = top.take("workload", "[[workload]] tables", _tables, REQUIRED)
-    engines = top.take("engine", "[[engine]] tables", _tables, REQUIRED)
+    workloads = top.take("workload", "[[workload]] tables", _are_tables, REQUIRED)
+    engines = top.take("engine", "[[engine]] tables", _are_tables, REQUIRED)
     load = top.take("load", "a [load] table or [[load]] tables", lambda _: True, None)
     top.done()
     name = run.label("name", _name_of(source))
     repetitions = run.integer("repetitions", 1, maximum=MOST_REPETITIONS)
     timeout_s = float(run.number("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
     seed = run.seed(1)
-    settings = _settings(run)
+    settings = _parse_settings(run)
     first = run.texts("first") or ()
     run.done()
     base = start_folder() if folder is None else folder.absolute()
@@ -195,10 +202,12 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
         workloads=tuple(
             entry
             for number, table in enumerate(workloads, 1)
-            for entry in _workloads(TomlTable(source, f"[[workload]] {number}", table), seed, base)
+            for entry in _parse_workloads(
+                TomlTable(source, f"[[workload]] {number}", table), seed, base
+            )
         ),
         engines=tuple(
-            _engine(TomlTable(source, f"[[engine]] {number}", table), repetitions, timeout_s)
+            _parse_engine(TomlTable(source, f"[[engine]] {number}", table), repetitions, timeout_s)
             for number, table in enumerate(engines, 1)
         ),
         loads=parse_loads(load, source),
@@ -209,7 +218,7 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     return matrix
 
 
-def _settings(run: TomlTable) -> Settings:
+def _parse_settings(run: TomlTable) -> Settings:
     kind = run.choice("isolate", KINDS, PROCESS)
     container = TomlTable(run.file, "[run] container", run.table("container"))
     parts = {key: container.text(key) for key in ("image", "memory", "cpus")}
@@ -230,11 +239,11 @@ def _settings(run: TomlTable) -> Settings:
     )
 
 
-def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry, ...]:
-    """Return the entry of a table; of a program with several outputs one for each."""
+def _parse_workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry, ...]:
+    """Return the entries of a table: one for each output of the program."""
     reference = references.absolute(table.text("name", REQUIRED), folder)
     try:
-        named = {each: short_name(each) for each in outputs(reference)}
+        names = {each: short_name(each) for each in outputs(reference)}
     except ModelError as error:
         raise MatrixError(f"{table.file}: {table.name}, key name: {error}") from error
     dataset = table.take(
@@ -263,7 +272,7 @@ def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry
     table.done()
     return tuple(
         entry(name=name, reference="" if each == name else each, query=query)
-        for each, name in named.items()
+        for each, name in names.items()
     )
 
 
@@ -271,11 +280,11 @@ def _is_label_or_empty(value: Any) -> bool:
     return value == "" or is_label(value)
 
 
-def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry:
+def _parse_engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry:
     entry = EngineEntry(
         name=table.text("name", REQUIRED),
         variants=table.texts("variants"),
-        workers=_workers(table),
+        workers=_take_workers(table),
         batch=table.integers("batch", (DEFAULT_BATCH,)),
         options=table.free_table("options"),
         workloads=table.texts("workloads"),
@@ -293,8 +302,8 @@ def _is_fault(value: object) -> bool:
     return isinstance(value, str) and parse_fault(value) is not None
 
 
-def _workers(table: TomlTable) -> tuple[int, ...]:
-    """Take the numbers of workers; "doubling" gives the usable cores and all powers of two below."""
+def _take_workers(table: TomlTable) -> tuple[int, ...]:
+    """Take the numbers of workers, or `DOUBLING`."""
     workers = table.integers_or("workers", DOUBLING, (1,))
     if not isinstance(workers, str):
         return workers
@@ -314,7 +323,7 @@ def _check_keys(matrix: Matrix) -> None:
     for name in matrix.first:
         if name not in engines:
             raise MatrixError(
-                f"{matrix.source}: [run], key first has {name!r}, which is none of "
+                f"{matrix.source}: [run], key first has {name!r}; expected engines of the matrix: "
                 f"{', '.join(dict.fromkeys(engines))}"
             )
     for number, engine in enumerate(matrix.engines, 1):
@@ -332,7 +341,7 @@ def _name_of(source: str) -> str:
     return stem or "matrix"
 
 
-def _tables(value: object) -> bool:
+def _are_tables(value: object) -> bool:
     return (
         isinstance(value, list) and len(value) > 0 and all(isinstance(item, dict) for item in value)
     )

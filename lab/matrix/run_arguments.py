@@ -16,23 +16,24 @@ COMMAND = "command"
 """Name of the engine that runs commands."""
 
 WORKERS = "{workers}"
-"""The place of the number of workers in a command; without it, a command has one worker."""
+"""Placeholder for the number of workers in a command; a command without it runs with one worker."""
 
 LONGEST_LABEL = 40
+"""Longest label of a command in characters; fits a table, and `LONGEST_LABEL_BYTES` with a number added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunArguments:
-    """The arguments of `lab run WORKLOAD` and `lab.run(...)`; None and empty: a matrix's defaults.
+    """The arguments of `lab run WORKLOAD` and `lab.run(...)`; None or empty means a matrix's default.
 
     Attributes:
         workloads: references (`streamlab.workloads.registry`); files are relative to the current folder.
-        name: of the run; "": that of the workload, or `several`.
-        engines: names, or `name/variant`, repeated for several variants of an engine.
-        commands: commands that are engines (`streamlab.engines.command`).
+        name: name of the run; if empty, the workload's name, or `several` for several workloads.
+        engines: names, or `name/variant`; several variants of an engine are several entries.
+        commands: commands to run as engines (`streamlab.engines.command`).
         workers: numbers of workers, for engines that are not sequential.
         options: options of the engines; `engine.option` applies to one engine only.
-        load: the keys of a matrix's `[[load]]`; empty: as fast as possible.
+        load: the keys of a matrix's `[[load]]`; empty to run as fast as possible.
 
     Raises:
         LabError: a number of workers or a batch is not a whole number of at least 1, or generated input is
@@ -71,7 +72,7 @@ class RunArguments:
                 )
 
     def to_toml(self) -> str:
-        """Return the matrix of the run; its only paths are absolute."""
+        """Return the matrix of the run, with absolute paths."""
         workloads = [references.absolute(reference, start_folder()) for reference in self.workloads]
         names = [short_name(reference) for reference in workloads]
         name = self.name or (names[0] if len(names) == 1 else "several")
@@ -99,8 +100,8 @@ class RunArguments:
         )
 
     def describe_ignored_workers(self) -> str | None:
-        """Return a text about numbers of workers that a sequential engine ignores; None if none."""
-        sequential = [name for name in self._names() if _is_sequential(name)]
+        """Return a text about numbers of workers that sequential engines ignore; None if they ignore none."""
+        sequential = [name for name in self._engine_names() if _is_sequential(name)]
         sequential += [label_of(command) for command in self.commands if WORKERS not in command]
         if not sequential or set(self.workers) <= {1}:
             return None
@@ -114,11 +115,11 @@ class RunArguments:
         """Return an engine for each command, with a label that names the command in tables."""
         tables: dict[str, dict[str, object]] = {}
         for command in dict.fromkeys(self.commands):
-            label = first = label_of(command)
+            label = base = label_of(command)
             number = 1
             while label in tables:
                 number += 1
-                label = f"{first}-{number}"
+                label = f"{base}-{number}"
             tables[label] = {
                 "name": COMMAND,
                 "label": label,
@@ -127,16 +128,16 @@ class RunArguments:
             }
         return list(tables.values())
 
-    def _names(self) -> list[str]:
+    def _engine_names(self) -> list[str]:
         return list(dict.fromkeys(engine.partition("/")[0] for engine in self.engines))
 
     def _engine(self, engine: str) -> dict[str, object]:
         name, _, variant = engine.partition("/")
-        names = self._names()
+        engines = self._engine_names()
         options = {}
         for option, value in self.options.items():
             prefix, dot, suffix = option.partition(".")
-            if not dot or prefix not in names:
+            if not dot or prefix not in engines:
                 options[option] = value
             elif prefix == name:
                 options[suffix] = value
@@ -157,7 +158,7 @@ def label_of(command: str) -> str:
 
 
 def _is_sequential(name: str) -> bool:
-    """Return whether all variants of an engine run on one worker only; False if it cannot be loaded."""
+    """Return whether all variants of an engine run on one worker only; False if the engine cannot be loaded."""
     try:
         return all(variant.sequential for variant in registry.engine(name).variants())
     except EngineError:

@@ -22,7 +22,7 @@ _LABEL = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 class TomlTable:
-    """A table whose keys are taken one by one; `done` raises an error for the rest."""
+    """A table whose keys are taken one by one; `done` raises an error for keys that were not taken."""
 
     def __init__(self, file: str, name: str, content: object) -> None:
         self.file = file
@@ -35,11 +35,11 @@ class TomlTable:
     def take(self, key: str, expected: str, check: Callable[[Any], bool], default: Any) -> Any:
         """Remove and return a value, or return `default` if the key is absent.
 
-        `check` returns whether a value is good, `expected` describes a good one. A default of
-        `REQUIRED` means that the key must exist.
+        `check` returns whether a value is valid, and `expected` describes valid values. With the default
+        `REQUIRED` the key must exist.
 
         Raises:
-            MatrixError: the value is bad, or a required key is absent.
+            MatrixError: the value is not valid, or a required key is absent.
         """
         self._keys.append(key)
         if key not in self._rest:
@@ -67,8 +67,8 @@ class TomlTable:
         self, key: str, default: Any = None, *, minimum: int = 1, maximum: int = LARGEST_WHOLE
     ) -> Any:
         """Take a whole number."""
-        most = "" if maximum == LARGEST_WHOLE else f" and at most {maximum}"
-        expected = f"a whole number of at least {minimum}{most or ', below 2^63'}"
+        limit = ", below 2^63" if maximum == LARGEST_WHOLE else f" and at most {maximum}"
+        expected = f"a whole number of at least {minimum}{limit}"
         return self.take(
             key, expected, lambda v: _is_integer(v) and minimum <= v <= maximum, default
         )
@@ -88,7 +88,7 @@ class TomlTable:
         least: float | None = None,
         maximum: float = math.inf,
     ) -> Any:
-        """Take a finite number of at least `least`; None: above 0."""
+        """Take a finite number of at least `least` (None: above 0) and at most `maximum`."""
         expected = f"a finite number {'above 0' if least is None else f'of at least {least:g}'}"
         if math.isfinite(maximum):
             expected += f" and at most {maximum:g}"
@@ -96,14 +96,14 @@ class TomlTable:
         def check(value: Any) -> bool:
             if not is_finite(value):
                 return False
-            low = value > 0 if least is None else value >= least
-            return bool(low and value <= maximum)
+            is_large_enough = value > 0 if least is None else value >= least
+            return bool(is_large_enough and value <= maximum)
 
         return self.take(key, expected, check, default)
 
-    def choice(self, key: str, among: Sequence[str], default: Any = None) -> Any:
+    def choice(self, key: str, choices: Sequence[str], default: Any = None) -> Any:
         """Take one of several texts."""
-        return self.take(key, f"one of {', '.join(among)}", lambda v: v in among, default)
+        return self.take(key, f"one of {', '.join(choices)}", lambda v: v in choices, default)
 
     def integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Take different whole numbers of at least 1; accepts a single number as well."""
@@ -128,7 +128,7 @@ class TomlTable:
         return None if value is None else tuple(value)
 
     def table(self, key: str) -> dict[str, object]:
-        """Take a table of any content; empty if the key is absent."""
+        """Take a table with any content; empty if the key is absent."""
         value = self.take(key, "a table, e.g. { streams = 2 }", lambda v: isinstance(v, dict), {})
         return dict(value)
 

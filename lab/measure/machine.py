@@ -65,8 +65,8 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
     """
     machine = machine or Machine()
     usable = machine.affinity()
-    load = processor.load_average(machine)
-    ticks, throttled = processor.ticks(machine), processor.throttle_count(machine)
+    load = processor.read_load_average(machine)
+    ticks, throttled = processor.read_ticks(machine), processor.count_throttling(machine)
     warnings = [*_state_warnings(machine, usable, load)]
     if since is not None:
         warnings += _change_warnings(since, ticks, throttled)
@@ -107,15 +107,15 @@ def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
 
 
 def _state_warnings(machine: Machine, usable: int, load: float | None) -> Iterator[str]:
-    governors = processor.governors(machine)
+    governors = processor.read_governors(machine)
     if governors and governors != ("performance",):
         yield f"governor is {', '.join(governors)}, not performance: the frequency follows the load"
-    turbo = processor.turbo(machine)
+    turbo = processor.read_turbo(machine)
     if turbo is not None and turbo.on:
         yield "turbo is on: speed varies with heat"
-    if processor.smt_by_switch(machine) or processor.smt_by_topology(machine):
+    if processor.is_smt_switched_on(machine) or processor.has_sibling_threads(machine):
         yield "SMT is on: neighbouring threads share a core's units"
-    present = processor.present(machine)
+    present = processor.count_cores(machine)
     if usable < present:
         yield f"the lab may use {usable} of {present} cores"
     quota = control_group.cores(machine.text)
@@ -125,7 +125,7 @@ def _state_warnings(machine: Machine, usable: int, load: float | None) -> Iterat
     if busy is not None and busy > _MOST_BUSY_CORES:
         # `reports.scaling` searches stored rows for "busy beside the lab".
         yield f"load average {load:.2f} on {usable} cores, and {busy:.1f} cores busy beside the lab"
-    sizes = processor.memory_fields(machine)
+    sizes = processor.read_memory_sizes(machine)
     swap = sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0)
     if swap >= _MIB:
         yield f"{swap / _MIB:.0f} MiB of swap in use"
@@ -135,12 +135,12 @@ def _busy_cores(machine: Machine, usable: int, load: float) -> float | None:
     """Return how many cores are busy now, if the load average is high; None if it is not."""
     if load <= _MOST_LOAD_PER_CORE * usable:
         return None
-    before = processor.ticks(machine)
+    before = processor.read_ticks(machine)
     machine.pause(_BUSY_LOOK_S)
-    after = processor.ticks(machine)
+    after = processor.read_ticks(machine)
     if before is None or after is None or after.total <= before.total:
         return None
-    cores = processor.present(machine) or usable
+    cores = processor.count_cores(machine) or usable
     return cores * (after.busy - before.busy) / (after.total - before.total)
 
 

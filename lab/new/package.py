@@ -20,7 +20,13 @@ BATCH, STREAMING = "batch", "streaming"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """A language of a program: the ending of its file, how to build it (empty: not), and how to run it."""
+    """A language of a program.
+
+    Attributes:
+        ending: ending of the program's file name.
+        build: command that builds the program; empty if there is nothing to build.
+        run: command that runs the program, for `lab run --command`.
+    """
 
     ending: str
     build: str = ""
@@ -69,7 +75,7 @@ def module_of(name: str) -> str:
     """Return the module name of a package.
 
     Raises:
-        LabError: the name is not a valid package name, or another module has it.
+        LabError: the name is not a valid package name, or the name of another module.
     """
     module = name.replace("-", "_")
     if not _NAME.fullmatch(name) or keyword.iskeyword(module):
@@ -112,8 +118,8 @@ def write_program(name: str, language: str, folder: Path) -> list[str]:
     """
     if not _NAME.fullmatch(name):
         raise LabError(f"{name!r} is not a valid name; use lower-case letters, digits, - and _")
-    kind = LANGUAGES[language]
-    file = folder / f"{name}{kind.ending}"
+    commands = LANGUAGES[language]
+    file = folder / f"{name}{commands.ending}"
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with file.open("x", encoding="utf-8") as target:
@@ -121,8 +127,8 @@ def write_program(name: str, language: str, folder: Path) -> list[str]:
     except FileExistsError:
         raise LabError(f"{file} exists already; use another name, or move it away") from None
     paths = {"file": shlex.quote(str(file)), "program": shlex.quote(str(folder / name))}
-    run = f"lab run event_window --command {shlex.quote(kind.run.format(**paths))}"
-    return [f"created {file}; next", *filter(None, (kind.build.format(**paths), run))]
+    run = f"lab run event_window --command {shlex.quote(commands.run.format(**paths))}"
+    return [f"created {file}; next", *filter(None, (commands.build.format(**paths), run))]
 
 
 def class_of(module: str) -> str:

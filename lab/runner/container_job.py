@@ -1,4 +1,4 @@
-"""Translates a job's paths from this machine to those in its container.
+"""Translates the paths of a job to its container.
 
 /data/0, /data/1, ...   folders with the input; read-only
 /workload               folder of the workload's file, if a path names the workload; read-only
@@ -22,7 +22,12 @@ WORKLOAD = PurePosixPath("/workload")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerJob:
-    """A job with the paths of its container."""
+    """A job with the paths of its container.
+
+    Attributes:
+        mounts: folders of this machine that the container sees.
+        hidden: paths in the container that look empty.
+    """
 
     job: Job
     mounts: tuple[Mount, ...]
@@ -32,7 +37,7 @@ class ContainerJob:
 def translate(job: Job, folder: Path) -> ContainerJob:
     """Return a job for a container in which `folder` is mounted as FOLDER.
 
-    Paths of the run directory become None: the judge writes these files, on this machine.
+    Paths in the run directory become None, because the judge writes these files on this machine.
     """
     trial_mount = Mount(host=folder, target=str(FOLDER), writable=True)
     if isinstance(job, CeilingJob | BrokerJob):
@@ -42,9 +47,9 @@ def translate(job: Job, folder: Path) -> ContainerJob:
         for field, value in msgspec.structs.asdict(job).items()
         if isinstance(value, Path)
     }
-    whole = job.dataset.complete()
-    files = [path for stream in whole.streams for path in stream.paths]
-    files += [file.path for file in whole.dictionaries]
+    dataset = job.dataset.complete()
+    files = [path for stream in dataset.streams for path in stream.paths]
+    files += [file.path for file in dataset.dictionaries]
     hosts = dict.fromkeys(path.absolute().parent for path in files)
     targets = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
     mounts = [Mount(host=host, target=str(path)) for host, path in targets.items()]

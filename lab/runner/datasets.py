@@ -37,9 +37,9 @@ def check_entries(matrix: Matrix) -> None:
 
 
 def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
-    """Check that all input exists that cannot be generated; `find_dataset` checks its content.
+    """Check that all input that cannot be generated exists; `find_dataset` checks its content.
 
-    Call it before generating, which takes long.
+    Call this before generating other input, which takes long.
 
     Raises:
         DatasetError: a dataset, or the file of a table, is missing.
@@ -54,7 +54,7 @@ def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
 
 
 def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
-    """Check that the disk has room for all input that is still to be generated."""
+    """Check that the disk has room for the input that must be generated."""
     specs: list[StreamSpec] = []
     for entry in entries:
         if not is_made(entry):
@@ -64,7 +64,7 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
 
 
 def is_made(entry: WorkloadEntry) -> bool:
-    """Return whether the input of an entry needs no generating."""
+    """Return whether the input of an entry exists, so that nothing must be generated."""
     workload = entry.workload()
     if entry.dataset is not None or workload.source is not None:
         return True
@@ -79,12 +79,12 @@ def find_dataset(
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Dataset:
-    """Return the dataset of an entry; generates it if the catalogue lacks it or has it damaged.
+    """Return the dataset of an entry; generates it if it is missing or damaged in the catalogue.
 
     Compares all files with their checksums.
     The streams carry stamps of this check, so that trials need not repeat it.
 
-    `say` receives a message when damaged input is generated again, and `clock_note`; `master` is the Spark master for
+    `say` receives `clock_note`, and a message when damaged input is generated again. `master` is the Spark master for
     generating.
 
     Raises:
@@ -101,10 +101,10 @@ def find_dataset(
     else:
         dataset = verify(_dataset_by_id(workload, entry, entry.dataset))
     bound = entry.bound()
-    why = bound.unfit(bound.query_params, dataset) if bound.unfit else ""
-    why = why or limit_violation(bound, dataset)
-    if why:
-        raise MatrixError(f"workload {entry.key}: {why}")
+    problem = bound.unfit(bound.query_params, dataset) if bound.unfit else ""
+    problem = problem or limit_violation(bound, dataset)
+    if problem:
+        raise MatrixError(f"workload {entry.key}: {problem}")
     return dataset
 
 
@@ -120,7 +120,7 @@ def _dataset_by_id(workload: Workload, entry: WorkloadEntry, dataset_id: str) ->
     if dataset.alphabet.kinds != workload.program.kinds:
         raise MatrixError(
             f"dataset {entry.dataset} has the kinds {', '.join(dataset.alphabet.kinds)}, but "
-            f"{entry.name} reads {', '.join(workload.program.kinds)}: it is the input of another "
+            f"{entry.name} reads {', '.join(workload.program.kinds)}: the dataset is the input of another "
             "workload with this name; see `lab data show`"
         )
     return dataset
@@ -133,7 +133,6 @@ def _generate(
     progress: Progress | None,
     say: Callable[[str], None],
 ) -> Dataset:
-
     if workload.source is not None:
         return verify(ensure(workload, entry.params, entry.events, entry.seed, progress=progress))
     catalog = Catalog.default()

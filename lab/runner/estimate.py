@@ -1,8 +1,8 @@
 """Estimates how long a run takes, from stored runs of the same cells on this machine.
 
 A trial's time lasts until the next trial of its session starts.
-So it includes waiting for a calm machine and verifying.
-The estimate ignores that input, kernels and oracle answers may be cached now, and how busy the machine is.
+So it includes waiting for a calm machine, and verifying.
+The estimate does not consider how busy the machine is, or that input, kernels and oracle answers may be cached now.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,10 +52,10 @@ class Estimate:
 
 
 def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
-    """Estimate how long cells take, each from the newest run that has it.
+    """Estimate how long cells take, each from the newest run that has completed the cell.
 
     Args:
-        cells: the cells; refused ones take no time.
+        cells: the cells; refused cells take no time.
         settings: settings of the matrix.
         root: folder of stored runs; damaged runs are skipped.
     """
@@ -85,9 +85,9 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
 
 def _notes(cells: Sequence[Cell], unknown: Sequence[str]) -> Iterator[str]:
     if unknown:
-        named = ", ".join(unknown[:NAMED])
-        more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
-        yield f"no stored run on this machine has completed {named}{more}"
+        shown = ", ".join(unknown[:NAMED])
+        rest = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+        yield f"no stored run on this machine has completed {shown}{rest}"
     entries = {cell.entry.key: cell.entry for cell in cells}
     to_make = [key for key, entry in entries.items() if not is_made(entry)]
     if to_make:
@@ -113,9 +113,9 @@ def _times(
         return {}
     by_cell: dict[str, list[float]] = {}
     for row, seconds in durations:
-        # A search overloads the engine on purpose: its crashes are part of its duration.
-        complete = row.status not in CUT_SHORT
-        if row.cell in same and (complete or cells[row.cell].search):
+        # A search overloads the engine on purpose, so its crashes are part of its duration.
+        is_complete = row.status not in CUT_SHORT
+        if row.cell in same and (is_complete or cells[row.cell].search):
             by_cell.setdefault(row.cell, []).append(seconds)
     return {
         name: sum(times) if cells[name].search else mean(times) * cells[name].repetitions
@@ -134,16 +134,16 @@ def _essence(described: JsonObject | None) -> JsonObject | None:
 def _durations(
     rows: Sequence[TrialRow], sessions: Sequence[SessionRecord], idle_s: float
 ) -> Iterator[tuple[TrialRow, float]]:
-    """Yield trials with their seconds, for trials with a known end."""
-    # A session ends with an idle baseline; a killed session has no end.
+    """Yield the trials whose end is known, with their seconds."""
+    # A session ends with an idle baseline. A killed session has no end.
     idle = timedelta(seconds=idle_s)
     events: list[tuple[datetime | None, int, TrialRow | None]] = [
-        *((_time(session.started_at), _BEGIN, None) for session in sessions),
-        *((_time(row.started_at), _TRIAL, row) for row in rows),
-        *((ended - idle, _END, None) for s in sessions if (ended := _time(s.ended_at))),
+        *((_parse_time(session.started_at), _BEGIN, None) for session in sessions),
+        *((_parse_time(row.started_at), _TRIAL, row) for row in rows),
+        *((ended - idle, _END, None) for s in sessions if (ended := _parse_time(s.ended_at))),
     ]
     ordered = sorted(
-        ((at, kind, row) for at, kind, row in events if at is not None),
+        ((time, kind, row) for time, kind, row in events if time is not None),
         key=lambda event: event[:2],
     )
     for (began, _, row), (ended, kind, _) in pairwise(ordered):
@@ -151,7 +151,7 @@ def _durations(
             yield row, (ended - began).total_seconds()
 
 
-def _time(text: object) -> datetime | None:
+def _parse_time(text: object) -> datetime | None:
     try:
         return datetime.fromisoformat(str(text))
     except ValueError:

@@ -12,7 +12,7 @@ from streamlab.lab.runner.datasets import check_inputs, check_room_for, find_dat
 from streamlab.lab.runner.run_directory import RunDirectory, hold, new_meta, record_dataset
 from streamlab.lab.runner.run_plan import RunPlan
 from streamlab.lab.runner.runner import Runner, RunResult, Watcher
-from streamlab.lab.runner.session import surroundings
+from streamlab.lab.runner.session import check_isolation
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.default_folders import catalogue, check_text
 
@@ -20,12 +20,12 @@ from streamlab.workloads.default_folders import catalogue, check_text
 class Audience(Watcher):
     """Receives the progress of a run, from its datasets on; this one ignores it."""
 
-    def step(self, what: str) -> AbstractContextManager[Progress]:
-        """Show a step that may take long, while the context is open."""
+    def step(self, title: str) -> AbstractContextManager[Progress]:
+        """Show a step that may take long while the context is open."""
         return nullcontext(lambda step, done, total: None)
 
     def trials(self, trials: Sequence[Trial] | None) -> AbstractContextManager[object]:
-        """Show these trials, while the context is open; None: searches decide the number."""
+        """Show these trials while the context is open; None if searches determine their number."""
         return nullcontext()
 
 
@@ -42,7 +42,7 @@ def execute(
         if resume is not None:
             held.enter_context(hold(resume))
             meta = RunDirectory.reopen(resume, meta).meta
-        meta = replace(meta, container=surroundings(settings, plan.cells))
+        meta = replace(meta, container=check_isolation(settings, plan.cells))
         for root in (resume or out, catalogue().path):
             check_text(root.absolute())
         check_inputs(plan.entries)
@@ -60,7 +60,7 @@ def execute(
         else:
             directory = RunDirectory.create(out, meta)
             held.enter_context(hold(directory.path))
-        searched = any(cell.search is not None for cell in plan.cells)
-        with audience.trials(None if searched else interleave(plan.cells)):
+        has_search = any(cell.search is not None for cell in plan.cells)
+        with audience.trials(None if has_search else interleave(plan.cells)):
             runner = Runner(directory, plan.cells, datasets, audience, settings)
             return directory.path, runner.run()

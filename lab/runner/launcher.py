@@ -37,16 +37,20 @@ from streamlab.workloads.datasets.oracle_cache import answers_folder
 from streamlab.workloads.default_folders import cache_folder, start_folder
 
 Result = dict[str, object]
-# The part of a log that a row quotes; the complete log is stored.
 LAST_LINES = 5
+"""Number of a log's last lines that a row quotes; the complete log is stored."""
 LONGEST_REASON = 2000
+"""Longest reason in characters."""
 SPEC = "spec.json"
 ATTEMPTS = ".attempts"
-"""File next to the logs: the name of a job's log, one line an attempt. A log is the engine's to write in."""
-# Python, Java and Arrow print this when a disk is full; `full_disk` verifies the claim.
+"""File next to the logs, with the name of a job's log in one line per attempt.
+
+The log itself cannot count attempts, because the engine writes to it.
+"""
 _NO_SPACE = os.strerror(errno.ENOSPC)
+"""Python, Java and Arrow print this when a disk is full; `full_disk` verifies it."""
 LEAST_FREE_BYTES = 16 << 20
-"""About the size of a trial's log, series and record: with less space the next trial fails, too."""
+"""About the size of a trial's log, series and record; with less space the next trial fails, too."""
 HAVE_ROOM = "the disks of run directory and TMPDIR have room now, so only this engine lacked space"
 
 
@@ -70,18 +74,17 @@ def run_trial(
     """Run one trial; its output goes to `log`, after a line with the number of the attempt.
 
     Afterwards no process, container, temporary file or topic of the trial is left.
-    This holds after an exception, and after this process was killed. Topics of a trial in a container stay if this
-    process was killed.
+    This also holds after an exception, or if this process is killed; then only topics of a trial in a container stay.
 
     Args:
         job: a trial, or an oracle's or a generator's job, with this machine's paths.
-        log: file that the output is appended to.
+        log: file to which the output is appended.
         timeout_s: time limit.
-        isolate: where the trial runs; None: in a process. For a container call
-            `streamlab.lab.isolate.check` first.
+        isolate: how the trial is isolated; None for a process. Before a container, call
+            `streamlab.lab.isolate.check`.
         hidden: further folders that a trial in a process must not see. Stored answers for its input are
             always hidden.
-        fault: to cause in the cluster that the trial runs on, which the lab started.
+        fault: fault to cause in the trial's cluster, which the lab must have started; None for no fault.
 
     Raises:
         ClusterError: a cluster does not recover from the fault.
@@ -111,15 +114,15 @@ def _run_attempt(
         attempt = _count_attempt(log)
         with log.open("a", encoding="utf-8") as file:
             file.write(f"# attempt {attempt}\n")
-        kept = kept_folders(job)
+        kept_paths = kept_folders(job)
         variables = {"PYTHONPATH": python_path()}
 
         def start(job: Job, folder: Path) -> Outcome:
             if isolate is not None and isolate.kind == CONTAINER:
                 return _run_contained(
-                    job, folder, kept, log=log, timeout_s=timeout_s, isolate=isolate
+                    job, folder, kept_paths, log=log, timeout_s=timeout_s, isolate=isolate
                 )
-            return _run_process(job, folder, kept, hidden, log=log, timeout_s=timeout_s)
+            return _run_process(job, folder, kept_paths, hidden, log=log, timeout_s=timeout_s)
 
         judge = judge_of(sys.executable, variables)
         judge_trial = partial(
@@ -135,11 +138,11 @@ def _run_attempt(
             raise
         raise _disk_full(log, str(error)) from error
     row = judgement.columns
-    row["kept_folders"] = json.dumps([str(path) for path in kept]) if kept else None
+    row["kept_folders"] = json.dumps([str(path) for path in kept_paths]) if kept_paths else None
     if judgement.lacked_space:
         raise _disk_full(log, str(row["reason"]))
     if row.get("status") == schema.CRASH and _NO_SPACE in str(row["reason"]):
-        # The trial's temporary files are removed: a disk that is still full stops other trials, too.
+        # The trial's temporary files are removed, so a disk that is still full stops other trials, too.
         full = full_disk(log.parent, Path(tempfile.gettempdir()))
         if full is not None:
             raise _disk_full(log, f"{full}: {row['reason']}")
@@ -157,35 +160,37 @@ def run_and_judge(
     timeout_s: float,
     on_phase: Callable[[str], None] | None = None,
 ) -> Judgement:
-    """Run a job in a fresh folder, which `start` gets, and judge it.
+    """Run a job in a fresh folder with `start`, and judge it.
 
-    `variables` belong to the trial's process, in addition to the lab's own. `on_phase` gets each phase of the trial.
+    `variables` are added to the lab's environment for the judge. `on_phase` gets each phase of the trial.
     """
     begin = log.stat().st_size
     environ = environment() | dict(variables)
     with trial_folder() as folder:
         if isinstance(job, EngineTrial):
-            size = judge.expected_rows(job, log=log, environ=environ)
-            job = msgspec.structs.replace(job, expected_outputs=size)
+            rows = judge.expected_rows(job, log=log, environ=environ)
+            job = msgspec.structs.replace(job, expected_outputs=rows)
         with Witness(folder, on_phase) as witness:
             outcome = start(job, folder)
         judgement: Judgement | None = None
         if (folder / EVIDENCE).exists() and not outcome.timed_out:
             judgement = judge.judge(job, folder, witness.phase_reports, log=log, environ=environ)
     columns = None if judgement is None else judgement.columns
-    row = classify(outcome, columns, _text(log, begin), phase=witness.phase, timeout_s=timeout_s)
+    row = classify(
+        outcome, columns, _read_from(log, begin), phase=witness.phase, timeout_s=timeout_s
+    )
     if outcome.timed_out and isinstance(job, EngineTrial):  # the limits of other jobs are fixed
         row["reason"] = f"{row['reason']}; raise timeout_s (--timeout)"
     if folder.exists():
-        left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
-        row["warnings"] = json.dumps([*json.loads(str(row.get("warnings") or "[]")), left])
+        warning = f"the lab could not remove the temporary folder {folder}; remove it by hand"
+        row["warnings"] = json.dumps([*json.loads(str(row.get("warnings") or "[]")), warning])
     return Judgement(columns=row, lacked_space=judgement is not None and judgement.lacked_space)
 
 
 def run_with_fault(fault: Fault, engine: str, judge_trial: Callable[..., Judgement]) -> Judgement:
-    """Run and judge a trial with a fault in its timed part, and return the cost of the fault.
+    """Run and judge a trial with a fault in its timed part, and add the time of recovery.
 
-    A trial that ended before its fault is invalid.
+    A trial whose timed part ended before the fault is invalid.
     """
     with FaultInjector(fault, engine) as injector:
 
@@ -231,18 +236,19 @@ def kept_folders(job: Job) -> tuple[Path, ...]:
 def _run_process(
     job: Job,
     folder: Path,
-    kept: Sequence[Path],
+    kept_paths: Sequence[Path],
     hidden: Sequence[Path],
     *,
     log: Path,
     timeout_s: float,
 ) -> Outcome:
-    cache, own = cache_folder(), own_places(folder)
+    cache, variables = cache_folder(), make_temporary_folders(folder)
     access: FileAccess | None = None
     if not isinstance(job, OracleJob):  # an oracle's job writes the stored answers
-        own |= {} if cache in kept else {"LAB_CACHE": own["XDG_CACHE_HOME"]}
+        if cache not in kept_paths:
+            variables["LAB_CACHE"] = variables["XDG_CACHE_HOME"]
         access = FileAccess(
-            writable=(folder, *(path for path in kept if path.is_dir())),
+            writable=(folder, *(path for path in kept_paths if path.is_dir())),
             hidden=(*hidden, *answers_of(job)),
             own_memory=not any(path.is_relative_to("/dev/shm") for path in (folder, *_files(job))),
         )
@@ -251,18 +257,18 @@ def _run_process(
         [sys.executable, "-m", "streamlab.lab.trial", str(folder / SPEC), str(folder)],
         log=log,
         timeout_s=timeout_s,
-        env={"LAB_CACHE": str(cache), "PYTHONPATH": python_path(), **own},
+        env={"LAB_CACHE": str(cache), "PYTHONPATH": python_path(), **variables},
         folder=folder,
         access=access,
         on_death=deletion(job),
     )
 
 
-def own_places(folder: Path) -> dict[str, str]:
+def make_temporary_folders(folder: Path) -> dict[str, str]:
     """Create folders for temporary files in a trial's folder; return environment variables that name them.
 
     They are removed with the trial's folder, even if the trial is killed.
-    Java needs a variable of its own, since it ignores TMPDIR.
+    Java needs a separate variable, because it ignores TMPDIR.
     """
     temporary, cache = folder / "tmp", folder / "cache"
     temporary.mkdir()
@@ -276,17 +282,17 @@ def own_places(folder: Path) -> dict[str, str]:
 
 
 def _files(job: Job) -> tuple[Path, ...]:
-    """Return the files that a job reads, the lab's source, and the folder that the job starts in."""
+    """Return the files that a job reads, the lab's source, and the folder in which the job starts."""
     if isinstance(job, CeilingJob | BrokerJob):
         return (SOURCE, start_folder())
-    whole = job.dataset.complete()
-    files = [path for stream in whole.streams for path in stream.paths]
-    files += [file.path for file in whole.dictionaries]
+    dataset = job.dataset.complete()
+    files = [path for stream in dataset.streams for path in stream.paths]
+    files += [file.path for file in dataset.dictionaries]
     return (SOURCE, start_folder(), *(path.absolute() for path in files))
 
 
 def answers_of(job: Job) -> tuple[Path, ...]:
-    """Return the folder of stored answers for a trial's input; empty if it cannot exist."""
+    """Return the folder of stored answers for a trial's input; empty if the input has none."""
     answers = answers_folder(job.dataset) if isinstance(job, EngineTrial) else None
     return () if answers is None else (answers,)
 
@@ -294,13 +300,12 @@ def answers_of(job: Job) -> tuple[Path, ...]:
 def _run_contained(
     job: Job,
     folder: Path,
-    kept: Sequence[Path],
+    kept_paths: Sequence[Path],
     *,
     log: Path,
     timeout_s: float,
     isolate: Isolation,
 ) -> Outcome:
-
     inside = translate(job, folder)
     write_job(_spawned_now(inside.job), folder / SPEC)
     return run_contained(
@@ -311,7 +316,7 @@ def _run_contained(
         timeout_s=timeout_s,
         folder=folder,
         hidden=inside.hidden,
-        keeps_cache=cache_folder() in kept,
+        keeps_cache=cache_folder() in kept_paths,
     )
 
 
@@ -326,8 +331,8 @@ def classify(
 ) -> Result:
     """Return the columns of a trial, with its status.
 
-    `result` has the columns from the trial's evidence, None without evidence. `log` is its output, and
-    `phase` the last phase that it reported.
+    `result` has the columns from the trial's evidence; None without evidence. `log` is the trial's output,
+    and `phase` the last phase that it reported.
     """
     row: Result = dict(result or {})
     phase = phase or "start"
@@ -336,12 +341,14 @@ def classify(
         row["reason"] = f"stopped after {timeout_s:g} s in phase {phase}"
     elif result is None:
         row["status"] = schema.CRASH
-        row["reason"] = f"the process {_how(outcome.returncode)} in phase {phase}: {_last(log)}"
+        row["reason"] = (
+            f"the process {_describe_end(outcome.returncode)} in phase {phase}: {_quote_end(log)}"
+        )
     if row.get("status") == schema.CRASH and _lacked_memory(outcome, str(row["reason"])):
         row["status"] = schema.OOM
     if outcome.leftovers:
-        found = f"left processes behind: {'; '.join(outcome.leftovers)}"
-        row["reason"] = f"{row['reason']}; {found}" if row.get("reason") else found
+        leftovers = f"left processes behind: {'; '.join(outcome.leftovers)}"
+        row["reason"] = f"{row['reason']}; {leftovers}" if row.get("reason") else leftovers
     if row.get("reason"):
         row["reason"] = str(row["reason"])[:LONGEST_REASON]
     if row.get("status") not in schema.VERIFIED:
@@ -354,16 +361,16 @@ def _lacked_memory(outcome: Outcome, reason: str) -> bool:
     """Return whether a crash was for lack of memory, by the kernel's count or the trial's last lines.
 
     The kernel's count covers the whole machine.
-    So a kill counts only if this trial ended by SIGKILL, or reported that a child did.
+    So it counts only if SIGKILL ended this trial, or a child as the trial reports.
     """
-    killed = outcome.oom_kills > 0 and (
+    was_killed = outcome.oom_kills > 0 and (
         outcome.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL) or "SIGKILL" in reason
     )
-    return killed or "OutOfMemoryError" in reason or "std::bad_alloc" in reason
+    return was_killed or "OutOfMemoryError" in reason or "std::bad_alloc" in reason
 
 
 def full_disk(*folders: Path) -> str | None:
-    """Return a text about the first folder whose disk is full; None: all have room."""
+    """Return a text about the first folder whose disk is full; None if all have room."""
     for folder in folders:
         disk = os.statvfs(folder)
         free = disk.f_bavail * disk.f_frsize
@@ -381,7 +388,7 @@ def _disk_full(log: Path, message: str) -> DiskFullError:
     )
 
 
-def _how(returncode: int) -> str:
+def _describe_end(returncode: int) -> str:
     if returncode >= 0:
         return f"ended with code {returncode}"
     try:
@@ -390,13 +397,13 @@ def _how(returncode: int) -> str:
         return f"was killed by signal {-returncode}"
 
 
-def _last(log: str) -> str:
+def _quote_end(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    kept = [line for line in lines if not line.startswith("# ")][-LAST_LINES:]
-    return " | ".join(kept) if kept else "it wrote nothing"
+    quoted = [line for line in lines if not line.startswith("# ")][-LAST_LINES:]
+    return " | ".join(quoted) if quoted else "it wrote nothing"
 
 
-def _text(path: Path, begin: int = 0) -> str:
+def _read_from(path: Path, begin: int = 0) -> str:
     with path.open("rb") as file:
         file.seek(begin)
         return file.read().decode("utf-8", errors="replace")

@@ -11,13 +11,21 @@ from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.progress import Progress
 
-# Two streams of views or edits give work to two workers.
 STREAMS = 2
+"""Number of streams of views or edits: enough for two workers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealInput:
-    """A raw file below the folder of real data, its kind of import, and the workload that reads it."""
+    """A raw file of real data.
+
+    Attributes:
+        file: path below the folder of real data.
+        kind: kind of import.
+        workload: name of the workload that reads the file.
+        label: label of the workload in the matrix.
+        sort: whether the file must be sorted by time.
+    """
 
     file: str
     kind: str
@@ -33,7 +41,7 @@ REAL_INPUTS = (
         workload="page_view_join",
         label="nasa",
     ),
-    # The first two lines have times of another hour than the lines after them.
+    # Sorted, because the first two lines have times in another hour than the following lines.
     RealInput(
         file="pageviews/wikiticker-2015-09-12-sampled.json.gz",
         kind="wikipedia-edits",
@@ -52,12 +60,11 @@ def find_real_input(folder: Path) -> tuple[RealInput, ...]:
 def import_real_input(
     real: RealInput, folder: Path, *, master: str, progress: Progress | None = None
 ) -> Dataset:
-    """Return the dataset of a raw file; imports it unless the catalogue has it."""
+    """Return the dataset of a raw file; imports the file unless the catalogue has the dataset."""
     path = folder / real.file
     dataset = _find_imported(real, path)
     if dataset is not None:
         return dataset
-
     options = ImportOptions(files=(path,), streams=STREAMS, sort=real.sort)
     return import_files(import_kind(real.kind), options, master=master, progress=progress)
 

@@ -73,7 +73,7 @@ class RunDirectory:
         try:
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _not_made(root, error) from error
+            raise _creation_error(root, error) from error
         for attempt in range(100):
             suffix = f"-{attempt}" if attempt else ""
             path = root / f"{stamp}-{meta.name}{suffix}"
@@ -82,20 +82,20 @@ class RunDirectory:
             except FileExistsError:
                 continue
             except OSError as error:
-                raise _not_made(path, error) from error
+                raise _creation_error(path, error) from error
             try:
                 for part in ("trials", "logs", "series", "outputs"):
                     (path / part).mkdir()
                 write_meta(path, meta)
             except OSError as error:
                 shutil.rmtree(path, ignore_errors=True)
-                raise _not_made(path, error) from error
+                raise _creation_error(path, error) from error
             return cls(path, meta)
         raise LabError(f"{root} already has 100 runs called {stamp}-{meta.name}; use another name")
 
     @classmethod
     def reopen(cls, path: Path, meta: RunMeta) -> Self:
-        """Return a stored run, after checking that `meta` describes the same run; hold it first.
+        """Return a stored run, after checking that `meta` describes the same run; call `hold` first.
 
         Cells, settings, source revision and packages must be equal, and the machines comparable.
 
@@ -146,7 +146,7 @@ class RunDirectory:
             compact(self.path)
 
     @contextmanager
-    def writing(self, what: str) -> Iterator[None]:
+    def writing(self, content: str) -> Iterator[None]:
         """Convert a failed write to an error with the remedy; stored rows stay complete.
 
         Raises:
@@ -158,12 +158,12 @@ class RunDirectory:
         except OSError as error:
             kind = DiskFullError if error.errno == errno.ENOSPC else LabError
             raise kind(
-                f"{self.path}: {what} cannot be written: {error.strerror or error}; free space, "
+                f"{self.path}: {content} cannot be written: {error.strerror or error}; free space, "
                 f"then resume with: lab run --resume {self.path}"
             ) from error
 
 
-def _not_made(run_dir: Path, error: OSError) -> LabError:
+def _creation_error(run_dir: Path, error: OSError) -> LabError:
     return LabError(
         f"{run_dir}: cannot create the run directory: {error.strerror or error}; free space there, "
         "or use --out"
@@ -202,7 +202,7 @@ def hold(run_dir: Path) -> Iterator[None]:
 
 
 def _check_same_run(run_dir: Path, stored: RunMeta, meta: RunMeta) -> None:
-    """Raise a ResumeError if a part differs that must be equal."""
+    """Raise a ResumeError if a run differs in a part that must be equal to resume it."""
     pairs = [
         ("only", stored.only, meta.only),
         ("keep_outputs", stored.keep_outputs, meta.keep_outputs),
@@ -218,18 +218,18 @@ def _check_same_run(run_dir: Path, stored: RunMeta, meta: RunMeta) -> None:
         ("packages", stored.software.packages, meta.software.packages),
     ]
     _refuse_edited(run_dir, stored.code, escape_text(meta.code))
-    unlike = compare_machines(stored.host, meta.host).decisive
-    pairs += [(f"host[{field.name!r}]", field.old, field.new) for field in unlike]
+    changed_fields = compare_machines(stored.host, meta.host).decisive
+    pairs += [(f"host[{field.name!r}]", field.old, field.new) for field in changed_fields]
     for name, before, after in pairs:
         difference = _difference(name, before, after)
         if difference:
             raise ResumeError(f"{run_dir} cannot be resumed: {difference}; start a new run instead")
 
 
-def _refuse_edited(run_dir: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
+def _refuse_edited(run_dir: Path, stored: Mapping[str, str], current: Mapping[str, str]) -> None:
     """Raise an error if the code of a workload was edited since the run started."""
-    for key, code in now.items():
-        if before.get(key, code) != code:
+    for key, code in current.items():
+        if stored.get(key, code) != code:
             raise ResumeError(
                 f"{run_dir} cannot be resumed: the code of workload {key} (its program, output type, "
                 "oracle or input function, or code that these use) was edited since the run "
@@ -259,8 +259,8 @@ def record_dataset(meta: RunMeta, key: str, dataset: Dataset) -> RunMeta:
     earlier = meta.datasets.get(key)
     if earlier is not None and earlier.id != dataset.id:
         raise ResumeError(
-            f"the run cannot be resumed: the dataset of {key} was {earlier.id}, is {dataset.id} "
-            "now; start a new run instead"
+            f"the run cannot be resumed: the dataset of {key} was {earlier.id} and is now {dataset.id}; "
+            "start a new run instead"
         )
     return replace(meta, datasets={**meta.datasets, key: dataset_record(dataset)})
 
@@ -268,7 +268,7 @@ def record_dataset(meta: RunMeta, key: str, dataset: Dataset) -> RunMeta:
 def fingerprint(cell: Cell, dataset: Dataset, meta: RunMeta) -> str:
     """Return the hash of a cell's conditions; only results with equal hashes may be compared.
 
-    Does not cover the source revision, nor the machine, which is compared with tolerances.
+    The hash does not cover the source revision, nor the machine, which is compared with tolerances.
     """
     content = fingerprints.conditions_of_cell(
         describe(cell),

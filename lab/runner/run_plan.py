@@ -19,9 +19,9 @@ class RunPlan:
 
     Attributes:
         text: the matrix, as TOML.
-        only: patterns that selected the cells; empty: all cells.
-        keep_outputs: store one answer for each cell.
-        requested_engines: of each, as `engine` or `engine/variant`, a cell must run.
+        only: patterns that selected the cells; empty for all cells.
+        keep_outputs: whether to store one answer for each cell.
+        requested_engines: names, as `engine` or `engine/variant`; at least one cell of each must run.
     """
 
     matrix: Matrix
@@ -68,7 +68,7 @@ def read_plan(run_dir: Path) -> RunPlan:
 
     Raises:
         ResultsError: its run.json is damaged, or of another version.
-        LabError, ModelError: its matrix no longer holds.
+        LabError, ModelError: its matrix is no longer valid.
     """
     meta = read_meta(run_dir)
     if meta.imported is not None:

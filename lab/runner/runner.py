@@ -32,8 +32,8 @@ from streamlab.results.store import read_trials
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.oracle_cache import expected_rows
 
-# The oracle is slow on purpose; it runs once for each dataset.
 ORACLE_TIMEOUT_S = 3600.0
+"""Time limit of an oracle, which is simple and slow; it runs once for each dataset."""
 
 
 class Watcher:
@@ -52,7 +52,7 @@ class Watcher:
         """Note that a trial has ended and its row is stored."""
 
     def finished_part(self, run_dir: Path, rows: Sequence[TrialRow]) -> None:
-        """Receive the rows of a part of the run; others follow."""
+        """Receive the rows of a part of the run; another part follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,14 +134,14 @@ class Runner:
 
     def _waiting_cells(self) -> list[Cell]:
         """Return the cells with trials to run."""
-        started = [cell for cell in self._cells if cell.refusal is None]
-        waiting = [trial.cell for trial in interleave(started) if trial.name not in self._done]
-        return [*waiting, *(cell for cell in started if cell.search is not None)]
+        runnable = [cell for cell in self._cells if cell.refusal is None]
+        waiting = [trial.cell for trial in interleave(runnable) if trial.name not in self._done]
+        return [*waiting, *(cell for cell in runnable if cell.search is not None)]
 
     def _compute_answers(self, cells: Sequence[Cell]) -> None:
-        """Compute the expected answers of the workloads of cells, into the cache.
+        """Compute the expected answers of the cells' workloads, and cache them.
 
-        Each in a process of its own to keep this one small.
+        Each oracle runs in a separate process, to keep this process small.
         """
         for entry in entries_of(cells):
             dataset = self._datasets[entry.key]
@@ -177,7 +177,7 @@ class Runner:
             searches.record(self._measure(session, vote))
 
     def _measure(self, session: Session, trial: Trial) -> TrialRow:
-        """Measure a trial and store its row; keep the first right answer of a cell if requested."""
+        """Measure a trial and store its row, and the first right answer of a cell if requested."""
         self._watcher.started(trial)
         cell = trial.cell
         keep = self._directory.meta.keep_outputs and not any(

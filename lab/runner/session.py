@@ -35,9 +35,12 @@ from streamlab.workloads.registry import places
 Watts = Mapping[str, float] | None
 
 SAFE_SHARE = 0.5
-"""Highest share of a generator's ceiling without a warning: it must be able to do twice the rate
-(docs/method.md). Near its ceiling a trial measures the generator, not the engine."""
+"""Highest share of a generator's ceiling that can be offered without a warning (docs/method.md).
+
+Near its ceiling, a trial measures the generator, not the engine.
+"""
 CEILING_TIMEOUT_S = 60.0
+"""Time limit for measuring a generator, or for preparing a broker."""
 
 
 @dataclass(kw_only=True)
@@ -49,7 +52,7 @@ class Session:
         settings: settings of the matrix.
         energy: the chosen energy provider.
         ceilings: highest rates of the load generators, by engine, variant and batch, for run.json.
-        idle_before: watts of the idle machine by domain; None: not measured or not readable.
+        idle_before: watts of the idle machine by domain; None if not measured or not readable.
         measured: rows of this session's trials, by name.
     """
 
@@ -86,14 +89,14 @@ class Session:
         """Return the ceiling of a cell's generator; the first call of a session measures it."""
         batch = cell.batch or 1
         broker = str(cell.options.get("broker", ""))
-        size = row_bytes(dataset) if broker else 0
+        row_size = row_bytes(dataset) if broker else 0
         key = f"{cell.engine}/{cell.variant}/b{batch}"
         job: CeilingJob | BrokerJob = CeilingJob(
             engine=cell.engine, variant=cell.variant, batch=batch
         )
         if broker:
-            key = f"broker/{broker}/{size}-byte-rows"
-            job = BrokerJob(address=broker, row_bytes=size)
+            key = f"broker/{broker}/{row_size}-byte-rows"
+            job = BrokerJob(address=broker, row_bytes=row_size)
         if key not in self._measured_keys:
             log = self.run_dir / "logs" / f"generator-{key.replace('/', '__')}.log"
             self.ceilings[key] = measure_ceiling(job, log, self.settings.isolation)
@@ -101,9 +104,9 @@ class Session:
         return self.ceilings[key]
 
     def prepare_brokers(self, cells: Sequence[Cell]) -> list[str]:
-        """Check the brokers of cells, and warm them up: the first trial would be slower with a cold JVM.
+        """Check the brokers of cells, and warm them up, because a cold JVM would slow down the first trial.
 
-        Returns a text for each broker that cannot be used, or was not warm in time.
+        Returns a warning for each broker that cannot be used, or was not warm in time.
 
         Raises:
             LabError: no broker can be used, and all cells need one.
@@ -135,9 +138,9 @@ class Session:
 def measure_ceiling(
     job: CeilingJob | BrokerJob, log: Path, isolate: Isolation | None = None
 ) -> CeilingRecord:
-    """Measure the rate of a generator without an engine: a second, or up to a minute through a broker.
+    """Measure the rate of a generator without an engine; takes a second, or up to a minute through a broker.
 
-    The record has no rate for a virtual source, or if the measurement failed (with the reason).
+    The record has no rate for a virtual source, or if the measurement failed; then it has the reason.
     """
     result = run_trial(job, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=isolate).columns
     if result.get("status") is not None:
@@ -162,7 +165,7 @@ def ceiling_warnings(ceiling: CeilingRecord, offered_eps: float | None) -> list[
     ]
 
 
-def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | None:
+def check_isolation(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | None:
     """Check that trials can run in isolation; return facts about the container engine for run.json.
 
     Raises:
@@ -170,18 +173,19 @@ def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | 
     """
     if settings.isolation.kind != CONTAINER:
         return None
-
     facts = check(settings.isolation)
     references = dict.fromkeys(cell.entry.full_reference for cell in cells)
-    workloads = [name for name in references if file_of(name) is None and not _ours(places(name))]
+    workloads = [
+        name for name in references if file_of(name) is None and not _are_lab_modules(places(name))
+    ]
     names = dict.fromkeys(cell.engine for cell in cells)
-    engines = [name for name in names if not _ours([type(find_engine(name)).__module__])]
+    engines = [name for name in names if not _are_lab_modules([type(find_engine(name)).__module__])]
     if workloads or engines:
         check_contains(settings.isolation, workloads, engines)
     return asdict(facts)
 
 
-def _ours(modules: Iterable[str]) -> bool:
+def _are_lab_modules(modules: Iterable[str]) -> bool:
     """Return whether modules belong to the lab's source, which every image contains."""
     return all(
         module.startswith(("streamlab.engines.", "streamlab.workloads.")) for module in modules
@@ -197,7 +201,7 @@ def begin(run_dir: Path, meta: RunMeta, settings: Settings) -> Session:
         settings=settings,
         energy=choice,
         ceilings=dict(meta.generators),
-        idle_before=_idle(choice, settings.idle_s),
+        idle_before=_measure_idle(choice, settings.idle_s),
     )
 
 
@@ -208,7 +212,7 @@ def finish(session: Session, *, interrupted: bool) -> Watts:
     """
     after: Watts = None
     with suppress(KeyboardInterrupt):
-        after = None if interrupted else _idle(session.energy, session.settings.idle_s)
+        after = None if interrupted else _measure_idle(session.energy, session.settings.idle_s)
     for name, row in session.measured.items():
         if row.energy_gross_j is not None:
             net = idle.net(row, before=session.idle_before, after=after)
@@ -216,7 +220,7 @@ def finish(session: Session, *, interrupted: bool) -> Watts:
     return after
 
 
-def _idle(choice: Choice, seconds: float) -> Watts:
+def _measure_idle(choice: Choice, seconds: float) -> Watts:
     if seconds == 0 or choice.reason is not None:
         return None
     return idle.measure(by_name(choice.name), seconds, pause=pause)

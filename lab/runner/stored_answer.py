@@ -20,9 +20,9 @@ class StoredAnswer:
     """An answer.
 
     Attributes:
-        columns: its rows, or the first of them, by column; texts and times are decoded.
+        columns: values by column, of all rows or of the first ones; texts and times are decoded.
         count: the number of all rows.
-        cells: the cells that gave it.
+        cells: ids of the cells with this answer.
     """
 
     columns: Mapping[str, Sequence[object]]
@@ -33,19 +33,19 @@ class StoredAnswer:
 def read_answer(
     run_dir: Path, pattern: str | None, head: int | None, output: str | None = None
 ) -> StoredAnswer:
-    """Return the answer of the verified cells that match a pattern (None: all), or its first rows.
+    """Return the answer of the verified cells that match a pattern (None: all cells), or its first `head` rows.
 
-    `output` names one output of a program (`lab.outputs`); None: all. Verified answers equal the expected one, which
-    is stored with the dataset.
+    `output` names one output of a program (`lab.outputs`); None: all. A verified answer equals the expected answer,
+    which is stored with the dataset.
 
     Raises:
-        LabError: there is none, there are several, or the workload was edited since.
+        LabError: the run has no such answer or several, or the workload was edited since.
     """
     stored = read_run(run_dir)
     names = {row.cell: row.workload.rpartition(".")[2] for row in stored.rows}
     if output is not None and output not in names.values():
-        known = ", ".join(dict.fromkeys(names.values()))
-        raise LabError(f"{run_dir.name} has no output {output!r}; it has {known or 'no trials'}")
+        outputs = ", ".join(dict.fromkeys(names.values()))
+        raise LabError(f"{run_dir.name} has no output {output!r}; it has {outputs or 'no trials'}")
     rows = [
         row
         for row in stored.rows
@@ -62,8 +62,8 @@ def read_answer(
         )
     if workload.checked_by == INVARIANTS:
         raise LabError(
-            f"{run_dir.name}: {entry.key} has windows of arrival time, whose answer differs from trial to trial; "
-            "lab run --keep-outputs stores the answer of each cell"
+            f"{run_dir.name}: {entry.key} has windows of arrival time, so its answer differs from trial to trial; "
+            "use `lab run --keep-outputs` to store the answer of each cell"
         )
     assert row.dataset is not None, "a verified trial has an input"
     dataset = Catalog.default().get(row.dataset)
@@ -77,7 +77,7 @@ def read_answer(
 
 
 def _verified_trial(rows: list[TrialRow], run_dir: Path, pattern: str | None) -> TrialRow:
-    """Return a verified trial of the only answer of these trials."""
+    """Return one of the verified trials, which must all have the same answer."""
     verified = {_key(row): row for row in rows if row.status == OK}
     if len(verified) == 1:
         return next(iter(verified.values()))

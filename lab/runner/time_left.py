@@ -8,10 +8,10 @@ from streamlab.lab.matrix.cells import Cell, Trial
 
 
 class TimeLeft:
-    """Learns from the trials of a run how long the others take.
+    """Learns from finished trials how long the remaining ones take.
 
-    A trial takes as long as earlier trials of its cell, else of its engine and variant, else as the matrix says
-    (`trial_s`), else as all trials so far.
+    A trial's expected time is the mean of earlier trials of its cell, or else of its engine and variant. Without such
+    trials it is `trial_s` of the matrix, or else the mean of all trials so far.
     """
 
     def __init__(self, trials: Sequence[Trial]) -> None:
@@ -22,35 +22,35 @@ class TimeLeft:
         self._remaining = Counter(trial.cell.id for trial in trials)
         self._seconds: dict[tuple[str, ...], list[float]] = {}
 
-    def measured(self, trial: Trial, seconds: float) -> None:
-        """Note how long a trial took."""
+    def record(self, trial: Trial, seconds: float) -> None:
+        """Record how long a trial took."""
         for key in _keys(trial.cell):
             self._seconds.setdefault(key, []).append(seconds)
 
-    def after(self, trial: Trial) -> float:
-        """Return the seconds for the trials after a trial; calls are in the order of trials.
+    def later_s(self, trial: Trial) -> float:
+        """Return the expected seconds of all trials after this one; call it in the order of trials.
 
-        At least one trial was measured. Votes of searches come after all trials.
+        At least one trial must be recorded. Votes of searches come after all trials.
         """
         for _ in range(self._next, min(trial.order_index + 1, len(self._trials))):
             self._remaining[self._trials[self._next].cell.id] -= 1
             self._next += 1
         return sum(
-            count * self._expected(self._cells[cell]) for cell, count in self._remaining.items()
+            count * self._cell_s(self._cells[cell]) for cell, count in self._remaining.items()
         )
 
-    def ahead(self, trial: Trial) -> tuple[float, float] | None:
-        """Return the seconds for a starting trial, and for all later trials; None before any was measured."""
-        return (self._expected(trial.cell), self.after(trial)) if self._seconds else None
+    def expected_s(self, trial: Trial) -> tuple[float, float] | None:
+        """Return the expected seconds of a starting trial and of all later ones; None before the first record."""
+        return (self._cell_s(trial.cell), self.later_s(trial)) if self._seconds else None
 
-    def _expected(self, cell: Cell) -> float:
-        own, variant, all_trials = _keys(cell)
-        for key in (own, variant):
+    def _cell_s(self, cell: Cell) -> float:
+        cell_key, variant_key, common_key = _keys(cell)
+        for key in (cell_key, variant_key):
             if key in self._seconds:
                 return fmean(self._seconds[key])
-        return cell.trial_s or fmean(self._seconds[all_trials])
+        return cell.trial_s or fmean(self._seconds[common_key])
 
 
 def _keys(cell: Cell) -> tuple[tuple[str, ...], ...]:
-    """Return keys of the cells that are like one, from the most to the least alike."""
+    """Return the keys of a cell in `_seconds`: for itself, for its engine and variant, and for all cells."""
     return (cell.id,), (cell.engine, cell.variant), ()

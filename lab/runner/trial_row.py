@@ -36,7 +36,7 @@ MOST_ATTEMPTS = 5
 def measure_trial(
     session: Session, meta: RunMeta, trial: Trial, dataset: Dataset, *, keep_outputs: bool
 ) -> TrialRow:
-    """Measure a trial in a process of its own and return its row; a refused cell runs nothing.
+    """Measure a trial in a fresh process and return its row; a refused cell runs nothing.
 
     Raises:
         DiskFullError: a disk is full; run the trial again.
@@ -58,12 +58,12 @@ def measure_trial(
     reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
     log = Path("logs") / f"{trial.name}.log"
     answer = run_dir / "outputs" / f"{trial.name}.attempt"
-    # A hash of code is valid for one Python; an image has its own Python, and its code is fixed.
-    here = session.settings.isolation.kind == PROCESS
+    # A hash of code is valid for one Python. An image has its own Python, and its code is fixed.
+    is_process = session.settings.isolation.kind == PROCESS
     spec = cell.job(
         dataset,
         load,
-        code=meta.code.get(cell.entry.key) if here else None,
+        code=meta.code.get(cell.entry.key) if is_process else None,
         series=run_dir / series,
         reconfigurations=run_dir / reconfigurations,
         histograms=run_dir / histograms,
@@ -74,33 +74,33 @@ def measure_trial(
         energy_reason=session.energy.reason,
     )
 
-    def once() -> TrialResult:
-        _forget(run_dir / series, run_dir / histograms, run_dir / reconfigurations, answer)
+    def run_attempt() -> TrialResult:
+        _remove_files(run_dir / series, run_dir / histograms, run_dir / reconfigurations, answer)
         return run_trial(
             spec,
             log=run_dir / log,
             timeout_s=cell.timeout_s + _length_s(load),
             isolate=session.settings.isolation,
-            hidden=_hidden(run_dir, dataset),
+            hidden=_hidden_folders(run_dir, dataset),
             fault=fault,
         )
 
-    before, result, after, warnings = _observe_trial(once, session.settings)
+    before, result, after, warnings = _observe_trial(run_attempt, session.settings)
     if answer.exists():
         move_sealed(run_dir, answer, answer.with_name(f"{cell.slug}.parquet"))
     files = {
         "log": str(log),
-        "series": _if_there(run_dir, series),
-        "histograms": _if_there(run_dir, histograms),
-        "reconfigurations": _if_there(run_dir, reconfigurations),
+        "series": _existing(run_dir, series),
+        "histograms": _existing(run_dir, histograms),
+        "reconfigurations": _existing(run_dir, reconfigurations),
     }
     row = make_row(trial.name, {**request, "attempt": result.attempt, **files, **result.columns})
     warnings += json.loads(row.warnings or "[]")
     warnings += [*kernel_warnings(row), *core_warnings(row)]
-    late = late_words(dataset.origin)
-    if row.late_rows and not late:
-        late = f"{row.late_rows:,} of {dataset.events:,} rows came too late for their windows"
-    warnings += filter(None, (late, left_out_words(dataset.origin)))
+    lateness = late_words(dataset.origin)
+    if row.late_rows and not lateness:
+        lateness = f"{row.late_rows:,} of {dataset.events:,} rows came too late for their windows"
+    warnings += filter(None, (lateness, left_out_words(dataset.origin)))
     if ceiling is not None:
         row = replace(row, generator_ceiling_eps=ceiling.ceiling_eps)
         rate_eps = None if load is None else load.rate_eps
@@ -115,15 +115,15 @@ def measure_trial(
     )
 
 
-def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
-    """Return the folder of earlier trials, which a trial must not see: its run, or all runs.
+def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
+    """Return the folder of earlier trials, which a trial must not see.
 
-    All runs if the run lies in the folder of runs, and no input of the trial does.
+    This is the folder of all runs if it contains this run and no input of the trial, else the run's directory.
     """
-    run, place = run_dir.absolute(), runs().path.absolute()
+    run, root = run_dir.absolute(), runs().path.absolute()
     inputs = [path.absolute() for each in dataset.complete().streams for path in each.paths]
-    alone = run.parent == place and not any(path.is_relative_to(place) for path in inputs)
-    return (place if alone else run,)
+    hides_root = run.parent == root and not any(path.is_relative_to(root) for path in inputs)
+    return (root if hides_root else run,)
 
 
 def _observe_trial(
@@ -204,7 +204,7 @@ def _length_s(load: LoadSpec | None) -> float:
     return 0.0 if load is None else load.warm_up_s + load.window_s
 
 
-def _forget(*paths: Path) -> None:
+def _remove_files(*paths: Path) -> None:
     """Remove files of an interrupted attempt, so that they do not count as this attempt's."""
     for path in paths:
         path.unlink(missing_ok=True)
@@ -222,5 +222,5 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _if_there(run_dir: Path, path: Path) -> str | None:
+def _existing(run_dir: Path, path: Path) -> str | None:
     return str(path) if (run_dir / path).exists() else None

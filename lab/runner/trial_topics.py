@@ -1,4 +1,4 @@
-"""Names the topics of a trial on a broker, and deletes those that are left of one that was killed.
+"""Names the topics of a trial on a broker, and deletes the topics of a killed trial.
 
 An engine deletes its topics when it closes (`Task.topics`).
 """
@@ -16,18 +16,18 @@ from streamlab.lab.host.installation import python_path
 from streamlab.lab.trial.spec import BrokerJob, EngineTrial, Job
 
 TIMEOUT_S = 100.0
-"""Above the limits of the requests to the broker."""
+"""Time limit of a deletion; longer than the limits of the requests to the broker."""
 
 
 def name_topics(job: Job) -> Job:
-    """Return a job with a beginning for the names of its topics, if it uses a broker."""
+    """Return a job with a prefix for the names of its topics, if it uses a broker."""
     if isinstance(job, EngineTrial | BrokerJob) and _address(job):
         return msgspec.structs.replace(job, topics=new_topics())
     return job
 
 
 def deletion(job: Job) -> list[str]:
-    """Return the command that deletes the topics of a job; empty: it has none."""
+    """Return the command that deletes the topics of a job; empty if it has none."""
     if not isinstance(job, EngineTrial | BrokerJob) or not job.topics:
         return []
     return [sys.executable, "-m", "streamlab.engines.broker.topics", _address(job), job.topics]

@@ -1,8 +1,8 @@
 """Records a trial's phases from outside, with the lab's clock and the kernel's CPU times.
 
 The trial's own readings come from the engine's process, which can change them.
-This thread takes independent ones: kernel timestamps of the trial's messages, and CPU times of its whole process
-tree, orphans included.
+This thread takes independent readings: kernel timestamps of the trial's messages, and CPU times of its whole process
+tree, including orphans.
 """
 
 import os
@@ -28,6 +28,7 @@ _SO_TIMESTAMPNS = 35
 _TIMESPEC = struct.Struct("@ll")
 _CREDENTIALS = struct.Struct("@iii")  # struct ucred: process, user, group
 _LONGEST_MESSAGE = 64
+"""Bytes to receive of a message; names of phases and stamps are shorter."""
 
 
 class Witness:
@@ -40,7 +41,7 @@ class Witness:
         self._stamps: list[PhaseReport] = []
         self._listener = open_socket(folder, PHASES, socket.SOCK_SEQPACKET, listen=True)
         self._listener.listen(1)
-        # Read at the next phase only: until then the kernel holds the messages, and this thread does not wake up.
+        # Read only at the next phase: until then the kernel holds the messages, and this thread does not wake up.
         self._clock = open_socket(folder, CLOCK, socket.SOCK_DGRAM, listen=True)
         for name in (PHASES, CLOCK):
             (folder / name).chmod(0o666)  # a container may run as another user
@@ -88,7 +89,7 @@ class Witness:
                 ready_files = [key.fileobj for key, _ in ready.select()]
                 if self._listener in ready_files:  # the trial's process connects first
                     trial, _ = self._listener.accept()
-                    pid = _peer(trial)
+                    pid = _peer_pid(trial)
                     ready.unregister(self._listener)
                     ready.register(trial, selectors.EVENT_READ)
                 elif trial is not None and trial in ready_files:
@@ -146,7 +147,7 @@ def _boot_ns() -> int:
     return min(readings)[1]
 
 
-def _peer(trial: socket.socket) -> int:
+def _peer_pid(trial: socket.socket) -> int:
     """Return the process id of a trial; 0 if it is not visible from here."""
     pid, _, _ = _CREDENTIALS.unpack(
         trial.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)

@@ -35,7 +35,11 @@ TREE_COLUMNS = (
 
 
 class AnswerColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """A column of the answer, in `<index>.npy`; lists have their offsets in `<index>.o.npy`."""
+    """A column of the answer, in `<index>.npy`; `<index>.o.npy` has the offsets of lists.
+
+    Attributes:
+        kind: NUMBERS or LISTS.
+    """
 
     name: str
     kind: str
@@ -46,10 +50,10 @@ class TimedPart(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         start_ns, ran_ns, end_ns: start of the timed part, end of the engine's run, and end of the timed part, by the
-            monotonic clock. Work that the lab adds to test a gate lies between the last two.
+            monotonic clock. Work that the lab adds to test a gate lies between `ran_ns` and `end_ns`.
         measured: report of the engine.
         tracks: samples by column of the series.
-        energy: columns of energy.
+        energy: values by column of energy.
         answer: columns of the answer; None if they cannot be stored.
         answer_error: why the answer cannot be stored; None otherwise.
     """
@@ -69,8 +73,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         status, reason: why the measurement failed; None if it succeeded.
-        lacked_space: the lab's own files, not an engine's, had no disk space.
-        columns: readings by column; the judge uses those in `READINGS`.
+        lacked_space: whether the disk was full for the lab's own files, not an engine's.
+        columns: readings by column; the judge uses only the columns in `READINGS`.
         warnings: texts about doubtful values.
         timed: readings of the timed part; None if it did not end normally.
     """
@@ -111,7 +115,7 @@ READINGS = frozenset(
 def write_evidence(evidence: Evidence, folder: Path) -> None:
     """Write the evidence file atomically."""
     partial = folder / f"{EVIDENCE}.partial"
-    content = msgspec.to_builtins(evidence, enc_hook=_plain)
+    content = msgspec.to_builtins(evidence, enc_hook=_to_builtin)
     partial.write_text(json.dumps(content), encoding="ascii")
     partial.replace(folder / EVIDENCE)
 
@@ -188,7 +192,7 @@ def _map_array(path: Path) -> npt.NDArray[Any]:
     return values
 
 
-def _plain(value: object) -> object:
+def _to_builtin(value: object) -> object:
     """Convert a value of an engine's report to JSON."""
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -200,7 +204,7 @@ def _plain(value: object) -> object:
 
 
 def _to_array(kind: Any, value: object) -> object:
-    """Convert a list from `_plain` back to an array."""
+    """Convert a list from `_to_builtin` back to an array."""
     if kind is object:  # a column of the row
         return value
     if not isinstance(value, list):

@@ -10,7 +10,7 @@ from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.measure.tree import rss_bytes
 
 TAIL = 100
-"""One output in this many is late: the share beyond the 99th percentile."""
+"""One output in this many is delayed: the share beyond the 99th percentile."""
 
 
 def burn(duration_ns: float) -> None:
@@ -21,7 +21,7 @@ def burn(duration_ns: float) -> None:
 
 
 def ballast(share: float, sampler: ResourceSampler) -> bytes:
-    """Return bytes that raise the peak memory so far by a share, while they are referenced."""
+    """Return bytes that raise the peak memory by a share, as long as they are referenced."""
     if not share:
         return b""
     size = (1 + share) * sampler.peak_so_far_bytes() - rss_bytes(sampler.other_processes())
@@ -38,11 +38,11 @@ def add_delay(measured: Measured, delay_ns: int) -> Measured:
 def _add_delay(latency: Histogram, delay_ns: int) -> Histogram:
     # Every hundredth output in the order of latencies, so that all latencies are affected alike.
     ends = np.cumsum(latency.counts)
-    late = np.diff(ends // TAIL, prepend=0)
-    values, place = np.unique(
+    delayed = np.diff(ends // TAIL, prepend=0)
+    values, indices = np.unique(
         np.concatenate([latency.values_ns, latency.values_ns + delay_ns]), return_inverse=True
     )
-    counts = np.bincount(place, weights=np.concatenate([latency.counts - late, late]))
+    counts = np.bincount(indices, weights=np.concatenate([latency.counts - delayed, delayed]))
     used = counts > 0
     return replace(
         latency, values_ns=values[used], counts=counts[used].astype(latency.counts.dtype)

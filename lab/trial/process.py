@@ -1,9 +1,9 @@
 """Runs a job in the measured process: `python -m streamlab.lab.trial SPEC.json EVIDENCE_FOLDER`.
 
 Loads an engine, prepares it, times its run, takes the answer and closes the engine.
-Writes evidence (`streamlab.lab.trial.evidence`), also after an exception of the engine; the lab notices if the process
-dies.
-It does not judge the answer: the expected answer is hidden from it.
+Writes evidence (`streamlab.lab.trial.evidence`), also after an exception of the engine.
+If the process dies, the lab notices the missing evidence.
+The process does not judge the answer, because it cannot see the expected answer.
 """
 
 import errno
@@ -117,7 +117,7 @@ def _own_files() -> Iterator[None]:
 
 
 def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Reporter) -> Evidence:
-    """Do a trial; adds to `columns` continuously, so that they survive a failure."""
+    """Do a trial; adds each reading to `columns` at once, so that it survives a failure."""
     workload = workload_of(spec)
     activate(spec.engine)
     engine = find_engine(spec.engine)
@@ -148,14 +148,13 @@ def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Repor
 def _offered_input(
     spec: EngineTrial, workload: Workload, reporter: Reporter
 ) -> tuple[Dataset, OfferedLoad | None]:
-    """Return the input and its load; with a load, the input is truncated to its length.
+    """Return the input and its load; with a load, the input is truncated to the length of the load.
 
     Checks files that changed since the run checked them, because engines may use their own readers.
     """
     dataset = verify(spec.dataset)
     if spec.load is None:
         return dataset, None
-
     reporter.phase("offer")
     offered = offer(spec.load, dataset, grid=workload.output.grid, program=workload.program)
     return offered.dataset, offered.load
@@ -172,7 +171,6 @@ def _store(answer: Columns | str, folder: Path) -> dict[str, object]:
 
 
 def _prepare_oracle(job: OracleJob, reporter: Reporter) -> None:
-
     reporter.phase("oracle")
     collect_from_now_on()
     expected(workload_of(job), job.dataset)

@@ -15,6 +15,7 @@ BEFORE_BEGIN, AFTER_BEGIN = "before begin", "after begin"
 BEFORE_END, AFTER_END = "before end", "after end"
 """Names of the stamps around the two readings of the trial's clock."""
 ANSWER = b"."
+"""The lab's reply to the report of a phase."""
 
 
 class Reporter:
@@ -50,7 +51,7 @@ def _connect(folder: Path | None, name: str, kind: socket.SocketKind) -> socket.
 
 
 def open_socket(folder: Path, name: str, kind: socket.SocketKind, *, listen: bool) -> socket.socket:
-    """Bind or connect a socket through the folder's descriptor: its path may have 107 bytes only."""
+    """Bind or connect a socket through the folder's descriptor, because its path may have at most 107 bytes."""
     directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     opened = socket.socket(socket.AF_UNIX, kind)
     try:

@@ -14,12 +14,12 @@ from streamlab.workloads.default_folders import SHARED_VARIABLE
 
 PREFIX = "lab-job-"
 _YOUNGEST_S = 60.0
-"""A younger folder may not be locked yet: the lock follows within microseconds."""
+"""Seconds in which a new folder certainly gets its lock, which takes microseconds."""
 
 
 @contextmanager
 def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
-    """Create a folder below `parent` (None: TMPDIR), and remove it after the block as far as possible.
+    """Create a folder below `parent` (None: TMPDIR), and remove it after the block.
 
     Files that cannot be removed (immutable, or mounted by an engine) stay, with their folders.
     """
@@ -36,10 +36,8 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
 def trial_folder() -> Iterator[Path]:
     """Create a folder that is removed after the block, or by `remove_orphaned_folders`.
 
-    It lies below LAB_SHARED, so that nodes of a cluster see it; without that, below TMPDIR.
-
-    A folder with a file that cannot be removed (immutable, or mounted by the engine) stays; the caller
-    reports it.
+    The folder lies below LAB_SHARED, so that the nodes of a cluster see it, or else below TMPDIR.
+    If it cannot be removed (see `temporary_folder`), the caller reports it.
     """
     with temporary_folder(PREFIX, _parent_folder()) as folder:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -51,7 +49,7 @@ def trial_folder() -> Iterator[Path]:
 
 
 def remove_orphaned_folders() -> None:
-    """Remove the folders of killed labs: those without a lock."""
+    """Remove the folders of killed labs, which have no lock."""
     for path in _parent_folder().glob(f"{PREFIX}*"):
         with suppress(OSError):  # another user's, or just removed
             if time.time() - path.stat().st_mtime < _YOUNGEST_S:
@@ -75,6 +73,6 @@ def _parent_folder() -> Path:
         return Path(tempfile.gettempdir())
     if not Path(shared).is_dir():
         raise LabError(
-            f"{SHARED_VARIABLE} is {shared}, which is not a folder here; create or mount it"
+            f"{SHARED_VARIABLE} is {shared}, which is not a folder on this machine; create or mount it"
         )
     return Path(shared).absolute()

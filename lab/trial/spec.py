@@ -18,9 +18,9 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     Attributes:
         engine, variant, workers, batch, options: as in the cell; batch is 1 if the variant has no batches.
         dataset: the complete input.
-        workload: reference to the workload (`streamlab.workloads.registry`); None: the dataset's workload.
+        workload: reference to the workload (`streamlab.workloads.registry`); None for the dataset's workload.
         query: query parameters of the workload; others have their defaults.
-        code: expected `Workload.code`; None: any.
+        code: expected `Workload.code`; None if any code is valid.
         load: specification of the offered load; None for catch-up. The trial truncates the input to its length.
         planted_slowdown: busy work that the lab adds to the timed part, as a share of the run's own time, to test a
             gate; stored with the result, 0 in real trials.
@@ -30,10 +30,10 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         series: path for the series (`streamlab.lab.measure.series`, Parquet).
         reconfigurations: path for reconfigurations of an elastic operator (Parquet).
         histograms: path for latency histograms (`streamlab.lab.measure.hdr`).
-        outputs: path for the answer (Parquet); None: the answer is not stored.
+        outputs: path for the answer (Parquet); None if the answer is not stored.
         expected_outputs: as in `streamlab.engines.protocol.Task`.
         topics: as in `streamlab.engines.protocol.Task`; set by the launcher for a trial on a broker.
-        loses_worker: a worker will be killed, and the account of its CPU time and memory with it.
+        loses_worker: whether a fault kills a worker, so that its CPU time and memory are unknown.
         energy: name of the energy provider, chosen by the lab.
         energy_reason: why `energy` is `none`; None otherwise.
     """
@@ -110,21 +110,21 @@ def read_job(path: Path) -> Job:
 
 def job_of(fields: object) -> Job:
     """Return a job from its fields, as returned by `fields_of`."""
-    job: Job = msgspec.convert(fields, type=Job, dec_hook=_value)
+    job: Job = msgspec.convert(fields, type=Job, dec_hook=_decode)
     return job
 
 
 def fields_of(job: Job) -> dict[str, object]:
     """Return `type` and the fields that differ from their defaults, as JSON values."""
-    fields: dict[str, object] = msgspec.to_builtins(job, enc_hook=_text)
+    fields: dict[str, object] = msgspec.to_builtins(job, enc_hook=_encode)
     return fields
 
 
-def _text(value: object) -> str:
+def _encode(value: object) -> str:
     return str(value.absolute() if isinstance(value, Path) else value)
 
 
-def _value(kind: type, value: object) -> object:
+def _decode(kind: type, value: object) -> object:
     return Path(str(value)) if kind is Path else value
 
 

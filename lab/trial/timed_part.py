@@ -25,14 +25,14 @@ from streamlab.workloads.model import Columns, ListColumn
 
 Result = dict[str, object]
 
-# After closing, an engine's processes may need a moment to end.
 CLOSE_GRACE_S = 2.0
+"""Time that an engine's processes have to end after it was closed."""
 
 DRIVER_ONLY = (
     "CPU time and memory are not known: the nodes of the cluster are elsewhere, and only the driver "
     "was observed"
 )
-KILLED = "CPU time and memory are not known: those of the killed worker are lost with it"
+KILLED = "CPU time and memory are not known: the fault killed a worker, whose usage is lost"
 
 
 def drive(
@@ -40,8 +40,7 @@ def drive(
 ) -> tuple[TimedPart, Columns | str, list[str]]:
     """Prepare, run, take the answer and close; add times, CPU time, page faults and memory to `result`.
 
-    Returns the readings, the answer or why it is no columns, and texts about doubtful values.
-
+    Returns the readings, the answer (or why it cannot be converted to arrays), and warnings.
     The planted slow-down is busy work inside the timed part, after the engine's own work.
     """
     threads_before = set(threading.enumerate())
@@ -60,7 +59,7 @@ def drive(
         prepared = engine.prepare(task)
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            # The lab's own slow work stays outside: it took a tenth of a run of 5 ms.
+            # Keep the lab's own slow work out of the timed part, where it took a tenth of a run of 5 ms.
             prepared_usage = usage_of(sampler.other_processes()) + own_usage()
             placement = prepared.placement() if isinstance(prepared, ClusterPrepared) else None
             if placement is not None:
@@ -98,7 +97,7 @@ def drive(
             answer = _arrays(prepared.answer())
             result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             answered = own_usage() + usage_of(sampler.other_processes())
-            # From the end of the run, so that no work of a background thread escapes both columns.
+            # Count from the end of the run, so that all work of background threads is in one of the two columns.
             result["answer_cpu_s"] = answered.cpu_s_since(after)
             if placement is not None and not placement.processes:
                 warnings.append(DRIVER_ONLY)
@@ -150,8 +149,8 @@ def find_leftovers(
 ) -> list[str]:
     """Return warnings about child processes and threads that are still running after CLOSE_GRACE_S.
 
-    Ignores those that existed before.
-    Finds only threads of Python's `threading`; the conformance suite counts others.
+    Ignores processes and threads that existed before.
+    Finds only threads of Python's `threading`; the conformance suite counts other threads.
     """
     deadline = time.monotonic() + CLOSE_GRACE_S
     while True:

@@ -13,6 +13,7 @@ def answer(run: str, pattern: str | None, output: str | None, head: int | None, 
     """Show the answer that the verified cells of RUN gave, with texts and times decoded."""
     stored = read_answer(find_run(run, root), pattern, head, output)
     print_columns(stored.columns)
-    more = f", the first {head} of them shown" if head is not None and head < stored.count else ""
+    is_cut = head is not None and head < stored.count
+    shown = f", the first {head} of them shown" if is_cut else ""
     rows = number_of(stored.count, "row")
-    echo(f"{rows}{more}; the answer of {', '.join(stored.cells)}", err=True)
+    echo(f"{rows}{shown}; the answer of {', '.join(stored.cells)}", err=True)

@@ -46,7 +46,7 @@ def is_workload(argument: str, options: WorkloadOptions) -> bool:
 
 
 def refuse_options(options: WorkloadOptions) -> None:
-    """Refuse the options for a workload together with a matrix."""
+    """Raise a usage error if an option that requires a workload is set; call it for a matrix."""
     for parameter in click.get_current_context().command.params:
         if getattr(options, parameter.name or "", None) not in (None, ()):
             raise click.UsageError(
@@ -66,23 +66,23 @@ def run_arguments(
         workloads=suite(reference) if is_suite else [reference],
         name=reference if is_suite else "",
         engines=options.engines or (() if options.commands else ENGINES),
-        commands=_commands(options.commands),
-        workers=_numbers("--workers", options.workers),
-        batch=_numbers("--batch", options.batch),
+        commands=_check_commands(options.commands),
+        workers=_parse_numbers("--workers", options.workers),
+        batch=_parse_numbers("--batch", options.batch),
         repetitions=options.repetitions,
         timeout_s=options.timeout_s,
-        options=_toml_values("--option", options.options),
+        options=_parse_values("--option", options.options),
         events=options.events,
-        params=_toml_values("--param", options.params),
+        params=_parse_values("--param", options.params),
         seed=options.seed,
         dataset=options.dataset,
-        query=_toml_values("--query", options.query),
-        load=_toml_values("--load", options.load),
+        query=_parse_values("--query", options.query),
+        load=_parse_values("--load", options.load),
     )
 
 
-def _commands(commands: Sequence[str]) -> Sequence[str]:
-    """Return commands; refuse one whose program is not found. The engine refuses malformed ones."""
+def _check_commands(commands: Sequence[str]) -> Sequence[str]:
+    """Return the commands after checking that their programs exist; the engine refuses malformed commands."""
     for command in commands:
         try:
             words = shlex.split(command)
@@ -96,7 +96,7 @@ def _commands(commands: Sequence[str]) -> Sequence[str]:
     return commands
 
 
-def _numbers(option: str, text: str | None) -> list[int]:
+def _parse_numbers(option: str, text: str | None) -> list[int]:
     if text is None:
         return []
     try:
@@ -107,8 +107,8 @@ def _numbers(option: str, text: str | None) -> list[int]:
         ) from None
 
 
-def _toml_values(option: str, texts: Sequence[str]) -> dict[str, object]:
-    """Return values by name, from texts K=V; values are read as TOML, else kept as text."""
+def _parse_values(option: str, texts: Sequence[str]) -> dict[str, object]:
+    """Return values by name, from texts K=V; a value that is not valid TOML is a text."""
     values: dict[str, object] = {}
     for name, value in split_pairs(option, texts):
         if name in values:

@@ -22,10 +22,10 @@ def broker_status() -> int:
     if record is None:
         echo("no broker; start one: lab broker up")
         return EXIT_OK
-    answers = BROKER.cluster_state(record.plan) is not None
+    has_answered = BROKER.cluster_state(record.plan) is not None
     parts = [
         f"{NAME}  {record.address}",
-        "answers" if answers else "does not answer",
+        "answers" if has_answered else "does not answer",
         *([] if all(map(is_alive, record.daemons)) else [f"ended; see {record.plan.folder}"]),
     ]
     echo("  ".join(parts))

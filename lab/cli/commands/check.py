@@ -50,7 +50,7 @@ def check(program: str, examples: int, seed: int, quiet: bool) -> int:
 
 @contextmanager
 def _no_traces() -> Iterator[None]:
-    """Let Hypothesis store its files in a temporary folder, not in the current one."""
+    """Make Hypothesis store its files in a temporary folder, not in the current one."""
     from hypothesis.configuration import set_hypothesis_home_dir
 
     with TemporaryDirectory(prefix="lab-check-") as folder:

@@ -20,8 +20,8 @@ from streamlab.results.compare import compare as compare_runs
 from streamlab.results.differences import describe_differences
 from streamlab.results.store import Run, read_run
 
-# Fixed, so that intervals are the same on every call.
 SEED = 1
+"""Fixed, so that intervals are the same on every call."""
 
 NOT_COMPARABLE = "NOT COMPARABLE"
 

@@ -37,7 +37,7 @@ def conform(
         echo(json.dumps([asdict(result) for result in results], indent=2))
     else:
         _show_unsupported(results)
-    return _code(results)
+    return _exit_code(results)
 
 
 def _show(result: Conformance) -> None:
@@ -49,12 +49,12 @@ def _show(result: Conformance) -> None:
     for state in (State.REFUSED, State.WRONG, State.CRASH):
         first, *others = result.with_state(state) or (None,)
         if first is not None:
-            more = f" (and {', '.join(outcome.case for outcome in others)})" if others else ""
-            echo(f"    {state}: {first.case}{more}: {first.why}")
+            cases = f" (and {', '.join(outcome.case for outcome in others)})" if others else ""
+            echo(f"    {state}: {first.case}{cases}: {first.why}")
 
 
 def _show_unsupported(results: Sequence[Conformance]) -> None:
-    """Print unsupported workloads, one line per reason that is equal but for the workload's name."""
+    """Print unsupported workloads, grouped by reasons that differ only in the workload's name."""
     alike: dict[str, list[Conformance]] = {}
     for result in results:
         if result.unsupported is not None:
@@ -64,7 +64,7 @@ def _show_unsupported(results: Sequence[Conformance]) -> None:
         echo(f"unsupported, {len(group)}: {names}\n    {group[0].unsupported}")
 
 
-def _code(results: Sequence[Conformance]) -> int:
+def _exit_code(results: Sequence[Conformance]) -> int:
     if any(result.with_state(State.WRONG) for result in results):
         return EXIT_WRONG_OUTPUT
     if any(result.with_state(State.CRASH) for result in results):

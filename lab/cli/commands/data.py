@@ -22,9 +22,9 @@ from streamlab.workloads.registry import workload
 
 _COLUMNS = ("id", "workload", "events", "streams", "keys", "origin")
 _DROPPED = ("keys", "streams")
-"""Columns dropped on a narrow terminal, first one first."""
+"""Columns to leave out on a narrow terminal, in this order."""
 _MOST_FILES = 5
-"""Most files of an import to name; `show --json` lists all."""
+"""Maximum number of files of an import to name; `show --json` lists all."""
 
 
 def data_build(
@@ -119,7 +119,7 @@ def data_verify(dataset_ids: tuple[str, ...], root: Path | None) -> int:
 
 
 def catalog_at(root: Path | None) -> Catalog:
-    """Return the catalogue in a folder; None: the default one."""
+    """Return the catalogue in a folder; None for the default folder."""
     return Catalog.default() if root is None else Catalog(root=root.absolute())
 
 
@@ -201,8 +201,8 @@ def origin_words(dataset: Dataset) -> str:
     files, params = origin.get("files"), origin.get("params", {})
     if isinstance(files, list):
         names = ", ".join(str(file["name"]) for file in files[:_MOST_FILES]) or origin.get("table")
-        if more := len(files[_MOST_FILES:]):
-            names = f"{names}, and {more} more"
+        if unnamed := len(files[_MOST_FILES:]):
+            names = f"{names}, and {unnamed} more"
         return f"import {origin.get('import')}: {names}"
     assert isinstance(params, dict), "manifest.read checks it"
     words = " ".join(f"{name}={value}" for name, value in params.items())
@@ -223,7 +223,7 @@ def table_words(dataset: Dataset) -> list[str]:
 
 
 def print_id(dataset: Dataset) -> None:
-    """Print only the id on standard output, for scripts; a summary goes to standard error."""
+    """Print a summary to stderr and only the id to stdout, for scripts."""
     streams = ", ".join(f"{stream.name} {stream.rows:,}" for stream in dataset.streams)
     echo(f"{dataset.workload}, {dataset.events:,} events: {streams}", err=True)
     echo(dataset.id[:ID_SHOWN])

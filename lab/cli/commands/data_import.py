@@ -36,11 +36,13 @@ _OPTIONS = (
         multiple=True,
         required=True,
         type=AbsolutePath(),
-        help="A raw file: plain, gzip or xz, also in a tar or zip archive; repeatable, read in "
-        "order.",
+        help="A raw file: plain, gzip or xz, also in a tar or zip archive. Repeatable; files are read in "
+        "this order.",
     ),
     click.option("--streams", default=1, show_default=True, help="Number of physical streams."),
-    click.option("--max-bad", default=0, show_default=True, help="Most bad rows to skip."),
+    click.option(
+        "--max-bad", default=0, show_default=True, help="Maximum number of bad rows to skip."
+    ),
     click.option(
         "--sort", is_flag=True, help="Sort by time; otherwise unsorted files are refused."
     ),
@@ -61,25 +63,26 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     **WORKLOADS,
     required=True,
     metavar="WORKLOAD",
-    help="Workload to import for; its program determines the roles of columns.",
+    help="Workload that will read the dataset; its program determines the roles of columns.",
 )
 @click.option(
     "--file",
     "files",
     multiple=True,
     required=True,
-    help="A file or a glob, for Parquet and Arrow also a folder; repeatable, read in order. CSV may "
-    "be compressed or in an archive (ARCHIVE!PATTERN selects members).",
+    help="A file or a glob, for Parquet and Arrow also a folder. Repeatable; files are read in this "
+    "order. CSV may be compressed or in an archive (ARCHIVE!PATTERN selects members).",
 )
 @click.option(
     "--columns",
     multiple=True,
     required=True,
     metavar="ts=...,key=...,kind=...,FIELD=...",
-    help="Column of each role: event time (ts; DATE+TIME if in two), key and kind if the program has them, and fields "
-    "whose column has another name (FIELD=-: no column, the value is 0). kind=NAME may name a "
-    "column, or one kind that all rows have. Columns are names of the first line, or numbers from 1 if "
-    "it is not a header; @file is the name of a row's file, @row its number, @late its lateness. Repeatable.",
+    help="Column of each role; repeatable. ts: event time; DATE+TIME for two columns. key: if the program "
+    "has keys. kind: a column, or the kind of all rows. FIELD: if the field's column has another name; "
+    "FIELD=- sets it to 0. A column is a name of the header, or without a header a number from 1. "
+    "@file: the row's file or archive member. @row: the row's number, from 1 across all files. @late: the "
+    "row's lateness.",
 )
 @click.option(
     "--ids",
@@ -91,14 +94,14 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     "--scale",
     multiple=True,
     metavar="FIELD=POWER,...",
-    help="Read decimals times a power of ten as whole numbers, exactly: price=100. Repeatable.",
+    help="Multiply decimals by a power of ten and store exact whole numbers: price=100. Repeatable.",
 )
 @click.option(
     "--decimal",
     type=click.Choice((".", ",")),
     default=".",
     show_default=True,
-    help="Sign before the fraction of numbers in texts.",
+    help="Decimal separator of numbers in texts.",
 )
 @click.option(
     "--fill",
@@ -111,21 +114,21 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     "skip_missing",
     multiple=True,
     metavar="FIELD,...",
-    help="Leave out rows without a value of these fields, or of key; they are counted. Repeatable.",
+    help="Leave out and count the rows without a value of these fields, or of key. Repeatable.",
 )
 @click.option(
     "--format",
-    "form",
+    "file_format",
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="Format of the files; auto: recognized by their first bytes, without access logs.",
+    help="Format of the files; auto recognizes it by the first bytes, except access-log.",
 )
 @click.option(
     "--delimiter",
     default=",",
     show_default=True,
-    help=r"Character between CSV columns, or \t; a blank: any run of blanks and tabs.",
+    help=r"Character between CSV columns, or \t. A blank stands for any run of blanks and tabs.",
 )
 @click.option(
     "--no-quotes",
@@ -138,7 +141,7 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
 @click.option(
     "--time-format",
     help="Format of times: iso; s, ms, us or ns since 1970; or a pattern such as "
-    "'%m/%d/%y %H:%M'. Default: recognized.",
+    "'%m/%d/%y %H:%M'. Default: recognized from the data.",
 )
 @click.option(
     "--zone", default="UTC", show_default=True, help="IANA time zone for times without a zone."
@@ -156,11 +159,11 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     show_default=True,
     help="Number of physical streams per kind, if its rows can be split.",
 )
-@click.option("--max-bad", default=0, show_default=True, help="Most bad rows to skip.")
+@click.option("--max-bad", default=0, show_default=True, help="Maximum number of bad rows to skip.")
 @click.option(
     "--out-of-order",
     metavar="DURATION",
-    help="Largest lateness of a row behind the latest row before it, such as '5 s'; default: any. "
+    help="How late a row may be compared with the latest row before it, such as '5 s'; default: any. "
     "Rows at most this late are sorted into place.",
 )
 @click.option(
@@ -168,7 +171,7 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     type=click.Choice((DROP, KEEP, ERROR)),
     default=DROP,
     show_default=True,
-    help="What happens to rows later than that: left out and counted, kept, or an error.",
+    help="Treatment of rows later than --out-of-order: leave out and count, keep, or stop with an error.",
 )
 @click.option("--source", help="Origin of the data, to record.")
 @click.option("--licence", help="Licence of the data, to record.")
@@ -183,7 +186,7 @@ def table(
     fill: tuple[str, ...],
     scale: tuple[str, ...],
     skip_missing: tuple[str, ...],
-    form: str,
+    file_format: str,
     source: str | None,
     licence: str | None,
     way: str,
@@ -196,14 +199,14 @@ def table(
     Rows are sorted by time. Each kind of the program gets its own streams.
     """
     target = workload(reference)
-    numbered = tuple(name for text in ids for name in text.split(","))
+    id_fields = tuple(name for text in ids for name in text.split(","))
     declared = table_of_files(
         files,
-        form,
+        file_format,
         target.program,
         columns_of(columns),
-        ids=numbered,
-        fill=_fills(columns_of(fill, "--fill"), target.program, numbered),
+        ids=id_fields,
+        fill=_fills(columns_of(fill, "--fill"), target.program, id_fields),
         scale={name: _number(text) for name, text in columns_of(scale, "--scale").items()},
         skip_missing=tuple(name for text in skip_missing for name in text.split(",")),
         **settings,
@@ -279,12 +282,11 @@ def _command(kind: ImportKind) -> click.Command:
 
 
 def _option_of(setting: Setting) -> Callable[..., Any]:
-    shown = setting.default != ""
     return click.option(
         f"--{setting.name}",
         _variable(setting),
         default=setting.default,
-        show_default=shown,
+        show_default=setting.default != "",
         is_flag=isinstance(setting.default, bool),
         help=setting.help,
     )
@@ -296,8 +298,8 @@ def _columns_option(kind: ImportKind) -> Callable[..., Any]:
         "--columns",
         multiple=True,
         metavar=roles,
-        help="Read CSV, with these columns: names of the first line, or numbers from 1 if it is no "
-        "header; repeatable.",
+        help="Read CSV with these columns; repeatable. A column is a name of the header, or without a "
+        "header a number from 1.",
     )
 
 
@@ -306,10 +308,10 @@ def _variable(setting: Setting) -> str:
 
 
 def _fills(
-    texts: Mapping[str, str], program: Program, numbered: tuple[str, ...]
+    texts: Mapping[str, str], program: Program, id_fields: tuple[str, ...]
 ) -> dict[str, object]:
-    """Return the values of `--fill`, as numbers for fields of numbers."""
-    fields = required_columns(program).fields.keys() - set(numbered)
+    """Return the values of `--fill`, as numbers for numeric fields."""
+    fields = required_columns(program).fields.keys() - set(id_fields)
     return {name: _number(text) if name in fields else text for name, text in texts.items()}
 
 
@@ -328,11 +330,11 @@ def columns_of(texts: tuple[str, ...], option: str = "--columns") -> dict[str, s
     pairs: dict[str, str] = {}
     for part in (part for text in texts for part in next(csv.reader([text])) or [""]):
         role, equals, column = part.partition("=")
-        if not (role and equals and column) or role in pairs:
-            form = "ROLE=COLUMN" if option == "--columns" else "FIELD=VALUE"
-            raise click.BadParameter(
-                f"{part!r} is not {form}, or its left side occurs twice", param_hint=option
-            )
+        if not (role and equals and column):
+            expected = "ROLE=COLUMN" if option == "--columns" else "FIELD=VALUE"
+            raise click.BadParameter(f"{part!r} is not {expected}", param_hint=option)
+        if role in pairs:
+            raise click.BadParameter(f"{part!r}: {role} occurs twice", param_hint=option)
         pairs[role] = column
     return pairs
 
@@ -364,18 +366,18 @@ def _table_counts(origin: Mapping[str, object]) -> str:
 
 
 def _lateness(origin: Mapping[str, object]) -> str:
-    """Return the largest lateness, and the rows left out as late, in words."""
+    """Return a text about the largest lateness and the late rows; empty if no row was late."""
     largest, bound = origin.get("largest_lateness"), origin.get("out_of_order")
     if not largest:
         return ""
-    words = f"; largest lateness {largest:,} {origin.get('unit', '')}".rstrip()
+    lateness = f"; largest lateness {largest:,} {origin.get('unit', '')}".rstrip()
     result = "kept" if "late" in origin else "left out"
-    late = f"; later than {bound} and {result}: {origin['late_rows']:,}" if bound else ""
-    return words + late
+    late_rows = f"; later than {bound} and {result}: {origin['late_rows']:,}" if bound else ""
+    return lateness + late_rows
 
 
 def _print_dataset(dataset: Dataset, counts: str, *, of_table: bool) -> None:
-    """Print what an import read and skipped on standard error, and the id."""
+    """Print the counts and warnings of an import to stderr, and the dataset's id to stdout."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print(counts)
     _print_rows(console, dataset.origin)
@@ -385,8 +387,8 @@ def _print_dataset(dataset: Dataset, counts: str, *, of_table: bool) -> None:
             console.print(f"warning: no row has kind {name}", markup=False)
     _print_times(console, dataset)
     if of_table:
-        numbered = ", ".join(file.name for file in dataset.dictionaries)
-        console.print(f"keys: {dataset.alphabet.keys:,}; dictionaries: {numbered or 'none'}")
+        dictionaries = ", ".join(file.name for file in dataset.dictionaries)
+        console.print(f"keys: {dataset.alphabet.keys:,}; dictionaries: {dictionaries or 'none'}")
     print_id(dataset)
 
 
@@ -409,7 +411,7 @@ def _print_times(console: Console, dataset: Dataset) -> None:
 def _print_rows(console: Console, origin: Mapping[str, object]) -> None:
     """Print the bad rows of an import, and the rows that span several lines."""
     for line in json_list(origin["bad_lines"]):
-        console.print(f"  skipped: {line}", markup=False)
+        console.print(f"  bad row: {line}", markup=False)
     for line in json_list(origin.get("late_lines")):
         console.print(f"  late: {line}", markup=False)
     if lines := origin["lines_in_bad_rows"]:

@@ -41,7 +41,7 @@ def exchange_import(files: tuple[Path, ...], name: str | None, root: Path) -> in
     """Store files of another tool as a run, and print its directory."""
     if name is not None and not _NAME.fullmatch(name):
         raise click.BadParameter(
-            f"{name!r}: use letters, digits and .-_, as it is part of a folder's name",
+            f"{name!r} cannot be part of a folder's name; use letters, digits, '-', '_' and '.'",
             param_hint="--name",
         )
     imported = read_external_run(files, now=now(), name=name)

@@ -9,7 +9,7 @@ from statistics import mean
 
 import click
 
-from streamlab.lab.cli import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, code_of, message_of
+from streamlab.lab.cli import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, exit_code_of, message_of
 from streamlab.lab.cli.commands.run import measure, show_cells
 from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.measure import FORMATS
@@ -41,7 +41,12 @@ class _Request:
     """Holds the options that a user sets for each figure.
 
     Attributes:
-        folder: for drawings and records.
+        choices: options of the figures, as far as the user sets them.
+        folder: folder for drawings and records.
+        formats: suffixes of the files to write.
+        dry_run: whether to print the cells only.
+        master: Spark master for datasets.
+        quiet: whether to print only problems and the result.
     """
 
     choices: Options
@@ -98,8 +103,8 @@ def figure(
 def _make(target: Figure, request: _Request, runs: tuple[str, ...], resume: str | None) -> int:
     """Make one figure and return the exit code; `runs` and `resume` are names of existing runs."""
     _check_counts(target, runs, resume)
-    stored = [_read(name) for name in (*runs, *([resume] if resume else []))]
-    options = _options(target, request.choices, stored)
+    stored = [_read_run(name) for name in (*runs, *([resume] if resume else []))]
+    options = _resolve_options(target, request.choices, stored)
     if (missing := missing_needs(target)) and len(runs) < len(target.stages):
         raise FigureError(f"{target.id} cannot be run here: missing {', '.join(missing)}")
     if not request.dry_run:
@@ -110,14 +115,14 @@ def _make(target: Figure, request: _Request, runs: tuple[str, ...], resume: str 
         reused = stored[number] if number < len(stored) else None
         is_resumed = resume is not None and number == len(runs)
         if reused is not None and not is_resumed:
-            cells = _plan(target, stage, options, finished).cells
+            cells = _plan_stage(target, stage, options, finished).cells
             check(reused, cells, target.id, stage.name)
             finished.append(reused)
             continue
-        ended, measured = _run(target, stage, options, finished, reused, request)
-        if measured is None or ended == EXIT_INTERRUPTED:
-            return ended
-        code = max(code, ended)
+        stage_code, measured = _run_stage(target, stage, options, finished, reused, request)
+        if measured is None or stage_code == EXIT_INTERRUPTED:
+            return stage_code
+        code = max(code, stage_code)
         finished.append(measured)
     with announce(target.id, quiet=request.quiet) as show:
         show("judging the claims", 0, 0)
@@ -146,7 +151,7 @@ def _make(target: Figure, request: _Request, runs: tuple[str, ...], resume: str 
 
 
 def _make_all(targets: Sequence[Figure], request: _Request) -> int:
-    """Make the figures that the folder lacks, print a table of all, and return the highest code."""
+    """Make the figures that the folder lacks, print a table of all figures, and return the highest exit code."""
     code = EXIT_OK
     results: dict[str, str] = {}
     times_s: list[float] = []
@@ -154,21 +159,21 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
     for target in targets:
         if target not in pending:
             continue
-        left = len(pending) - len(times_s)
-        time_left = f", about {time_text(left * mean(times_s))} left" if times_s else ""
-        number = len(targets) - left + 1
+        remaining = len(pending) - len(times_s)
+        time_left = f", about {time_text(remaining * mean(times_s))} left" if times_s else ""
+        number = len(targets) - remaining + 1
         if not request.quiet:
             echo(f"figure {number} of {len(targets)}: {target.id}{time_left}", err=True)
         began = time.monotonic()
         try:
-            ended, results[target.id] = _attempt(target, request)
+            figure_code, results[target.id] = _attempt(target, request)
         except KeyboardInterrupt:
-            ended = EXIT_INTERRUPTED
+            figure_code = EXIT_INTERRUPTED
         times_s.append(time.monotonic() - began)
-        code = max(code, ended)
-        if ended == EXIT_INTERRUPTED:
+        code = max(code, figure_code)
+        if figure_code == EXIT_INTERRUPTED:
             results[target.id] = "interrupted"
-            echo("lab: interrupted; the same command makes the other figures", err=True)
+            echo("lab: interrupted; the same command makes the remaining figures", err=True)
             break
     if request.dry_run:
         return code
@@ -181,9 +186,9 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
 
 
 def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
-    """Make a figure; return the exit code, and the reason why it has no record: empty if it has one.
+    """Make a figure; return the exit code, and the reason why it has no record, or an empty text.
 
-    A figure that lacks an engine is no failure, like an unsupported cell of a run.
+    A figure that lacks an engine is not a failure, like an unsupported cell of a run.
     """
     if missing := missing_needs(target):
         code, reason = EXIT_OK, f"cannot be made here: missing {', '.join(missing)}"
@@ -193,7 +198,7 @@ def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
         except BrokenPipeError:
             raise
         except Exception as error:
-            exit_code = code_of(error)
+            exit_code = exit_code_of(error)
             if exit_code is None:
                 traceback.print_exc()
             code = EXIT_BUG if exit_code is None else exit_code
@@ -207,7 +212,7 @@ def _stored_figure(target: Figure, request: _Request) -> StoredFigure | None:
     """Return the figure's record in the folder; None if it has other options or lacks a drawing."""
     try:
         record = read_figure(target, request.folder)
-    except FigureError:  # made again
+    except FigureError:  # a damaged record: the figure is made again
         return None
     names = (f"{target.slug}.{suffix}" for suffix in request.formats)
     if record is None or record.options != request.choices:
@@ -231,15 +236,16 @@ def _check_counts(figure: Figure, runs: tuple[str, ...], resume: str | None) -> 
     if count > len(figure.stages):
         names = ", ".join(stage.name for stage in figure.stages)
         raise click.UsageError(
-            f"{figure.id} has {len(figure.stages)} stages ({names}), but got {count} runs"
+            f"{figure.id} has {len(figure.stages)} stages ({names}), but got {count} runs; give at most "
+            "one run per stage"
         )
 
 
-def _read(name: str) -> Run:
+def _read_run(name: str) -> Run:
     return read_run(find_run(name, runs_root()))
 
 
-def _options(figure: Figure, choices: Options, runs: list[Run]) -> Options:
+def _resolve_options(figure: Figure, choices: Options, runs: list[Run]) -> Options:
     """Return the options of the reused runs, or the chosen ones without such runs."""
     for run in runs:
         stamp = parse_stamp(run.meta.matrix_text)
@@ -248,7 +254,7 @@ def _options(figure: Figure, choices: Options, runs: list[Run]) -> Options:
             choices = replace(choices, cores=cores)
             continue
         figure_id, _, options = stamp
-        if figure_id != figure.id and not _shares(figure, figure_id):
+        if figure_id != figure.id and not _share_stages(figure, figure_id):
             raise FigureError(f"{run.path} is a run of {figure_id}, not of {figure.id}")
         for field in fields(options):
             choice, value = getattr(choices, field.name), getattr(options, field.name)
@@ -261,18 +267,20 @@ def _options(figure: Figure, choices: Options, runs: list[Run]) -> Options:
     return choices
 
 
-def _shares(figure: Figure, other_id: str) -> bool:
+def _share_stages(figure: Figure, other_id: str) -> bool:
     """Return whether two figures use the same runs, as a figure and its detail do."""
     return find(other_id).stages == figure.stages
 
 
-def _plan(figure: Figure, stage: FigureStage, options: Options, finished: list[Run]) -> RunPlan:
+def _plan_stage(
+    figure: Figure, stage: FigureStage, options: Options, finished: list[Run]
+) -> RunPlan:
     plan = stage.plan(options, finished)
     text = figure.text(stage, plan, options)
     return plan_run(text, f"{figure.id}, {stage.name}", only=plan.only)
 
 
-def _run(
+def _run_stage(
     figure: Figure,
     stage: FigureStage,
     options: Options,
@@ -281,7 +289,7 @@ def _run(
     request: _Request,
 ) -> tuple[int, Run | None]:
     """Run one stage and return its exit code and run; the run is None in a dry run."""
-    plan = _plan(figure, stage, options, finished)
+    plan = _plan_stage(figure, stage, options, finished)
     if request.dry_run:
         show_cells(plan.cells)
         return EXIT_OK, None
@@ -294,9 +302,9 @@ def _run(
         plan, resume=resume, out=runs_root(), master=request.master, verbosity=verbosity
     )
     if outcome.exit_code == EXIT_INTERRUPTED:
-        before = "".join(f" --run {run.path}" for run in finished)
+        run_options = "".join(f" --run {run.path}" for run in finished)
         echo(
-            f"lab: or, to draw the figure: lab figure {figure.id}{before} --resume "
+            f"lab: or, to draw the figure: lab figure {figure.id}{run_options} --resume "
             f"{outcome.run_dir}",
             err=True,
         )

@@ -60,6 +60,7 @@ from streamlab.results.store import Run, read_run
 BASELINES = Path("results/baselines")
 
 COUNTS = BASELINES / "instructions.json"
+"""Default baseline of instruction counts."""
 
 MEDIAN = Metric(name="median", about="median seconds of a round", column="duration_s")
 """The metric of pytest-benchmark's files."""
@@ -114,10 +115,10 @@ def gate(**values: Any) -> int:
     files = [(name, getattr(options, name)) for name in FORMS if getattr(options, name) is not None]
     for name, path in files:
         check_file(path, f"--{name}")
-    report = apply_accepted(_report(options, accepted), accepted, datetime.now(UTC).date())
-    stored = not options.matrix or bool(options.run_name)
+    report = apply_accepted(_run_gate(options, accepted), accepted, datetime.now(UTC).date())
+    is_stored = not options.matrix or bool(options.run_name)
     report = make_encodable(
-        replace(report, notes=(*doubt_notes(report, one_stage=stored), *report.notes))
+        replace(report, notes=(*doubt_notes(report, one_stage=is_stored), *report.notes))
     )
     echo(as_text(report))
     for name, path in files:
@@ -128,23 +129,23 @@ def gate(**values: Any) -> int:
     return EXIT_GATE if report.failed else EXIT_OK
 
 
-def _report(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport:
+def _run_gate(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport:
     """Run the gate that the options select, and return its report."""
-    forms = [name for name in ("against", "instructions", "benchmarks") if getattr(options, name)]
-    if len(forms) > 1:
-        named = " and ".join(f"--{name}".replace("--b", "--pytest-b") for name in forms)
-        raise click.UsageError(f"{named} select different gates; give one of them")
+    gates = [name for name in ("against", "instructions", "benchmarks") if getattr(options, name)]
+    if len(gates) > 1:
+        flags = " and ".join(f"--{name}".replace("--b", "--pytest-b") for name in gates)
+        raise click.UsageError(f"{flags} select different gates; give one of them")
     for name, required in (("repo", "against"), ("build", "repo")):
         if getattr(options, name) is not None and not getattr(options, required):
             raise click.UsageError(f"--{name} requires --{required}; give both")
     if options.against:
         if options.baseline or options.run_name:
             raise click.UsageError("--against measures both sides; omit --baseline and --run")
-        return _against(options, accepted)
+        return _gate_against(options, accepted)
     if options.instructions:
-        return _instructions(options)
+        return _gate_counts(options)
     if options.benchmarks:
-        return _benchmarks(options)
+        return _gate_benchmarks(options)
     if not options.baseline:
         raise click.UsageError("give --against REV MATRIX, --baseline RUN, or see --help")
     return _gate_stored_run(options, accepted)
@@ -175,10 +176,10 @@ def _criteria(
     )
 
 
-def _against(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport:
+def _gate_against(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport:
     if options.repo is not None:
-        return _repository(options)
-    assert options.against is not None, "`_report` calls this for --against only"
+        return _gate_repository(options)
+    assert options.against is not None, "`_run_gate` calls this for --against only"
     root = find_checkout()
     revisions = (resolve(root, options.against), commit_working_tree(root))
     if options.metrics == ("instructions",) and not options.advisory:
@@ -197,14 +198,14 @@ def _against(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport
     )
 
 
-def _repository(options: GateOptions) -> GateReport:
-    counts = options.metrics == ("instructions",) and not options.advisory
-    if counts and options.plant:
+def _gate_repository(options: GateOptions) -> GateReport:
+    counts_instructions = options.metrics == ("instructions",) and not options.advisory
+    if counts_instructions and options.plant:
         raise click.UsageError("--plant adds time, not instructions; use it with --metric cpu")
-    criteria = None if counts else _criteria(options)
+    criteria = None if counts_instructions else _criteria(options)
     if options.matrix is None:
         raise click.UsageError("give a MATRIX with the cells to run")
-    assert options.repo is not None and options.against is not None, "`_report` checks --repo"
+    assert options.repo is not None and options.against is not None, "`_run_gate` checks --repo"
     root = find_repository(options.repo)
     subject = Subject(
         root=root,
@@ -276,24 +277,24 @@ def _measured_metrics(*runs: Run) -> Sequence[str]:
     ]
 
 
-def _instructions(options: GateOptions) -> GateReport:
+def _gate_counts(options: GateOptions) -> GateReport:
     if len(options.baseline) > 1:
         raise click.UsageError("give one --baseline FILE only")
-    assert options.instructions is not None, "`_report` calls this for --instructions only"
+    assert options.instructions is not None, "`_run_gate` calls this for --instructions only"
     baseline = Path(options.baseline[0]) if options.baseline else COUNTS
     names = (str(baseline), str(options.instructions))
     return report_counts(read_counts(baseline), read_counts(options.instructions), names=names)
 
 
-def _benchmarks(options: GateOptions) -> GateReport:
+def _gate_benchmarks(options: GateOptions) -> GateReport:
     """Gate files of pytest-benchmark as the runs that `lab import-run` would make of them.
 
-    Each file is one process, since rounds within a process are not independent: treating them so
-    gives false alarms in one of four comparisons (docs/gates.md).
+    Each file is one process, because rounds within a process are not independent. Counting them as
+    processes gives a false alarm in one of four comparisons (docs/gates.md).
     """
-    sides = _files(options.baseline, "--baseline"), _files(options.benchmarks, "NEW")
-    if both := set(sides[0]) & set(sides[1]):
-        raise GateError(f"{min(both)}: this file is on both sides; use narrower patterns")
+    sides = _match_files(options.baseline, "--baseline"), _match_files(options.benchmarks, "NEW")
+    if shared := set(sides[0]) & set(sides[1]):
+        raise GateError(f"{min(shared)}: this file is on both sides; use narrower patterns")
     old, new = map(_external_run, sides)
     criteria = GateCriteria(metrics=[MEDIAN], advisory=frozenset(), rule=ONE_STAGE)
     return GateReport(
@@ -314,13 +315,13 @@ def _external_run(files: Sequence[Path]) -> Run:
         )
     if "cpu_model" not in imported.meta.host:
         raise GateError(
-            f"{files[0]}: it names no processor, which identifies the machine; do not replace "
+            f"{files[0]}: the processor, which identifies the machine, is missing; do not replace "
             "pytest-benchmark's machine_info in a hook"
         )
     return Run(path=Path(f"{len(files)} files"), meta=imported.meta, rows=imported.rows)
 
 
-def _files(patterns: Sequence[str], side: str) -> list[Path]:
+def _match_files(patterns: Sequence[str], side: str) -> list[Path]:
     """Return the files that match the patterns, each once, without links."""
     files = {
         Path(name).resolve(): None

@@ -16,7 +16,7 @@ from streamlab.results.store import Run, list_runs, read_run
 
 
 def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) -> int:
-    """Plot each cell over the stored runs of a machine, with steps, as one HTML file."""
+    """Plot each cell over the stored runs of a machine, and mark abrupt changes, in one HTML file."""
     check_file(out, "the history")
     selected, left_out = _runs_by_name(runs, root) if runs else _stored_runs(root)
     ordered = sort_by_time(selected)
@@ -48,7 +48,7 @@ def _stored_runs(root: Path) -> tuple[list[Run], list[str]]:
             if run.meta.imported is None:
                 readable.append(run)
             else:
-                left_out.append(f"{path.name}: imported; only a history that names it has it")
+                left_out.append(f"{path.name}: imported; name the run to include it")
         except ResultsError as error:
             left_out.append(f"{path.name}: {error}")
     if not readable:

@@ -17,7 +17,8 @@ def list_things(what: str, as_json: bool, out: Path) -> int:
         echo(json.dumps([asdict(record) for record in records], indent=2, default=str))
         return EXIT_OK
     if what == "runs" and not records:
-        echo(f"no runs in {out}; `lab run --demo` makes one", err=True)  # no line is a run
+        # To stderr, because every line of stdout is a run.
+        echo(f"no runs in {out}; `lab run --demo` makes one", err=True)
     for line in listing.lines(records):
         echo(line)
     return EXIT_OK

@@ -35,7 +35,7 @@ from streamlab.workloads.optimizers import DEFAULT, Choice, PlanRequest, choose
 from streamlab.workloads.registry import workload
 
 MOST_SAMPLED = 2_000_000
-"""Most events to generate for the measurement of costs."""
+"""Maximum number of events to generate for the measurement of costs."""
 
 
 def plan(
@@ -64,24 +64,25 @@ def plan(
         return _show(text, svg, lambda: plan_svg(choice.plan))
     _refuse(workload, "a DGS program", ("--optimizer", optimizer), ("--nodes", nodes))
     pictures: tuple[Picture, ...]
+    counts = _count_streams(program, target, dataset, values, events, streams)
     if isinstance(program, Dataflow):
-        counts = _streams(program, target, dataset, values, events, streams)
         pictures = pictures_of(deploy(program, workers, streams=counts))
     else:
-        counts = _streams(program, target, dataset, values, events, streams)
         pictures = (deployment_picture(program, workers, counts, DEFAULT_BATCH),)
     return _show(pictures_text(pictures), svg, lambda: pictures_svg(pictures))
 
 
 def _refuse(reference: str, model: str, *options: tuple[str, object]) -> None:
-    """Raise UsageError for an option of another model."""
+    """Raise UsageError for an option that only another programming model has."""
     for option, value in options:
         if value:
-            raise click.UsageError(f"{option} is for {model}; {reference} is another program")
+            raise click.UsageError(
+                f"{option} is for {model}, which {reference} is not; omit {option}"
+            )
 
 
 def _show(text: str, svg: Path | None, draw: Callable[[], str]) -> int:
-    """Print a plan, and write its drawing if that has a path."""
+    """Print a plan, and draw it to `svg` if not None."""
     echo(text)
     if svg is not None:
         try:
@@ -93,7 +94,7 @@ def _show(text: str, svg: Path | None, draw: Callable[[], str]) -> int:
 
 
 def _load_program(reference: str) -> tuple[Workload | None, Program]:
-    """Return a workload and its program, or a program that needs no workload to be planned."""
+    """Return a workload and its program; the workload is None for a program without one."""
     if not references.is_name(reference):
         loaded = references.load(reference)
         if isinstance(loaded, Dataflow | Query | Pipeline):
@@ -102,7 +103,7 @@ def _load_program(reference: str) -> tuple[Workload | None, Program]:
     return target, target.program
 
 
-def _streams(
+def _count_streams(
     program: Dataflow | Query | Pipeline,
     workload: Workload | None,
     dataset: str | None,
@@ -118,7 +119,8 @@ def _streams(
         for option, value in (("--param", values), ("--dataset", dataset)):
             if value:
                 raise click.UsageError(
-                    f"{option} is for a workload's input, and a program alone has none; use --streams"
+                    f"{option} is for a workload's input, but a program without a workload has no input; "
+                    "use --streams"
                 )
         counts = [1] * len(program.kinds)
     elif dataset is None and workload.source is None:
@@ -143,7 +145,7 @@ def _streams(
 def _input_of(
     workload: Workload, dataset: str | None, values: dict[str, object], events: int
 ) -> Dataset:
-    """Return the dataset with an id; None: the dataset that the workload's own source makes."""
+    """Return the dataset with an id; without an id, the dataset that the workload's source makes."""
     if dataset is None:
         with announce(f"dataset of {workload.name}") as progress:
             return ensure(workload, values, events, 1, progress=progress)
@@ -168,8 +170,8 @@ def plan_for_parameters(
 ) -> Choice:
     """Return the choice for generated input, from the sizes of its streams.
 
-    For a program with events across keys, from a sample of the input, because the sizes do not
-    show the keys of a stream.
+    A program with events across keys needs a sample of the input, because the sizes do not show the
+    keys of a stream.
     """
     program = dgs_program(workload)
     params = workload.params(values)

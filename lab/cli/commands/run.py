@@ -91,7 +91,7 @@ def run(
             if (note := arguments.describe_ignored_workers()) and not quiet:
                 echo(f"lab: {note}", err=True)
         else:
-            text, source = _matrix_text(matrix, demo, real_data, master)
+            text, source = _read_matrix(matrix, demo, real_data, master)
         folder = None if matrix is None else matrix.parent.absolute()
         plan = plan_run(
             text,
@@ -125,7 +125,7 @@ def show_cells(cells: Sequence[Cell]) -> None:
         trials = f"x{cell.repetitions}" if cell.search is None else "search"
         query = "".join(f"  {name}={value}" for name, value in cell.query.items())
         echo(f"{cell.id}  {'unsupported' if cell.refusal else trials}{query}")
-    echo(f"{number_of(len(cells), 'cell')}, {_trials(cells)}", err=True)
+    echo(f"{number_of(len(cells), 'cell')}, {_count_trials(cells)}", err=True)
 
 
 def show_time(plan: RunPlan, out: Path) -> None:
@@ -141,7 +141,7 @@ def show_time(plan: RunPlan, out: Path) -> None:
     echo(text, err=True)
 
 
-def _trials(cells: Sequence[Cell]) -> str:
+def _count_trials(cells: Sequence[Cell]) -> str:
     count = sum(cell.repetitions for cell in cells if cell.search is None)
     searches = sum(cell.search is not None for cell in cells)
     text = number_of(count, "trial")
@@ -206,7 +206,7 @@ def _exit_code(result: RunResult) -> int:
     """Return the exit code of a run.
 
     A search tries rates that overload engines, so a failed trial of a search is not a failure. A
-    search that finds no rate is one, unless the engine refused the cell.
+    search that finds no rate is a failure, unless the engine refused the cell.
     """
     if result.interrupted:
         return EXIT_INTERRUPTED
@@ -224,7 +224,7 @@ def _exit_code(result: RunResult) -> int:
     return EXIT_OK
 
 
-def _matrix_text(
+def _read_matrix(
     matrix: Path | None, demo: bool, real_data: Path | None, master: str
 ) -> tuple[str, str]:
     if demo and matrix is not None:
@@ -236,14 +236,14 @@ def _matrix_text(
     if matrix is None:
         raise click.UsageError("give a MATRIX file, a WORKLOAD, --demo, or --resume RUN_DIR")
     if not matrix.exists() and matrix.name == str(matrix) and matrix.suffix != ".toml":
-        known = suggest_names(str(matrix), names(), "lab list workloads")
-        remedy = LEFT_OUT.get(str(matrix), known)
+        suggestion = suggest_names(str(matrix), names(), "lab list workloads")
+        remedy = LEFT_OUT.get(str(matrix), suggestion)
         raise click.UsageError(f"{str(matrix)!r} is neither a matrix file nor a workload; {remedy}")
     return read_text(matrix, "the matrix"), str(matrix)
 
 
 def _real_workloads(folder: Path, master: str) -> str:
-    """Return the matrix tables for the real input in a folder; imports it if needed."""
+    """Return the matrix tables for the real input in a folder, after importing it if needed."""
     inputs = find_real_input(folder)
     if not inputs:
         files = ", ".join(real.file for real in REAL_INPUTS)

@@ -32,8 +32,8 @@ def site(runs: tuple[str, ...], out: Path) -> None:
         written = write_site(run_dirs, out, seed=SEED)
     for path, reason in written.left_out:
         echo(f"lab: {path.name} is left out: {reason}", err=True)
-    current = f"{number_of(written.pages, 'page')} of runs and cells written"
-    echo(f"lab: {number_of(len(run_dirs), 'run')}, {current}", err=True)
+    pages = number_of(written.pages, "page")
+    echo(f"lab: {number_of(len(run_dirs), 'run')}, {pages} of runs and cells written", err=True)
     echo(written.index)
 
 

@@ -34,7 +34,7 @@ from streamlab.lab.runner.search.state import (
 )
 
 HALVINGS = 12
-"""Limit of halvings below the first rate: down to 1/4096 of it."""
+"""Limit of halvings: down to 1/4096 of the first rate."""
 STEPS_DOWN = 12
 """Limit of steps of one tolerance while confirming: down to 78 % of the rate at 2 %."""
 STEPS_UP = 36
@@ -53,7 +53,7 @@ def replay(
     Args:
         settings: settings of the search.
         votes: one vote for each step so far, in order.
-        feasible_eps: the highest rate for which the input has enough events; None: unknown.
+        feasible_eps: the highest rate for which the input has enough events; None if unknown.
 
     Raises:
         ValueError: the search ended before the last vote.
@@ -76,7 +76,7 @@ class _SearchEnd(Exception):  # noqa: N818 - not an error: the search has no res
 
 
 _Steps = Generator[Step, Vote, None]
-_Asking = Generator[Step, Vote, str]
+_StepsToOutcome = Generator[Step, Vote, str]
 
 
 class _Search:
@@ -93,20 +93,20 @@ class _Search:
             if cap is not None and (self._cap_eps is None or cap < self._cap_eps):
                 self._cap_eps, self._cap_reason = cap, reason.format(cap)
         self.probes: list[Probe] = []
-        self._pass: float | None = None
-        self._fail: float | None = None
-        # The lowest rate that did not pass, for any reason.
-        self._above: Probe | None = None
-        self._confirmed: float | None = None
-        self._refuted: float | None = None
+        self._pass_eps: float | None = None
+        self._fail_eps: float | None = None
+        # The probe of the lowest rate that did not pass, for any reason.
+        self._lowest_unpassed: Probe | None = None
+        self._confirmed_eps: float | None = None
+        self._refuted_eps: float | None = None
         self._given_up = False
         self._unrefuted = False
-        self._ended: str | None = None
+        self._end_reason: str | None = None
 
     def run(self) -> _Steps:
         try:
             yield from self._double()
-            if self._pass is not None:
+            if self._pass_eps is not None:
                 yield from self._bisect()
                 yield from self._confirm()
                 yield from self._refute()
@@ -115,52 +115,52 @@ class _Search:
             pass
 
     def bracket(self) -> Bracket:
-        if self._ended is not None:
+        if self._end_reason is not None:
             return Bracket(
                 r_pass_eps=None,
                 r_fail_eps=None,
                 confirmed=False,
                 refuted=False,
-                reason=self._ended,
+                reason=self._end_reason,
             )
         return Bracket(
-            r_pass_eps=self._confirmed or self._pass,
-            r_fail_eps=None if self._unrefuted else self._refuted or self._fail,
-            confirmed=self._confirmed is not None,
-            refuted=self._refuted is not None,
+            r_pass_eps=self._confirmed_eps or self._pass_eps,
+            r_fail_eps=None if self._unrefuted else self._refuted_eps or self._fail_eps,
+            confirmed=self._confirmed_eps is not None,
+            refuted=self._refuted_eps is not None,
             reason="; ".join(self._warnings()) or None,
         )
 
     def _double(self) -> _Steps:
         rate = self._round_rate(self._settings.start_eps)
-        outcome = yield from self._vote(rate, DOUBLE)
+        outcome = yield from self._vote_on(rate, DOUBLE)
         halvings = 0
         while outcome != PASS and halvings < HALVINGS:
             self._stop_if_only_crashes()
             halvings += 1
             rate = self._round_rate(rate / 2)
-            outcome = yield from self._vote(rate, DOUBLE)
-        while outcome == PASS and self._above is None and rate != self._cap_eps:
+            outcome = yield from self._vote_on(rate, DOUBLE)
+        while outcome == PASS and self._lowest_unpassed is None and rate != self._cap_eps:
             rate = self._round_rate(rate * 2)
-            outcome = yield from self._vote(rate, DOUBLE)
+            outcome = yield from self._vote_on(rate, DOUBLE)
 
     def _bisect(self) -> _Steps:
-        while self._above is not None and self._pass is not None:
-            low, high = self._pass, self._above.rate_eps
+        while self._lowest_unpassed is not None and self._pass_eps is not None:
+            low, high = self._pass_eps, self._lowest_unpassed.rate_eps
             middle = self._round_rate((low + high) / 2)
             if high - low <= self._settings.tolerance * low or not low < middle < high:
                 return
-            yield from self._vote(middle, BISECT)
+            yield from self._vote_on(middle, BISECT)
 
     def _confirm(self) -> _Steps:
         times = self._settings.confirmations
-        if times == 0 or self._pass is None:
+        if times == 0 or self._pass_eps is None:
             return
-        rate = self._pass
+        rate = self._pass_eps
         for _ in range(STEPS_DOWN + 1):
-            outcome = yield from self._ask(rate, CONFIRM, passes=times, fails=1)
+            outcome = yield from self._probe(rate, CONFIRM, passes=times, fails=1)
             if outcome == PASS:
-                self._confirmed = rate
+                self._confirmed_eps = rate
                 return
             rate = self._round_rate(rate * (1 - self._settings.tolerance))
         self._given_up = True
@@ -173,18 +173,18 @@ class _Search:
         (docs/decisions/0005-sustained.md).
         """
         times = self._settings.confirmations
-        if times == 0 or self._fail is None or self._given_up:
+        if times == 0 or self._fail_eps is None or self._given_up:
             return
-        rate = self._fail
+        rate = self._fail_eps
         for _ in range(STEPS_UP + 1):
-            outcome = yield from self._ask(rate, REFUTE, passes=1, fails=times)
+            outcome = yield from self._probe(rate, REFUTE, passes=1, fails=times)
             if outcome == FAIL:
-                self._refuted = rate
+                self._refuted_eps = rate
                 return
             if outcome != PASS:
-                self._above = self.probes[-1]
+                self._lowest_unpassed = self.probes[-1]
                 # As long as no process passed the rate, the majority's verdict stands.
-                self._unrefuted = rate != self._fail
+                self._unrefuted = rate != self._fail_eps
                 return
             if rate == self._cap_eps:
                 break
@@ -198,26 +198,26 @@ class _Search:
             rate = self._round_rate(level * r_pass_eps)
             self.probes.append(Probe(number=len(self.probes) + 1, purpose=LEVEL, rate_eps=rate))
             for _ in range(self._settings.level_repetitions):
-                yield from self._cast()
+                yield from self._cast_vote()
 
-    def _vote(self, rate: float, purpose: str) -> _Asking:
+    def _vote_on(self, rate: float, purpose: str) -> _StepsToOutcome:
         """Probe a rate by majority, and update the bracket."""
         majority = self._settings.votes // 2 + 1
         fails = self._settings.votes - majority + 1
-        outcome = yield from self._ask(rate, purpose, passes=majority, fails=fails)
+        outcome = yield from self._probe(rate, purpose, passes=majority, fails=fails)
         if outcome == PASS:
-            self._pass = rate
+            self._pass_eps = rate
         else:
-            self._above = self.probes[-1]
+            self._lowest_unpassed = self.probes[-1]
             if outcome == FAIL:
-                self._fail = rate
+                self._fail_eps = rate
         return outcome
 
-    def _ask(self, rate: float, purpose: str, *, passes: int, fails: int) -> _Asking:
+    def _probe(self, rate: float, purpose: str, *, passes: int, fails: int) -> _StepsToOutcome:
         """Probe a rate until it has this many passes or fails, or too many invalid votes."""
         self.probes.append(Probe(number=len(self.probes) + 1, purpose=purpose, rate_eps=rate))
         while True:
-            yield from self._cast()
+            yield from self._cast_vote()
             verdicts = [vote.verdict for vote in self.probes[-1].votes]
             if verdicts[-1] == TOO_SHORT:
                 outcome = TOO_SHORT
@@ -232,7 +232,7 @@ class _Search:
             self.probes[-1] = replace(self.probes[-1], outcome=outcome)
             return outcome
 
-    def _cast(self) -> _Steps:
+    def _cast_vote(self) -> _Steps:
         """Request one more vote on the last probe."""
         probe = self.probes[-1]
         vote = yield Step(
@@ -252,7 +252,7 @@ class _Search:
         """End the search if the engine crashed in every trial of the last probe.
 
         Without this, 12 halvings would mostly be 26 crashes.
-        An engine that only crashes at the first rate needs a lower `start_eps`.
+        If the first rate is too high for the engine, set a lower `start_eps`.
         """
         if all(vote.verdict == CRASH for vote in self.probes[-1].votes):
             rate = self.probes[-1].rate_eps
@@ -260,7 +260,7 @@ class _Search:
             self._end(f"the engine failed at {rate:,.6g} events/s, before any rate passed: {why}")
 
     def _end(self, reason: str) -> None:
-        self._ended = reason
+        self._end_reason = reason
         raise _SearchEnd
 
     def _round_rate(self, rate: float) -> float:
@@ -271,39 +271,39 @@ class _Search:
     def _warnings(self) -> list[str]:
         """Return warnings about the current bracket."""
         warnings = []
-        above = self._above
-        if self._pass is None:
+        above = self._lowest_unpassed
+        if self._pass_eps is None:
             if above is None:
                 return ["no probe has finished"]
             warnings.append(
                 f"no rate was sustained, down to {above.rate_eps:,.6g} events/s: {above.reason}"
             )
-        elif above is None and self._pass == self._cap_eps:
+        elif above is None and self._pass_eps == self._cap_eps:
             warnings.append(f"no rate failed: {self._cap_reason}")
         if above is not None and above.outcome == INVALID:
             limit = "generator" if (above.reason or "").startswith("generator:") else "measurement"
             warnings.append(
-                f"the {limit}, not the engine, is the limit above {self._pass or 0:,.6g} events/s: "
+                f"the {limit}, not the engine, is the limit above {self._pass_eps or 0:,.6g} events/s: "
                 f"at {above.rate_eps:,.6g} trials were invalid ({above.reason})"
             )
         if above is not None and above.outcome == TOO_SHORT:
             warnings.append(
-                f"the input is the limit above {self._pass or 0:,.6g} events/s: {above.reason}"
+                f"the input is the limit above {self._pass_eps or 0:,.6g} events/s: {above.reason}"
             )
         if self._given_up:
             warnings.append(
-                f"not confirmed: no rate down to {self._last(CONFIRM):,.6g} "
+                f"not confirmed: no rate down to {self._last_rate_eps(CONFIRM):,.6g} "
                 f"events/s held in {self._settings.confirmations} processes"
             )
-        elif self._confirmed is None and self._pass is not None:
+        elif self._confirmed_eps is None and self._pass_eps is not None:
             warnings.append("not confirmed")
         elif self._unrefuted:
             warnings.append(
-                f"{self._fail or 0:,.6g} events/s failed by majority, but no rate up to "
-                f"{self._last(REFUTE):,.6g} failed in all of {self._settings.confirmations} "
+                f"{self._fail_eps or 0:,.6g} events/s failed by majority, but no rate up to "
+                f"{self._last_rate_eps(REFUTE):,.6g} failed in all of {self._settings.confirmations} "
                 "processes"
             )
         return warnings
 
-    def _last(self, purpose: str) -> float:
+    def _last_rate_eps(self, purpose: str) -> float:
         return [probe.rate_eps for probe in self.probes if probe.purpose == purpose][-1]

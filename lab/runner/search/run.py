@@ -29,7 +29,7 @@ _VERDICTS = {
     schema.OK: PASS,
     schema.UNSUSTAINED: FAIL,
     schema.UNSTEADY: FAIL,
-    # An overloaded engine can end in each of these.
+    # An overloaded engine can end in any of these ways.
     schema.TIMEOUT: FAIL,
     schema.OOM: FAIL,
     schema.CRASH: CRASH,
@@ -66,7 +66,7 @@ class Searches:
 
         Args:
             cells: cells of the run; those without `search` are ignored.
-            rows: rows of earlier sessions, in the order of execution; rows of no search are ignored.
+            rows: rows of earlier sessions, in the order of execution; rows outside searches are ignored.
             feasible_eps: by cell id, the highest rate for which the input has enough events, from
                 `streamlab.lab.load.arrivals.feasible_eps`; must be the same when a run is resumed.
             run_dir: run directory, in which `searches/<cell>.json` is written now and after every row.
@@ -109,7 +109,7 @@ class Searches:
     def pause_s(self, cell: Cell) -> float:
         """Return the time in seconds for which the machine stays idle before the next trial of a cell.
 
-        A disturbance of the previous votes can pass meanwhile.
+        Meanwhile, a disturbance that made the previous votes invalid can pass.
         """
         return _pause_s(self._votes[cell.id])
 
@@ -171,7 +171,7 @@ def _pause_s(votes: Sequence[Vote]) -> float:
 def vote_of(row: TrialRow) -> Vote:
     """Return the vote that a trial's row gives on its rate.
 
-    An `invalid` row without an offered rate has a load that the input is too short for.
+    In an `invalid` row without an offered rate, the input was too short for the load.
     """
     verdict = _VERDICTS[row.status]
     if verdict == INVALID and row.offered_eps is None:

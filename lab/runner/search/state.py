@@ -1,8 +1,8 @@
 """Defines the steps, votes, probes and results of a search.
 
 A probe tests one rate in several processes, its votes.
-A rate bounds the search from above without being the engine's limit if the generator cannot keep it, or if the
-input is too short for it.
+Some rates bound the search from above without being the engine's limit: the generator cannot keep them, or the input is
+too short.
 """
 
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ BISECT = "bisect"
 CONFIRM = "confirm"
 REFUTE = "refute"
 LEVEL = "level"
+"""Purposes of probes; `streamlab.lab.runner.search.bisection` describes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class Probe:
         purpose: DOUBLE, BISECT, CONFIRM, REFUTE or LEVEL.
         rate_eps: tested rate, in events/s.
         votes: votes in order.
-        outcome: PASS, FAIL, INVALID, TOO_SHORT or STOP; None while undecided, and always for a LEVEL.
+        outcome: PASS, FAIL, INVALID, TOO_SHORT or STOP; None while undecided, and always None for a LEVEL.
     """
 
     number: int
@@ -79,8 +80,8 @@ class Bracket:
     """Lower and upper bound of the sustainable rate.
 
     Attributes:
-        r_pass_eps: the highest sustained rate, in events/s; the confirmed rate if there is one. None if no
-            rate was sustained, or the answer was wrong.
+        r_pass_eps: the confirmed rate, or else the highest sustained rate, in events/s. None if no rate was
+            sustained, or the answer was wrong.
         r_fail_eps: the lowest rate above it that failed: refuted if possible, else by majority. None if no
             rate failed.
         confirmed: `r_pass_eps` held in every confirming process.
@@ -97,7 +98,13 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """State of a search."""
+    """State of a search.
+
+    Attributes:
+        next: the next trial; None if the search has ended.
+        probes: probes so far, in order.
+        bracket: bounds of the sustainable rate so far.
+    """
 
     next: Step | None
     probes: tuple[Probe, ...]

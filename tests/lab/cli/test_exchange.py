@@ -62,7 +62,7 @@ def test_a_history_has_imported_runs_only_if_it_names_them(names, tmp_path, caps
     assert call(["history", *names, "--out", str(page)]) == EXIT_OK
     assert "1 step, 1 of them for the worse" in page.read_text(encoding="utf-8")
     assert call(["history"]) == EXIT_USER_ERROR
-    assert "only a history that names it has it" in capsys.readouterr().err
+    assert "imported; name the run to include it" in capsys.readouterr().err
 
 
 def test_an_imported_run_is_listed_as_such_and_not_resumed(names, capsys):

@@ -118,7 +118,7 @@ def test_a_fault_needs_a_cluster_that_the_lab_started(tmp_path):
     )
     assert row.status == "unsupported"
     assert row.reason == (
-        "fault: master is spark://elsewhere:7077, and faults need a cluster that the lab started: "
+        "fault: master is spark://elsewhere:7077; expected the address of a cluster that the lab started: "
         "lab cluster up --engine spark"
     )
     kill = Fault(action=KILL, after_s=1.0)

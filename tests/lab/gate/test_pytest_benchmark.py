@@ -111,7 +111,7 @@ def test_machines_whose_processors_have_no_brand_are_gated(tmp_path, cpu):
 
 def test_a_file_that_names_no_processor_is_refused(tmp_path, refused):
     file = edited(tmp_path, lambda content: content.update(machine_info={"user": "me"}))
-    assert "names no processor" in refused(file)
+    assert "the processor, which identifies the machine, is missing" in refused(file)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

@@ -214,7 +214,7 @@ def test_engines_that_are_first_run_workload_by_workload_before_all_others():
 
 def test_an_engine_that_is_first_must_be_in_the_matrix():
     with pytest.raises(
-        MatrixError, match=r"\[run\], key first has 'spark', which is none of refer"
+        MatrixError, match=r"\[run\], key first has 'spark'; expected engines of the matrix: refer"
     ):
         cells(SMALL.replace("[run]", '[run]\nfirst = ["fake", "spark"]'))
 
@@ -277,7 +277,7 @@ E = '[[engine]]\nname = "fake"\n'
         (W + E + "[run]\ntimeout_s = nan", r"\[run\], key timeout_s is nan; expected a finite"),
         (
             W + E + 'variants = ["fast"]',
-            r"key variants has 'fast', which engine fake has not; `lab list engines`",
+            r"key variants has 'fast', but engine fake has no such variant; `lab list engines`",
         ),
         (W + E + 'workloads = ["wc*"]', r"key workloads has 'wc\*', which matches none of event_"),
         (W + 'dataset = "ab12"\nevents = 3\n' + E, "key events cannot be combined with dataset"),

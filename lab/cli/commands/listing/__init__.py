@@ -1,5 +1,5 @@
 """Lists things for `lab list`: a module for each kind, with `records` and their `lines` of text.
 
-A broken item has a record, too: `error` has the reason, and unknown values are None or empty.
-docs/json.md has the keys.
+In the record of a broken item, `error` is the reason, and unknown values are None or empty.
+docs/json.md describes the keys of all records.
 """

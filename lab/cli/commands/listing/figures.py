@@ -9,7 +9,7 @@ from streamlab.lab.figures.registry import figures, missing_needs, unusable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureRecord:
-    """A figure of a paper; `lacking` has the workloads and engines that it needs and are missing."""
+    """A figure of a paper; `lacking` has the missing workloads and engines."""
 
     id: str | None = None
     title: str | None = None
@@ -19,8 +19,8 @@ class FigureRecord:
 
 
 def records(root: Path) -> list[FigureRecord]:
-    """Return the figures whose package fails to load, and the others."""
-    return [FigureRecord(error=why) for why in unusable()] + [
+    """Return the packages of figures that fail to load, and all figures of the other packages."""
+    return [FigureRecord(error=reason) for reason in unusable()] + [
         FigureRecord(
             id=figure.id,
             title=figure.title,

@@ -148,7 +148,7 @@ def test_a_field_that_is_called_as_a_role_is_the_field():
 @pytest.mark.parametrize(
     ("message", "words"),
     [
-        (("--columns", "ts=a", "--columns", "ts=b"), "'ts=b' is not ROLE=COLUMN, or"),
+        (("--columns", "ts=a", "--columns", "ts=b"), "'ts=b': ts occurs twice"),
         (("--columns", "ts=t", "--zone", "UTC", "--zone", "UTC"), "--zone is set 2 times"),
         (("--columns", "ts=t", "--streams", "1", "--streams=2"), "--streams is set 2 times"),
     ],
