@@ -29,6 +29,7 @@ class Work:
     Attributes:
         key: key of the workload; cells with the same key share an oracle's answer.
         slug: the cell's id as a file name.
+        job: the trial, without an arm's changes.
     """
 
     key: str
@@ -118,9 +119,9 @@ def check_cells(cells: Sequence[Cell]) -> None:
 
 
 def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
-    """Run one warm-up trial per arm and cell, whose time does not count.
+    """Run one warm-up trial per arm and cell; its time does not count.
 
-    It compiles kernels into the cache, and finds cells with a wrong answer early.
+    The trials compile kernels into the cache, and reveal cells with a wrong answer early.
     """
     pairs = {}
     for cell in bench.works:
@@ -143,8 +144,8 @@ def measure(
 
     In every second repetition, the new arm runs first and the cells run in reverse order, so that a
     linear drift affects arms and cells equally. Under an offered load, the two trials of a
-    repetition are a pair with equal due times, in random order. A cell that can give no number any
-    more is skipped.
+    repetition are a pair with equal due times, in random order. A cell that can no longer give a
+    number is skipped.
     """
     rng = np.random.default_rng()
     rows: dict[str, dict[str, list[TrialResult]]] = {cell: {"old": [], "new": []} for cell in cells}

@@ -106,21 +106,21 @@ def track(domain: Domain, readings: Iterable[Reading]) -> Track:
         joules.append(total_uj / 1e6)
         before = counter
         gap = False
-    times_ns, lost_in = np.array(times, np.int64), np.array(lost, np.bool_)
-    frozen = _frozen(times_ns, np.array(joules), lost_in)
+    times_ns, is_lost = np.array(times, np.int64), np.array(lost, np.bool_)
+    frozen = _find_frozen(times_ns, np.array(joules), is_lost)
     if kind_of(domain.name) is not Kind.UNCORE and frozen.any():
         reasons[f"the counter stood still for more than {LONGEST_STANDSTILL_S:g} s"] = None
-        lost_in |= frozen
+        is_lost |= frozen
     return Track(
         times_ns=times_ns,
         joules=np.array(joules, np.float64),
-        lost=lost_in,
+        lost=is_lost,
         wrapped=np.array(wrapped, np.bool_),
         reasons=tuple(reasons),
     )
 
 
-def _frozen(
+def _find_frozen(
     times_ns: NDArray[np.int64], joules: NDArray[np.float64], lost: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return the intervals of standstills; all False if the counter never advanced."""
@@ -140,8 +140,10 @@ def joules_at(track: Track, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
     if len(track.times_ns) == 0:
         return np.zeros(len(times_ns))
     # Relative to the first reading, so that float64 resolves nanoseconds.
-    zero = track.times_ns[0]
-    joules: NDArray[np.float64] = np.interp(times_ns - zero, track.times_ns - zero, track.joules)
+    first_ns = track.times_ns[0]
+    joules: NDArray[np.float64] = np.interp(
+        times_ns - first_ns, track.times_ns - first_ns, track.joules
+    )
     return joules
 
 
