@@ -1,6 +1,6 @@
-"""Reproduces figure A2 of DGS (appendix A.2): smart homes: latency, throughput, bytes between workers.
+"""Reproduces figure A2 of DGS (appendix A.2): latency, throughput and bytes between workers in smart homes.
 
-Slices end for all houses at once, as in the paper, or house by house, this lab's own form.
+Slices end for all houses at once, as in the paper, or house by house, as in this lab's own form.
 Throughput and bytes are measured at full speed, with a load value of each plug every two seconds of
 event time, as in the challenge.
 Latency is measured under an offered load with one value a minute, so that enough slices end for
@@ -78,6 +78,7 @@ SLICE_S = 3600
 SLICES_PER_S = 10
 """Slices that end in a second of the load: 120 in 12 s, enough for a 90th percentile."""
 _EVENTS = (16_000_000, 4_000_000)
+"""Events at full speed, usually and with `--quick`."""
 _BATCH = 64
 
 
@@ -236,8 +237,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     {text: rates[line] for line, text in LINES.items()},
                     ticks=worker_counts(options),
                 ),
-                _latency(options, latencies),
-                _shares(options, shares),
+                _make_latency_panel(options, latencies),
+                _make_bytes_panel(options, shares),
             ]
         ],
         height_in=2.2,
@@ -250,7 +251,9 @@ def _full_speed(runs: Runs, line: LineKey, value: Value) -> Series:
     return series(runs[0], key(ends, FULL), DGS, value, options=f"/{form}")
 
 
-def _latency(options: Options, latencies: Mapping[tuple[LineKey, int], Percentiles]) -> Panel:
+def _make_latency_panel(
+    options: Options, latencies: Mapping[tuple[LineKey, int], Percentiles]
+) -> Panel:
     return latency_panel(
         "latency of predictions: p10, p50, p90",
         WORKERS,
@@ -267,7 +270,7 @@ def _latency(options: Options, latencies: Mapping[tuple[LineKey, int], Percentil
     )
 
 
-def _shares(options: Options, shares: Mapping[LineKey, Series]) -> Panel:
+def _make_bytes_panel(options: Options, shares: Mapping[LineKey, Series]) -> Panel:
     """Return the panel of bytes; it omits one worker, where nothing moves: 0 has no logarithm."""
     share = 100 * published_share()
     return Panel(
