@@ -37,9 +37,9 @@ from streamlab.lab.figures.stretch.phases import (
 )
 from streamlab.lab.figures.stretch.steps import highest_eps, window_ms
 from streamlab.lab.figures.stretch.timelines import (
+    cut_timeline,
     estimate_over,
     panels,
-    part,
     second_means,
     side_by_side,
     summary,
@@ -268,7 +268,7 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
     growth, _, index = max(rises, default=(0, 0.0, 0))
     rise_s = sum(phase.length_s for phase in planned[:index])
     ws_s = PAPER.fact("12", quantity="transition").high * share
-    transitions = [part(timeline, rise_s, rise_s + ws_s) for timeline in trials]
+    transitions = [cut_timeline(timeline, rise_s, rise_s + ws_s) for timeline in trials]
     needs = (
         series_of(trials),
         several_workers(options),
@@ -284,7 +284,7 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
     changes = estimate_over(transitions, lambda timeline: float(len(timeline.changes)), Middle)
     columns = [
         panels(
-            part(timeline, max(0.0, rise_s - 2 * ws_s), rise_s + 3 * ws_s),
+            cut_timeline(timeline, max(0.0, rise_s - 2 * ws_s), rise_s + 3 * ws_s),
             title="",
             per_instance=per_instance(options, runs),
             shades=[Shade(name="transition", begin=rise_s, end=rise_s + ws_s)],
