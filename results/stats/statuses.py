@@ -2,7 +2,7 @@
 
 `ORDER` is the order from best to worst.
 `FAULTS` are faults of the program: machine noise cannot cause them, so one trial suffices.
-Other statuses may be bad luck and need an exact test at every level of the order that occurs (Fisher
+Other statuses may be bad luck and need an exact test at every occurring level of the order (Fisher
 1935, "The Logic of Inductive Inference", J. R. Stat. Soc. 98:39).
 """
 
@@ -69,13 +69,17 @@ def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> St
     `old` and `new` have the `level` of each trial, at least one.
     """
     levels = sorted({*old, *new} - {0})
-    counts = [(sum(x >= bar for x in old), sum(x >= bar for x in new)) for bar in levels]
+    counts = [
+        (sum(x >= threshold for x in old), sum(x >= threshold for x in new)) for threshold in levels
+    ]
     p = min([1.0, *(len(levels) * _fisher(a, len(old), b, len(new)) for a, b in counts)])
     return StatusTest(
         p=p,
         worse=p < alpha,
         excludes=all(
-            b * len(old) <= a * len(new) or 2 * a >= len(old) or _rare(b, len(new)) < MISSED
+            b * len(old) <= a * len(new)
+            or 2 * a >= len(old)
+            or _chance_of_at_most(b, len(new)) < MISSED
             for a, b in counts
         ),
         differs=any(b * len(old) > a * len(new) for a, b in counts),
@@ -89,6 +93,6 @@ def _fisher(a: int, n: int, b: int, m: int) -> float:
     return ways / comb(n + m, worse)
 
 
-def _rare(b: int, m: int) -> float:
+def _chance_of_at_most(b: int, m: int) -> float:
     """Return the binomial probability of at most `b` worse trials of m if two in three are worse."""
     return float(sum(comb(m, k) * 2**k for k in range(b + 1)) / 3**m)
