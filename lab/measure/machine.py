@@ -82,11 +82,11 @@ def inspect_machine(
     )
     if since is None or not current.has_moved(since):
         return current
-    warning = (
+    moved_warning = (
         f"cores were {since.core_to_core_ns:.0f} ns apart before the trial and {distance_ns:.0f} ns "
         "after it: the host moved them"
     )
-    return replace(current, warnings=(*current.warnings, warning))
+    return replace(current, warnings=(*current.warnings, moved_warning))
 
 
 def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
