@@ -14,6 +14,7 @@ from streamlab.results.seal import read_sealed
 from streamlab.results.table import table_of
 
 STEP_S = 0.1
+"""Length of a row."""
 MOST_POINTS = 400
 """Most points of a drawing; of longer trials, several rows make a point."""
 FEWEST_ROWS = 3

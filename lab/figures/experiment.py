@@ -23,6 +23,7 @@ from streamlab.reports.published import Fact
 from streamlab.results.query import Spread
 
 BATCH = 64
+"""Events of a hand-over, where the paper does not hand over single events."""
 
 _SHOWN_TROUBLES = 6
 """Number of notes on cells without a number that a drawing has room for."""

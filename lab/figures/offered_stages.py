@@ -14,6 +14,7 @@ LATENCY_SHARE = 0.7
 """Share of a cell's highest rate at which latency is measured: queues are short, but work is real."""
 LATENCY_LOAD = "at70"
 SEND_LAG_MS = 10.0
+"""Allowed lag of the generator (p99) where instances may take every core."""
 LAG_NOTE = (
     f"Where instances may take every core, the generator may lag by {SEND_LAG_MS:g} ms (p99): "
     "latency, from due times, contains it."

@@ -13,6 +13,7 @@ from streamlab.results.store import Run
 from streamlab.results.table import table_of
 
 STEP_S = 0.1
+"""Length of a row of a series (`lab/measure/series.py`)."""
 _ROWS_PER_S = round(1 / STEP_S)
 MOST_BINS = 600
 """Most bins of a drawing; more points would be indistinguishable."""

@@ -36,6 +36,7 @@ import importlib, json, sys
 print(json.dumps([importlib.import_module(name).__file__ for name in sys.argv[1:]]))
 """
 PROBE_TIMEOUT_S = 120
+"""Far above the seconds that imports take on a busy machine."""
 BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
 

@@ -29,7 +29,9 @@ from streamlab.lab.host.git import GitError, git
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE, is_installed
 
 SITE, FOLDER = "{site}", "{source}"
+"""Placeholders in a build command."""
 _SHOWN_LINES = 20
+"""Last lines of a build's output that an error shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

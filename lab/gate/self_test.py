@@ -38,6 +38,7 @@ from streamlab.results.stats.statuses import level
 
 SEED = 1
 SIZES = (0.05, 0.10)
+"""Planted changes, as shares."""
 RATE_EPS = 5000
 """Low enough for plain Python on a busy machine; gives 10,000 outputs in 2 s."""
 
@@ -315,9 +316,9 @@ def _count_rows(rounds: int, deadline_s: float, say: Say) -> list[list[str]] | s
                     slower = _regressions(base, count_tree(SOURCE, SOURCE, out, plants=plants))
                     detected[p] += [benchmark in slower for benchmark in base.counts]
                 finished = number + 1
-                took = time.monotonic() - began
-                say(f"counts, round {finished} of {rounds}: {took:.0f} s")
-                if time.monotonic() + took > deadline_s:
+                took_s = time.monotonic() - began
+                say(f"counts, round {finished} of {rounds}: {took_s:.0f} s")
+                if time.monotonic() + took_s > deadline_s:
                     break
         except GateError as error:
             return str(error)

@@ -20,6 +20,8 @@ from streamlab.workloads.datasets.dataset import Dataset
 
 # An oracle is simple and slow, but runs only once per dataset.
 ORACLE_TIMEOUT_S = 3600.0
+_REPORTED_ORACLE_S, _REPORTED_DATASET_S = 10, 1
+"""Oracles and datasets that take longer are reported, so that the user knows what the gate waits for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +102,8 @@ class Bench:
                     f"the oracle of {work.key} failed in {arm.revision}, so no answer can be "
                     f"verified: {result['reason']} ({log})"
                 )
-            if (took := time.monotonic() - began) > 10:
-                say(f"oracle of {work.key}, {arm.name} arm: {took:.0f} s")
+            if (took_s := time.monotonic() - began) > _REPORTED_ORACLE_S:
+                say(f"oracle of {work.key}, {arm.name} arm: {took_s:.0f} s")
 
 
 def check_cells(cells: Sequence[Cell]) -> None:
@@ -162,8 +164,8 @@ def measure(
                 rows[cell][side].append(result)
                 if not has_numbers(result):
                     say(f"{cell}: {side} {result.status}: {result.reason}")
-        took = time.monotonic() - began
-        say(f"repetition {repetition + 1} of {n}: {took:.0f} s")
+        took_s = time.monotonic() - began
+        say(f"repetition {repetition + 1} of {n}: {took_s:.0f} s")
     return {
         cell: Pair(old=results["old"], new=results["new"], same_load=bench.is_loaded(cell))
         for cell, results in rows.items()
@@ -182,8 +184,8 @@ def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Da
     for key, entry in entries.items():
         began = time.monotonic()
         datasets[key] = find_dataset(entry, master=master, say=say)
-        if (took := time.monotonic() - began) > 1:
-            say(f"dataset of {key}: {took:.1f} s")
+        if (took_s := time.monotonic() - began) > _REPORTED_DATASET_S:
+            say(f"dataset of {key}: {took_s:.1f} s")
     if not datasets:
         raise LabError("no cells to gate; check the matrix and --only")
     return datasets

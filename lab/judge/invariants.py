@@ -191,11 +191,11 @@ def _is_nan(values: npt.NDArray[Any]) -> Flags:
     return flags
 
 
-def _find_differences(parts: npt.NDArray[Any], whole: npt.NDArray[Any], rows: Rows) -> Flags:
+def _find_differences(parts: npt.NDArray[Any], totals: npt.NDArray[Any], rows: Rows) -> Flags:
     """Return where sums of floats differ by more than rounding (docs/model.md, Floats)."""
-    sums = _sum_by_key(parts, rows.group, len(whole))
-    size = np.maximum(_sum_by_key(np.abs(parts), rows.group, len(whole)), np.abs(whole))
+    sums = _sum_by_key(parts, rows.group, len(totals))
+    size = np.maximum(_sum_by_key(np.abs(parts), rows.group, len(totals)), np.abs(totals))
     with np.errstate(invalid="ignore"):
-        is_far: Flags = np.abs(sums - whole) > rows.total_rows * 2.0**-52 * size
-    is_far |= _is_nan(sums) != _is_nan(whole)
+        is_far: Flags = np.abs(sums - totals) > rows.total_rows * 2.0**-52 * size
+    is_far |= _is_nan(sums) != _is_nan(totals)
     return is_far

@@ -21,7 +21,7 @@ _MOST_BUSY_CORES = 0.25
 _MOST_STOLEN = 0.01
 # On an idle machine two measurements differ by a tenth; between clusters of cores, several times.
 _MOST_MOVED = 2.0
-_WAIT_S, _MOST_WAITS = 0.5, 120
+_WAIT_S, _MOST_WAITS = 0.5, 120  # a minute in total
 _MIB = 1 << 20
 
 

@@ -180,11 +180,11 @@ class Extreme:
     def ends(self, alpha: float, planned_n: int | None = None) -> Ends:
         """See `Estimate`."""
         pick = max if self.highest else min
-        near, far = alpha, alpha / len(self.parts)
-        lows, highs = (far, near) if self.highest else (near, far)
+        divided = alpha / len(self.parts)
+        low_alpha, high_alpha = (divided, alpha) if self.highest else (alpha, divided)
         return (
-            pick(part.ends(lows, planned_n)[0] for part in self.parts),
-            pick(part.ends(highs, planned_n)[1] for part in self.parts),
+            pick(part.ends(low_alpha, planned_n)[0] for part in self.parts),
+            pick(part.ends(high_alpha, planned_n)[1] for part in self.parts),
         )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 DRAWS = 1000
+"""Resamples for an estimate of noise."""
 
 UNSTABLE_ABOVE = 0.05
 """A cell whose A/A differences exceed this in one of 20 cases is too noisy to show a change of 5 %."""

@@ -22,7 +22,7 @@ FEWEST_COUNTS = 4
 
 _RESAMPLES = 1_000
 _SEED = 1
-_LEVEL = 0.95
+_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ def _interval_ends(
         np.median(random.choice(sample, (_RESAMPLES, len(sample))), axis=1) for sample in samples
     ]
     resampled = np.array([_solve(workers, rates) for rates in np.column_stack(medians)])
-    tail = 100 * (1 - _LEVEL) / 2
+    tail = 100 * (1 - _CONFIDENCE) / 2
     ends: NDArray[np.float64] = np.percentile(
         resampled, [tail, 100 - tail], axis=0, method="nearest"
     )

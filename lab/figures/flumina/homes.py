@@ -75,11 +75,13 @@ houses."""
 PERIOD_S = {FULL: 2, OFFERED: 60}
 """Seconds of event time between two load values of a plug."""
 SLICE_S = 3600
+"""Length of a slice, in event time."""
 SLICES_PER_S = 10
 """Slices that end in a second of the load: 120 in 12 s, enough for a 90th percentile."""
 _EVENTS = (16_000_000, 4_000_000)
 """Events at full speed, usually and with `--quick`."""
 _BATCH = 64
+"""Events of a hand-over under the load."""
 
 
 def houses() -> int:
@@ -171,16 +173,16 @@ def published_share() -> float:
 
 
 def _claims(options: Options, runs: Runs, share: Series) -> list[MeasuredClaim]:
-    many = [n for n in share.by_workers if 1 < n <= max((2, *options.within))]
+    counts = [n for n in share.by_workers if 1 < n <= max((2, *options.within))]
     needs = (
         sweep_points(
-            "numbers of workers above one, between which something can move", len(many), 1
+            "numbers of workers above one, between which something can move", len(counts), 1
         ),
-        *synchronizations(runs[0], key(ALL, FULL), f"/{PUBLISHED}", workers=many),
+        *synchronizations(runs[0], key(ALL, FULL), f"/{PUBLISHED}", workers=counts),
     )
     moved, processed = _fact("bytes moved").low / 1e6, _fact("bytes processed").low / 1e9
     words = {"moved": moved, "processed": processed, "share": published_share()}
-    measured = dict.fromkeys(("less moved", "bytes moved"), share.highest(many))
+    measured = dict.fromkeys(("less moved", "bytes moved"), share.highest(counts))
     return [*PAPER.pose_all("A2", measured, *needs, **words), PAPER.pose("A2", "winner", None)]
 
 

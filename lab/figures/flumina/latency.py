@@ -67,6 +67,7 @@ RATE_EPS = 100_000
 """Values a second on each stream, ten times the paper's. At 10,000 values a barrier this gives 120
 windows in 12 s, enough for a 90th percentile (`streamlab.lab.measure.latency`)."""
 _BATCH = 64
+"""Events of a hand-over."""
 STREAMS = (2, 4, 8, 16)
 """Numbers of streams of the depth sweep; with a leaf each they give 1 to 4 levels above the leaves."""
 QUICK_STREAMS = (2, 8)

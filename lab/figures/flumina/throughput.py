@@ -1,7 +1,7 @@
 """Reproduces figures 8 and A1 of DGS: throughput of its three programs, and of outlier detection.
 
-The paper's input of outlier detection (appendix A.1) is the KDD Cup's. Here
-as many connections are generated as its 10 % file has.
+The paper's input of outlier detection (appendix A.1) is the KDD Cup's. Here as many connections are
+generated as its 10 % file has.
 """
 
 from collections.abc import Mapping

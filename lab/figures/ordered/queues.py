@@ -58,7 +58,9 @@ from streamlab.results.schema import TrialRow
 from streamlab.results.stats.estimates import highest, lowest
 
 COST_US = 10
+"""Nominal cost of a tuple in figure 9; the paper states none."""
 SIGMAS = (0.1, 0.2, 0.4, 1.0, 100.0)
+"""Deviations of keys in [-1, 1]."""
 QUICK_SIGMAS = (0.1, 0.4, 100.0)
 UNIFORM = 100.0
 """Deviation at which keys in [-1, 1] are as good as uniform."""

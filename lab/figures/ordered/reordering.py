@@ -44,7 +44,9 @@ from streamlab.lab.figures.preconditions import trials, two_degrees
 from streamlab.reports.figures.paper import Line, Mark, Panel
 
 LIGHT_US = 0.1
+"""Nominal cost of a tuple at an operator that does almost no work."""
 SELECTIVITY = 50
+"""Tuples that the first operator of figure 13 makes of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

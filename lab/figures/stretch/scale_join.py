@@ -140,7 +140,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         if (a := latency[STRETCH].at(n)) is not None and (b := latency[SCALEJOIN].at(n)) is not None
     ]
     single = quotient(vsn.at(1), compared[ONE].at(1))
-    stretch, scale_join, one = (outputs(_rows(runs[0], name)) for name in (STRETCH, SCALEJOIN, ONE))
+    stretch, scale_join, one_thread = (
+        outputs(_rows(runs[0], name)) for name in (STRETCH, SCALEJOIN, ONE)
+    )
     offered = latencies(_rows(runs[1], STRETCH, SCALEJOIN))
     degrees = two_degrees(options, vsn)
     colours = [system.colour for system in SYSTEMS.values()]
@@ -150,7 +152,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         [
             PAPER.pose("8", "linear", linear, degrees, stretch, least=least, most=most),
             PAPER.pose("8", "ad-hoc", all_of(ratios, lowest), stretch, scale_join),
-            PAPER.pose("8", "one thread", single, stretch, one),
+            PAPER.pose("8", "one thread", single, stretch, one_thread),
             PAPER.pose("8", "latency", all_of(overheads, highest), *offered),
             PAPER.pose("8", "per output", _comparisons_per_output(runs), stretch),
         ],

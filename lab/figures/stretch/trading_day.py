@@ -81,10 +81,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     columns: list[list[Panel]] = []
     if trials:
         day = Mark(name="mean of the day", low=day_mean.low, high=day_mean.high)
-        near = Mark(name="mean around the peak", low=peak_mean.low, high=peak_mean.high, colour=1)
+        near_peak = Mark(
+            name="mean around the peak", low=peak_mean.low, high=peak_mean.high, colour=1
+        )
         columns = [
             panels(trials[0], title="the day", per_instance=None, marks_ms=[day]),
-            panels(views[0], title="around the peak", per_instance=None, marks_ms=[near]),
+            panels(views[0], title="around the peak", per_instance=None, marks_ms=[near_peak]),
         ]
         # The load feeds both sides of the self-join: twice the rate of the day's trades.
         fed_twice = Mark(name="peak, fed twice", low=2 * peak.low, high=2 * peak.low)

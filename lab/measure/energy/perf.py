@@ -36,6 +36,7 @@ from streamlab.lab.measure.energy.provider import (
 
 PERIOD_MS = 100
 START_TIMEOUT_S = 2.0
+"""Twenty periods; perf prints the first interval after one."""
 EVENTS_BELOW = "sys/bus/event_source/devices/power/events"
 PARANOID = "proc/sys/kernel/perf_event_paranoid"
 # perf's event names and the powercap names; `gpu` is the second power plane, powercap's uncore.
