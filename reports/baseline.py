@@ -1,7 +1,7 @@
 """Chooses the baseline of ratios among cells that were measured under equal conditions.
 
-A ratio of rates is meaningful only if both cells have the same unit of hand-over, the same origin of
-the input, and the same work inside the clock. Other cells get no ratio.
+A ratio of rates is meaningful only if both cells have equal units of hand-over, origins of the input and
+work inside the clock. Other cells get no ratio.
 """
 
 from collections.abc import Mapping, Sequence

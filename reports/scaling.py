@@ -21,7 +21,7 @@ LEAST = 0.05
 """Least share by which a median must be lower to count as slower, unless the ranges are apart."""
 
 FAR_NS = 100.0
-"""Least median transfer time of a cache line between distant cores: transfers within a cluster of cores take 20 to
+"""Least median transfer time of a cache line between distant cores. Transfers within a cluster of cores take 20 to
 50 ns, and between clusters 100 to 300 ns."""
 
 _BUSY = "busy beside the lab"

@@ -1,10 +1,10 @@
 """Follows each cell over the runs of a machine, and finds its steps.
 
-Each run is compared with the previous run that has the cell, as `lab gate` compares with a stored run:
-exact one-sided Mann-Whitney tests over fresh processes, Benjamini-Hochberg over the run's cells, and an
-effect above the floor (`streamlab.results.stats.decision.ONE_STAGE`).
+Each run is compared with the previous run that has the cell, as `lab gate` compares with a stored run
+(`streamlab.results.stats.decision.ONE_STAGE`). The rule has exact one-sided Mann-Whitney tests over
+fresh processes, Benjamini-Hochberg over the run's cells, and a floor for the effect.
 A step needs a change by this rule, and intervals that do not overlap. So slow drifts and runs with few
-processes show no step: the rule errs towards silence.
+processes show no step.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -198,8 +198,8 @@ def trend(
 
     `positions` are ascending; None: 0, 1, ..., n - 1.
     The textbook interval assumes independent points.
-    This interval is wider by sqrt((1 + c) / (1 - c)), with c the first-order autocorrelation around the slope: the
-    standard error of a slope in a long series grows by the same factor.
+    This interval is wider by sqrt((1 + c) / (1 - c)), with c the first-order autocorrelation around the slope.
+    The standard error of a slope in a long series grows by the same factor.
     Short series underestimate c, so 3 / n is added.
     """
     from scipy.stats import theilslopes

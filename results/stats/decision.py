@@ -1,7 +1,7 @@
 """Decides in two stages whether the new arm is worse than the old one.
 
-Stage one screens all cells: an exact one-sided test over fresh processes (Mann-Whitney; signed-rank
-for pairs under equal loads), Benjamini-Hochberg over the cells, and an effect above a floor.
+Stage one screens all cells. It has an exact one-sided test over fresh processes (Mann-Whitney, or
+signed-rank for pairs under equal loads), Benjamini-Hochberg over the cells, and a floor for the effect.
 Cells that fail stage one are measured again from scratch; only a second failure is a regression.
 Two stages at 5 % raise fewer false alarms than one at 1 %, and detect more (rates: docs/gates.md).
 Any other cell passes if its values exclude a change of the size that the gate looks for; else it is

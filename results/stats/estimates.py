@@ -11,10 +11,10 @@ independent of each other and of other cells'.
 - `Level` (a correlation, a share): the same on the values themselves, which may be 0 or below.
 - `Middle` (counts, durations that are often equal): the order statistics of one cell, exact for
   every distribution; needs 1 / 2^n of at most alpha.
-- `Extreme` and `Monotone` combine several. The lower end of the highest of k uses alpha / k
-  (Bonferroni), since any of the k lower ends could exceed the truth; its upper end uses alpha. For
-  the lowest it is the reverse. Other combinations divide alpha at both ends. So their intervals err
-  towards width.
+- `Extreme` and `Monotone` combine several estimates. The lower end of the highest of k uses alpha / k
+  (Bonferroni), since any of the k lower ends could exceed the truth. The upper end uses alpha. For the
+  lowest of k, both are reversed. Other combinations divide alpha at both ends. So their intervals are
+  rather too wide than too narrow.
 
 A bootstrap such as `ratio_interval` has too few different resamples of six values for the small
 alphas at which a dozen intervals hold together; tests/results/stats/test_estimates.py has rates.

@@ -1,7 +1,7 @@
 """Tests whether the new value of a pair tends to be larger, for pairs measured under like conditions.
 
-Conditions that a pair shares (the schedule of a load, a busy minute of the machine) cancel out of its
-ratio; an unpaired test would count them as noise.
+Conditions that a pair shares, such as a busy minute of the machine, cancel out of its ratio. An unpaired
+test would count them as noise.
 The test is Wilcoxon's signed-rank test (1945, Biometrics Bull. 1:80).
 The estimate is by Hodges and Lehmann (1963, Ann. Math. Stat. 34:598).
 The interval belongs to the same test (Hollander, Wolfe and Chicken 2014, Nonparametric Statistical

@@ -39,8 +39,8 @@ class StatusTest:
     Attributes:
         p: p-value of the clearest level, times the number of levels (Bonferroni).
         worse: whether the new arm's statuses are worse.
-        excludes: whether the trials exclude a change that users would notice: a worse status in at
-            least two trials of three that the old arm had in less than half.
+        excludes: whether the trials exclude a change that users would notice. Such a change is a worse
+            status in at least two trials of three, if the old arm had it in less than half.
         differs: whether any level occurs more often in the new arm.
     """
 
@@ -63,8 +63,8 @@ def level(status: str | None, steady: str | None = None) -> int:
 def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> StatusTest:
     """Test whether the new arm's statuses are worse.
 
-    With ten trials a side and no worse status in the old arm, four or more in the new arm are
-    significant at 0.05; up to three exclude a change that users would notice.
+    Suppose that the old arm has no worse status. With ten trials a side, four or more in the new arm
+    are significant at 0.05, and up to three exclude a change that users would notice.
     With four a side, four are significant and no number excludes such a change.
     `old` and `new` have the `level` of each trial, at least one.
     """

@@ -1,9 +1,9 @@
 """Reproduces table 1 of DGS: the platform independence (PIP1 to PIP3) of programs, and their scaling.
 
-A property holds if the engine declares it and the runs confirm it: right answers with every number of
-workers (PIP1), on an input with another partition into streams (PIP2), and in all trials (PIP3).
-Runs cannot show whether a program mentions workers or partitions; a missing property may rest on the
-engine's declaration alone.
+A property holds if the engine declares it and the runs confirm it. The answers must be right with every
+number of workers (PIP1), with another partition into streams (PIP2), and in all trials (PIP3).
+Runs cannot show whether a program mentions workers or partitions. So a property may be missing only
+because the engine declares it so.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Provides the paper's set-up for the figures of ordered pipelines: systems, queries, degrees and notes.
 
-All experiments run at full speed and measure the paper's *processing latency*: from when the first
-operator takes a tuple until its outputs have left, including the wait for their turn.
+All experiments run at full speed and measure the paper's *processing latency*. It begins when the first
+operator takes a tuple, and ends when its outputs have left, after waiting for their turn.
 """
 
 from collections.abc import Iterable, Sequence

@@ -67,8 +67,8 @@ UNIFORM = 100.0
 _RECORDS_9 = (1_000_000, 250_000)
 """Input records, usually and with `--quick`."""
 WINDOW = 64
-"""Tuples in flight. With this lab's default of 1,024, an operator of 10 ms would not be steady in a
-trial: a partition may fall behind the others by this many tuples."""
+"""Tuples in flight: a partition may fall behind the others by this number. With this lab's default of
+1,024, an operator of 10 ms would not be steady in a trial."""
 _RECORDS_10 = {10: (1_200_000, 300_000), 100: (120_000, 40_000), 1000: (20_000, 5_000),
                10_000: (6_000, 1_000)}  # fmt: skip
 """Input records, usual and quick, by nominal cost in us."""

@@ -1,8 +1,8 @@
 """Reproduces figure 6 of STRETCH: wordcount and paircount, VSN against SN.
 
 The paper's SN is Flink: a map stage, of one instance up to the number of cores, in front of aggregates
-(Corollary 1). Three systems of this lab, in C++, are drawn under their own names: VSN on its own log, the
-same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
+(Corollary 1). Three systems of this lab, in C++, are drawn under their own names. They are VSN on its own
+log, the same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
 All systems count words and pairs as a bag, as the paper's map does.
 """
 

@@ -1,9 +1,9 @@
 """Reproduces figure 8 of STRETCH: ScaleJoin on the general operator, hand-written, and on one thread.
 
-The claims are about the paper's systems, which all handle a tuple at a time: Operator 10 on virtual
-shared-nothing instances, ScaleJoin as published, and the same loop on one thread (1T).
-Drawn without a claim: Operator 10 on shared-nothing instances (Algorithm 1), which the paper does not
-show for this join, and this lab's own forms, which compare columns.
+The claims are about the paper's systems: Operator 10 on virtual shared-nothing instances, ScaleJoin as
+published, and the same loop on one thread (1T). All handle a tuple at a time.
+Two more systems are drawn without a claim. The paper does not show Operator 10 on shared-nothing
+instances (Algorithm 1) for this join, and this lab's own forms compare columns.
 """
 
 from collections.abc import Mapping

@@ -51,8 +51,11 @@ def advance(before: int, after: int, *, range_uj: int | None, interval_s: float)
     """Return the advance between two readings in microjoules, or the reason why it is unknown.
 
     Corrects one wrap-around, with an error of one unit of the counter (at most 61 uJ). The advance is
-    unknown if the counter went backwards and its range is unknown or was exceeded, if the power
-    would exceed 5 kW, or if the interval is long enough to hide a full round of the counter.
+    unknown in three cases:
+
+    - The counter went backwards, and its range is unknown or was exceeded.
+    - The power would exceed 5 kW.
+    - The interval is long enough to hide a full round of the counter.
     """
     most_uj = PLAUSIBLE_W * (interval_s + SLACK_S) * 1e6
     if range_uj is not None and most_uj > range_uj:

@@ -6,7 +6,7 @@ perf prints the counts of each 100 ms; this module sums them. `perf stat --per-s
     0.100121637;S0;1;1.87;Joules;power/energy-pkg/;100120943;100.00;;
 
 The fields are the seconds since perf's start, the socket, the number of CPUs read, the joules since the previous line,
-the unit and the event; the rest is ignored ("CSV FORMAT" in perf-stat(1)).
+the unit and the event. Later fields are ignored ("CSV FORMAT" in perf-stat(1)).
 In place of joules, perf may print `<not counted>` or `<not supported>`.
 
 perf may have permission to count (CAP_PERFMON) where powercap zones are missing or closed. This process would lack it,
@@ -134,8 +134,8 @@ class PerfCounters:
 
     A thread reads the lines as they arrive.
     Line times count from perf's own start.
-    perf's start is estimated as the smallest difference between arrival and line time, so late arrivals on a busy
-    machine do not shift the estimate.
+    The estimate of perf's start is the smallest difference between arrival and line time.
+    So late arrivals on a busy machine do not shift it.
     """
 
     def __init__(self, program: str, events: Sequence[str]) -> None:
