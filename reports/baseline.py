@@ -1,7 +1,7 @@
 """Chooses the baseline of ratios among cells that were measured under equal conditions.
 
-A ratio of rates is meaningful only if both cells have the same unit of hand-over, the same origin of
-the input, and the same work inside the clock. Other cells get no ratio.
+A ratio of rates is meaningful only if both cells have equal units of hand-over, origins of the input and
+work inside the clock. Other cells get no ratio.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,17 +15,17 @@ from streamlab.results.query import Spread, group_by
 ALONE, UNDECLARED, SHORT = "alone", "undeclared", "short"
 
 SHORTEST_S = 1e-3
-"""A shorter timed part is mostly the start of threads: `lab run` calls its rate doubtful."""
+"""Shorter timed parts are mostly the start of threads; `lab run` also calls their rates doubtful."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """The cell that the ratios of a class refer to.
+    """The cell to which the ratios of a class refer.
 
     Attributes:
         cell: the cell.
-        name: its engine, and its workers if they distinguish it in the class.
-        eps: its rates, events/s.
+        name: the cell's engine, and its workers if they distinguish the cell in the class.
+        eps: the cell's rates, events/s.
     """
 
     cell: Cell
@@ -33,22 +33,22 @@ class Baseline:
     eps: Spread
 
     def name_for(self, cell: Cell) -> str:
-        """Return its name in a ratio of a cell: only its workers, if the cell differs in nothing else."""
-        alike = cell.series == self.cell.series and cell.workers != self.cell.workers
-        return counted_workers(self.cell.workers) if alike else self.name
+        """Return the baseline's name in a cell's ratio: only its workers if nothing else differs."""
+        has_same_series = cell.series == self.cell.series and cell.workers != self.cell.workers
+        return counted_workers(self.cell.workers) if has_same_series else self.name
 
 
 def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
     """Return the baseline of each class with at least two rates.
 
-    It is the fastest cell of the engine that ranks first as a baseline (`Variant.baseline`), since a
-    weak opponent proves nothing; without such an engine the slowest of the cells with the fewest workers.
+    The baseline is the fastest cell of the engine that ranks first (`Variant.baseline`), since a weak
+    opponent proves nothing. Without a ranked engine it is the slowest cell with the fewest workers.
     Rates of timed parts below a millisecond are not compared.
     """
     rated = [(c.throughput_eps, c) for c in cells if c.throughput_eps and not too_short(c)]
     classes = group_by(rated, lambda pair: pair[1].conditions)
     return {
-        conditions: _baseline(pairs)
+        conditions: _choose_baseline(pairs)
         for conditions, pairs in classes.items()
         if conditions is not None and len(pairs) > 1
     }
@@ -78,7 +78,7 @@ def label(cell: Cell) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _baseline(rated: Sequence[tuple[Spread, Cell]]) -> Baseline:
+def _choose_baseline(rated: Sequence[tuple[Spread, Cell]]) -> Baseline:
     ranks = {cell.engine: baseline_rank(cell.engine) for _, cell in rated}
     ranked = {engine: rank for engine, rank in ranks.items() if rank is not None}
     if ranked:

@@ -16,7 +16,7 @@ class CounterTable:
     Attributes:
         name: engine, variant and workload.
         cells: the columns.
-        rows: (counter, its values by column; None: not counted).
+        rows: pairs of a counter and its values by column; None if a cell lacks the counter.
     """
 
     name: str
@@ -33,11 +33,11 @@ def counter_tables(cells: Sequence[Cell]) -> list[CounterTable]:
                 name = variant_label(cell.engine, cell.variant)
                 tables.setdefault((title(group), name), []).append(cell)
     return [
-        CounterTable(name=f"{engine} on {workload}", cells=columns, rows=_rows(columns))
+        CounterTable(name=f"{engine} on {workload}", cells=columns, rows=_counter_rows(columns))
         for (workload, engine), columns in tables.items()
     ]
 
 
-def _rows(columns: Sequence[Cell]) -> list[tuple[str, Sequence[Spread | None]]]:
+def _counter_rows(columns: Sequence[Cell]) -> list[tuple[str, Sequence[Spread | None]]]:
     names: Mapping[str, None] = dict.fromkeys(name for cell in columns for name in cell.counters)
     return [(name, [cell.counters.get(name) for cell in columns]) for name in names]

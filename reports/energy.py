@@ -22,16 +22,16 @@ class EnergyUse:
 
     Attributes:
         workload: workload and input in words.
-        at: the load in words: `offered 50.0 k/s`, `sustainable rate, 61.2 k/s`, or catch-up.
+        load: the load in words: `offered 50.0 k/s`, `sustainable rate, 61.2 k/s`, or catch-up.
         cell: the cell; its status may need a mark.
         gross_j, net_j: joules per 1,000 input events.
         power_w, idle_w: watts.
-        source: the counters that were read; empty: none.
+        source: the counters that were read; empty without any.
         reason: why a value is missing, or which readings were lost.
     """
 
     workload: str
-    at: str
+    load: str
     cell: Cell
     gross_j: Spread | None
     net_j: Spread | None
@@ -49,7 +49,11 @@ def energy(
     Also returns the energy at sustainable rates, of the trials that confirmed them.
     """
     by_cell = group_by(rows, lambda row: (row.cell, row.probe is None))
-    used = [_use(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.has_numbers]
+    used = [
+        _make_use(by_cell[cell.name, True], cell, _describe_load(cell))
+        for cell in cells
+        if cell.has_numbers
+    ]
     for search in searches:
         if (
             search.pass_eps is not None
@@ -57,8 +61,8 @@ def energy(
             and search.at_rate.has_numbers
         ):
             trials = confirming_trials(by_cell[search.name, False], search.pass_eps)
-            at = f"sustainable rate, {rate(search.pass_eps).text}"
-            used.append(_use(trials, search.at_rate, at))
+            load = f"sustainable rate, {rate(search.pass_eps).text}"
+            used.append(_make_use(trials, search.at_rate, load))
     places = [group for group, _ in in_groups([use.cell for use in used])]
     order = {title(group): index for index, group in enumerate(places)}
     return sorted(used, key=lambda use: (order[use.workload], _rank(use), use.cell.name))
@@ -74,10 +78,10 @@ def _rank(use: EnergyUse) -> tuple[int, float]:
     load = use.cell.load
     if load is None:
         return (2, 0.0)
-    return (0 if use.at.startswith("offered") else 1, load.requested_eps or 0.0)
+    return (0 if use.load.startswith("offered") else 1, load.requested_eps or 0.0)
 
 
-def _load(cell: Cell) -> str:
+def _describe_load(cell: Cell) -> str:
     if cell.load is None:
         return CATCH_UP
     offered = cell.load.offered_eps
@@ -86,19 +90,19 @@ def _load(cell: Cell) -> str:
     return f"offered {eps}{cell.load.arrival}"
 
 
-def _use(rows: Sequence[TrialRow], cell: Cell, at: str) -> EnergyUse:
+def _make_use(rows: Sequence[TrialRow], cell: Cell, load: str) -> EnergyUse:
     sources = dict.fromkeys(
         str(row.energy_source) for row in rows if row.energy_gross_j is not None
     )
-    why = dict.fromkeys(row.energy_reason for row in rows if row.energy_reason)
+    reasons = dict.fromkeys(row.energy_reason for row in rows if row.energy_reason)
     return EnergyUse(
         workload=title((cell.workload, cell.label)),
-        at=at,
+        load=load,
         cell=cell,
         gross_j=spread_of(rows, "energy_j_per_1000"),
         net_j=spread_of(rows, "energy_net_j_per_1000"),
         power_w=spread_of(rows, "power_w"),
         idle_w=spread_of(rows, "idle_w"),
         source=", ".join(sources),
-        reason="; ".join(why),
+        reason="; ".join(reasons),
     )

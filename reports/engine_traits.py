@@ -1,4 +1,4 @@
-"""Reads what engines state of themselves in their variants: names, colours and rank as a baseline."""
+"""Reads names, colours and ranks as a baseline from the variants of engines."""
 
 from functools import cache
 
@@ -8,13 +8,13 @@ from streamlab.engines.protocol import Variant
 
 
 def baseline_rank(engine: str) -> int | None:
-    """Return an engine's rank as the baseline of ratios, the lowest first; None: it has none."""
+    """Return an engine's rank as the baseline of ratios, the lowest first; None if it has no rank."""
     ranks = [variant.baseline for variant in _variants(engine) if variant.baseline is not None]
     return min(ranks, default=None)
 
 
 def colour_slot(engine: str) -> int | None:
-    """Return the number of an engine's colour in the palette; None: any free one."""
+    """Return the number of an engine's colour in the palette; None if any free colour will do."""
     return next((v.colour for v in _variants(engine) if v.colour is not None), None)
 
 

@@ -73,7 +73,7 @@ def memory(size_bytes: float, unit: float | None = None) -> Quantity:
 
 
 def memory_unit(size_bytes: float) -> float:
-    """Return the largest binary unit of which a size has one, in bytes."""
+    """Return the largest binary unit that is not above a size, in bytes."""
     return next((factor for factor in _BINARY if size_bytes >= factor), 1.0)
 
 
@@ -102,10 +102,11 @@ def growth(eps: float) -> Quantity:
 
 def times(value: float, base: str) -> Quantity:
     """Format a ratio of rates to a base: `1.8 x NumPy`, and `540 x slower than NumPy` below 0.01."""
-    slower = value < LEAST_RATIO
-    text = f"{digits(1 / value if slower else value)} \N{MULTIPLICATION SIGN}"
+    is_slower = value < LEAST_RATIO
+    text = f"{digits(1 / value if is_slower else value)} \N{MULTIPLICATION SIGN}"
     return Quantity(
-        text=f"{text} {'slower than ' if slower else ''}{base}", exact=f"{value:.6g} times {base}"
+        text=f"{text} {'slower than ' if is_slower else ''}{base}",
+        exact=f"{value:.6g} times {base}",
     )
 
 
@@ -129,13 +130,14 @@ def counted_workers(workers: int) -> str:
 def low_end(low: Quantity, high: Quantity) -> Quantity:
     """Return the low end of a range, without its unit if the high end has the same."""
     number, _, unit = low.text.rpartition(" ")
-    shared = number and unit == high.text.rpartition(" ")[2]
-    return Quantity(text=number, exact=low.exact) if shared else low
+    has_same_unit = number and unit == high.text.rpartition(" ")[2]
+    return Quantity(text=number, exact=low.exact) if has_same_unit else low
 
 
 def digits(value: float) -> str:
     """Format a number with three significant digits; larger integer parts stay in full."""
     magnitude = abs(value)
+    # The bounds are the values that round to 100, 10,000, 1 and 10.
     if magnitude >= 99.95 or value == 0:
         return f"{value:.0f}" if magnitude < 9_999.5 else f"{value:,.0f}"
     if magnitude >= 0.9995:
@@ -159,7 +161,7 @@ def _small(value: float, unit: str) -> str:
 
 
 def _in_unit(value: float, units: tuple[tuple[float, str], ...], base: str = "") -> str:
-    """Format a value in the largest unit of which it has one, rounded to three digits."""
+    """Format a value, rounded to three digits, in the largest unit that is not above it."""
     for factor, unit in units:
         if abs(value) >= factor * 0.9995:
             return f"{digits(value / factor)} {unit}"

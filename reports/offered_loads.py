@@ -1,4 +1,4 @@
-"""Reads a cell's offered load: the request of every cell, the measured numbers of verified cells."""
+"""Reads the offered loads of cells: the request of each cell, and the measured numbers of verified cells."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from streamlab.results.schema import TrialRow
 PUBLISHABLE_WINDOW_S = 60.0
 """A shorter window cannot show a slow growth of the backlog (docs/method.md)."""
 
-_MEASURED = (
+_MEASURED_COLUMNS = (
     *("offered_eps", "emitted_share", "send_lag_p99_ns", "send_lag_max_ns", "backlog_slope_eps"),
     *("backlog_max", "drain_s", "service_p50_ns", "service_p99_ns", "service_max_ns"),
 )
@@ -27,8 +27,9 @@ class OfferedLoad:
         requested_eps: the requested rate; None if the arrival process defines the rate.
         arrival: the arrival process, with its parameters in words.
         warm_up_s, window_s: the requested lengths.
-        objective: the condition on the latency; empty: none.
-        offered_eps: rate of the due times; it and all following are None unless the cell is verified.
+        objective: the condition on the latency; empty without one.
+        offered_eps: rate of the due times. This and the attributes below are None unless the cell is
+            verified.
         ceiling_eps: highest rate of the generator; None for a virtual source.
     """
 
@@ -79,12 +80,12 @@ def load_of(rows: Sequence[TrialRow], *, verified: bool) -> OfferedLoad | None:
     return OfferedLoad(
         label=first.load_label or "",
         requested_eps=request.get("rate_eps"),
-        arrival=_arrival(request),
+        arrival=_describe_arrival(request),
         warm_up_s=float(request.get("warm_up_s") or 0.0),
         window_s=float(request.get("window_s") or 0.0),
         objective=request.get("objective") or "",
         ceiling_eps=spread_of(shown, "generator_ceiling_eps"),
-        **{name: spread_of(shown, name) for name in _MEASURED},
+        **{name: spread_of(shown, name) for name in _MEASURED_COLUMNS},
     )
 
 
@@ -97,7 +98,7 @@ def remarks(reasons: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(text for text in texts if text))
 
 
-def _arrival(request: Mapping[str, object]) -> str:
+def _describe_arrival(request: Mapping[str, object]) -> str:
     params = ", ".join(
         f"{name} {value:g}" for name, value in json_object(request.get("params")).items()
     )

@@ -32,25 +32,24 @@ _SLOTS = (
     Colour(light="#b07d00", dark="#e6b93c"),
     Colour(light="#5d4ea8", dark="#a598ea"),
 )
-_OTHER = Colour(light="#6c757f", dark="#a3adb8")
-_STATED = 4
-"""The first colours are for engines that state one in their variants."""
+_GREY = Colour(light="#6c757f", dark="#a3adb8")
+_RESERVED = 4
+"""Number of first colours that are reserved for engines that state a colour in their variants."""
 
 
 def slot(number: int) -> Colour:
     """Return a colour by number, for series that are not engines; grey past the last."""
-    return _SLOTS[number] if number < len(_SLOTS) else _OTHER
+    return _SLOTS[number] if number < len(_SLOTS) else _GREY
 
 
 def engine_colours(engines: Iterable[str]) -> Mapping[str, Colour]:
     """Return a colour for each engine.
 
-    Some engines state a colour. Others take the free colours in alphabetical order, and grey when none
-    is left.
+    Some engines state a colour. Other engines, in alphabetical order, get the free colours, then grey.
     """
-    free = iter(_SLOTS[_STATED:])
+    free = iter(_SLOTS[_RESERVED:])
     colours: dict[str, Colour] = {}
     for engine in sorted(set(engines)):
         stated = colour_slot(engine)
-        colours[engine] = next(free, _OTHER) if stated is None else slot(stated)
+        colours[engine] = next(free, _GREY) if stated is None else slot(stated)
     return colours

@@ -13,14 +13,15 @@ from streamlab.results.query import Spread, by_cell
 from streamlab.results.schema import OK, TrialRow
 
 MOST_NAMED = 6
-"""Most engine variants that a warning names; it counts the others."""
+"""Most engine variants that a warning names; it only counts further variants."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 FEWEST_TRIALS = 3
+"""Fewest trials of a cell whose difference is judged."""
 LEAST_DIFFERENCE = 0.3
 """Least difference between the slowest and the fastest trial; shared machines sometimes show less."""
 TIMES_NOISE = 4.0
-"""Least ratio of that difference to the usual difference in the run's other cells."""
+"""Least ratio of a cell's difference to the usual difference in the run's other cells."""
 NOISE_ALONE = 0.125
 """Assumed usual difference in a run with fewer than two other cells."""
 
@@ -58,15 +59,15 @@ def warnings_of(rows: Iterable[TrialRow]) -> tuple[RunWarning, ...]:
     rows = tuple(rows)
     texts: dict[str, dict[str, None]] = {}
     trials: dict[str, Counter[str]] = {}
-    every: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for row in rows:
         variant = variant_label(row.engine, row.variant or "")
-        every[variant] += 1
+        totals[variant] += 1
         texts_of_row = json.loads(row.warnings) if row.warnings else []
-        for kind in dict.fromkeys(map(_kind, texts_of_row)):
+        for kind in dict.fromkeys(map(_mask_numbers, texts_of_row)):
             trials.setdefault(kind, Counter())[variant] += 1
         for text in texts_of_row:
-            texts.setdefault(_kind(text), {})[str(text)] = None
+            texts.setdefault(_mask_numbers(text), {})[str(text)] = None
     ordered = sorted(texts, key=lambda kind: -trials[kind].total())
     unequal = (
         RunWarning(text=text, trials=count, where="")
@@ -78,7 +79,7 @@ def warnings_of(rows: Iterable[TrialRow]) -> tuple[RunWarning, ...]:
             RunWarning(
                 text=_with_ranges(tuple(texts[kind])),
                 trials=trials[kind].total(),
-                where=_where(trials[kind], every),
+                where=_describe_variants(trials[kind], totals),
             )
             for kind in ordered
         ),
@@ -97,16 +98,16 @@ def unequal_trials(rows: Iterable[TrialRow]) -> dict[str, int]:
         if len(summary.rows) >= FEWEST_TRIALS
         and all(row.status == OK and row.duration_s for row in summary.rows)
     }
-    apart = {name: spread.high / spread.low - 1 for name, spread in cells.items()}
+    differences = {name: spread.high / spread.low - 1 for name, spread in cells.items()}
     warnings = {}
     for name, spread in cells.items():
-        others = [share for other, share in apart.items() if other != name]
+        others = [share for other, share in differences.items() if other != name]
         noise = median(others) if len(others) > 1 else NOISE_ALONE
-        if apart[name] > max(LEAST_DIFFERENCE, TIMES_NOISE * noise):
+        if differences[name] > max(LEAST_DIFFERENCE, TIMES_NOISE * noise):
             usual = f", trials of other cells by {noise:.0%}" if len(others) > 1 else ""
             text = (
                 f"{name}: its {spread.n} trials took {spread.low:.3g} to {spread.high:.3g} s and "
-                f"differ by {apart[name]:.0%}{usual}: look for state that persists from trial to "
+                f"differ by {differences[name]:.0%}{usual}: look for state that persists from trial to "
                 "trial, and for other load on the machine"
             )
             warnings[text] = spread.n
@@ -121,16 +122,16 @@ def ceilings(meta: RunMeta) -> tuple[Ceiling, ...]:
     )
 
 
-def _where(affected: Counter[str], every: Counter[str]) -> str:
-    if len(every) == 1 or affected == every:
+def _describe_variants(affected: Counter[str], totals: Counter[str]) -> str:
+    if len(totals) == 1 or affected == totals:
         return ""
-    names = sorted(affected, key=lambda name: (-affected[name] / every[name], -affected[name]))
-    shown = [f"{name} {affected[name]} of {every[name]}" for name in names[:MOST_NAMED]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f", {more} more variant{'s' * (more > 1)}" if more else "")
+    names = sorted(affected, key=lambda name: (-affected[name] / totals[name], -affected[name]))
+    shown = [f"{name} {affected[name]} of {totals[name]}" for name in names[:MOST_NAMED]]
+    hidden = len(names) - len(shown)
+    return ", ".join(shown) + (f", {hidden} more variant{'s' * (hidden > 1)}" if hidden else "")
 
 
-def _kind(text: object) -> str:
+def _mask_numbers(text: object) -> str:
     return _NUMBER.sub("\0", str(text))
 
 
@@ -141,11 +142,11 @@ def _with_ranges(texts: Sequence[str]) -> str:
 
 
 def _range_of(numbers: Sequence[str]) -> str:
-    ordered = sorted(numbers, key=_value)
+    ordered = sorted(numbers, key=_parse_number)
     return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
 
 
-def _value(number: str) -> float:
+def _parse_number(number: str) -> float:
     try:
         return float(number.replace(",", ""))
     except ValueError:  # a version, such as 3.13.1

@@ -1,7 +1,7 @@
 """Reports cells where more workers were slower, with the stored numbers that may explain it.
 
-Each sentence states a recorded fact. It does not prove the cause: only another run, with that one thing
-changed, could.
+Each sentence states a recorded fact, which does not prove the cause. Only another run, in which nothing else
+changes, could.
 """
 
 import json
@@ -21,14 +21,16 @@ LEAST = 0.05
 """Least share by which a median must be lower to count as slower, unless the ranges are apart."""
 
 FAR_NS = 100.0
-"""A cache line takes 20 to 50 ns within a cluster of cores, 100 to 300 between two."""
+"""Least median transfer time of a cache line between distant cores. Transfers within a cluster of cores take 20 to
+50 ns, and between clusters 100 to 300 ns."""
 
 _BUSY = "busy beside the lab"
 _STOLEN = "other guests of the hypervisor"
 _QUOTA = "a control group limits"
-_LEVEL = 0.05  # one-sided; three processes a side reach it
-_KERNEL = 0.2  # of the CPU time; `lab run` warns above it
-_MORE = 1.2  # a quotient of CPU times that is worth a sentence
+_ALPHA = 0.05  # one-sided; three processes a side reach it
+_KERNEL_SHARE = 0.2  # of the CPU time; `lab run` warns above it
+_CPU_RATIO = 1.2  # least quotient of CPU times that is worth a sentence
+_BUSY_SHARE = 0.75  # workers wait if fewer cores than this share of them are in use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +61,13 @@ class Slower:
         """
         assert self.fewer.throughput_eps and self.more.throughput_eps
         n = (self.fewer.throughput_eps.n, self.more.throughput_eps.n)
-        if smallest_p(*n) > _LEVEL:
+        if smallest_p(*n) > _ALPHA:
             return f"{min(n)} process{'' if min(n) == 1 else 'es'}, so it may be chance"
         return "" if self.is_apart else "the ranges overlap, so it may be chance"
 
 
 def slower(cells: Sequence[Cell], rows: Iterable[TrialRow]) -> list[Slower]:
-    """Return the catch-up cells that are slower than a like cell with fewer workers."""
+    """Return the catch-up cells that are slower than a comparable cell with fewer workers."""
     trials = group_by(rows, lambda row: row.cell)
     results = []
     for group, members in in_groups([cell for cell in cells if cell.load is None]):
@@ -78,14 +80,14 @@ def slower(cells: Sequence[Cell], rows: Iterable[TrialRow]) -> list[Slower]:
 
 
 def _fastest_with_fewer(more: Cell, members: Sequence[Cell]) -> Cell | None:
-    like = [
+    candidates = [
         (cell.throughput_eps.median, cell)
         for cell in members
         if cell.throughput_eps
         and cell.workers < more.workers
         and (cell.series, cell.conditions) == (more.series, more.conditions)
     ]
-    return max(like, key=lambda pair: pair[0])[1] if like else None
+    return max(candidates, key=lambda pair: pair[0])[1] if candidates else None
 
 
 def _compare(
@@ -94,49 +96,51 @@ def _compare(
     before, after = fewer.throughput_eps, more.throughput_eps
     if not before or not after or before.median <= 0:
         return None
-    ratio, several = after.median / before.median, min(before.n, after.n) > 1
-    apart = several and after.high < before.low
-    if ratio >= 1 or (ratio > 1 - LEAST and not apart):
+    ratio = after.median / before.median
+    is_apart = min(before.n, after.n) > 1 and after.high < before.low
+    if ratio >= 1 or (ratio > 1 - LEAST and not is_apart):
         return None
     rows = trials[more.name]
     candidates = (
-        _too_short(more),
+        _short_part(more),
         "more workers than cores: they take turns" if more.oversubscribed else "",
-        *_machine(rows),
+        *_describe_events(rows),
         _distant_cores(rows),
         _lost_cores(fewer, more),
         _planned_for_fewer(more),
         _gathered_work(more),
         _little_work(fewer, more),
-        _kernel(trials[fewer.name], rows),
-        _dearer(fewer, more),
-        _idle(more),
+        _kernel_time(trials[fewer.name], rows),
+        _costlier_events(fewer, more),
+        _waiting_workers(more),
     )
     reasons = tuple(text for text in candidates if text)
-    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, is_apart=apart, reasons=reasons)
+    return Slower(
+        place=place, fewer=fewer, more=more, ratio=ratio, is_apart=is_apart, reasons=reasons
+    )
 
 
-def _too_short(more: Cell) -> str:
+def _short_part(more: Cell) -> str:
     if not more.events or not more.throughput_eps or not too_short(more):
         return ""
     took_s = more.events / more.throughput_eps.median
-    return f"the timed part took {duration(took_s * 1e9).text}: starting the workers is in it"
+    return f"the timed part took {duration(took_s * 1e9).text}, which includes the start of the workers"
 
 
-def _machine(rows: Sequence[TrialRow]) -> list[str]:
+def _describe_events(rows: Sequence[TrialRow]) -> list[str]:
     """Return sentences on other programs and guests that the trials' warnings mention."""
     warnings = [json.loads(row.warnings or "[]") for row in rows]
     loads = [row.loadavg_before for row in rows if row.loadavg_before is not None]
     sentences = []
-    for sign, event in (
+    for text_part, event in (
         (_BUSY, "other programs were on the cores"),
         (_STOLEN, "the hypervisor gave the cores to other guests"),
         (_QUOTA, "a control group throttled it"),
     ):
-        n = sum(any(sign in str(text) for text in texts) for texts in warnings)
+        n = sum(any(text_part in str(text) for text in texts) for texts in warnings)
         if n:
             load = ""
-            if sign == _BUSY and loads:
+            if text_part == _BUSY and loads:
                 load = f" (load average {digits(min(loads))} to {digits(max(loads))})"
             sentences.append(f"{event} around {n} of its {len(rows)} trials{load}")
     return sentences
@@ -144,11 +148,13 @@ def _machine(rows: Sequence[TrialRow]) -> list[str]:
 
 def _distant_cores(rows: Sequence[TrialRow]) -> str:
     columns = ("core_to_core_before_ns", "core_to_core_after_ns")
-    apart = [ns for row in rows for name in columns if (ns := getattr(row, name)) is not None]
-    if not apart or median(apart) < FAR_NS:
+    distances_ns = [
+        ns for row in rows for name in columns if (ns := getattr(row, name)) is not None
+    ]
+    if not distances_ns or median(distances_ns) < FAR_NS:
         return ""
     return (
-        f"its cores were far from each other: a cache line took {digits(median(apart))} ns "
+        f"its cores were far from each other: a cache line took {digits(median(distances_ns))} ns "
         f"(20 to 50 ns within a cluster of cores)"
     )
 
@@ -182,27 +188,34 @@ def _gathered_work(more: Cell) -> str:
 
 def _little_work(fewer: Cell, more: Cell) -> str:
     """Compare the work between two synchronizations with the time of one, if both are known."""
-    every, took = more.counters.get("synchronizations"), more.counters.get("sync_median_ns")
+    synchronizations, sync_ns = (
+        more.counters.get("synchronizations"),
+        more.counters.get("sync_median_ns"),
+    )
     cpu = fewer.cpu_s_per_million
-    if not (every and every.median and took and cpu and more.events):
+    if not (synchronizations and synchronizations.median and sync_ns and cpu and more.events):
         return ""
-    events = more.events / every.median
+    events = more.events / synchronizations.median
     work_ns = events * cpu.median * 1e3
-    if work_ns / more.workers > took.median:
+    if work_ns / more.workers > sync_ns.median:
         return ""
     return (
         f"too little work a synchronization: {count(round(events)).text} events, "
         f"{duration(work_ns).text} of CPU time with {counted_workers(fewer.workers)}, are shared between two of "
-        f"them, and one takes {duration(took.median).text}"
+        f"them, and one takes {duration(sync_ns.median).text}"
     )
 
 
-def _kernel(before: Sequence[TrialRow], after: Sequence[TrialRow]) -> str:
-    now, then = _kernel_share(after), _kernel_share(before)
-    if now is None or now < _KERNEL or (then is not None and now < then * _MORE):
+def _kernel_time(before: Sequence[TrialRow], after: Sequence[TrialRow]) -> str:
+    share_after, share_before = _kernel_share(after), _kernel_share(before)
+    if (
+        share_after is None
+        or share_after < _KERNEL_SHARE
+        or (share_before is not None and share_after < share_before * _CPU_RATIO)
+    ):
         return ""
-    other = "" if then is None else f", {share(then).text} with fewer workers"
-    return f"{share(now).text} of its CPU time was the kernel's (waking, waiting, memory){other}"
+    other = "" if share_before is None else f", {share(share_before).text} with fewer workers"
+    return f"{share(share_after).text} of its CPU time was the kernel's (waking, waiting, memory){other}"
 
 
 def _kernel_share(rows: Sequence[TrialRow]) -> float | None:
@@ -210,9 +223,9 @@ def _kernel_share(rows: Sequence[TrialRow]) -> float | None:
     return median(shares) if shares else None
 
 
-def _dearer(fewer: Cell, more: Cell) -> str:
+def _costlier_events(fewer: Cell, more: Cell) -> str:
     before, after = fewer.cpu_s_per_million, more.cpu_s_per_million
-    if not (before and after and before.median) or after.median < _MORE * before.median:
+    if not (before and after and before.median) or after.median < _CPU_RATIO * before.median:
         return ""
     return (
         f"an event cost {digits(after.median / before.median)} times the CPU time of "
@@ -220,11 +233,11 @@ def _dearer(fewer: Cell, more: Cell) -> str:
     )
 
 
-def _idle(more: Cell) -> str:
+def _waiting_workers(more: Cell) -> str:
     if not (more.cpu_s_per_million and more.throughput_eps) or more.oversubscribed:
         return ""
     cores = more.cpu_s_per_million.median * more.throughput_eps.median / 1e6
-    if cores > 0.75 * more.workers:
+    if cores > _BUSY_SHARE * more.workers:
         return ""
     return (
         f"its workers waited: {digits(cores)} cores were in use by {counted_workers(more.workers)}"

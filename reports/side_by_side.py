@@ -1,7 +1,7 @@
 """Compares the cells of several runs with the first run, and lists what differs between the runs.
 
-Ratios and intervals are those of `lab compare`: the first run is A, each other run is B. If runs differ
-in what must be equal for a fair comparison, they have values but no ratios.
+Ratios and intervals are as in `lab compare`: the first run is A, each other run is B. Runs that cannot be
+compared fairly have values but no ratios.
 """
 
 import re
@@ -97,7 +97,7 @@ class SideBySide:
 def side_by_side(runs: Sequence[Run], *, seed: int) -> SideBySide:
     """Compare two or more runs with the first of them.
 
-    The seed of `lab compare` gives the same intervals.
+    With the seed of `lab compare`, intervals are equal to that command's.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.
@@ -110,7 +110,7 @@ def side_by_side(runs: Sequence[Run], *, seed: int) -> SideBySide:
     tables = [
         Table(metric=metric, lines=lines)
         for metric in METRICS.values()
-        if (lines := _lines(metric, cells, trials, comparisons))
+        if (lines := _make_lines(metric, cells, trials, comparisons))
     ]
     return SideBySide(
         tables=tuple(tables),
@@ -136,14 +136,17 @@ def write_value(metric: str, value: float) -> Quantity:
 
 
 def axis_of(metric: str, most: float) -> tuple[float, Callable[[float], Quantity]]:
-    """Return the unit whose round numbers are ticks of an axis up to a value, and what writes them in it."""
+    """Return the unit of an axis up to a value, for round ticks, and the function that formats a tick."""
     if metric != "rss":
         return 1.0, partial(write_value, metric)
     return memory_unit(most), partial(memory, unit=memory_unit(most))
 
 
 def write_ratio(ratio: Ratio) -> tuple[str, str]:
-    """Format a ratio, which UNCLEAR marks if it shows no difference, and its interval; empty without one."""
+    """Format a ratio and its interval, which is empty if missing.
+
+    UNCLEAR marks a ratio that shows no difference.
+    """
     inverted = ratio.ratio < LEAST_RATIO
     mark = "" if ratio.is_clear else f"{UNCLEAR} "
     interval = ""
@@ -154,14 +157,14 @@ def write_ratio(ratio: Ratio) -> tuple[str, str]:
 
 
 def write_times(metric: str, ratio: float) -> str:
-    """Format a ratio of a metric as `0.909`, or as `540 x slower` below LEAST_RATIO, and `540 x less` of a cost."""
+    """Format a ratio of a metric as `0.909`; below LEAST_RATIO as `540 x slower`, or `540 x less` for a cost."""
     if ratio >= LEAST_RATIO:
         return f"{ratio:.3f}"
-    less = "slower" if METRICS[metric].higher_is_better else "less"
-    return f"{digits(1 / ratio)} \N{MULTIPLICATION SIGN} {less}"
+    word = "slower" if METRICS[metric].higher_is_better else "less"
+    return f"{digits(1 / ratio)} \N{MULTIPLICATION SIGN} {word}"
 
 
-def _lines(
+def _make_lines(
     metric: Metric,
     cells: Sequence[str],
     trials: Sequence[Mapping[str, Sequence[TrialRow]]],
@@ -169,51 +172,51 @@ def _lines(
 ) -> tuple[Line, ...]:
     lines = []
     for cell in cells:
-        values = [_value(metric, cell, trials[0].get(cell), None)]
+        values = [_make_value(metric, cell, trials[0].get(cell), None)]
         values += [
-            _value(metric, cell, rows.get(cell), against)
-            for rows, against in zip(trials[1:], comparisons, strict=True)
+            _make_value(metric, cell, rows.get(cell), comparison)
+            for rows, comparison in zip(trials[1:], comparisons, strict=True)
         ]
         if any(value.median for value in values):
             lines.append(Line(cell=cell, values=tuple(values)))
     return tuple(lines)
 
 
-def _value(
-    metric: Metric, cell: str, rows: Sequence[TrialRow] | None, against: Comparison | None
+def _make_value(
+    metric: Metric, cell: str, rows: Sequence[TrialRow] | None, comparison: Comparison | None
 ) -> Value:
     status = first_failure(rows) if rows else None
-    values = _values(metric, rows) if rows and status is None else []
+    values = _read_values(metric, rows) if rows and status is None else []
     no_median = "not run" if rows is None else status or ""
-    ratio, why = _ratio(metric, cell, against) if against and values else (None, "")
+    ratio, reason = _find_ratio(metric, cell, comparison) if comparison and values else (None, "")
     return Value(
         median=write_value(metric.name, median(values)) if values else None,
         n=len(values),
         no_median="" if values else no_median,
         ratio=ratio,
-        no_ratio=why,
+        no_ratio=reason,
     )
 
 
-def _values(metric: Metric, rows: Sequence[TrialRow]) -> list[float]:
+def _read_values(metric: Metric, rows: Sequence[TrialRow]) -> list[float]:
     if metric.name != SUSTAINABLE:
         return values_of(metric, rows)
     bracket = sustainable(rows)
     return [bracket[0]] if bracket else []
 
 
-def _ratio(metric: Metric, cell: str, against: Comparison) -> tuple[Ratio | None, str]:
+def _find_ratio(metric: Metric, cell: str, comparison: Comparison) -> tuple[Ratio | None, str]:
     """Return the ratio of a cell, or the reason why it has none."""
-    unlike = [item for item in against.differences if item.cell in ("", cell)]
+    unlike = [item for item in comparison.differences if item.cell in ("", cell)]
     if unlike:
         return None, ", ".join(dict.fromkeys(item.field for item in unlike))
-    for ratio in against.ratios:
+    for ratio in comparison.ratios:
         if (ratio.cell, ratio.metric) == (cell, metric.name):
             return ratio, ""
     return None, ""
 
 
-def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
+def differing_facts(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
     """Return the facts that differ between runs, with the text of each run."""
     names = dict.fromkeys(name for run in facts for name in run)
     rows = [(name, tuple(run.get(name, "") for run in facts)) for name in names]

@@ -1,10 +1,10 @@
 """Follows each cell over the runs of a machine, and finds its steps.
 
-Each run is compared with the previous run that has the cell, as `lab gate` compares with a stored run:
-exact one-sided Mann-Whitney tests over fresh processes, Benjamini-Hochberg over the run's cells, and an
-effect above the floor (`streamlab.results.stats.decision.ONE_STAGE`).
+Each run is compared with the previous run that has the cell, as `lab gate` compares with a stored run
+(`streamlab.results.stats.decision.ONE_STAGE`). The rule has exact one-sided Mann-Whitney tests over
+fresh processes, Benjamini-Hochberg over the run's cells, and a floor for the effect.
 A step needs a change by this rule, and intervals that do not overlap. So slow drifts and runs with few
-processes show no step: the rule errs towards silence.
+processes show no step.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,12 +29,17 @@ from streamlab.results.stats.intervals import median_interval
 from streamlab.results.store import Run
 
 Key = tuple[str, str]
-"""A cell's id, and the fingerprint that distinguishes cells of one id whose input or settings changed."""
+"""A cell's id, and a fingerprint that differs if input or settings changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A cell in a run: its values, one a process, or the status of a cell without a number."""
+    """A cell in a run.
+
+    Attributes:
+        values: one value a process.
+        failure: the status of a cell without a number; None for other cells.
+    """
 
     values: tuple[float, ...]
     failure: str | None
@@ -62,7 +67,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A change from one run to the next: the indices of both, new over old, and the direction."""
+    """A change from one run to the next.
+
+    Attributes:
+        before, after: indices of the runs.
+        ratio: new median over old.
+        better: whether the change is an improvement.
+    """
 
     before: int
     after: int
@@ -72,13 +83,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
-    """A cell over the runs that are comparable: those with one fingerprint.
+    """A cell over comparable runs, which have one fingerprint.
 
     Attributes:
         cell: the cell's id.
         fingerprint: distinguishes cells of one id whose input or settings changed.
         points: in order of time, for the runs with a verified number.
-        failed: (index of a run, status) for the runs without a number.
+        failed: index and status of each run without a number.
         steps: in order of time.
     """
 
@@ -90,7 +101,7 @@ class Track:
 
     @property
     def runs(self) -> tuple[int, ...]:
-        """The indices of its runs."""
+        """The indices of the track's runs."""
         return tuple(
             sorted([*(point.run for point in self.points), *(run for run, _ in self.failed)])
         )
@@ -139,7 +150,7 @@ def measure(run: Run, metric: Metric) -> dict[Key, Measured]:
 def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int) -> History:
     """Return each cell's track over runs of one machine, in order of time.
 
-    `seed` is that of the noise that determines the floor.
+    `seed` is for the resampled noise that determines the floor.
     """
     cells: dict[Key, dict[int, Measured]] = {}
     for index, run in enumerate(runs):
@@ -149,13 +160,13 @@ def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int)
         key: {index: measured.values for index, measured in by_run.items() if measured.values}
         for key, by_run in cells.items()
     }
-    steps, blind, most = _steps(values, metric, len(runs), seed)
+    steps, blind, most = _find_steps(values, metric, len(runs), seed)
     tracks = [
         Track(
             cell=cell,
             fingerprint=fingerprint,
             points=tuple(
-                _point(index, numbers) for index, numbers in values[cell, fingerprint].items()
+                _make_point(index, numbers) for index, numbers in values[cell, fingerprint].items()
             ),
             failed=tuple(
                 (index, measured.failure)
@@ -174,7 +185,7 @@ def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int)
 
 
 def split_by_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, str]]]:
-    """Split runs into those of the last run's machine, and others with a difference each."""
+    """Split runs into runs of the last run's machine, and other runs with a difference each."""
     same, others = [], []
     for run in runs:
         fields = compare_machines(run.meta.host, runs[-1].meta.host).decisive
@@ -190,7 +201,7 @@ def refuse_other_machines(runs: Sequence[Run]) -> None:
     """Check that all runs are of one machine.
 
     Raises:
-        ResultsError: a run is of another machine; the message names it and a differing field.
+        ResultsError: a run is of another machine; the message names the run and a differing field.
     """
     for run, difference in split_by_machine(runs)[1]:
         raise ResultsError(
@@ -211,19 +222,19 @@ def runs_in_words(indices: Iterable[int]) -> str:
     return f"run{'s' * (sum(map(len, spans)) > 1)} {', '.join(words)}"
 
 
-def _point(index: int, values: Sequence[float]) -> Point:
-    low, high, exact = _ends(values)
+def _make_point(index: int, values: Sequence[float]) -> Point:
+    low, high, is_interval = _interval_ends(values)
     return Point(
-        run=index, median=median(values), n=len(values), low=low, high=high, is_interval=exact
+        run=index, median=median(values), n=len(values), low=low, high=high, is_interval=is_interval
     )
 
 
-def _ends(values: Sequence[float]) -> tuple[float, float, bool]:
+def _interval_ends(values: Sequence[float]) -> tuple[float, float, bool]:
     interval = median_interval(values)
     return (interval.low, interval.high, True) if interval else (min(values), max(values), False)
 
 
-def _steps(
+def _find_steps(
     values: Mapping[Key, Mapping[int, Sequence[float]]],
     metric: Metric,
     runs: int,
@@ -252,7 +263,7 @@ def _steps(
             old, new = values[decision.key][before], values[decision.key][after]
             blind += decision.verdict is GateVerdict.TOO_FEW
             changed = decision.verdict in (GateVerdict.REGRESSION, GateVerdict.IMPROVED)
-            if changed and _are_apart(_ends(old), _ends(new)):
+            if changed and _are_apart(_interval_ends(old), _interval_ends(new)):
                 step = Step(
                     before=before,
                     after=after,

@@ -1,4 +1,4 @@
-"""Summarizes a run and its cells for tables and figures: texts of all, numbers of verified cells."""
+"""Summarizes a run and its cells for tables and figures: texts of all cells, numbers of verified cells."""
 
 import json
 import math
@@ -24,7 +24,7 @@ from streamlab.results.schema import MEASURED, OK, UNCHECKED, TrialRow
 from streamlab.results.store import Run
 
 ORACLE, REFERENCE, INVARIANTS = "oracle", "reference engine", "invariants"
-"""Origins of the right answer; runs of older labs, which do not record it, had an oracle."""
+"""Origins of the right answer; runs of older labs do not record the origin, and had an oracle."""
 
 BY_REFERENCE = "checked against the reference engine, not an independent oracle"
 BY_INVARIANTS = "checked by invariants, such as totals over all windows, not against an answer"
@@ -81,20 +81,19 @@ class Cell:
 
     Attributes:
         name: the cell's id.
-        engine, variant, workload, label, dataset, workers, batch: its place in the matrix. `label`
-            distinguishes inputs of one workload and has its query parameters; it may be empty.
+        engine, variant, workload, label, dataset, workers, batch: the cell's place in the matrix.
+            `label` distinguishes inputs of one workload and has its query parameters, or is empty.
             `batch` is None for variants without batches.
         tag: label of the engine's table, which distinguishes cells that differ only in options;
             mostly empty.
-        conditions: the conditions of its rate; None if its engine declares none, or its trials
-            differ.
-        status: the worst status of its trials.
+        conditions: the conditions of the rate; None if the engine declares none, or the trials differ.
+        status: the worst status of the trials.
         checked_by: the weakest origin of the right answers.
         statuses: number of trials by status.
         load: the offered load with its measurements; None for catch-up.
         reasons: the distinct reasons of trials that are not ok.
         notes: the distinct remarks on trials that are ok.
-        untimed_s: the engine's work outside the clock: preparation, and taking the answer.
+        untimed_s: time of the engine's work outside the clock: preparation, and taking the answer.
         cpu_s_per_million: CPU seconds of the process tree per million input events.
         latency_definition: where latencies begin and end.
         plan: the synchronization plan, or the engine's own plan, as text.
@@ -156,45 +155,45 @@ class Cell:
 
 def summarise(rows: Iterable[TrialRow]) -> tuple[Cell, ...]:
     """Group trials by cell, in the order in which the cells first appear."""
-    return tuple(_cell(summary) for summary in by_cell(rows))
+    return tuple(_make_cell(summary) for summary in by_cell(rows))
 
 
-def _cell(summary: CellSummary) -> Cell:
+def _make_cell(summary: CellSummary) -> Cell:
     rows = sorted(summary.rows, key=lambda row: row.repetition)
     ok = rows if summary.status in MEASURED else []
     return Cell(
         name=summary.cell,
         workload=summary.workload,
-        label=_label(summary),
+        label=_input_label(summary),
         engine=summary.engine,
         variant=summary.variant or "",
-        tag=_tag(summary),
+        tag=_engine_tag(summary),
         workers=summary.workers,
         batch=summary.batch,
         dataset=summary.dataset or "",
-        conditions=_conditions(rows),
+        conditions=_common_conditions(rows),
         oversubscribed=summary.oversubscribed,
         status=summary.status,
         checked_by=checked_by(rows),
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
         load=load_of(rows, verified=summary.status in MEASURED),
-        reasons=_distinct(_reason(row) for row in rows if row.status != OK),
+        reasons=_distinct(_describe_failure(row) for row in rows if row.status != OK),
         notes=_distinct(row.reason for row in rows if row.status == OK),
         events=next((row.events for row in rows if row.events is not None), None),
         expected_outputs=min(
             (row.expected_outputs for row in rows if row.expected_outputs is not None), default=None
         ),
         **{name: spread_of(ok, name) for name in _MEASURED},
-        latency_definition=_text(ok, "latency_definition"),
+        latency_definition=_first_text(ok, "latency_definition"),
         cpu_s_per_million=spread(
             row.cpu_s / row.events * 1e6 for row in ok if row.cpu_s is not None and row.events
         ),
         untimed_s=spread(
             row.prepare_s + (row.answer_s or 0.0) for row in ok if row.prepare_s is not None
         ),
-        plan=_text(rows, "plan"),
-        properties=_json(_text(rows, "properties")),
-        counters=_counters(ok),
+        plan=_first_text(rows, "plan"),
+        properties=_parse_json(_first_text(rows, "properties")),
+        counters=_collect_counters(ok),
     )
 
 
@@ -240,7 +239,7 @@ def checked_by(rows: Iterable[TrialRow]) -> str:
 
 
 def cells_without_oracle(rows: Iterable[TrialRow]) -> dict[str, str]:
-    """Return by cell how its answers were checked, of those with an answer that had no oracle."""
+    """Return how answers were checked, by cell, for cells without an oracle."""
     return {
         row.cell: WITHOUT_ORACLE[origin]
         for row in rows
@@ -249,35 +248,35 @@ def cells_without_oracle(rows: Iterable[TrialRow]) -> dict[str, str]:
 
 
 def rounded_answers(rows: Iterable[TrialRow]) -> dict[str, str]:
-    """Return by workload how inexact floats were compared, from the trial that deviates most."""
+    """Return how inexact floats were compared, by workload, from the trial with the largest deviation."""
     inexact = [row for row in rows if row.float_deviation is not None]
     inexact.sort(key=lambda row: row.float_deviation or 0.0)
     return {row.workload: str(row.floats) for row in inexact}
 
 
-def _conditions(rows: list[TrialRow]) -> Conditions | None:
+def _common_conditions(rows: list[TrialRow]) -> Conditions | None:
     distinct = {conditions_of(row) for row in rows}
     return distinct.pop() if len(distinct) == 1 else None
 
 
-def _reason(row: TrialRow) -> str:
-    """Return why a trial has no number, with any difference from the oracle's answer."""
+def _describe_failure(row: TrialRow) -> str:
+    """Return the reason why a trial has no number, with any difference from the oracle's answer."""
     reason, difference = (str(getattr(row, column) or "") for column in ("reason", "difference"))
     if reason in difference:
         return difference
     return reason if difference in reason else f"{reason}\n{difference}"
 
 
-def _counters(rows: list[TrialRow]) -> dict[str, Spread]:
+def _collect_counters(rows: list[TrialRow]) -> dict[str, Spread]:
     values: dict[str, list[float]] = {}
     for row in rows:
-        for name, value in _json(row.counters or "").items():
+        for name, value in _parse_json(row.counters or "").items():
             if isinstance(value, int | float) and math.isfinite(value):  # older labs stored nan
                 values.setdefault(name, []).append(float(value))
     return {name: Spread(values=tuple(numbers)) for name, numbers in values.items()}
 
 
-def _text(rows: list[TrialRow], column: str) -> str:
+def _first_text(rows: list[TrialRow], column: str) -> str:
     return next((str(text) for row in rows if (text := getattr(row, column))), "")
 
 
@@ -285,22 +284,22 @@ def _distinct(texts: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _json(text: str) -> Mapping[str, object]:
+def _parse_json(text: str) -> Mapping[str, object]:
     value = json.loads(text) if text else {}
     return value if isinstance(value, dict) else {"value": value}
 
 
-def _tag(summary: CellSummary) -> str:
+def _engine_tag(summary: CellSummary) -> str:
     """Return the label of the engine's table: the part of the id that is neither place nor load."""
     if not summary.variant:  # imported: its id is the name that another tool gave it
         return ""
     places = 4 + (summary.batch is not None)  # workload, engine, variant, workers, batch
-    rest = summary.cell.split("/")[places:]
+    remaining = summary.cell.split("/")[places:]
     load = summary.rows[0].load_label
-    return "/".join(rest[:-1] if load else rest)
+    return "/".join(remaining[:-1] if load else remaining)
 
 
-def _label(summary: CellSummary) -> str:
+def _input_label(summary: CellSummary) -> str:
     """Return the label of the cell's input, with its query parameters if there is room."""
     query = json.loads(summary.rows[0].workload_query or "{}")
     parts = [summary.label or "", *(f"{name} {value}" for name, value in query.items())]

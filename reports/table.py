@@ -15,7 +15,7 @@ LEAST_UNTIMED = 0.1
 """Share of the timed part above which the table shows work outside the clock."""
 
 NOTHING_COMPARED = "nothing compared"
-"""Shown as the status of a cell whose expected answer is empty: a program that prints nothing gives it."""
+"""Shown as the status of a cell whose expected answer is empty: a program without output is also right."""
 
 Group = tuple[str, str]
 """A workload, and its input's label (or empty); rows must share both to be comparable."""
@@ -26,15 +26,15 @@ class HeadlineRow:
     """A cell of the matrix, formatted; missing quantities are None.
 
     Attributes:
-        ratio: median throughput over that of the baseline of its class: cells of the same workload
-            and input under equal conditions; the text names the baseline.
+        ratio: median throughput over the baseline's. The baseline is a cell of the class, the cells
+            of the same workload and input under equal conditions; the text names it.
         is_clear: whether the ranges of the two cells' repetitions do not overlap; a single repetition
             counts as 30 % either way.
         no_ratio: why a cell with a rate has no ratio: `alone` in its class, `undeclared` or `short`.
-        is_baseline: whether this cell is that baseline.
+        is_baseline: whether this cell is the baseline of its class.
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree; NOTHING_COMPARED
             for an empty answer.
-        reason: why there is no number, or why it is doubtful; may be long.
+        reason: why the number is missing or doubtful; may be long.
         untimed: the engine's work outside the clock, if above a tenth of the timed part.
     """
 
@@ -65,7 +65,7 @@ def classes_of(members: Sequence[Cell]) -> list[tuple[str, list[HeadlineRow]]]:
     bases = baselines(members)
     classes = group_by(members, lambda cell: cell.conditions)
     return [
-        (str(conditions or ""), [_row(cell, bases) for cell in part])
+        (str(conditions or ""), [_make_row(cell, bases) for cell in part])
         for conditions, part in classes.items()
     ]
 
@@ -107,7 +107,7 @@ def status_text(statuses: Mapping[str, int]) -> str:
     return ", ".join(first + [f"{s} {n}" for s, n in sorted(statuses.items()) if s != "ok"])
 
 
-def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
+def _make_row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
     eps, conditions = cell.throughput_eps, cell.conditions
     compared = conditions is not None and eps is not None and not too_short(cell)
     base = bases.get(conditions) if conditions is not None and compared else None
@@ -123,7 +123,7 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         low=rate(eps.low) if eps else None,
         high=rate(eps.high) if eps else None,
         n=eps.n if eps else 0,
-        ratio=_ratio(cell, eps, base) if eps and base and not is_baseline else None,
+        ratio=_format_ratio(cell, eps, base) if eps and base and not is_baseline else None,
         is_clear=is_baseline or not (eps and base) or _is_apart(eps, base.eps),
         no_ratio=missing_ratio_reason(cell, bases),
         is_baseline=is_baseline,
@@ -141,18 +141,18 @@ def _is_empty(cell: Cell) -> bool:
     return cell.status == OK and cell.expected_outputs == 0
 
 
-def _is_apart(one: Spread, other: Spread) -> bool:
+def _is_apart(left: Spread, right: Spread) -> bool:
     """Return whether two ranges do not overlap; a single process may vary by LEAST_DIFFERENCE."""
-    (low, high), (other_low, other_high) = map(_range, (one, other))
-    return low > other_high or high < other_low
+    (left_low, left_high), (right_low, right_high) = map(_widen_range, (left, right))
+    return left_low > right_high or left_high < right_low
 
 
-def _range(eps: Spread) -> tuple[float, float]:
+def _widen_range(eps: Spread) -> tuple[float, float]:
     room = 1 + LEAST_DIFFERENCE if eps.n == 1 else 1.0
     return eps.low / room, eps.high * room
 
 
-def _ratio(cell: Cell, eps: Spread, base: Baseline) -> Quantity | None:
+def _format_ratio(cell: Cell, eps: Spread, base: Baseline) -> Quantity | None:
     if eps.median <= 0 or base.eps.median <= 0:
         return None
     return times(eps.median / base.eps.median, base.name_for(cell))
@@ -161,5 +161,5 @@ def _ratio(cell: Cell, eps: Spread, base: Baseline) -> Quantity | None:
 def _untimed_time(cell: Cell) -> Quantity | None:
     if cell.untimed_s is None or cell.duration_s is None:
         return None
-    weighs = cell.untimed_s.median > LEAST_UNTIMED * cell.duration_s.median
-    return seconds(cell.untimed_s.median) if weighs else None
+    is_large = cell.untimed_s.median > LEAST_UNTIMED * cell.duration_s.median
+    return seconds(cell.untimed_s.median) if is_large else None

@@ -14,9 +14,11 @@ from streamlab.results.seal import read_sealed
 from streamlab.results.table import table_of
 
 STEP_S = 0.1
+"""Length of a row."""
 MOST_POINTS = 400
-"""Most points of a drawing of this width; more rows are merged into points."""
+"""Most points of a drawing; of longer trials, several rows make a point."""
 FEWEST_ROWS = 3
+"""Fewest rows of a drawing."""
 
 Values = Sequence[float | None]
 
@@ -78,7 +80,7 @@ def timeline(table: Mapping[str, list[Any]], first: int) -> TrialTimeline | None
     width = -(-(rows - first) // MOST_POINTS)
 
     def points(values: Sequence[float | None], pick: Callable[[list[float]], float]) -> Values:
-        groups = (values[at : at + width] for at in range(first, rows, width))
+        groups = (values[start : start + width] for start in range(first, rows, width))
         present = ([value for value in group if value is not None] for group in groups)
         return [pick(group) if group else None for group in present]
 
@@ -93,10 +95,15 @@ def timeline(table: Mapping[str, list[Any]], first: int) -> TrialTimeline | None
     energies = [match for name in table if (match := re.fullmatch(r"energy_(.+)_j", name))]
     return TrialTimeline(
         times_s=[
-            (table["t_ns"][at] / 1e9 + table["t_ns"][min(at + width, rows) - 1] / 1e9 + STEP_S) / 2
-            for at in range(first, rows, width)
+            (
+                table["t_ns"][start] / 1e9
+                + table["t_ns"][min(start + width, rows) - 1] / 1e9
+                + STEP_S
+            )
+            / 2
+            for start in range(first, rows, width)
         ],
-        phases=_phases(table, first),
+        phases=_read_phases(table, first),
         rates={name: rate_of(name) for name in ("emitted", "consumed")},
         backlog=points(column("backlog"), max),
         latency_ns={
@@ -126,7 +133,7 @@ def _per_second(total: Sequence[float | None]) -> list[float | None]:
     return growth
 
 
-def _phases(table: Mapping[str, list[Any]], first: int) -> list[Span]:
+def _read_phases(table: Mapping[str, list[Any]], first: int) -> list[Span]:
     spans: list[Span] = []
     for t_ns, name in zip(table["t_ns"][first:], table["phase"][first:], strict=True):
         begin_s = t_ns / 1e9

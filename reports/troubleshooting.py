@@ -74,21 +74,21 @@ class Advice:
 
     @property
     def anchor(self) -> str:
-        """The id of its heading in the document, as GitHub and MkDocs derive it from the title."""
+        """The id of the heading in the document, as GitHub and MkDocs derive it from the title."""
         return self.title.lower().replace(" ", "-")
 
 
-def _advice(heading: str, text: str) -> Advice:
+def _parse_entry(heading: str, text: str) -> Advice:
     title = heading.strip("`")
     cause, remedy = " ".join(text.split()).split(" **Remedy:** ")
     return Advice(title=title, cause=cause, remedy=remedy, sign=SIGNS.get(title, ""))
 
 
 ADVICE = tuple(
-    _advice(*entry)
+    _parse_entry(*entry)
     for entry in _ENTRY.findall(Path(__file__).with_name("advice.txt").read_text(encoding="utf-8"))
 )
-"""All statuses except ok; kinds of reasons, why a trial has no number or a doubtful one; kinds of warnings."""
+"""Advice on all statuses except ok, on reasons for missing or doubtful numbers, and on warnings."""
 
 
 def advice_on(
@@ -96,7 +96,7 @@ def advice_on(
 ) -> tuple[Advice, ...]:
     """Return the advice on the statuses, reasons and warnings of trials, in the table's order.
 
-    `warnings` are further warnings, of the run; `missing`: the run lacks cells.
+    `warnings` are further warnings, of the run; `missing` is whether the run lacks cells.
     """
     statuses = {NOT_RUN} if missing else set()
     texts = set(warnings)
@@ -106,12 +106,12 @@ def advice_on(
         texts.update(map(str, json.loads(row.warnings or "[]")))
     text = "\n".join(sorted(texts))
     return tuple(
-        each
-        for each in ADVICE
-        if each.title in statuses or (each.sign and re.search(each.sign, text, re.MULTILINE))
+        advice
+        for advice in ADVICE
+        if advice.title in statuses or (advice.sign and re.search(advice.sign, text, re.MULTILINE))
     )
 
 
 def advice_on_text(text: str) -> Advice | None:
-    """Return the advice on a reason or a warning; None if it is of no known kind."""
-    return next((each for each in ADVICE if each.sign and re.search(each.sign, text)), None)
+    """Return the advice on a reason or a warning; None if its kind is unknown."""
+    return next((advice for advice in ADVICE if advice.sign and re.search(advice.sign, text)), None)

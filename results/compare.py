@@ -1,8 +1,8 @@
 """Compares two runs: matches their cells, checks their answers and computes ratios of medians.
 
-Cells match by fingerprint. It covers everything that must be equal except the source revision and
+Cells match by fingerprint, which covers everything that must be equal except the source revision and
 the machine; `streamlab.results.machines` compares machines.
-Only trials with a verified answer have numbers, and imported ones, which the output marks.
+Only trials with a verified answer have numbers, and imported trials, which the output marks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Metric:
     value: Callable[[TrialRow], float | None]
 
 
-def _cpu(row: TrialRow) -> float | None:
+def _cpu_per_million(row: TrialRow) -> float | None:
     return row.cpu_s / row.events * 1e6 if row.cpu_s and row.events else None
 
 
@@ -71,7 +71,7 @@ METRICS: Mapping[str, Metric] = {
     name: Metric(name=name, about=about, higher_is_better=name in HIGHER_IS_BETTER, value=value)
     for name, about, value in (
         ("throughput", "catch-up rate, events/s", _catch_up_rate),
-        ("cpu", "CPU-seconds per 1 M events", _cpu),
+        ("cpu", "CPU-seconds per 1 M events", _cpu_per_million),
         ("p50", "median latency, ns", _column("latency_p50_ns")),
         ("p99", "99th percentile of latency, ns", _column("latency_p99_ns")),
         (SUSTAINABLE, "highest rate that a search confirmed, events/s", _column("offered_eps")),
@@ -99,7 +99,7 @@ class Ratio:
         old, new: medians over fresh processes.
         n_old, n_new: numbers of processes.
         ratio: new / old.
-        low, high: ends of the ratio's 95 % bootstrap interval; of `r_pass`, the smallest and
+        low, high: ends of the ratio's 95 % bootstrap interval; for `r_pass`, the smallest and
             largest ratio within the brackets of both searches. None with fewer than three values.
         p: two-sided p-value, adjusted over the cells of the metric; None for `r_pass`.
         word: the verdict; better or worse only if the interval excludes 1.
@@ -125,7 +125,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A cell with an unverified answer in one of the runs, with the statuses of both."""
+    """A cell with an unverified answer in a run; `old` and `new` are the statuses."""
 
     cell: str
     word: str
@@ -139,7 +139,7 @@ class Comparison:
 
     Attributes:
         differences: differences that `force` ignored; if any, the comparison is not fair.
-        unlike: the differing fields of cells that were left out because of them.
+        unlike: the differing fields of cells that were left out for this reason.
         notes: the differing fields of the machines that do not decide speed.
         answers: cells without a verified answer in a run; they have no ratios.
         ratios: by metric, then cell.
@@ -175,7 +175,7 @@ def compare(
     old_cells, new_cells = by_cell(old), by_cell(new)
     unequal = differences(old, new)
     unlike = set() if force else {item.cell for item in unequal}
-    pairs = [(a, b) for a, b in _pairs(old, new) if a not in unlike]
+    pairs = [(a, b) for a, b in _match_cells(old, new) if a not in unlike]
     if unlike and ("" in unlike or not pairs):
         listed = "\n  ".join(describe_differences(unequal))
         raise IncomparableError(
@@ -188,7 +188,9 @@ def compare(
             f"{', '.join(old_cells) or 'none'}; B has {', '.join(new_cells) or 'none'}"
         )
     answers = tuple(
-        answer for a, b in pairs if (answer := _answer(a, old_cells[a], new_cells[b])) is not None
+        answer
+        for a, b in pairs
+        if (answer := _compare_answers(a, old_cells[a], new_cells[b])) is not None
     )
     unverified = {answer.cell for answer in answers}
     sound = [(a, old_cells[a], new_cells[b]) for a, b in pairs if a not in unverified]
@@ -197,14 +199,14 @@ def compare(
         unlike=() if force else tuple(unequal),
         notes=compare_machines(old.meta.host, new.meta.host).notes,
         answers=answers,
-        ratios=tuple(ratio for metric in metrics for ratio in _ratios(metric, sound, rng)),
+        ratios=tuple(ratio for metric in metrics for ratio in _metric_ratios(metric, sound, rng)),
         only_old=tuple(cell for cell in old_cells if cell not in {*unlike, *(a for a, _ in pairs)}),
         only_new=tuple(cell for cell in new_cells if cell not in {*unlike, *(b for _, b in pairs)}),
     )
 
 
 def sustainable(rows: Sequence[TrialRow]) -> tuple[float, float | None] | None:
-    """Return the bracket of a search: the highest confirmed rate, and the lowest failed one above it.
+    """Return the bracket of a search: the highest confirmed rate, and the lowest failed rate above it.
 
     None without a confirmed rate.
     """
@@ -223,27 +225,31 @@ def sustainable(rows: Sequence[TrialRow]) -> tuple[float, float | None] | None:
     return best, min((rate for rate in failed if rate > best), default=None)
 
 
-def _pairs(old: Run, new: Run) -> list[tuple[str, str]]:
+def _match_cells(old: Run, new: Run) -> list[tuple[str, str]]:
     """Match the cells of both runs: by fingerprint, else by id.
 
     Of several cells with one fingerprint, the cell with the same id matches.
     """
-    ours, theirs = cell_fingerprints(old), cell_fingerprints(new)
-    pairs = {cell: cell for cell in ours if ours[cell] & theirs.get(cell, frozenset())}
-    free = {digest: cell for cell in theirs if cell not in pairs for digest in theirs[cell]}
-    for cell, digests in ours.items():
-        match = next((free[digest] for digest in digests if digest in free), None)
+    old_prints, new_prints = cell_fingerprints(old), cell_fingerprints(new)
+    pairs = {
+        cell: cell for cell in old_prints if old_prints[cell] & new_prints.get(cell, frozenset())
+    }
+    unmatched = {
+        digest: cell for cell in new_prints if cell not in pairs for digest in new_prints[cell]
+    }
+    for cell, digests in old_prints.items():
+        match = next((unmatched[digest] for digest in digests if digest in unmatched), None)
         if cell not in pairs and match is not None:
             pairs[cell] = match
-            free = {digest: other for digest, other in free.items() if other != match}
+            unmatched = {digest: other for digest, other in unmatched.items() if other != match}
     taken = set(pairs.values())
-    for cell in ours:
-        if cell not in pairs and cell in theirs and cell not in taken:
+    for cell in old_prints:
+        if cell not in pairs and cell in new_prints and cell not in taken:
             pairs[cell] = cell
-    return [(cell, pairs[cell]) for cell in ours if cell in pairs]
+    return [(cell, pairs[cell]) for cell in old_prints if cell in pairs]
 
 
-def _answer(cell: str, old: Sequence[TrialRow], new: Sequence[TrialRow]) -> Answer | None:
+def _compare_answers(cell: str, old: Sequence[TrialRow], new: Sequence[TrialRow]) -> Answer | None:
     before, after = first_failure(old), first_failure(new)
     if before is None and after is None:
         return None
@@ -259,13 +265,13 @@ def first_failure(rows: Sequence[TrialRow]) -> str | None:
     return None
 
 
-def _ratios(
+def _metric_ratios(
     metric: Metric,
     cells: Sequence[tuple[str, Sequence[TrialRow], Sequence[TrialRow]]],
     rng: np.random.Generator,
 ) -> list[Ratio]:
     if metric.name == SUSTAINABLE:
-        return [ratio for cell, a, b in cells if (ratio := _bracket(cell, a, b)) is not None]
+        return [ratio for cell, a, b in cells if (ratio := _bracket_ratio(cell, a, b)) is not None]
     from scipy.stats import false_discovery_control  # heavy
 
     values = {
@@ -275,7 +281,7 @@ def _ratios(
     }
     p = [mann_whitney(a, b, "two-sided") for a, b in values.values()]
     return [
-        _ratio(metric, cell, a, b, float(q), len(values), rng)
+        _median_ratio(metric, cell, a, b, float(q), len(values), rng)
         for (cell, (a, b)), q in zip(values.items(), false_discovery_control(p), strict=True)
     ]
 
@@ -286,7 +292,7 @@ def values_of(metric: Metric, rows: Sequence[TrialRow]) -> list[float]:
     return [value for row in measured if (value := metric.value(row)) is not None]
 
 
-def _ratio(
+def _median_ratio(
     metric: Metric,
     cell: str,
     old: Sequence[float],
@@ -319,7 +325,7 @@ def _ratio(
     )
 
 
-def _bracket(cell: str, old: Sequence[TrialRow], new: Sequence[TrialRow]) -> Ratio | None:
+def _bracket_ratio(cell: str, old: Sequence[TrialRow], new: Sequence[TrialRow]) -> Ratio | None:
     """Return the ratio of two searches; overlapping brackets show no difference."""
     before, after = sustainable(old), sustainable(new)
     if before is None or after is None:

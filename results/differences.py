@@ -31,9 +31,9 @@ class Difference:
 def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
     """Return the differing fields that decide speed: of the machines, then of cells of equal id.
 
-    A cell whose fingerprint occurs in the other run matches that cell.
-    Then only its rate's conditions are compared: the engine declares them, so a revision may change them.
-    `by_id` compares cells of equal id even if their fingerprints match other cells.
+    If a cell's fingerprint occurs in the other run, only the conditions of its rate are compared: the engine
+    declares them, so a revision may change them.
+    With `by_id`, cells of equal id are compared even if their fingerprints match other cells.
     """
     machines = compare_machines(old.meta.host, new.meta.host)
     unequal = [
@@ -47,8 +47,8 @@ def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
         theirs = new_cells.get(cell)
         if theirs is None:
             continue
-        elsewhere = old_prints[cell] & all_new or new_prints[cell] & all_old
-        if not old_prints[cell] & new_prints[cell] and (by_id or not elsewhere):
+        matches_other_cell = old_prints[cell] & all_new or new_prints[cell] & all_old
+        if not old_prints[cell] & new_prints[cell] and (by_id or not matches_other_cell):
             explained = bool(machines.decisive)
             unequal += _cell_differences(old, ours[0], new, theirs[0], explained=explained)
         unequal += [
@@ -65,16 +65,16 @@ def _cell_differences(
 ) -> list[Difference]:
     """Return the fields in which two cells of different fingerprints differ.
 
-    Returns at least one field unless `explained`: their machines differ already.
+    Returns at least one field, unless the machines already explain the difference (`explained`).
     """
     cell = ours.cell
     fields = [
         Difference(cell=cell, field=path, old=a, new=b)
-        for path, a, b in _leaves(content_of(old, ours), content_of(new, theirs))
+        for path, a, b in _differing_leaves(content_of(old, ours), content_of(new, theirs))
     ]
     if fields or explained:
         return fields
-    # The hash covers something that run.json lacks: another version of the lab made it.
+    # The hash covers a value that run.json lacks: another version of the lab made the hash.
     before, after = (
         f"{row.fingerprint} ({run.meta.lab_version})" for run, row in ((old, ours), (new, theirs))
     )
@@ -94,15 +94,15 @@ def by_cell(run: Run) -> dict[str, list[TrialRow]]:
 
 
 def cell_fingerprints(run: Run) -> dict[str, set[str]]:
-    """Return the fingerprints of each cell's trials; several only if several labs ran them."""
+    """Return the fingerprints of each cell's trials; several only if several versions of the lab ran them."""
     return {cell: {row.fingerprint or "" for row in rows} for cell, rows in by_cell(run).items()}
 
 
-def _leaves(old: Any, new: Any, path: str = "") -> Iterable[tuple[str, Any, Any]]:
+def _differing_leaves(old: Any, new: Any, path: str = "") -> Iterable[tuple[str, Any, Any]]:
     """Yield each place at which two JSON values differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             inner = f"{path}.{key}" if path else str(key)
-            yield from _leaves(old.get(key), new.get(key), inner)
+            yield from _differing_leaves(old.get(key), new.get(key), inner)
     elif old != new:
         yield path, old, new

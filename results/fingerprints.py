@@ -1,4 +1,4 @@
-"""Computes fingerprints of cells: hashes of all that comparable results share but machine and code.
+"""Computes fingerprints of cells: hashes of all conditions of comparable results, except machine and code.
 
 `streamlab.results.machines` compares machines, with tolerances that a hash cannot express.
 """

@@ -1,4 +1,4 @@
-"""Compares the machines of two runs: fields that decide speed must agree; others are only notes.
+"""Compares the machines of two runs: fields that decide speed must agree; other differences are only notes.
 
 Reads the `host` of run.json, which `streamlab.lab.runner.provenance` writes.
 """
@@ -72,13 +72,13 @@ def compare_machines(old: Host, new: Host) -> Machines:
     A field that one run does not record is a note. A limit of the other run is decisive, since the
     first run may have had no limit.
     """
-    before, after = _in_effect(old), _in_effect(new)
+    before, after = _effective_fields(old), _effective_fields(new)
     decisive: list[Field] = []
     notes: list[Field] = []
     for name in dict.fromkeys((*before, *after)):
         field = Field(name=name, old=before.get(name), new=after.get(name))
         if field.old != field.new:
-            (decisive if _decides(field) else notes).append(field)
+            (decisive if _is_decisive(field) else notes).append(field)
         elif old.get(name) != new.get(name) and name in old and name in new:
             # Limits without effect on either machine.
             notes.append(Field(name=name, old=old[name], new=new[name]))
@@ -87,19 +87,19 @@ def compare_machines(old: Host, new: Host) -> Machines:
 
 def exact_fields(host: Host) -> dict[str, JsonValue]:
     """Return the fields that decide speed and have no tolerance, to key measurements by machine."""
-    effective = _in_effect(host)
+    effective = _effective_fields(host)
     return {name: effective[name] for name in (*EXACT, QUOTA)}
 
 
 def usable_cores(host: Host) -> float | None:
     """Return the number of cores a run could use, at most its CPU quota; None if not recorded."""
-    cores, quota = host.get("cores_usable"), _in_effect(host)[QUOTA]
+    cores, quota = host.get("cores_usable"), _effective_fields(host)[QUOTA]
     if isinstance(quota, int | float):
         return float(quota)
     return cores if isinstance(cores, int | float) else None
 
 
-def _decides(field: Field) -> bool:
+def _is_decisive(field: Field) -> bool:
     values = (field.old, field.new)
     if field.name in EXACT:
         return NOT_RECORDED not in values
@@ -111,20 +111,20 @@ def _decides(field: Field) -> bool:
     return field.name != MEMORY and bool(numbers)
 
 
-def _in_effect(host: Host) -> dict[str, JsonValue]:
+def _effective_fields(host: Host) -> dict[str, JsonValue]:
     """Return a host with ineffective limits as None and missing fields as NOT_RECORDED."""
     decisive = {name: host.get(name, NOT_RECORDED) for name in (*EXACT, MEMORY)}
     limits = {
-        QUOTA: _limit(host, QUOTA, host.get("cores_usable")),
-        LIMIT: _limit(host, LIMIT, host.get(MEMORY)),
+        QUOTA: _effective_limit(host, QUOTA, host.get("cores_usable")),
+        LIMIT: _effective_limit(host, LIMIT, host.get(MEMORY)),
     }
-    rest = {name: value for name, value in host.items() if name != _IGNORED}
-    return {**decisive, **limits, **{k: v for k, v in rest.items() if k not in limits}}
+    recorded = {name: value for name, value in host.items() if name != _IGNORED}
+    return {**decisive, **limits, **{k: v for k, v in recorded.items() if k not in limits}}
 
 
-def _limit(host: Host, name: str, most: JsonValue) -> JsonValue:
+def _effective_limit(host: Host, name: str, capacity: JsonValue) -> JsonValue:
     value = host.get(name, NOT_RECORDED)
-    without_effect = isinstance(value, int | float) and (
-        isinstance(most, int | float) and value >= most * (1 - TOLERANCE[name])
+    is_ineffective = isinstance(value, int | float) and (
+        isinstance(capacity, int | float) and value >= capacity * (1 - TOLERANCE[name])
     )
-    return None if without_effect else value
+    return None if is_ineffective else value

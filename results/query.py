@@ -24,7 +24,7 @@ class Spread:
 
     @property
     def median(self) -> float:
-        """The middle value, or the mean of the two middle ones."""
+        """The middle value, or the mean of the two middle values."""
         return float(median(self.values))
 
     @property
@@ -53,7 +53,7 @@ class CellSummary:
             `schema.MEASURED`.
         reason: the first reason of a repetition with this status; None without one.
         repetitions: number of recorded trials.
-        rows: these trials, in order.
+        rows: the trials, in order.
     """
 
     cell: str
@@ -110,7 +110,7 @@ def by_cell(rows: Iterable[TrialRow]) -> tuple[CellSummary, ...]:
     Excludes trials of searches: their rates differ, so they are not repetitions; see `by_search`.
     """
     cells = group_by((row for row in rows if row.probe is None), lambda row: row.cell)
-    return tuple(_summary(cell, tuple(trials)) for cell, trials in cells.items())
+    return tuple(_summarise(cell, tuple(trials)) for cell, trials in cells.items())
 
 
 def by_search(rows: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:
@@ -127,7 +127,7 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     return groups
 
 
-def _summary(cell: str, rows: tuple[TrialRow, ...]) -> CellSummary:
+def _summarise(cell: str, rows: tuple[TrialRow, ...]) -> CellSummary:
     statuses = {row.status for row in rows}
     status = next(status for status in _WORST_FIRST if status in statuses)
     reasons = [row.reason for row in rows if row.status == status and row.reason]

@@ -1,6 +1,6 @@
 """Converts a row's values to the types of their columns, and escapes text that is not UTF-8.
 
-A value that does not fit is reported and left out, so that it spoils no run.
+A value that does not fit is reported and left out, so that it does not spoil a run.
 """
 
 import json
@@ -66,18 +66,18 @@ def escape_text(value: Any) -> Any:
 def restore_bytes(text: str) -> str:
     r"""Restore the invalid bytes that `escape_text` escaped in a text.
 
-    TOML does not allow `\udcff` alone, so in a matrix it is always such an escape.
+    TOML does not allow `\udcff` alone, so in a matrix this text is always an escape.
     """
     return _ESCAPED_BYTE.sub(lambda match: match[1] + chr(int(match[2], 16)), text)
 
 
-def _text(value: object) -> object:
+def _convert_text(value: object) -> object:
     if not isinstance(value, str):
         raise TypeError
     return escape_text(value)
 
 
-def _integer(value: object) -> int:
+def _convert_integer(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError
     if not isinstance(value, Integral):
@@ -90,21 +90,21 @@ def _integer(value: object) -> int:
     return integer
 
 
-def _number(value: object) -> float:
+def _convert_number(value: object) -> float:
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError
     return float(value)
 
 
-def _truth(value: object) -> bool:
+def _convert_bool(value: object) -> bool:
     if type(value).__name__ not in ("bool", "bool_"):  # bool_: NumPy's, without an import
         raise TypeError
     return bool(value)
 
 
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
-    "string": _text,
-    "int64": _integer,
-    "float64": _number,
-    "bool": _truth,
+    "string": _convert_text,
+    "int64": _convert_integer,
+    "float64": _convert_number,
+    "bool": _convert_bool,
 }

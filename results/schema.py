@@ -54,7 +54,7 @@ MEASURED = VERIFIED | {IMPORTED}
 
 
 class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One trial. Each field is a column: its type, its documentation, and None without a value."""
+    """One trial. Each field is a column, with type and documentation; None without a value."""
 
     # The cell and the repetition.
     cell: Annotated[
@@ -64,10 +64,10 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     workload_label: Annotated[
         str | None, "distinguishes inputs of one workload; null for one input"
     ] = None
-    workload_query: Annotated[str | None, "all its query parameters, JSON; null without any"] = None
+    workload_query: Annotated[str | None, "all query parameters, JSON; null without any"] = None
     workload_code: Annotated[
         str | None,
-        "hash of its program, output type, oracle and all that they read; null: not recorded",
+        "hash of the program, output type, oracle and all that they read; null: not recorded",
     ] = None
     engine: Annotated[str, "engine name"]
     variant: Annotated[str, "the engine's variant"]
@@ -84,16 +84,17 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     also_timed: Annotated[
         str | None,
-        "work besides the program that is timed too: reading, decoding, Python, start-up; or nothing",
+        "timed work besides the program: reading, decoding, Python, start-up; or nothing",
     ] = None
     cluster: Annotated[
-        str | None, "where it ran: spark standalone, yarn, kubernetes; null: on the lab's machine"
+        str | None,
+        "where the trial ran: spark standalone, yarn, kubernetes; null: on the lab's machine",
     ] = None
     nodes: Annotated[int | None, "nodes of the cluster that the trial used; null: no cluster"] = (
         None
     )
     node_cores: Annotated[
-        str | None, "cores that it had on each node, largest first; null: no cluster"
+        str | None, "cores of the trial on each node, largest first; null: no cluster"
     ] = None
     fault: Annotated[
         str | None, "fault that the lab caused in the cluster, as in the matrix; null: none"
@@ -104,7 +105,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     repetition: Annotated[int, "from 1; every repetition is a fresh process"]
     attempt: Annotated[
-        int | None, "from 1; higher when earlier ones were interrupted or cores moved"
+        int | None, "from 1; higher after interrupted attempts, or if cores moved"
     ] = None
     order_index: Annotated[int, "position in the run's interleaved order, from 0"]
     started_at: Annotated[str | None, "UTC, ISO 8601"] = None
@@ -201,7 +202,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     backlog_max: Annotated[int | None, "largest backlog on the 100 ms grid"] = None
     latency_slope: Annotated[
-        float | None, "upper 95 % bound of its slope x window / its median"
+        float | None, "upper 95 % bound of the latency's slope x window / median"
     ] = None
     drain_s: Annotated[float | None, "from the end of the load until the engine was done"] = None
     sustained: Annotated[
@@ -213,8 +214,8 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     service_p50_ns: Annotated[
         int | None, "from the engine taking the input to the output: no waiting"
     ] = None
-    service_p99_ns: Annotated[int | None, "as service_p50_ns"] = None
-    service_max_ns: Annotated[int | None, "as service_p50_ns"] = None
+    service_p99_ns: Annotated[int | None, "99th percentile of the same time"] = None
+    service_max_ns: Annotated[int | None, "largest value of the same time"] = None
     purpose: Annotated[
         str | None, "cell, or in a search: double, bisect, confirm, refute, level"
     ] = None
@@ -272,7 +273,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     outputs_at_end: Annotated[
         int | None,
-        "records of these windows, dropped or flushed; null: cut, no query, or not counted (too many updates)",
+        "records of the open windows, dropped or flushed; null: cut, no query, or not counted (too many updates)",
     ] = None
     late_rows: Annotated[
         int | None,
@@ -307,7 +308,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     seed: Annotated[int | None, "seed of the generator; null for imported input"] = None
     engine_version: Annotated[str | None, "version that the engine reports"] = None
     fingerprint: Annotated[
-        str | None, "equal ones are comparable; excludes revision and machine"
+        str | None, "trials with equal fingerprints are comparable; excludes revision and machine"
     ] = None
     returncode: Annotated[int | None, "of the trial's process; negative: killed by that signal"] = (
         None
@@ -318,7 +319,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     )
     reconfigurations: Annotated[
         str | None,
-        "Parquet list of them, relative to the run directory; null if none were recorded",
+        "Parquet file of reconfigurations, relative to the run directory; null if none were recorded",
     ] = None
     histograms: Annotated[
         str | None, "HdrHistogram log, relative to the run directory; or null"
@@ -335,7 +336,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
         "time of a cache line between the two furthest usable cores, before the trial; null: not measured",
     ] = None
     core_to_core_after_ns: Annotated[
-        float | None, "the same after it; a hypervisor may move cores"
+        float | None, "the same time after the trial; a hypervisor may move cores"
     ] = None
     planted_slowdown: Annotated[
         float | None, "CPU time added to test a gate, as share of the run; 0: none"

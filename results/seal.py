@@ -3,8 +3,8 @@
 `SHA256SUMS` in the run directory lists every file that the lab wrote, in the format of `sha256sum`.
 `sha256sum --check SHA256SUMS` verifies a run without the lab.
 The lab appends a line before it moves the file into place: a kill in between leaves an extra line,
-never a file without one.
-While a session is open a file may have several lines and may match any; `compact` leaves one.
+never a file without a line.
+While a session is open, a file may have several lines and may match any; `compact` leaves one line.
 Runs of older labs have no `SHA256SUMS` and are read unverified.
 """
 
@@ -43,7 +43,7 @@ def write_sealed(run_dir: Path, path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        _append(run_dir, path, hashlib.sha256(content).hexdigest())
+        _append_seal(run_dir, path, hashlib.sha256(content).hexdigest())
         partial.replace(path)
     except OSError as error:
         error.filename = error.filename or str(path)  # the error of a full disk names no file
@@ -56,19 +56,21 @@ def seal_files(run_dir: Path, *paths: Path) -> None:
     """Seal files that another process wrote; skips missing files."""
     for path in paths:
         if path.is_file():
-            _append(run_dir, path, _digest(path))
+            _append_seal(run_dir, path, _digest(path))
 
 
 def move_sealed(run_dir: Path, source: Path, target: Path) -> None:
     """Seal a file under its new name, then move it there."""
-    _append(run_dir, target, _digest(source))
+    _append_seal(run_dir, target, _digest(source))
     source.replace(target)
 
 
 def seal_old_run(run_dir: Path) -> None:
     """Seal the current files of a run without seals."""
     if not (run_dir / SEALS).exists():
-        _replace(run_dir, (_line(_name(run_dir, path), _digest(path)) for path in _files(run_dir)))
+        _replace_seals(
+            run_dir, (_line(_name(run_dir, path), _digest(path)) for path in _files(run_dir))
+        )
 
 
 def compact(run_dir: Path) -> None:
@@ -82,7 +84,7 @@ def compact(run_dir: Path) -> None:
         if path.is_file():
             fitting = digests if len(digests) == 1 else {_digest(path)} & digests
             lines += [_line(name, digest) for digest in fitting or digests]
-    _replace(run_dir, lines)
+    _replace_seals(run_dir, lines)
 
 
 def read_sealed(run_dir: Path, path: Path, seals: "Seals | None" = None) -> bytes:
@@ -92,12 +94,12 @@ def read_sealed(run_dir: Path, path: Path, seals: "Seals | None" = None) -> byte
 
     Raises:
         OSError: the file cannot be read.
-        ResultsError: its content has changed, or it has no seal.
+        ResultsError: the file has changed, or has no seal.
     """
     content = path.read_bytes()
     seals = load_seals(run_dir) if seals is None else seals
     if seals.sealed:
-        _check(run_dir, path, hashlib.sha256(content).hexdigest(), seals)
+        _check_digest(run_dir, path, hashlib.sha256(content).hexdigest(), seals)
     return content
 
 
@@ -112,9 +114,9 @@ def verify_run(run_dir: Path) -> None:
     """
     seals = load_seals(run_dir)
     for path in _files(run_dir) if seals.sealed else ():
-        of_trial = path.parent.name in _WRITTEN_BY_TRIALS
-        if not of_trial or _record_of(run_dir, path).exists():
-            _check(run_dir, path, _digest(path), seals)
+        is_trial_file = path.parent.name in _WRITTEN_BY_TRIALS
+        if not is_trial_file or _record_of(run_dir, path).exists():
+            _check_digest(run_dir, path, _digest(path), seals)
 
 
 def _files(run_dir: Path) -> Iterator[Path]:
@@ -131,7 +133,7 @@ class Seals:
 
     Attributes:
         digests: the digests of each sealed file by its name; several while a session is open.
-        sealed: False for a run of an older lab.
+        sealed: whether the run has seals; False for a run of an older lab.
     """
 
     digests: Mapping[bytes, set[str]]
@@ -152,7 +154,7 @@ def load_seals(run_dir: Path) -> Seals:
     # A kill may leave a part of a line at the end.
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
         match = _LINE.fullmatch(line)
-        if match is None or not _belongs(match[2]):
+        if match is None or not _is_run_file(match[2]):
             raise ResultsError(
                 f"{run_dir / SEALS} is damaged: line {number} is not a SHA-256 and a file of a "
                 f"run; take it from a copy, or remove {SEALS} and the run is read unverified"
@@ -161,12 +163,12 @@ def load_seals(run_dir: Path) -> Seals:
     return Seals(digests=seals)
 
 
-def _belongs(name: bytes) -> bool:
+def _is_run_file(name: bytes) -> bool:
     folder, slash, _ = os.fsdecode(name).partition("/")
     return folder in (*_WRITTEN_BY_LAB, *_WRITTEN_BY_TRIALS) if slash else folder in _ROOT_FILES
 
 
-def _check(run_dir: Path, path: Path, digest: str, seals: Seals) -> None:
+def _check_digest(run_dir: Path, path: Path, digest: str, seals: Seals) -> None:
     digests = seals.digests.get(_name(run_dir, path))
     if digests is None:
         raise ResultsError(
@@ -202,7 +204,7 @@ def _record_of(run_dir: Path, path: Path) -> Path:
     return run_dir / "trials" / f"{path.name.removesuffix(suffix)}.json"
 
 
-def _append(run_dir: Path, path: Path, digest: str) -> None:
+def _append_seal(run_dir: Path, path: Path, digest: str) -> None:
     """Append a seal durably, after removing a partial line that a kill left."""
     line = _line(_name(run_dir, path), digest)
     file = os.open(run_dir / SEALS, os.O_RDWR | os.O_CREAT, 0o644)
@@ -217,7 +219,7 @@ def _append(run_dir: Path, path: Path, digest: str) -> None:
         os.close(file)
 
 
-def _replace(run_dir: Path, lines: Iterable[bytes]) -> None:
+def _replace_seals(run_dir: Path, lines: Iterable[bytes]) -> None:
     partial = run_dir / f"{SEALS}.partial"
     with partial.open("wb") as file:
         file.writelines(lines)

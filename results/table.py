@@ -54,7 +54,7 @@ def csv_of(rows: Iterable[TrialRow], *, without: Collection[str] | None = None) 
     """Return the trials as CSV in UTF-8 with a header line.
 
     Null is an empty field; an empty text is quoted. Numbers survive a round trip exactly.
-    Without these columns, if any are stated, and then also without those that have no value.
+    `without` has columns to leave out; columns without a value are then left out too. None keeps all.
     """
     table = as_table(rows)
     if without is not None:

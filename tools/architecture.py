@@ -1,10 +1,9 @@
 """Draws docs/images/architecture.svg from the code: `python3 tools/architecture.py`; needs Graphviz.
 
-A unit is a folder, or the modules that lie directly in a package. Arrows show what needs what:
-between Python units by their imports, between the folders of the C++ core by `lab_family(NAME NEEDS
-...)` in CMakeLists.txt, from the bindings to the core by their includes. An arrow that others imply
-is left out; one that closes a circle is dashed. `tests/house/test_architecture.py` compares units
-and arrows of the picture with those of the code.
+A unit is a folder, or the modules directly in a package. Arrows show dependencies: of Python units by
+imports, of folders of the C++ core by `lab_family(NAME NEEDS ...)` in CMakeLists.txt, and of the
+bindings by includes. Arrows that others imply are left out; an arrow that closes a circle is dashed.
+`tests/house/test_architecture.py` compares the picture with the code.
 """
 
 import ast
@@ -23,7 +22,7 @@ PACKAGES = ("lab", "reports", "results", "engines", "workloads")
 NATIVE = "engines/multicore"
 CORE, BINDINGS = f"{NATIVE}/core", f"{NATIVE}/bindings"
 EXTENSION = f"{NATIVE}/_core"
-"""What Python imports of the bindings; a built module, so no file of the tree."""
+"""The module of the bindings; it is built, so no file of the tree has this path."""
 
 BOXES = {
     "lab": "lab: runs trials, measures, judges",
@@ -49,14 +48,14 @@ Arrow = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The units of a picture, and its arrows, from what needs to what is needed."""
+    """The units of a picture, and the arrows from a unit to the units that it needs."""
 
     units: frozenset[str]
     arrows: frozenset[Arrow]
 
 
 def needs(root: Path) -> Counter[Arrow]:
-    """Return in how many files each unit names each other: by import, NEEDS or include."""
+    """Return the number of files in which a unit names another: by import, NEEDS or include."""
     arrows: Counter[Arrow] = Counter()
     for package in PACKAGES:
         for file in sorted((root / package).rglob("[!_]*.py")):
@@ -71,7 +70,9 @@ def needs(root: Path) -> Counter[Arrow]:
         included = re.findall(r'^#include "(\w+)/', file.read_text(encoding="utf-8"), re.M)
         for name in families.intersection(included):
             arrows[BINDINGS, f"{CORE}/{name}"] += 1
-    return Counter({arrow: often for arrow, often in arrows.items() if arrow[0] != arrow[1]})
+    return Counter(
+        {arrow: file_count for arrow, file_count in arrows.items() if arrow[0] != arrow[1]}
+    )
 
 
 def _imports_of(file: Path) -> Iterator[str]:
@@ -83,7 +84,7 @@ def _imports_of(file: Path) -> Iterator[str]:
 
 
 def _unit_of_module(root: Path, name: str) -> str | None:
-    """Return the unit that an imported name lies in; None: it is none of this project's."""
+    """Return the unit of an imported name; None for names of other projects."""
     parts = name.removeprefix("streamlab.").split(".")
     if parts[0] not in PACKAGES:
         return None
@@ -100,15 +101,15 @@ def _unit_of_module(root: Path, name: str) -> str | None:
 
 
 def _unit(file: Path) -> str:
-    """Return the unit of a Python file: one folder deep, in the native engine two."""
+    """Return the unit of a Python file: two folders deep, in the native engine three."""
     folders = file.parts[:-1]
-    deep = 3 if folders[:2] == ("engines", "multicore") else 2
-    unit = "/".join(folders[:deep])
-    return f"{unit}/*.py" if len(folders) < deep else unit
+    depth = 3 if folders[:2] == ("engines", "multicore") else 2
+    unit = "/".join(folders[:depth])
+    return f"{unit}/*.py" if len(folders) < depth else unit
 
 
 def box_of(unit: str) -> str:
-    """Return the box that a unit is drawn in."""
+    """Return the box in which a unit is drawn."""
     if unit.startswith((CORE, BINDINGS)):
         return CORE
     if unit.startswith(f"{NATIVE}/"):
@@ -117,9 +118,9 @@ def box_of(unit: str) -> str:
 
 
 def layered(arrows: Counter[Arrow]) -> tuple[set[Arrow], set[Arrow]]:
-    """Return the arrows without circles, implied ones left out, and those that closed circles.
+    """Return the arrows without circles and implied arrows, and the arrows that closed circles.
 
-    Of a circle the arrow that stands for the fewest files gives way.
+    From each circle, the arrow with the fewest files is removed.
     """
     acyclic, against = dict(arrows), set()
     while circular := [arrow for arrow in acyclic if arrow[0] in _below(arrow[1], acyclic)]:
@@ -127,7 +128,7 @@ def layered(arrows: Counter[Arrow]) -> tuple[set[Arrow], set[Arrow]]:
         against.add(least)
         del acyclic[least]
     for a, b in sorted(against, key=lambda arrow: (-arrows[arrow], arrow)):
-        if a not in _below(b, acyclic):  # it gave way for a circle that another has opened
+        if a not in _below(b, acyclic):  # another removed arrow has opened the circle
             against.remove((a, b))
             acyclic[a, b] = arrows[a, b]
     reduced = {
@@ -142,8 +143,8 @@ def _below(unit: str, arrows: Iterable[Arrow]) -> set[str]:
     below, todo = set(), [unit]
     pairs = list(arrows)
     while todo:
-        at = todo.pop()
-        new = {b for a, b in pairs if a == at} - below
+        current = todo.pop()
+        new = {b for a, b in pairs if a == current} - below
         below |= new
         todo += new
     return below
@@ -161,7 +162,7 @@ def content_of_tree(root: Path) -> Content:
 
 
 def _is_empty(root: Path, unit: str) -> bool:
-    """Return whether a unit has nothing but the docstring of its package."""
+    """Return whether a unit has only a package's `__init__.py`."""
     return unit.endswith("/*.py") and all(
         path.name == "__init__.py" for path in (root / unit).parent.glob("*.py")
     )
@@ -170,17 +171,17 @@ def _is_empty(root: Path, unit: str) -> bool:
 def _all_arrows(arrows: Counter[Arrow], units: set[str]) -> Iterator[tuple[str, Arrow]]:
     """Yield each arrow to draw with its kind: `box`, `unit` or `against`."""
     between: Counter[Arrow] = Counter()
-    for (a, b), often in arrows.items():
+    for (a, b), file_count in arrows.items():
         if box_of(a) != box_of(b):
-            between[box_of(a), box_of(b)] += often
+            between[box_of(a), box_of(b)] += file_count
     reduced, against = layered(between)
     yield from (("box", arrow) for arrow in sorted(reduced))
     yield from (("against", arrow) for arrow in sorted(against))
     for box in BOXES:
         inside = Counter(
             {
-                arrow: often
-                for arrow, often in arrows.items()
+                arrow: file_count
+                for arrow, file_count in arrows.items()
                 if {box_of(unit) for unit in arrow} == {box} and units.issuperset(arrow)
             }
         )

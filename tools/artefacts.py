@@ -2,7 +2,7 @@
 
 Usage: tools/artefacts.py FOLDER REQUIREMENTS CONSTRAINTS ENGINE...
 
-Wheels are for the Python that runs this; the base image needs the same version.
+Wheels are for the Python that runs this script; the base image needs the same version.
 """
 
 import subprocess
@@ -26,7 +26,7 @@ def locks(name: str) -> tuple[Path, ...]:
 
 
 def download(folder: Path, requirements: Path, constraints: Path, engines: list[str]) -> None:
-    """Download the lab's wheels and those of engines, and fill a Maven repository with engines' jars."""
+    """Download wheels of the lab and of engines, and fill a Maven repository with the engines' jars."""
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", folder / "wheels"]
     pinned = ["--constraint", constraints, "--requirement", requirements]
     subprocess.run([*pip, "--use-pep517", *pinned], check=True)

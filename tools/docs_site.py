@@ -1,8 +1,8 @@
 """Completes the documentation site: a hook of MkDocs (mkdocs.yml).
 
-It generates the gallery, the parts of the papers, reference pages from the code (workloads, engines, columns of a
+The hook generates the gallery, the parts of the papers, reference pages from the code (workloads, engines, columns of a
 trial) and the list of decisions.
-It also copies files of the repository that documents link to, so that the site works offline.
+It also copies files of the repository to which documents link, so that the site works offline.
 """
 
 import os
@@ -45,18 +45,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to files outside docs/ to their copies in the site."""
+    """Point links to files outside docs/ to their copies in the site."""
     source = Path(page.file.src_uri)
     copied = source.is_relative_to(COPIES)
     folder = (source.relative_to(COPIES) if copied else "docs" / source).parent
 
-    def lead(match: re.Match[str]) -> str:
-        path = _file(folder, match[2])
+    def replace_link(match: re.Match[str]) -> str:
+        path = _linked_file(folder, match[2])
         if path is None:
             return match[0]
         return f"{match[1]}{os.path.relpath(_in_site(path), source.parent)}{match[3]}"
 
-    return _LINK.sub(lead, markdown)
+    return _LINK.sub(replace_link, markdown)
 
 
 def _documents() -> Iterator[Path]:
@@ -66,12 +66,12 @@ def _documents() -> Iterator[Path]:
 
 def _linked_files(document: Path) -> Iterator[Path]:
     text = (ROOT / document).read_text(encoding="utf-8")
-    paths = (_file(document.parent, target) for _, target, _ in _LINK.findall(text))
+    paths = (_linked_file(document.parent, target) for _, target, _ in _LINK.findall(text))
     yield from (path for path in paths if path is not None)
 
 
-def _file(folder: Path, target: str) -> Path | None:
-    """Return the file of the repository that a link leads to; None for other links."""
+def _linked_file(folder: Path, target: str) -> Path | None:
+    """Return the file of the repository to which a link points; None for other links."""
     path = Path(os.path.normpath(ROOT / folder / target))
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) and path.is_file() else None
 

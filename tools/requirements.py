@@ -1,8 +1,7 @@
-"""Prints what `pyproject.toml` asks for, one requirement a line: build, core and every extra.
+"""Prints the requirements in `pyproject.toml`, one a line: build, core and every extra.
 
-The set-up installs exactly these, held to the versions in `constraints.txt`, before the project
-itself, so that the project's own build needs no network. Needs only the standard library: nothing
-is installed yet.
+The set-up installs them, pinned by `constraints.txt`, before the project, so that the project's build
+needs no network. This script needs only the standard library, because nothing is installed yet.
 """
 
 import sys

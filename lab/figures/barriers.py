@@ -1,6 +1,6 @@
 """Draws the rate against values per barrier: the cost of synchronization, and when workers slow it.
 
-This is the lab's own figure, of its targets and of no paper.
+The figure shows the lab's own targets, not a paper's.
 Every ratio has the same number of values. `benchmarks/barriers.toml` has the same cells and more.
 """
 
@@ -36,6 +36,7 @@ UNITS = {1: "value by value", 4096: "in blocks of 4,096"}
 DEFAULT, COST = "default", "by-cost"
 PLANS = {DEFAULT: "default plan", COST: "plan by cost"}
 _EVENTS = (40_000_000, 2_000_000)
+"""Events of a trial, usually and with `--quick`."""
 _STREAMS = 2
 
 LAB = Paper(name="lab")
@@ -66,8 +67,8 @@ def _tree(options: Options) -> dict[str, JsonValue]:
             for ratio in RATIOS
         ],
         "engine": [
-            engine(DGS, options, workers=workers, batch=list(UNITS), **more)
-            for workers, more in (
+            engine(DGS, options, workers=workers, batch=list(UNITS), **fields)
+            for workers, fields in (
                 (list(degrees(options)), {"label": DEFAULT}),
                 (several, {"options": {"optimizer": "cost"}, "label": COST}),
             )

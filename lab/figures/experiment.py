@@ -1,4 +1,4 @@
-"""Builds what all papers' experiments share: tables of a matrix, drawings, claims and notes."""
+"""Builds the parts that all papers' experiments share: tables of a matrix, drawings, claims and notes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
@@ -23,6 +23,10 @@ from streamlab.reports.published import Fact
 from streamlab.results.query import Spread
 
 BATCH = 64
+"""Events of a hand-over, where the paper does not hand over single events."""
+
+_SHOWN_TROUBLES = 6
+"""Number of notes on cells without a number that a drawing has room for."""
 
 REPETITIONS = 8
 """Default number of fresh processes a cell.
@@ -38,15 +42,15 @@ def run_table(
     return {"repetitions": options.repeated(repetitions), "timeout_s": timeout_s, "seed": 1}
 
 
-def engine(variant: str, options: Options, /, **more: Any) -> dict[str, JsonValue]:
-    """Return an `[[engine]]` table of a matrix; `more` may replace `workers` and `batch`."""
+def engine(variant: str, options: Options, /, **fields: Any) -> dict[str, JsonValue]:
+    """Return an `[[engine]]` table of a matrix; `fields` may replace `workers` and `batch`."""
     name, _, engine_variant = variant.partition("/")
     return {
         "name": name,
         "variants": [engine_variant],
         "workers": list(options.instances),
         "batch": [BATCH],
-    } | more
+    } | fields
 
 
 def stage(name: str, about: str, tree: Callable[[Options], Tree]) -> FigureStage:
@@ -104,12 +108,12 @@ def degree_panel(
     *,
     x_label: str = "workers",
     colours: Iterable[int] | None = None,
-    **more: Any,
+    **fields: Any,
 ) -> Panel:
-    """Return the panel of quantities against degrees of parallelism; `more` may replace ticks."""
+    """Return the panel of quantities against degrees of parallelism; `fields` may replace ticks."""
     drawn = lines(named, options, colours)
-    more = {"ticks": options.instances} | more
-    return Panel(title=title, y_label=y_label, x_label=x_label, lines=drawn, **more)
+    fields = {"ticks": options.instances} | fields
+    return Panel(title=title, y_label=y_label, x_label=x_label, lines=drawn, **fields)
 
 
 def numbers(**named: Series) -> dict[str, JsonValue]:
@@ -150,15 +154,15 @@ def outcome(
 def notes(
     options: Options,
     runs: Runs,
-    *more: str,
+    *extra: str,
     begin: Sequence[str],
     degrees: Iterable[int] | None = None,
     has_scale_note: bool = True,
 ) -> tuple[str, ...]:
     """Return the notes of a figure, with cells without a number.
 
-    `begin` are the first notes, on the paper's machine; `more` follow those on quick runs, scale and
-    cores. `degrees` are the figure's numbers of workers; None: those of the options.
+    `begin` are the first notes, on the paper's machine; `extra` follow the notes on quick runs, scale
+    and cores. `degrees` are the figure's numbers of workers; None: the numbers in the options.
     """
     return (
         *begin,
@@ -166,9 +170,9 @@ def notes(
         *(scale_note(options) if has_scale_note else ()),
         *dataset_note(options),
         *beyond_note(options, options.instances if degrees is None else degrees),
-        *more,
+        *extra,
         *machine(runs),
-        *troubles(runs)[:6],
+        *troubles(runs)[:_SHOWN_TROUBLES],
     )
 
 

@@ -77,7 +77,7 @@ class Figure:
         stages: the figure's runs.
         outcome: judges the runs and prepares the drawing.
         options: supported options of `lab figure`.
-        scale: returns a run's share of the paper's lengths; None: the figure has lengths of its own.
+        scale: returns a run's share of the paper's lengths; None if the figure has its own lengths.
     """
 
     id: str
@@ -105,7 +105,7 @@ class Figure:
         """Return the matrix of a stage as TOML, after the stamp of figure, stage and options.
 
         Raises:
-            FigureError: the chosen dataset is the input of none of the figure's workloads.
+            FigureError: no workload of the figure reads the chosen dataset.
             DatasetError: the catalogue has no such dataset.
         """
         run = {"name": f"{self.slug}-{stage.name}"} | dict(json_object(plan.tree.get("run")))
@@ -113,10 +113,10 @@ class Figure:
             run["cores_within_ns"] = options.cores_within_ns
         tree = {"run": run} | {key: value for key, value in plan.tree.items() if key != "run"}
         if options.dataset is not None:
-            tree["workload"] = self._read(options.dataset, plan.tree["workload"])
+            tree["workload"] = self._replace_inputs(options.dataset, plan.tree["workload"])
         return stamp(self.id, stage.name, options) + tomli_w.dumps(tree)
 
-    def _read(self, dataset: str, value: JsonValue) -> list[JsonObject]:
+    def _replace_inputs(self, dataset: str, value: JsonValue) -> list[JsonObject]:
         """Return `[[workload]]` tables where a dataset replaces the generated input of its workloads."""
         source = Catalog.default().get(dataset).workload
         tables = [json_object(table) for table in json_list(value)]
@@ -129,7 +129,7 @@ class Figure:
         return [
             {key: value for key, value in table.items() if key not in _GENERATED}
             | {"dataset": dataset, "label": table.get("label", "")}
-            if read == source
+            if input_name == source
             else table
-            for table, read in zip(tables, inputs, strict=True)
+            for table, input_name in zip(tables, inputs, strict=True)
         ]

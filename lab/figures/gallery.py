@@ -39,7 +39,7 @@ PAPERS = {
 CLAIMS_SHOWN = 6
 """Most claims that a card shows unfolded."""
 
-_WORDS = {
+_SENTENCES = {
     REPRODUCED: "Reproduced: every claim of the paper holds here.",
     SHAPE_ONLY: "Shape only: order and growth are as published, not every number.",
     CONTRADICTED: "Contradicted: a claim of the paper does not hold here.",
@@ -91,8 +91,8 @@ def describe_verdict(record: StoredFigure) -> str:
         words = f"No verdict: a quick run only indicates. It indicates: {record.indicates}."
     elif record.verdict == INCONCLUSIVE:
         words = f"Inconclusive: noise could turn the verdict. It indicates: {record.indicates}."
-    elif record.verdict in _WORDS:
-        words = _WORDS[record.verdict]
+    elif record.verdict in _SENTENCES:
+        words = _SENTENCES[record.verdict]
     elif ONE_TRIAL in record.reason:
         words = "No verdict: each cell has one trial, which is drawn and not judged."
     else:
@@ -121,8 +121,8 @@ def _card(figure: Figure, record: StoredFigure, folder: str) -> Iterator[str]:
     )
     first, _, rest = verdict.partition(". ")
     yield f'<p class="figure-verdict"><strong>{_text(first)}.</strong> {_text(rest)}</p>'
-    yield from _claims(record.claims)
-    yield from _collapsible("The systems", _systems(record.claims))
+    yield from _claim_table(record.claims)
+    yield from _collapsible("The systems", _system_items(record.claims))
     yield from _collapsible("Notes", (f"<li>{_text(note)}</li>" for note in record.notes))
     yield '<dl class="figure-facts">'
     if sides := "; ".join(filter(None, dict.fromkeys(map(_sides, record.claims)))):
@@ -143,7 +143,7 @@ def _card(figure: Figure, record: StoredFigure, folder: str) -> Iterator[str]:
     yield "</dl>"
 
 
-def _claims(claims: Sequence[Claim]) -> Iterator[str]:
+def _claim_table(claims: Sequence[Claim]) -> Iterator[str]:
     if not claims:
         return
     is_open = " open" if len(claims) <= CLAIMS_SHOWN else ""
@@ -174,7 +174,7 @@ def _name(system: System) -> str:
     return _text(system.name) + (" (absent)" if system.absent else "")
 
 
-def _systems(claims: Sequence[Claim]) -> Iterator[str]:
+def _system_items(claims: Sequence[Claim]) -> Iterator[str]:
     sides = (side for claim in claims for side in (claim.system, claim.opponent))
     for name, side in {side.name: side for side in sides if side is not None}.items():
         place = f"Runs here as {side.variant}." if side.variant else "Absent here."

@@ -71,9 +71,9 @@ class MeasuredClaim:
         missing = absent((self.claim.system, self.claim.opponent))
         if missing is not None:
             return NOT_COMPARABLE, missing
-        lack = shortfalls(self.claim.needs)
-        if lack is not None:
-            return NOT_JUDGED, lack
+        unmet = shortfalls(self.claim.needs)
+        if unmet is not None:
+            return NOT_JUDGED, unmet
         if self.estimate is None:
             return NOT_JUDGED, "it has no verified number"
         if self.estimate.n < fewest:
@@ -85,10 +85,9 @@ class MeasuredClaim:
 class PublishedClaim:
     """A published claim before it is judged.
 
-    `between` or `of` set the compared systems (`streamlab.lab.figures.systems`), `requiring` adds
-    preconditions (`streamlab.lab.figures.preconditions`).
-    `relation` is that of the published number (`streamlab.reports.published`): a value claim on a ratio
-    needs two bounds.
+    `between` or `of` set the compared systems (`streamlab.lab.figures.systems`). `requiring` adds
+    preconditions (`streamlab.lab.figures.preconditions`). `relation` is the relation of the published
+    number (`streamlab.reports.published`); a value claim on a ratio needs two bounds.
     """
 
     text: str

@@ -1,7 +1,7 @@
 """Counts lines of code, without blank lines, comments and docstrings.
 
 For DGS programs it also counts the lines of the parallelization: dependence, forks, joins, and
-functions that only these call. All other lines are the sequential program.
+functions that only the parallelization calls. All other lines are the sequential program.
 The papers' figures use it; `python -m streamlab.lab.figures.lines` prints a table.
 """
 
@@ -19,7 +19,7 @@ _PROGRAM = "DGSProgram"
 _PARALLEL = ("depends", "parallel", "across")
 """Keyword arguments of a program that define its parallelization."""
 _SEQUENTIAL = "update"
-"""Keyword of the update by an event across keys, which the sequential program has too."""
+"""Keyword of the update by an event across keys, which is also part of the sequential program."""
 
 Function = ast.FunctionDef
 
@@ -34,20 +34,20 @@ class Parts:
 
 def lines_of(module: ModuleType) -> int:
     """Return the number of lines of code in a module."""
-    return len(_code(inspect.getsource(module)))
+    return len(_code_lines(inspect.getsource(module)))
 
 
 def parts_of(workload: str) -> Parts:
     """Count the lines of a workload's DGS program and of the modules it imports from its package."""
     package = f"streamlab.workloads.suite.{workload}"
     source = inspect.getsource(import_module(f"{package}.program"))
-    code, tree = _code(source), ast.parse(source)
+    code, tree = _code_lines(source), ast.parse(source)
     siblings = {
         node.module
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package}.")
     }
-    parallel = _parallel(tree) & code
+    parallel = _parallel_lines(tree) & code
     return Parts(
         sequential=len(code - parallel)
         + sum(lines_of(import_module(name)) for name in sorted(filter(None, siblings))),
@@ -78,14 +78,14 @@ def table() -> list[str]:
     return ["| program | sequential | parallelization |", "|---|---|---|", *rows]
 
 
-def _code(source: str) -> frozenset[int]:
+def _code_lines(source: str) -> frozenset[int]:
     """Return the numbers of the lines with code."""
     docstrings: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                docstrings |= _span(first)
+                docstrings |= _line_range(first)
     return frozenset(
         number
         for number, line in enumerate(source.splitlines(), start=1)
@@ -93,7 +93,7 @@ def _code(source: str) -> frozenset[int]:
     )
 
 
-def _parallel(tree: ast.Module) -> frozenset[int]:
+def _parallel_lines(tree: ast.Module) -> frozenset[int]:
     """Return the line numbers of a program's parallelization, including blank lines."""
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     parallel_lines: set[int] = set()
@@ -104,7 +104,7 @@ def _parallel(tree: ast.Module) -> frozenset[int]:
             if keyword.arg not in _PARALLEL:
                 sequential |= _used_functions(keyword, functions)
                 continue
-            parallel_lines |= _span(keyword)
+            parallel_lines |= _line_range(keyword)
             updates = {
                 name
                 for node in ast.walk(keyword.value)
@@ -113,8 +113,10 @@ def _parallel(tree: ast.Module) -> frozenset[int]:
             }
             sequential |= updates
             parallel |= _used_functions(keyword, functions) - updates
-    alone = _reachable(parallel, functions) - _reachable(sequential, functions)
-    return frozenset(parallel_lines.union(*(_span(functions[name]) for name in alone)))
+    only_parallel = _reachable(parallel, functions) - _reachable(sequential, functions)
+    return frozenset(
+        parallel_lines.union(*(_line_range(functions[name]) for name in only_parallel))
+    )
 
 
 def _calls(tree: ast.Module) -> list[ast.Call]:
@@ -145,7 +147,7 @@ def _reachable(begin: Iterable[str], functions: Mapping[str, Function]) -> set[s
     return reachable
 
 
-def _span(node: ast.stmt | ast.keyword) -> set[int]:
+def _line_range(node: ast.stmt | ast.keyword) -> set[int]:
     return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 

@@ -48,7 +48,7 @@ class Series:
         return (counted[0], counted[-1]) if counted else (1, 1)
 
     def growth(self, within: Iterable[int]) -> Measured | None:
-        """Return the value with the most instances by that with the fewest; None without two."""
+        """Return the value with the most instances divided by the value with the fewest; None without two."""
         fewest, most = self.ends(within)
         return quotient(self.at(most), self.at(fewest)) if most > fewest else None
 
@@ -135,15 +135,19 @@ def of_cell(spread: Spread | None) -> Product | None:
     return None if spread is None else cell_median(spread.values)
 
 
-def quotient(above: Measured | None, below: Measured | None) -> Measured | None:
+def quotient(dividend: Measured | None, divisor: Measured | None) -> Measured | None:
     """Return a quotient; None if either part is missing or the divisor is 0."""
-    return None if above is None or below is None or not below.value else ratio(above, below)
+    return (
+        None
+        if dividend is None or divisor is None or not divisor.value
+        else ratio(dividend, divisor)
+    )
 
 
 def all_of(
     parts: Iterable[Estimate | None], combine: Callable[[Sequence[Estimate]], Estimate]
 ) -> Estimate | None:
-    """Combine several quantities; None if there are none or any is missing."""
+    """Combine several quantities; None if `parts` is empty or a part is missing."""
     listed = list(parts)
     present = [part for part in listed if part is not None]
     return combine(present) if present and len(present) == len(listed) else None
@@ -152,11 +156,11 @@ def all_of(
 def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return a sentence for each reason why cells have no verified number."""
     missing = [c for run in runs for c in by_cell(run.rows) if c.status not in VERIFIED]
-    reasons = group_by(missing, lambda cell: f"{cell.status}: {_first(cell.reason)}")
+    reasons = group_by(missing, lambda cell: f"{cell.status}: {_shorten_reason(cell.reason)}")
     return tuple(
-        f"{first.cell} has no number: {why}"
-        + (f"; likewise {len(more)} more cells" if more else "")
-        for why, (first, *more) in reasons.items()
+        f"{first.cell} has no number: {reason}"
+        + (f"; likewise {len(others)} more cells" if others else "")
+        for reason, (first, *others) in reasons.items()
     )
 
 
@@ -166,13 +170,17 @@ def machine(runs: Sequence[Run]) -> tuple[str, ...]:
     loads = [row.loadavg_before for row in rows if row.loadavg_before is not None]
     if not loads:
         return ()
-    apart = [
+    distances_ns = [
         ns
         for row in rows
         for when in ("before", "after")
         if (ns := getattr(row, f"core_to_core_{when}_ns")) is not None
     ]
-    cores = f"; cores {min(apart):.0f} to {max(apart):.0f} ns apart" if apart else ""
+    cores = (
+        f"; cores {min(distances_ns):.0f} to {max(distances_ns):.0f} ns apart"
+        if distances_ns
+        else ""
+    )
     warned = "".join(f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in warnings_of(rows))
     return (
         f"Load average before a trial, including earlier trials: {min(loads):.1f} to "
@@ -185,6 +193,6 @@ def _extreme(spreads: Sequence[Spread], *, is_highest: bool) -> Measured | None:
     return parts[0] if len(parts) == 1 else Extreme(parts, is_highest) if parts else None
 
 
-def _first(reason: str | None) -> str:
+def _shorten_reason(reason: str | None) -> str:
     """Return the first line of a reason, shortened for a figure's note."""
     return shorten((reason or "no reason stated").splitlines()[0], _MAX_REASON, placeholder=" ...")

@@ -14,11 +14,13 @@ LATENCY_SHARE = 0.7
 """Share of a cell's highest rate at which latency is measured: queues are short, but work is real."""
 LATENCY_LOAD = "at70"
 SEND_LAG_MS = 10.0
+"""Allowed lag of the generator (p99) where instances may take every core."""
 LAG_NOTE = (
     f"Where instances may take every core, the generator may lag by {SEND_LAG_MS:g} ms (p99): "
     "latency, from due times, contains it."
 )
 _LONGEST_S, _WARM_UP_SHARE, _INPUT_SHARE = 60.0, 0.25, 0.9
+"""Longest load, share of its warm-up, and share of the input that a load uses at most."""
 
 
 def latency_plan(
@@ -26,8 +28,8 @@ def latency_plan(
 ) -> Plan:
     """Return the stage that offers every cell of the previous stage LATENCY_SHARE of its rate.
 
-    `first` is the matrix of the previous stage, and the last of `runs` its run. `select` returns
-    whether to include a cell; None: all.
+    `first` is the matrix of the previous stage; its run is the last of `runs`. `select` returns
+    whether to include a cell; None includes all.
 
     Raises:
         FigureError: no cell has a rate.
@@ -57,6 +59,8 @@ def latency_plan(
         )
         ids.append(f"{cell.cell}/{label}")
     if not loads:
-        why = "; ".join(troubles(runs)) or "the run has no trials"
-        raise FigureError(f"{runs[-1].path}: no cell has a rate, so no load can be derived: {why}")
+        reason = "; ".join(troubles(runs)) or "the run has no trials"
+        raise FigureError(
+            f"{runs[-1].path}: no cell has a rate, so no load can be derived: {reason}"
+        )
     return Plan(tree={**first, "load": loads}, only=tuple(ids))

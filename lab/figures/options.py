@@ -17,10 +17,10 @@ class Options:
         workers: degrees of parallelism; None: powers of two up to the cores, and the cores.
         repetitions: fresh processes a cell.
         scale: share of the paper's lengths of inputs, phases and windows alike; above 0.
-        cores_within_ns: trials wait until a cache line takes at most so long between cores
+        cores_within_ns: trials wait until a cache line takes at most this time between cores
             (`streamlab.lab.matrix.matrix.Settings`).
         quick: runs as briefly as is still informative; a quick run has no verdict.
-        dataset: beginning of the id of a dataset, used as the input of the workloads that read such input.
+        dataset: beginning of the id of a dataset that replaces the generated input of its workloads.
     """
 
     cores: int

@@ -20,7 +20,7 @@ class Paper:
 
     @property
     def systems(self) -> Mapping[str, System]:
-        """The systems of its claims, by the names in the claims."""
+        """The systems of the paper's claims, by their names in the claims."""
         return published_systems(self.name)
 
     def facts(self) -> Facts:

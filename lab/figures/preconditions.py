@@ -27,7 +27,7 @@ class Need:
 
     Attributes:
         quantity: the counted events, in words.
-        count: its number of occurrences in the run; None: not recorded.
+        count: number of these events in the run; None if not recorded.
         least: the number that the claim needs.
     """
 
@@ -86,7 +86,7 @@ def counted_synchronizations(rows: Sequence[TrialRow]) -> Need:
 
 
 def sustained_loads(rows: Sequence[TrialRow]) -> Need:
-    """Return the need for sustained loads: else latency grows with the length of the load."""
+    """Return the need for sustained loads; without it, latency grows with the length of the load."""
     sustained = sum(row.status != UNSUSTAINED for row in rows)
     return Need(
         quantity="trials that sustained their load", count=sustained, least=max(1, len(rows))
@@ -94,7 +94,7 @@ def sustained_loads(rows: Sequence[TrialRow]) -> Need:
 
 
 def latencies(rows: Sequence[TrialRow]) -> tuple[Need, Need]:
-    """Return the needs of a median latency under an offered load."""
+    """Return the preconditions of a claim on median latency under load."""
     return sustained_loads(rows), outputs(rows, MEDIAN_OUTPUTS)
 
 

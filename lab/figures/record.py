@@ -34,7 +34,7 @@ from streamlab.results.table import csv_of
 
 FORMATS = ("png", "svg", "pdf", "md")
 PAGE = "md"
-"""The format of the record for readers; the others are formats of the drawing."""
+"""The format of the readable record; the other formats are of the drawing."""
 
 _NOT_IN_TRIALS = frozenset(
     {
@@ -45,7 +45,7 @@ _NOT_IN_TRIALS = frozenset(
         *("order_index", "purpose", "engine_version", "attempt"),
     }
 )
-"""Columns without a number, to keep the CSV of trials small; the run has them."""
+"""Columns without a number; the CSV of trials omits them to stay small, and the run has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class JudgedFigure:
         """The conditions of the verdict: lengths, repetitions, machine."""
         counts = Counter((run.path, row.cell) for run in self.runs for row in run.rows).values()
         fewest, most = min(counts, default=0), max(counts, default=0)
-        machines = dict.fromkeys(_machine(run.meta) for run in self.runs)
+        machines = dict.fromkeys(_describe_machine(run.meta) for run in self.runs)
         return ", ".join(
             [
                 self.figure.lengths(self.options),
@@ -96,7 +96,7 @@ class JudgedFigure:
         return self.facts.of(figure=self.figure.id.partition(":")[2])
 
 
-def _machine(meta: RunMeta) -> str:
+def _describe_machine(meta: RunMeta) -> str:
     host = meta.host
     cores = usable_cores(host)
     count = "an unknown number of cores" if cores is None else f"{cores:g} cores"
@@ -149,9 +149,9 @@ def as_json(judged: JudgedFigure) -> dict[str, object]:
             for warning in warnings_of(judged.rows)
         ],
         "options": asdict(judged.options),
-        "machines": [*dict.fromkeys(_machine(run.meta) for run in judged.runs)],
+        "machines": [*dict.fromkeys(_describe_machine(run.meta) for run in judged.runs)],
         "trials": Counter(row.status for row in judged.rows),
-        "runs": [_run(run.path, run.meta) for run in judged.runs],
+        "runs": [_stored_run(run.path, run.meta) for run in judged.runs],
         "published": [
             {**asdict(fact), "high": None if fact.high == float("inf") else fact.high}
             for fact in judged.published
@@ -185,7 +185,7 @@ def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
                     c.kind,
                     c.published,
                     c.measured,
-                    _outcome(c),
+                    _describe_outcome(c),
                     c.reason,
                 )
                 for c in judged.outcome.claims
@@ -208,7 +208,7 @@ def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
                     (run["commit"] or "")[:12] + (" and changes" if run["dirty"] else ""),
                     ", ".join(f"{key} {value[:12]}" for key, value in run["datasets"].items()),
                 )
-                for run in (_run(run.path, run.meta) for run in judged.runs)
+                for run in (_stored_run(run.path, run.meta) for run in judged.runs)
             ],
         ),
     ]
@@ -223,9 +223,7 @@ def command(figure: Figure, options: Options) -> str:
 def claim_line(claim: Claim) -> str:
     """Return a claim as one line for the terminal."""
     measured = f", measured {claim.measured}" if claim.measured else ""
-    return (
-        f"{_outcome(claim)}: {claim.text} (published {claim.published}{measured}; {claim.reason})"
-    )
+    return f"{_describe_outcome(claim)}: {claim.text} (published {claim.published}{measured}; {claim.reason})"
 
 
 class _StoredRun(TypedDict):
@@ -238,7 +236,7 @@ class _StoredRun(TypedDict):
     fingerprint: str | None
 
 
-def _run(path: Path, meta: RunMeta) -> _StoredRun:
+def _stored_run(path: Path, meta: RunMeta) -> _StoredRun:
     return {
         "run": path.name,
         "cpu_model": meta.host.get("cpu_model"),
@@ -250,7 +248,7 @@ def _run(path: Path, meta: RunMeta) -> _StoredRun:
     }
 
 
-def _outcome(claim: Claim) -> str:
+def _describe_outcome(claim: Claim) -> str:
     if claim.outcome == INCONCLUSIVE:
         return f"{INCONCLUSIVE} (indicates {claim.indicates})"
     if claim.outcome == NOT_COMPARABLE and absent((claim.system, claim.opponent)):

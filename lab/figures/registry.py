@@ -37,7 +37,7 @@ def figures() -> tuple[Figure, ...]:
 
 def unusable() -> tuple[str, ...]:
     """Return the reason for each paper that cannot be loaded."""
-    return tuple(why for why, module in _load_papers() if module is None)
+    return tuple(reason for reason, module in _load_papers() if module is None)
 
 
 def find(figure_id: str) -> Figure:
@@ -49,7 +49,7 @@ def find(figure_id: str) -> Figure:
     """
     by_id = {figure.id.lower(): figure for figure in figures()}
     if figure_id.lower() not in by_id:
-        broken = "".join(f"; {why}" for why in unusable())
+        broken = "".join(f"; {reason}" for reason in unusable())
         raise FigureError(
             f"no figure {figure_id!r}; "
             f"{suggest_names(figure_id, (f.id for f in by_id.values()), 'lab list figures')}{broken}"
@@ -92,15 +92,15 @@ def _load_papers() -> Iterator[tuple[str, ModuleType | None]]:
         where = f"figures of {paper!r} ({name})"
         try:
             module = import_module(name)
-            fault = _fault(paper, module)
+            fault = _find_fault(paper, module)
         except (Exception, SystemExit) as error:
             yield f"{where} cannot be loaded: {type(error).__name__}: {error}", None
             continue
         yield f"{where} {fault}", None if fault else module
 
 
-def _fault(paper: str, module: ModuleType) -> str | None:
-    """Return why a module cannot serve as a paper's; None if it can."""
+def _find_fault(paper: str, module: ModuleType) -> str | None:
+    """Return the reason why a module cannot be a paper's; None if it can."""
     if paper in PAPERS:
         return "have the name of a built-in paper: register them under another name"
     figures = getattr(module, "FIGURES", None)

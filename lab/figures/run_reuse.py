@@ -1,4 +1,4 @@
-"""Checks that an existing run has all that a figure's stage needs."""
+"""Checks that an existing run has all cells of a figure's stage, under the same conditions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,8 +7,10 @@ from streamlab.lab.errors import FigureError
 from streamlab.lab.matrix.cells import Cell, describe
 from streamlab.results.store import Run
 
-_FREE = ("repetitions", "timeout_s")
+_FREE_KEYS = ("repetitions", "timeout_s")
 """Keys that may differ from the figure's matrix: they change certainty, not results."""
+_SHOWN = 6
+"""Number of missing cells that a message lists."""
 
 
 def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
@@ -20,7 +22,9 @@ def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
     done = {row.cell for row in run.rows}
     missing = [cell.id for cell in cells if cell.id not in done]
     if missing:
-        shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if missing[6:] else "")
+        shown = ", ".join(missing[:_SHOWN]) + (
+            f" and {len(missing) - _SHOWN} more" if missing[_SHOWN:] else ""
+        )
         resume = "" if run.meta.complete else f" (finish it: lab run --resume {run.path})"
         raise FigureError(
             f"{run.path} cannot serve {figure_id}, {stage}: it lacks {len(missing)} of "
@@ -28,7 +32,7 @@ def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
         )
     recorded = run.meta.cells
     for cell in cells:
-        difference = _difference(recorded.get(cell.id, {}), describe(cell))
+        difference = _describe_difference(recorded.get(cell.id, {}), describe(cell))
         if difference:
             raise FigureError(
                 f"{run.path} cannot serve {figure_id}, {stage}: its cell {cell.id} differs: "
@@ -36,9 +40,9 @@ def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
             )
 
 
-def _difference(actual: JsonObject, expected: JsonObject) -> str | None:
+def _describe_difference(actual: JsonObject, expected: JsonObject) -> str | None:
     for key, value in expected.items():
-        if key in _FREE or key not in actual or actual[key] == value:
+        if key in _FREE_KEYS or key not in actual or actual[key] == value:
             continue
         stored = actual[key]
         if isinstance(value, Mapping) and isinstance(stored, Mapping):

@@ -1,4 +1,4 @@
-"""Reads the records of made figures in a folder, and writes why a figure was not made."""
+"""Reads the records of figures in a folder, and records failed attempts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,11 +36,11 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFigure:
-    """A figure's record, without what only programs outside the lab read.
+    """A figure's record, without fields that only programs outside the lab read.
 
     Attributes:
         measured_at: start of the last trial, UTC, ISO 8601.
-        command: the command that makes it again.
+        command: the command that makes the figure again.
         text: the verdict with its conditions.
         warnings: the trials' warnings, for example on other work on the machine.
         trials: number of trials by status.
@@ -65,7 +65,7 @@ class StoredFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a figure was not made."""
+    """A failed attempt to make a figure."""
 
     figure: str
     made_at: str
@@ -83,7 +83,7 @@ def read_figure(figure: Figure, folder: Path) -> StoredFigure | None:
 
 
 def read_failure(figure: Figure, folder: Path) -> Failure | None:
-    """Read why a figure was not made; None if no attempt failed since it was made.
+    """Read the record of a failed attempt; None if no attempt failed since the figure was made.
 
     Raises:
         FigureError: the file is damaged.
@@ -92,7 +92,7 @@ def read_failure(figure: Figure, folder: Path) -> Failure | None:
 
 
 def write_failure(figure: Figure, options: Options, reason: str, folder: Path) -> None:
-    """Record why a figure was not made."""
+    """Record a failed attempt to make a figure."""
     failure = Failure(
         figure=figure.id,
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),

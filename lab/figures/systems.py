@@ -2,9 +2,9 @@
 
 A comparing claim names its two systems: `claim.between(CL, OL)`. A claim on one system (its growth,
 its latency, with and without an option) names that system: `claim.of(CL)`.
-A system that this lab lacks as the paper defines it states why it is absent. Its claims are not
-comparable: another algorithm says nothing about it.
-Two sides with the same algorithm, under any names, compare nothing: such a claim is hollow.
+A system states why it is absent if this lab lacks it as the paper defines it. Claims on an absent
+system are not comparable, because another algorithm says nothing about the system.
+Two sides with the same algorithm, under any names, compare nothing; tests/lab/figures/claims.py checks every claim.
 
 No name is borrowed: a system that a paper runs on an engine (`engine`) runs on that engine here, or is
 absent. A measured substitute of an absent system is drawn under its own name (`stand_in`).
@@ -39,8 +39,8 @@ class System:
         options: options of the variant that make it this system.
         engine: the paper's engine in lower case, if the name refers to it; only this engine may run
             the system here.
-        absent: why this lab lacks the system; empty if it runs here.
-        stand_in: the system measured in its place, in words; empty: none.
+        absent: why this lab lacks the system; empty if the system runs here.
+        stand_in: the system measured in its place, in words; empty without one.
     """
 
     name: str
@@ -98,7 +98,7 @@ def published_systems(paper: str, folder: Path = FOLDER / "systems") -> Mapping[
 
 
 def absent(sides: Iterable[System | None]) -> str | None:
-    """Return why systems of these sides are absent; None if all run here."""
+    """Return the reasons why systems of these sides are absent; None if all run here."""
     missing = [side for side in sides if side is not None and side.absent]
     if not missing:
         return None
@@ -106,22 +106,10 @@ def absent(sides: Iterable[System | None]) -> str | None:
 
 
 def stand_in(sides: Iterable[System | None]) -> str:
-    """Return the stand-ins of absent systems among these, in words; empty: none."""
+    """Return the stand-ins of absent systems among these, in words; empty without any."""
     return "; ".join(side.stand_in for side in sides if side is not None and side.stand_in)
 
 
 def describe_systems(sides: Iterable[tuple[System | None, System | None]]) -> tuple[str, ...]:
     """Return a note on each distinct system of the claims."""
     return tuple(dict.fromkeys(side.text for both in sides for side in both if side is not None))
-
-
-def hollow(text: str, system: System | None, opponent: System | None) -> str | None:
-    """Return the fault in the sides of a claim, in words; None without a fault."""
-    if system is None:
-        return f"{text!r} names no system; use .between(system, opponent) or .of(system)"
-    if opponent is not None and system.algorithm == opponent.algorithm:
-        return (
-            f"{text!r} compares {system.name} with {opponent.name}, but both are "
-            f"{system.algorithm!r}: it compares nothing"
-        )
-    return None

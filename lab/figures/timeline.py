@@ -13,9 +13,10 @@ from streamlab.results.store import Run
 from streamlab.results.table import table_of
 
 STEP_S = 0.1
-_ROWS_OF_SECOND = round(1 / STEP_S)
+"""Length of a row of a series (`lab/measure/series.py`)."""
+_ROWS_PER_S = round(1 / STEP_S)
 MOST_BINS = 600
-"""More points would be indistinguishable in a drawing."""
+"""Most bins of a drawing; more points would be indistinguishable."""
 Values = npt.NDArray[np.float64]
 
 
@@ -76,7 +77,7 @@ def read_timeline(run: Run, row: TrialRow) -> ElasticTimeline | None:
         instances=values("instances"),
         latency_ms=values("latency_p50_ns", 1e-6),
         load_cov=values("load_cov"),
-        changes=_changes(run, row),
+        changes=_read_changes(run, row),
     )
 
 
@@ -90,26 +91,26 @@ def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | 
 def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[float, float]]:
     """Return (start, mean) of at most MOST_BINS bins of equal length, from the first to the last value.
 
-    A bin without a value between others is NaN, which a drawing shows as a gap. `t_s` is the start of
-    each row; `last` takes the last value of a bin instead, for counts.
+    A bin without a value between others is NaN, and a gap in the drawing. `t_s` is the start of each
+    row. With `last`, a bin has its last value instead of the mean, for counts.
     """
     present = np.flatnonzero(~np.isnan(values))
     if not len(present):
         return []
     width = max(1, -(-len(t_s) // MOST_BINS))
     bins = []
-    for at in range(present[0] // width * width, present[-1] + 1, width):
-        part = values[at : at + width]
+    for start in range(present[0] // width * width, present[-1] + 1, width):
+        part = values[start : start + width]
         part = part[~np.isnan(part)]
         middle = np.nan if not len(part) else part[-1] if last else part.mean()
-        bins.append((float(t_s[at]), float(middle)))
+        bins.append((float(t_s[start]), float(middle)))
     return bins
 
 
 def means_by_second(values: Values) -> Values:
     """Return float64[seconds]: the mean of each whole second's rows with a value; NaN without any."""
-    seconds = values[: len(values) // _ROWS_OF_SECOND * _ROWS_OF_SECOND]
-    means = [mean(rows) for rows in seconds.reshape(-1, _ROWS_OF_SECOND)]
+    seconds = values[: len(values) // _ROWS_PER_S * _ROWS_PER_S]
+    means = [mean(rows) for rows in seconds.reshape(-1, _ROWS_PER_S)]
     return np.array([np.nan if value is None else value for value in means], dtype=np.float64)
 
 
@@ -127,7 +128,7 @@ def longest_above(values: Values, bound: float) -> float:
     return longest * STEP_S
 
 
-def _changes(run: Run, row: TrialRow) -> tuple[Reconfiguration, ...]:
+def _read_changes(run: Run, row: TrialRow) -> tuple[Reconfiguration, ...]:
     if row.reconfigurations is None:
         return ()
     try:

@@ -56,11 +56,11 @@ class Claim:
         outcome: MET, MISSED, INCONCLUSIVE, NOT_COMPARABLE or NOT_JUDGED.
         indicates: the outcome of the measured number without its interval: never INCONCLUSIVE.
         measured: the measured number as text; empty without one.
-        low, high: the interval that judged the claim, which holds at 95 % together with those of the
-            figure's other claims; None: no such end.
+        low, high: the interval that judged the claim; None for an infinite end. It holds at 95 % together
+            with the intervals of the figure's other claims.
         repetitions: fewest repetitions of any cell in the number.
         reason: the bound that judged the claim, or why it could not be judged.
-        system: the claim's system; None: not stated.
+        system: the claim's system; None if not stated.
         opponent: the system's opponent; None for a claim on one system.
         needs: preconditions of the claim.
     """
@@ -108,31 +108,33 @@ class FigureVerdict:
 
 def conclude(claims: Sequence[Claim], *, quick: bool = False) -> FigureVerdict:
     """Return a figure's verdict by the rule of this module; for a quick run, an indication."""
-    indicates, why = _rule([replace(claim, outcome=claim.indicates) for claim in claims])
+    indicates, reason = _apply_rule([replace(claim, outcome=claim.indicates) for claim in claims])
     if indicates in NO_OUTCOME:
-        return FigureVerdict(verdict=indicates, indicates=indicates, reason=why)
+        return FigureVerdict(verdict=indicates, indicates=indicates, reason=reason)
     if quick:
-        return FigureVerdict(verdict=INDICATION, indicates=indicates, reason=f"a quick run: {why}")
+        return FigureVerdict(
+            verdict=INDICATION, indicates=indicates, reason=f"a quick run: {reason}"
+        )
     verdicts = {
-        _rule([replace(claim, outcome=flips.get(claim.kind, MET))
+        _apply_rule([replace(claim, outcome=flips.get(claim.kind, MET))
                if claim.outcome == INCONCLUSIVE else claim for claim in claims])[0]
         for flips in ({}, {VALUE: MISSED}, {SHAPE: MISSED})
     }  # fmt: skip
-    open_ = [claim for claim in claims if claim.outcome == INCONCLUSIVE]
+    undecided = [claim for claim in claims if claim.outcome == INCONCLUSIVE]
     if len(verdicts) > 1:
         return FigureVerdict(
             verdict=INCONCLUSIVE,
             indicates=indicates,
-            reason=f"{len(open_)} of {len(claims)} claims inconclusive: {_list_claims(open_, '')}",
+            reason=f"{len(undecided)} of {len(claims)} claims inconclusive: {_list_claims(undecided, '')}",
         )
     (verdict,) = verdicts
-    _, reason = _rule([claim for claim in claims if claim.outcome != INCONCLUSIVE])
-    if open_:
-        reason += f"; {len(open_)} inconclusive, which changes nothing"
+    _, reason = _apply_rule([claim for claim in claims if claim.outcome != INCONCLUSIVE])
+    if undecided:
+        reason += f"; {len(undecided)} inconclusive, which changes nothing"
     return FigureVerdict(verdict=verdict, indicates=indicates, reason=reason)
 
 
-def _rule(claims: Sequence[Claim]) -> tuple[str, str]:
+def _apply_rule(claims: Sequence[Claim]) -> tuple[str, str]:
     """Return verdict and reason if no claim is inconclusive."""
     judged = [claim for claim in claims if claim.outcome not in NO_OUTCOME]
     without_outcome = [claim for claim in claims if claim.outcome in NO_OUTCOME]
@@ -144,7 +146,7 @@ def _rule(claims: Sequence[Claim]) -> tuple[str, str]:
     if wrong:
         return CONTRADICTED, _list_claims(wrong, "expected ")
     if not missed and not without_outcome:
-        return REPRODUCED, f"{_all(judged)} met"
+        return REPRODUCED, f"{_count_claims(judged)} met"
     if any(claim.kind == SHAPE for claim in judged) or not missed:
         parts = [f"{len(judged) - len(missed)} of {len(claims)} claims met"]
         if missed:
@@ -157,7 +159,7 @@ def _rule(claims: Sequence[Claim]) -> tuple[str, str]:
     return CONTRADICTED, _list_claims(missed, "expected ")
 
 
-def _all(claims: Sequence[Claim]) -> str:
+def _count_claims(claims: Sequence[Claim]) -> str:
     return "the only claim" if len(claims) == 1 else f"all {len(claims)} claims"
 
 
@@ -168,6 +170,6 @@ def _list_claims(claims: Iterable[Claim], word: str) -> str:
 
 
 def _reasons(claims: Sequence[Claim]) -> str:
-    # Each reason once, so absent opponents without the stand-in's value, which differs by claim.
+    # `claim.reason` may have a stand-in's value, which differs by claim; `absent` gives equal texts.
     reasons = (absent((claim.system, claim.opponent)) or claim.reason for claim in claims)
     return "; ".join(dict.fromkeys(reasons)) or "it makes no claim"

@@ -21,7 +21,14 @@ from streamlab.lab.matrix.toml_table import REQUIRED, TomlTable, is_finite, pars
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """One entry of the list."""
+    """One entry of the list.
+
+    Attributes:
+        cell, metric: patterns, as in the file.
+        until_ratio: largest accepted ratio of the new cost to the old.
+        expires: last day on which the entry counts; None if it does not expire.
+        place: file and number of the entry, for messages.
+    """
 
     cell: str
     metric: str
@@ -50,7 +57,7 @@ def read_accepted(path: Path) -> tuple[Acceptance, ...]:
         [],
     )
     top.done()
-    return tuple(_entry(str(path), number, table) for number, table in enumerate(tables, 1))
+    return tuple(_parse_entry(str(path), number, table) for number, table in enumerate(tables, 1))
 
 
 def check_accepted(accepted: Sequence[Acceptance], cells: Sequence[str]) -> None:
@@ -73,11 +80,13 @@ def apply_accepted(report: GateReport, accepted: Sequence[Acceptance], today: da
     """
     notes = list(report.notes)
     notes += _unused_entries(accepted, [line.cell for line in report.lines])
-    lines = [_apply(line, accepted, today, notes) for line in report.lines]
+    lines = [_apply_to_line(line, accepted, today, notes) for line in report.lines]
     return replace(report, lines=lines, notes=notes)
 
 
-def _apply(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[str]) -> Line:
+def _apply_to_line(
+    line: Line, accepted: Iterable[Acceptance], today: date, notes: list[str]
+) -> Line:
     if line.word is not Verdict.REGRESSION or line.ratio is None:
         return line
     for entry in accepted:
@@ -94,7 +103,7 @@ def _apply(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[
     return line
 
 
-def _entry(file: str, number: int, content: object) -> Acceptance:
+def _parse_entry(file: str, number: int, content: object) -> Acceptance:
     name = f"[[accept]] {number}"
     table = TomlTable(file, name, content)
     entry = Acceptance(

@@ -36,6 +36,7 @@ import importlib, json, sys
 print(json.dumps([importlib.import_module(name).__file__ for name in sys.argv[1:]]))
 """
 PROBE_TIMEOUT_S = 120
+"""Far above the seconds that imports take on a busy machine."""
 BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
 
@@ -45,9 +46,12 @@ class Arm:
 
     Attributes:
         name: `old` or `new`.
-        tree: the checkout that it was built from.
-        cache: folder for compiled code, separate for each arm, as a shared one could give an arm
-            the other's code. None: the cache of this process.
+        revision: the revision's name in messages.
+        python: interpreter of the arm's processes.
+        path: folders of PYTHONPATH, the build first.
+        tree: checkout from which the arm was built.
+        cache: folder for compiled code; None: the cache of this process. Built arms have separate
+            folders, because code in a shared one could come from the other arm.
         checkout: the user's checkout of the repository; None if it does not matter.
     """
 
@@ -60,7 +64,7 @@ class Arm:
     checkout: Path | None = None
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables that its processes need in addition to this process's."""
+        """Return the variables that the arm's processes need in addition to this environment."""
         variables = {"PYTHONPATH": os.pathsep.join(map(str, self.path)), "PYTHONSAFEPATH": "1"}
         if not site.ENABLE_USER_SITE:  # as in this process
             variables["PYTHONNOUSERSITE"] = "1"
@@ -70,7 +74,7 @@ class Arm:
         return variables | {name: str(self.cache / name.lower()) for name in folders}
 
     def localise(self, reference: str | None) -> str | None:
-        """Return a workload's reference for this arm: a file of the checkout becomes that of the tree."""
+        """Return a workload's reference with a file of the checkout replaced by the tree's copy."""
         file = None if reference is None else file_of(reference)
         if reference is None or file is None or self.checkout is None:
             return reference
@@ -82,7 +86,11 @@ class Arm:
 
 
 def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
-    """Return the arm of a folder by `pip install --target`; refuse one that imports the lab from elsewhere."""
+    """Return the arm whose lab `pip install --target` wrote into a folder.
+
+    Raises:
+        GateError: the folder has no lab, or trials would import the lab from elsewhere.
+    """
     if not (folder / "streamlab").is_dir():
         raise GateError(
             f"{revision} has no package `streamlab`: it is too old for this gate; run that "
@@ -109,7 +117,11 @@ def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
 
 
 def find_module_files(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
-    """Return the files from which an arm's processes import modules; refuse an arm that cannot."""
+    """Return the files from which an arm's processes import modules.
+
+    Raises:
+        GateError: a module cannot be imported.
+    """
     where = f"{arm.revision}: its build in {arm.path[0]}"
     try:
         probe = subprocess.run(
@@ -124,13 +136,13 @@ def find_module_files(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GateError(f"{where} cannot be tested: {error}") from error
     if probe.returncode != 0:
-        last = (probe.stderr.strip().splitlines() or ["no output"])[-1]
-        raise GateError(f"{where} does not import: {last}")
+        last_line = (probe.stderr.strip().splitlines() or ["no output"])[-1]
+        raise GateError(f"{where} does not import: {last_line}")
     return tuple(map(Path, json.loads(probe.stdout)))
 
 
 def run_in_arm(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: float) -> Result:
-    """Run one trial, or its oracle, in a fresh process of an arm and return its columns.
+    """Run one trial or oracle in a fresh process of an arm and return its columns.
 
     If the arm's revision lacks a field of the job, the trial is a crash that names the field.
     """

@@ -33,7 +33,12 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The cells that a gate runs."""
+    """The cells that a gate runs.
+
+    Attributes:
+        works: the cells by id.
+        messages: progress messages of the preparation, for the user.
+    """
 
     works: Mapping[str, Work]
     messages: Sequence[str]
@@ -55,7 +60,8 @@ class Code:
     """The location of cells' code.
 
     Attributes:
-        absent: why a cell cannot run, by cell id.
+        places: places of the parts of each cell that can run, by cell id.
+        absent: reason why a cell cannot run, by cell id.
         loaded: files of the arm's modules that were imported for the cells.
     """
 
@@ -107,8 +113,8 @@ def inspect_arm(arm: Arm, request: Callable[[], Answer], *, log: Path) -> Answer
         )
         result: Answer | str | None = pickle.loads(answer.read_bytes()) if answer.exists() else None
     if isinstance(result, str):
-        lacks = "; ".join(["", *find_gaps(arm.tree, arm.checkout)])
-        raise GateError(f"{arm.name} arm, {arm.revision}: {result}{lacks}")
+        gaps = "; ".join(["", *find_gaps(arm.tree, arm.checkout)])
+        raise GateError(f"{arm.name} arm, {arm.revision}: {result}{gaps}")
     if result is None:
         raise GateError(
             f"{arm.name} arm, {arm.revision}: the inspection of its cells ended with code "
@@ -118,7 +124,7 @@ def inspect_arm(arm: Arm, request: Callable[[], Answer], *, log: Path) -> Answer
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Answer a request; a user's error is answered with its message."""
+    """Answer a request; the answer to an error that a user can correct is its message."""
     request, answer = map(Path, arguments)
     question: Callable[[], object] = pickle.loads(request.read_bytes())
     try:

@@ -2,7 +2,7 @@
 
     python bootstrap.py REQUEST.json SPEC.json
 
-A trial's specification changes its format between revisions, but its fields change less.
+Revisions change the format of a trial's specification more often than its fields.
 So the request has the fields by name, and the arm writes the specification for its own `streamlab.lab.trial`.
 The trial leaves its evidence in the folder of SPEC.json.
 """
@@ -31,7 +31,7 @@ def main(request_path: str, spec_path: str) -> None:
         kind: Any = OracleJob
     else:
         kind = EngineTrial
-    fields["dataset"] = _dataset(fields["dataset"])
+    fields["dataset"] = _convert_dataset(fields["dataset"])
     if fields.get("load") is not None:
         fields["load"] = LoadSpec(**fields["load"])
     unknown = sorted(set(fields) - set(signature(kind).parameters))
@@ -41,12 +41,12 @@ def main(request_path: str, spec_path: str) -> None:
     process.main([spec_path, str(Path(spec_path).parent)])
 
 
-def _dataset(content: dict[str, Any]) -> Dataset:
+def _convert_dataset(content: dict[str, Any]) -> Dataset:
     """Return the dataset, without fields that this revision lacks."""
-    return msgspec.convert(content, Dataset, dec_hook=_path)
+    return msgspec.convert(content, Dataset, dec_hook=_convert_path)
 
 
-def _path(kind: type, value: Any) -> Any:
+def _convert_path(kind: type, value: Any) -> Any:
     return Path(value) if kind is Path else value
 
 

@@ -32,10 +32,10 @@ from streamlab.lab.isolate.process import Outcome, last_lines, run_isolated
 
 Say = Callable[[str], None]
 
-# The core builds in half a minute on two cores.
+# Sixty times a build on two cores, which takes half a minute.
 BUILD_TIMEOUT_S = 1800
-_FLAGS = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_ARGS")
-_FLAG_PREFIX = "SKBUILD_"
+_FLAG_VARIABLES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_ARGS")
+_FLAG_VARIABLE_PREFIX = "SKBUILD_"
 _TOOLS = ("scikit-build-core", "nanobind", "cmake", "ninja")
 
 
@@ -46,7 +46,7 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
         root = tree.parent
         tools = toolchain()
         stamp = root / "built.json"
-        if _read(stamp) != tools:
+        if _read_json(stamp) != tools:
             say(f"building {revision.label} in {root}")
             stamp.unlink(missing_ok=True)  # or an interrupted build would look complete
             _build(revision, root)
@@ -92,9 +92,9 @@ def toolchain() -> dict[str, object]:
         "flags": {
             name: value
             for name, value in sorted(os.environ.items())
-            if name in _FLAGS or name.startswith(_FLAG_PREFIX)
+            if name in _FLAG_VARIABLES or name.startswith(_FLAG_VARIABLE_PREFIX)
         },
-        "tools": {name: _version(name) for name in _TOOLS},
+        "tools": {name: _installed_version(name) for name in _TOOLS},
     }
 
 
@@ -147,14 +147,14 @@ def _build(revision: Revision, root: Path) -> None:
         )
 
 
-def _version(name: str) -> str | None:
+def _installed_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
         return None
 
 
-def _read(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -61,7 +61,8 @@ def count_arms(bench: Bench, old: Arm, new: Arm, say: Say) -> GateReport:
         bench.make_oracles(arm, say)
     first = warm_up(bench, old, new, say)
     lines = [
-        fault_line(cell, pair) or _line(bench, old, new, cell, say) for cell, pair in first.items()
+        fault_line(cell, pair) or _count_cell(bench, old, new, cell, say)
+        for cell, pair in first.items()
     ]
     return GateReport(
         old=old.revision,
@@ -75,7 +76,7 @@ def count_arms(bench: Bench, old: Arm, new: Arm, say: Say) -> GateReport:
     )
 
 
-def _line(bench: Bench, old: Arm, new: Arm, cell: str, say: Say) -> Line:
+def _count_cell(bench: Bench, old: Arm, new: Arm, cell: str, say: Say) -> Line:
     counts: dict[str, list[int]] = {"old": [], "new": []}
     for number in range(COUNTS):
         for side, arm in (("old", old), ("new", new)):

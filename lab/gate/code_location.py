@@ -30,7 +30,8 @@ class Place:
     """The place from which a part of a cell is imported.
 
     Attributes:
-        file: its file; None if the module has no file.
+        part: description of the part, such as `engine 'multicore'`.
+        file: the part's file; None if the module has no file.
     """
 
     part: str
@@ -54,7 +55,7 @@ def find_places(engine: str, workload: str) -> tuple[Place, ...]:
         ModelError: the workload is unknown.
     """
     return tuple(
-        Place(part=part, file=_file(module))
+        Place(part=part, file=_find_file(module))
         for part, module in dict.fromkeys(_modules(engine, workload))
     )
 
@@ -107,7 +108,7 @@ def check_built_packages(cells: Sequence[Cell]) -> None:
 
 
 def check_arm(arm: Arm, located: Mapping[str, Sequence[Place]]) -> None:
-    """Refuse cells that run foreign code, from neither the arm nor the lab, or only the lab's code."""
+    """Refuse cells with code from outside the arm and the lab, and cells with only the lab's code."""
     folder = arm.tree.parent
     for cell, parts in located.items():
         for place in parts:
@@ -138,7 +139,7 @@ def _mapped_code() -> Sequence[Path]:
 
 def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
     """Yield the description and the module or file of each part of a cell."""
-    # All entry points of that name, because arms may find another one first.
+    # All entry points with the name, because arms may find them in different orders.
     for point in find_entry_points(GROUP):
         if point.name == engine:
             yield f"engine {engine!r}", point.module
@@ -148,7 +149,7 @@ def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
         yield f"workload {workload!r}", module
 
 
-def _file(module: str) -> Path | None:
+def _find_file(module: str) -> Path | None:
     """Return the file of a module, given by its name or as a file."""
     if module.endswith(".py"):
         return Path(module).resolve()

@@ -169,8 +169,8 @@ def gate_repository(
 ) -> GateReport:
     """Measure cells in two revisions of a repository and return the report.
 
-    A cell that only the new revision has is reported, not measured. Without criteria, counts
-    instructions.
+    A cell that only the new revision has is reported, not measured. If `criteria` is None,
+    instructions are counted.
 
     Raises:
         GateError: a revision does not build, a cell cannot be gated, or its code does not come
@@ -186,12 +186,14 @@ def gate_repository(
         plan = inspect_arm(new, make_plan, log=logs / "plan.log")
         for words in plan.messages:
             say(words)
-        codes = [_check_code(arm, plan.works, subject.root, logs) for arm in (new, old)]
+        new_code, old_code = (
+            _check_code(arm, plan.works, subject.root, logs) for arm in (new, old)
+        )
         changed = _changed_files(subject)
-        same = check_different(codes[1].loaded, codes[0].loaded, (old, new), changed)
+        same_code = check_different(old_code.loaded, new_code.loaded, (old, new), changed)
         absent = {
-            cell: _absent_line(cell, why, codes[0].absent.get(cell))
-            for cell, why in codes[1].absent.items()
+            cell: _absent_line(cell, reason, new_code.absent.get(cell))
+            for cell, reason in old_code.absent.items()
         }
         works = {cell: work for cell, work in plan.works.items() if cell not in absent}
         bench = _make_bench(works, criteria, plant=plant, logs=logs)
@@ -200,14 +202,17 @@ def gate_repository(
         else:
             report = gate_arms(bench, old, new, criteria, say)
         lines = (*report.lines, *absent.values())
-        gaps = _gaps(lines, (old, new))
+        gaps = _find_arm_gaps(lines, (old, new))
     notes = revision_notes(subject.root, subject.revisions, plant=plant, logs=logs)
-    all_notes = (*([same] if same else ()), *gaps, *report.notes, *notes)
+    all_notes = (*([same_code] if same_code else ()), *gaps, *report.notes, *notes)
     return replace(report, lines=lines, notes=tuple(dict.fromkeys(all_notes)))
 
 
 def _absent_line(cell: str, old: str, new: str | None) -> Line:
-    """Return the line of a cell that the old arm, and perhaps also the new one, cannot load."""
+    """Return the line of a cell that cannot be loaded.
+
+    `old` and `new` are the arms' reasons; `new` is None if the new arm loads the cell.
+    """
     if new is None:
         return Line(cell=cell, metric="", word=Verdict.ADDED, note=f"old: {old}")
     return Line(
@@ -215,8 +220,11 @@ def _absent_line(cell: str, old: str, new: str | None) -> Line:
     )
 
 
-def _gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:
-    """Return the files that the arms lack, if a cell has no answer: they may be the reason."""
+def _find_arm_gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:
+    """Return sentences on files that the arms lack, if a cell has no answer.
+
+    The missing files may be the reason.
+    """
     if all(line.metric for line in lines):
         return ()
     old, new = (find_gaps(arm.tree, arm.checkout) for arm in arms)

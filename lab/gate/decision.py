@@ -39,6 +39,7 @@ class GateCriteria:
     """The metrics of a gate and its rule.
 
     Attributes:
+        metrics: all compared metrics.
         advisory: names of metrics that are shown but never fail.
         if_repeatable: names of metrics that can fail a gate, but never make it inconclusive.
     """
@@ -51,7 +52,8 @@ class GateCriteria:
     def families(self) -> list[list[Metric]]:
         """Return the groups of metrics that share a correction for multiple tests.
 
-        They are separate, so that optional and advisory metrics do not weaken the test of gated ones.
+        Groups are separate, so that optional and advisory metrics do not weaken the test of gated
+        metrics.
         """
         gated = [m for m in self.metrics if m.name not in self.advisory | self.if_repeatable]
         return [
@@ -68,14 +70,14 @@ def decide_gate(
 ) -> tuple[Line, ...]:
     """Decide a gate and return its lines.
 
-    `measure_again` measures suspected cells in both arms, interleaved, and is called at most once;
-    None: the first stage decides.
+    `measure_again` measures suspected cells in both arms, interleaved. It is called at most once.
+    If it is None, the first stage decides.
     """
     rng, rule = np.random.default_rng(SEED), criteria.rule
     faults = {cell: fault_line(cell, pair) for cell, pair in first.items()}
     sound = {cell: pair for cell, pair in first.items() if faults[cell] is None}
     statuses = {cell: find_status(pair, rule.alpha) for cell, pair in sound.items()}
-    families = [_arms(sound, family) for family in criteria.families()]
+    families = [_collect_arms(sound, family) for family in criteria.families()]
     seconds: dict[Key, Arms] = {}
     measured: Mapping[str, Pair] = {}
     if measure_again is None:
@@ -86,7 +88,7 @@ def decide_gate(
         suspected = [key[0] for family in findings for key in suspects(family)]
         selected = [cell for cell in sound if cell in {*worse, *suspected}]
         measured = measure_again(tuple(selected)) if selected else {}
-        seconds = _arms(measured, criteria.metrics)
+        seconds = _collect_arms(measured, criteria.metrics)
         findings = [_confirm(family, seconds, rule, rng) for family in findings]
     firsts = {key: arms for family in families for key, arms in family.items()}
     decisions = {finding.key: finding for family in findings for finding in family}
@@ -96,22 +98,24 @@ def decide_gate(
         if fault is not None:
             lines.append(fault)
             continue
-        cell_lines = _statuses(cell, statuses[cell], measured.get(cell), rule)
+        cell_lines = _make_status_lines(cell, statuses[cell], measured.get(cell), rule)
         failed = any(line.fails for line in cell_lines)
         for metric in criteria.metrics:
             finding = decisions.get((cell, metric.name))
             if finding is not None:
                 arms = (firsts if finding.second is None else seconds)[finding.key]
-                cell_lines.append(_line(finding, arms, criteria, rng))
+                cell_lines.append(_make_line(finding, arms, criteria, rng))
             elif not failed:
-                cell_lines += _without_number(
+                cell_lines += _missing_value_lines(
                     cell, (first[cell], measured.get(cell)), metric, criteria
                 )
         lines += cell_lines
     return tuple(lines)
 
 
-def _statuses(cell: str, first: StatusFinding, measured: Pair | None, rule: Rule) -> list[Line]:
+def _make_status_lines(
+    cell: str, first: StatusFinding, measured: Pair | None, rule: Rule
+) -> list[Line]:
     """Return the line on the statuses of a cell without a fault, if any."""
     second = None
     if measured is not None:
@@ -124,8 +128,8 @@ def _statuses(cell: str, first: StatusFinding, measured: Pair | None, rule: Rule
     return [] if line is None else [line]
 
 
-def _arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[Key, Arms]:
-    """Return the costs by cell and metric; omits a metric that any trial of the cell lacks."""
+def _collect_arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[Key, Arms]:
+    """Return the costs by cell and metric; omits a metric if a trial of the cell lacks it."""
     arms: dict[Key, Arms] = {}
     for cell, pair in pairs.items():
         for metric in metrics:
@@ -151,18 +155,22 @@ def _confirm(
     rule: Rule,
     rng: np.random.Generator,
 ) -> tuple[Decision, ...]:
-    """Confirm the findings with a second measurement; a cell without one gets another line."""
+    """Confirm the findings with a second measurement.
+
+    Omits suspects without a second measurement; `_missing_value_lines` reports them.
+    """
     missing = {key for key in suspects(findings) if key not in seconds}
     remaining = tuple(finding for finding in findings if finding.key not in missing)
     return confirm(remaining, seconds, rule, rng)
 
 
-def _without_number(
+def _missing_value_lines(
     cell: str, stages: tuple[Pair, Pair | None], metric: Metric, criteria: GateCriteria
 ) -> list[Line]:
-    """Return the line of a metric without a number.
+    """Return the line of a metric without a value in some trial.
 
-    A `if_repeatable` metric that no trial has gets no line: a catch-up has no latency.
+    An `if_repeatable` metric without a value in any trial gets no line: catch-up trials have no
+    latency.
     """
     trials = [result for pair in stages if pair is not None for result in (*pair.old, *pair.new)]
     unverified = next((result for result in trials if not has_numbers(result)), None)
@@ -179,7 +187,9 @@ def _without_number(
     return [Line(cell=cell, metric=metric.name, word=word, advisory=advisory, note=note)]
 
 
-def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.Generator) -> Line:
+def _make_line(
+    finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.Generator
+) -> Line:
     cell, metric = finding.key
     stage = finding.second or finding.first
     line = Line(
@@ -197,15 +207,16 @@ def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.
         noise=stage.noise.p95,
     )
     if line.paired:
-        line = replace(line, note=_difference(arms))
+        line = replace(line, note=_describe_difference(arms))
     if metric in criteria.if_repeatable and line.word in (Verdict.UNSTABLE, Verdict.TOO_FEW):
-        why = _does_not_repeat(line, criteria.rule)
-        return replace(line, word=Verdict.NOT_GATED, note="; ".join(filter(None, (why, line.note))))
+        reason = _explain_not_gated(line, criteria.rule)
+        note = "; ".join(filter(None, (reason, line.note)))
+        return replace(line, word=Verdict.NOT_GATED, note=note)
     return line
 
 
-def _difference(arms: Arms) -> str:
-    """Return a quantile of latency in both arms, and its difference over pairs, as text."""
+def _describe_difference(arms: Arms) -> str:
+    """Return the medians of a latency quantile in both arms, and the difference over pairs, as text."""
     old, new = (f"{median(each) / NS_PER_MS:.3g} ms" for each in (arms.old, arms.new))
     interval = pair_difference_interval(arms.old, arms.new)
     words = f"{old} -> {new}, difference {pair_difference(arms.old, arms.new) / NS_PER_MS:+.3g} ms"
@@ -215,7 +226,7 @@ def _difference(arms: Arms) -> str:
     return f"{words} ({interval.coverage:.0%}: {low} to {high})"
 
 
-def _does_not_repeat(line: Line, rule: Rule) -> str:
+def _explain_not_gated(line: Line, rule: Rule) -> str:
     """Return why a metric cannot be gated in a cell."""
     if line.word is Verdict.TOO_FEW:
         return f"not gated: {line.n} trials per arm are too few for a decision"

@@ -20,8 +20,8 @@ _VERSION = re.compile(
     r"_*(version(_tuple|_info)?|revision|commit(_id)?|git_?(sha|hash))_*", re.IGNORECASE
 )
 """Matches variables that a build may set to another value than the source."""
-_COMPILED = (".so", ".pyd")
-_COMPILES = frozenset(
+_COMPILED_SUFFIXES = (".so", ".pyd")
+_SOURCE_SUFFIXES = frozenset(
     {".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".go", ".h", ".hh", ".hpp", ".pxd", ".pyx", ".rs"}
 )
 _MOST_NAMED = 3
@@ -36,8 +36,8 @@ def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
         GateError: a module differs from its source.
     """
     site = arm.path[0]
-    others = foreign_files(find_projects(arm.tree), site)
-    installed = [file for file in loaded if file.is_relative_to(site) and file not in others]
+    foreign = foreign_files(find_projects(arm.tree), site)
+    installed = [file for file in loaded if file.is_relative_to(site) and file not in foreign]
     tracked: Mapping[str, list[PurePosixPath]] = defaultdict(list)
     for name in git(arm.tree, "ls-files", "-z", "--recurse-submodules").split("\0"):
         tracked[PurePosixPath(name).name].append(PurePosixPath(name))
@@ -48,12 +48,12 @@ def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
         ]
         built = [path for path in copies if _is_built(path, inner)]
         sources = [path for path in copies if path not in built]
-        stale = [path for path in built if _equal(file, arm.tree / path)]
+        stale = [path for path in built if _is_same_code(file, arm.tree / path)]
         if sources:
-            wrong = not any(_equal(file, arm.tree / path) for path in sources)
+            is_wrong = not any(_is_same_code(file, arm.tree / path) for path in sources)
         else:
-            wrong = bool(stale) and file.suffix in _COMPILED
-        if wrong:
+            is_wrong = bool(stale) and file.suffix in _COMPILED_SUFFIXES
+        if is_wrong:
             raise GateError(_mismatch(arm, inner, sources, stale))
 
 
@@ -67,13 +67,13 @@ def check_different(
     """
     if not changed or not new or _contents(old, arms[0]) != _contents(new, arms[1]):
         return None
-    more = ", ..." if len(changed) > _MOST_NAMED else ""
+    ellipsis = ", ..." if len(changed) > _MOST_NAMED else ""
     same = (
         "both arms load the same code: no cell imports a file that differs between the revisions "
-        f"({', '.join(changed[:_MOST_NAMED])}{more})"
+        f"({', '.join(changed[:_MOST_NAMED])}{ellipsis})"
     )
-    sources = [name for name in changed if PurePosixPath(name).suffix in _COMPILES]
-    compiled = [file for file in new if file.suffix in _COMPILED]
+    sources = [name for name in changed if PurePosixPath(name).suffix in _SOURCE_SUFFIXES]
+    compiled = [file for file in new if file.suffix in _COMPILED_SUFFIXES]
     if sources and compiled:
         raise GateError(
             f"{same}; {sources[0]} differs, but {compiled[0].name} is the same in both: no "
@@ -87,10 +87,10 @@ def _mismatch(
     arm: Arm, inner: Path, sources: Sequence[PurePosixPath], stale: Sequence[PurePosixPath]
 ) -> str:
     source = f"its source {sources[0]}" if sources else "compiled from its source"
-    words = f"{arm.name} arm, {arm.revision}: the installed {inner} is not {source}"
+    problem = f"{arm.name} arm, {arm.revision}: the installed {inner} is not {source}"
     if not stale:
         return (
-            f"{words}: no verdict, as other code would be measured; let --build install from "
+            f"{problem}: no verdict, as other code would be measured; let --build install from "
             f"{source}, without a stored wheel or a cache"
         )
     folder = next(
@@ -99,7 +99,7 @@ def _mismatch(
         if part in _BUILD_FOLDERS
     )
     return (
-        f"{words} but the committed file {stale[0]}: no verdict, as older code would be measured; "
+        f"{problem} but the committed file {stale[0]}: no verdict, as older code would be measured; "
         f"remove the folder from the repository (git rm -r --cached {folder}; echo {folder}/ >> "
         f".gitignore), or let --build start with `rm -rf {folder} &&`"
     )
@@ -110,7 +110,7 @@ def _is_built(path: PurePosixPath, inner: Path) -> bool:
     return not _BUILD_FOLDERS.isdisjoint(outer)
 
 
-def _equal(installed: Path, source: Path) -> bool:
+def _is_same_code(installed: Path, source: Path) -> bool:
     """Return whether two files have the same code; False if one is missing."""
     try:
         texts = installed.read_bytes(), source.read_bytes()
@@ -123,12 +123,12 @@ def _equal(installed: Path, source: Path) -> bool:
     if _VERSION.fullmatch(installed.stem):
         return True
     try:
-        return _code(texts[0]) == _code(texts[1])
+        return _dump_code(texts[0]) == _dump_code(texts[1])
     except (SyntaxError, ValueError):
         return False
 
 
-def _code(text: bytes) -> str:
+def _dump_code(text: bytes) -> str:
     """Return a module's syntax tree as text, without comments and versions."""
     module = ast.parse(text)
     module.body = [each for each in module.body if not _sets_version(each)]

@@ -19,14 +19,15 @@ from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.results.stats.noise import UNSTABLE_ABOVE
 
 FLOOR = 0.01
-"""Changes up to 1 % are not a regression: unrelated edits move inlining, although counts have no noise."""
+"""Changes up to 1 % are not a regression: counts have no noise, but unrelated edits change inlining."""
 
 COUNT_TIMEOUT_S = 1800.0
+"""A count of the micro-benchmarks takes 15 s and a build; cells run fifty times slower under valgrind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Instruction counts by benchmark, and the tools that they depend on; see `benchmarks.instructions`."""
+    """Instruction counts by benchmark, and the tools on which they depend; see `benchmarks.instructions`."""
 
     compiler: str
     flags: str
@@ -65,7 +66,8 @@ def differing(old: Counts, new: Counts) -> list[str]:
 def compare_counts(old: Counts, new: Counts) -> tuple[Line, ...]:
     """Return one line per benchmark.
 
-    A removed benchmark is broken, so that it cannot disappear unnoticed. A new one is only listed.
+    A removed benchmark is broken, so that it cannot disappear unnoticed. A new benchmark is only
+    listed.
 
     Raises:
         GateError: compiler, flags or valgrind differ; the message has both values.

@@ -9,7 +9,7 @@ import msgspec
 class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
     """The columns of a trial that a gate reads, as in `streamlab.results.schema.TrialRow`.
 
-    None without a value, also where an arm's older revision lacks a column.
+    A field is None without a value, for example if an arm's older revision lacks the column.
     """
 
     status: str | None = None

@@ -7,7 +7,7 @@ from pathlib import Path
 from streamlab.lab.gate.source import left_out_clones
 from streamlab.lab.host.git import GitError, git
 
-_LINK = "160000"
+_GITLINK_MODE = "160000"
 """Mode of a git entry that is a commit of another repository."""
 
 
@@ -18,14 +18,14 @@ def find_gaps(tree: Path, checkout: Path | None) -> tuple[str, ...]:
     """
     try:
         clones = () if checkout is None else left_out_clones(checkout)
-        return (*_submodules(tree), *clones)
+        return (*_find_missing_submodules(tree), *clones)
     except GitError:
         return ()
 
 
-def _submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]:
+def _find_missing_submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]:
     entries = git(tree, "ls-files", "--stage", "-z").split("\0")
-    links = [entry.partition("\t")[2] for entry in entries if entry.startswith(f"{_LINK} ")]
+    links = [entry.partition("\t")[2] for entry in entries if entry.startswith(f"{_GITLINK_MODE} ")]
     if not links:
         return
     settings = ""
@@ -36,7 +36,7 @@ def _submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]
     for path in links:
         name = f"{folder}{path}"
         if (tree / path / ".git").exists():
-            yield from _submodules(tree / path, f"{name}/", " --recursive")
+            yield from _find_missing_submodules(tree / path, f"{name}/", " --recursive")
         elif (tree / path).is_dir() and any((tree / path).iterdir()):
             continue  # the build made it
         elif path in paths:

@@ -54,9 +54,12 @@ class Line:
     Attributes:
         cell: id of a cell, or name of a benchmark.
         metric: name of the metric; empty for correctness.
+        word: verdict on the line.
         advisory: whether the line is shown but never fails.
         n: values per arm in the last stage.
+        paired: whether the values were compared in pairs.
         ratio: cost of new over old in the last stage; above 1 is worse.
+        interval: confidence interval of `ratio`.
         first_ratio: ratio in the first stage, if there were two stages.
         p: adjusted one-sided p-value for worse, in the last stage.
         floor: share up to which effects are ignored.
@@ -84,7 +87,7 @@ class Line:
 
     @property
     def fails(self) -> bool:
-        """Whether the line fails the gate; a wrong answer does even if the metric is advisory."""
+        """Whether the line fails the gate; a broken line fails even if its metric is advisory."""
         return self.word is Verdict.BROKEN or (self.word in _FAILING and not self.advisory)
 
     @property
@@ -95,7 +98,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """The outcome of a gate."""
+    """The outcome of a gate.
+
+    Attributes:
+        old, new: the revisions' names.
+        rule: description of the decision rule.
+        notes: sentences on the whole gate.
+    """
 
     old: str
     new: str

@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from streamlab.lab.host.git import git
 
-_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
-_IN_SETUP = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
+_PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
+_SETUP_NAME = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
 
 
 def find_projects(tree: Path) -> frozenset[str]:
@@ -22,9 +22,14 @@ def find_projects(tree: Path) -> frozenset[str]:
     Reads the tracked files that declare a project; computed names are not found.
     """
     words = ("ls-files", "-z", "--recurse-submodules", "--")
-    files = git(tree, *words, *(f"*{name}" for name in _FILES)).split("\0")
-    names = (name for file in files if Path(file).name in _FILES for name in _names(tree / file))
-    return frozenset(map(_normal, filter(None, names)))
+    files = git(tree, *words, *(f"*{name}" for name in _PROJECT_FILES)).split("\0")
+    names = (
+        name
+        for file in files
+        if Path(file).name in _PROJECT_FILES
+        for name in _read_names(tree / file)
+    )
+    return frozenset(map(_normalise, filter(None, names)))
 
 
 def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:
@@ -35,7 +40,7 @@ def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:
     return frozenset(
         Path(str(package.locate_file(file))).resolve()
         for package in distributions()
-        if _normal(package.name or "") in names or _is_from(package, checkout)
+        if _normalise(package.name or "") in names or _is_installed_from(package, checkout)
         for file in package.files or ()
     )
 
@@ -48,17 +53,17 @@ def foreign_files(names: Collection[str], site: Path) -> frozenset[Path]:
     return frozenset(
         Path(str(package.locate_file(file))).resolve()
         for package in distributions(path=[str(site)])
-        if names and _normal(package.name or "") not in names
+        if names and _normalise(package.name or "") not in names
         for file in package.files or ()
     )
 
 
-def _names(file: Path) -> Iterator[str]:
+def _read_names(file: Path) -> Iterator[str]:
     """Yield the project names in a file; nothing if it cannot be read."""
     try:
         text = file.read_text(encoding="utf-8-sig")
         if file.name == "setup.py":
-            yield from _IN_SETUP.findall(text)
+            yield from _SETUP_NAME.findall(text)
         elif file.name == "setup.cfg":
             parser = ConfigParser(interpolation=None)
             parser.read_string(text)
@@ -71,7 +76,7 @@ def _names(file: Path) -> Iterator[str]:
         return
 
 
-def _is_from(package: Distribution, checkout: Path) -> bool:
+def _is_installed_from(package: Distribution, checkout: Path) -> bool:
     try:
         url = urlsplit(json.loads(package.read_text("direct_url.json") or "{}").get("url", ""))
     except (ValueError, AttributeError, TypeError):
@@ -80,5 +85,5 @@ def _is_from(package: Distribution, checkout: Path) -> bool:
     return url.scheme == "file" and path.resolve().is_relative_to(checkout.resolve())
 
 
-def _normal(name: str) -> str:
+def _normalise(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()

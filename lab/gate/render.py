@@ -37,7 +37,7 @@ def headline(report: GateReport) -> str:
 
 def table_of(report: GateReport) -> list[list[str]]:
     """Return a heading and one row per line, without empty columns."""
-    rows = [_HEAD, *(_row(line) for line in report.lines)]
+    rows = [_HEAD, *(_format_line(line) for line in report.lines)]
     columns = [k for k in range(len(_HEAD)) if k == 0 or any(row[k] for row in rows[1:])]
     return [[row[k] for k in columns] for row in rows]
 
@@ -88,14 +88,14 @@ def as_junit(report: GateReport) -> str:
         )
         values = ", ".join(
             f"{name} {value}"
-            for name, value in zip(_HEAD[2:], _row(line)[2:], strict=True)
+            for name, value in zip(_HEAD[2:], _format_line(line)[2:], strict=True)
             if value
         )
         if line.fails:
             counts["failures"] += 1
             failure = ElementTree.SubElement(case, "failure", message=f"{line.word}: {values}")
             failure.text = line.note or line.word.meaning
-        elif line.advisory or line.word in _SKIPPED:
+        elif line.advisory or line.word in _SKIPPED_VERDICTS:
             counts["skipped"] += 1
             ElementTree.SubElement(case, "skipped", message=f"{values}; {line.note}".rstrip("; "))
         else:
@@ -120,7 +120,7 @@ def write_report(report: GateReport, form: str, path: Path) -> None:
         file.write(FORMS[form](report))
 
 
-_SKIPPED = frozenset(
+_SKIPPED_VERDICTS = frozenset(
     {
         Verdict.NO_NUMBER,
         Verdict.TOO_FEW,
@@ -133,26 +133,26 @@ _SKIPPED = frozenset(
 )
 
 
-def _row(line: Line) -> tuple[str, ...]:
+def _format_line(line: Line) -> tuple[str, ...]:
     verdict = f"{line.word} (advisory)" if line.advisory else str(line.word)
     interval = line.interval
     return (
         line.cell,
         line.metric,
-        _ratio(line.ratio),
+        _format_ratio(line.ratio),
         "" if interval is None else f"{interval.low:.3f} - {interval.high:.3f}",
-        _ratio(line.first_ratio),
+        _format_ratio(line.first_ratio),
         "" if line.n is None else str(line.n),
         "" if line.p is None else f"{line.p:.2g}",
-        _share(line.floor),
-        _share(line.noise),
+        _format_share(line.floor),
+        _format_share(line.noise),
         verdict.upper() if line.fails else verdict,
     )
 
 
-def _ratio(value: float | None) -> str:
+def _format_ratio(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.1f} %"

@@ -1,4 +1,4 @@
-"""Writes a gate's notes: why it is inconclusive, how answers were checked, and if outputs suffice for quantiles."""
+"""Writes a gate's notes: why it is inconclusive, how answers were checked, and whether outputs suffice."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
@@ -35,10 +35,10 @@ def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
         return
     doubts = [line.word for line in report.lines if line.doubtful and line.metric != STATUS]
     statuses = sum(line.doubtful and line.metric == STATUS for line in report.lines)
-    few, unstable, none = (
+    too_few, unstable, unmeasured = (
         doubts.count(word) for word in (Verdict.TOO_FEW, Verdict.UNSTABLE, Verdict.NO_NUMBER)
     )
-    if few:
+    if too_few:
         rule, tests = ONE_STAGE if one_stage else TWO_STAGE, report.tests
         in_pairs = any(line.paired for line in report.lines if line.word is Verdict.TOO_FEW)
         method = PAIRED if in_pairs else INDEPENDENT
@@ -49,7 +49,7 @@ def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
             else f"give --repetitions {needed} or more, and use a baseline with as many, if any"
         )
         yield (
-            f"{few} of {tests} gated comparisons have too few processes to fail: {tests} "
+            f"{too_few} of {tests} gated comparisons have too few processes to fail: {tests} "
             f"comparisons need {needed} processes per arm (a single one "
             f"{values_needed(1, rule, method)}): {remedy}"
         )
@@ -65,8 +65,8 @@ def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
             f"{statuses} cells: some trials of the new arm have a worse status, too few for a "
             f"regression and too many to pass{remedy}"
         )
-    if none:
-        yield f"{none} of {len(report.lines)} lines have no number; their notes say why"
+    if unmeasured:
+        yield f"{unmeasured} of {len(report.lines)} lines have no number; their notes say why"
     if not doubts and not statuses:
         yield "nothing was compared; select cells that both arms can run"
 
@@ -78,6 +78,7 @@ def outputs_needed(quantile: float) -> int:
     (binomial), or 1 / sqrt(k) relative to k. For a relative error of a tenth, the 99th percentile
     needs 10,000 outputs and the median 200.
     """
+    # Rounded, because 1 - 0.99 is not exact in binary.
     return ceil(round(1 / (TAIL_ERROR**2 * (1 - quantile)), 6))
 
 
@@ -95,5 +96,5 @@ def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> It
                 f"{cell}: {name} needs {needed:,} outputs in a trial's window, for a standard "
                 f"error of {TAIL_ERROR:.0%} in the share beyond it; a trial has {outputs:,}"
             )
-            too_few = f": increase window_s or the rate {needed / max(outputs, 1):.2g} times"
-            yield words + (too_few if outputs < needed else "")
+            remedy = f": increase window_s or the rate {needed / max(outputs, 1):.2g} times"
+            yield words + (remedy if outputs < needed else "")

@@ -29,7 +29,9 @@ from streamlab.lab.host.git import GitError, git
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE, is_installed
 
 SITE, FOLDER = "{site}", "{source}"
-_LAST_LINES = 20
+"""Placeholders in a build command."""
+_SHOWN_LINES = 20
+"""Last lines of a build's output that an error shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +69,21 @@ def build_arms(
     with tempfile.TemporaryDirectory(prefix="lab-gate-", ignore_cleanup_errors=True) as name:
         scratch = Path(name).resolve()
         old, new = (
-            _arm(root, revision, recipe, scratch / side, logs / f"build-{side}.log", say)
+            _build_arm(root, revision, recipe, scratch / side, logs / f"build-{side}.log", say)
             for revision, side in zip(revisions, ("old", "new"), strict=True)
         )
         yield old, new
 
 
-def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path, say: Say) -> Arm:
+def _build_arm(
+    root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path, say: Say
+) -> Arm:
     source, site = folder / "source", folder / "site"
     site.mkdir(parents=True)
     check_out(root, revision.commit, source)
     if recipe.command is not None:
         say(f"building {revision.label}: {recipe.command}")
-        _build(root, revision, recipe, source=source, site=site, log=log)
+        _run_command(root, revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
         write_entry_points(source, site)
     # Needed for a lab that runs from its source without being installed.
@@ -98,7 +102,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     return arm
 
 
-def _build(
+def _run_command(
     root: Path, revision: Revision, recipe: Recipe, *, source: Path, site: Path, log: Path
 ) -> None:
     assert recipe.command is not None
@@ -108,15 +112,15 @@ def _build(
     shell = ["/bin/sh", "-c", f"cd {shlex.quote(str(source))} && {{ {command}\n}}"]
     outcome = run_build(shell, log=log, timeout_s=recipe.timeout_s)
     if outcome.timed_out:
-        wrong = f"did not build in {recipe.timeout_s:g} s (--build-timeout)"
+        failure = f"did not build in {recipe.timeout_s:g} s (--build-timeout)"
     elif outcome.returncode != 0:
-        wrong = f"does not build (code {outcome.returncode})"
+        failure = f"does not build (code {outcome.returncode})"
     else:
         return
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
-    output = "\n  ".join(["", *lines[-_LAST_LINES:]]) if lines else " (no output)"
-    lacks = "".join(f"\n{gap}" for gap in find_gaps(source, root))
-    raise GateError(f"{revision.label} {wrong}: {recipe.command}{output}{lacks}\nfull log: {log}")
+    output = "\n  ".join(["", *lines[-_SHOWN_LINES:]]) if lines else " (no output)"
+    gaps = "".join(f"\n{gap}" for gap in find_gaps(source, root))
+    raise GateError(f"{revision.label} {failure}: {recipe.command}{output}{gaps}\nfull log: {log}")
 
 
 def check_lab(arm: Arm) -> None:
@@ -134,11 +138,11 @@ def check_lab(arm: Arm) -> None:
 def write_entry_points(source: Path, site: Path) -> None:
     """Register the entry points of a source folder without installing it.
 
-    Python reads entry points only from the metadata of installed distributions, so this writes such metadata from
-    pyproject.toml. Does nothing if that file is missing or has no entry points.
+    Python reads entry points only from the metadata of installed distributions. This function
+    writes such metadata from pyproject.toml, unless the file is missing or has no entry points.
 
     Raises:
-        GateError: the file is not TOML, or not of the standard's form.
+        GateError: the file is not TOML, or its project table does not follow the standard.
     """
     file = source / "pyproject.toml"
     if not file.is_file():

@@ -1,10 +1,10 @@
 """Measures the gate on this machine: false alarms without a change, and power with a planted change.
 
-A round runs a cell in several arms of this lab: two unchanged ones, and others with a planted change.
+A round runs a cell in several arms of this lab: two unchanged arms, and arms with a planted change.
 Arms take turns, in reverse order in every second repetition, for two stages of n repetitions.
 The gate then compares the first arm with each other arm.
-One cell catches up, with planted work and memory.
-One is under an offered load, with planted latency, or with a server that is too slow.
+The first cell catches up, with planted work and memory.
+The second cell is under an offered load, with planted latency, or with a server that is too slow.
 Instruction counts of the core's micro-benchmarks are gated the same way.
 """
 
@@ -38,12 +38,13 @@ from streamlab.results.stats.statuses import level
 
 SEED = 1
 SIZES = (0.05, 0.10)
+"""Planted changes, as shares."""
 RATE_EPS = 5000
 """Low enough for plain Python on a busy machine; gives 10,000 outputs in 2 s."""
 
-DELAY_NS = 1_000_000
-SERVED = 0.9
-"""Share of the rate that the server handles which is too slow."""
+DELAY_NS = 1_000_000  # planted on 1 % of the outputs, so that only p99 changes
+SERVED_SHARE = 0.9
+"""Share of the offered rate that the too slow server handles."""
 
 CATCH_UP = """
 [run]
@@ -111,8 +112,8 @@ EXPERIMENTS = (
         matrix=CATCH_UP,
         plants={f"{p:.0%}": {"planted_slowdown": p, "planted_memory": p} for p in SIZES},
         metrics=[
-            Metric(name=name, plants={f"{p:.0%}": f"{p:.0%} {what}" for p in SIZES})
-            for name, what in (
+            Metric(name=name, plants={f"{p:.0%}": f"{p:.0%} {planted}" for p in SIZES})
+            for name, planted in (
                 ("wall", "busy work"),
                 ("cpu", "busy work"),
                 ("rss", "memory"),
@@ -122,22 +123,22 @@ EXPERIMENTS = (
     Experiment(
         matrix=UNDER_LOAD,
         plants={
-            "late": {"planted_delay_ns": DELAY_NS},
-            "behind": {
+            "delayed": {"planted_delay_ns": DELAY_NS},
+            "overloaded": {
                 "engine": "fake",
                 "variant": "correct",
-                "options": {"capacity_eps": SERVED * RATE_EPS},
+                "options": {"capacity_eps": SERVED_SHARE * RATE_EPS},
             },
         },
         metrics=[
             Metric(
                 name="p99",
-                plants={"late": f"{DELAY_NS / 1e6:g} ms on 1 % of outputs"},
+                plants={"delayed": f"{DELAY_NS / 1e6:g} ms on 1 % of outputs"},
                 method=PAIRED,
             ),
             Metric(
                 name=STATUS,
-                plants={"behind": f"{SERVED:.0%} of the rate served"},
+                plants={"overloaded": f"{SERVED_SHARE:.0%} of the rate served"},
                 method=None,
             ),
         ],
@@ -161,15 +162,17 @@ def run_self_test(
     rng = np.random.default_rng(SEED)
     rows = [["metric", "planted", "rounds", "false alarms", "detected", "A/A 95 %"]]
     for number, experiment in enumerate(EXPERIMENTS, 1):
-        until = began + number * share_s
-        blocks = _measure(experiment, rule, rounds, until=until, master=master, say=say)
+        deadline_s = began + number * share_s
+        blocks = _run_rounds(
+            experiment, rule, rounds, deadline_s=deadline_s, master=master, say=say
+        )
         for metric in experiment.metrics:
-            for row in _rows(metric, blocks[metric.name], rule, rng):
+            for row in _make_rows(metric, blocks[metric.name], rule, rng):
                 say(", ".join(row))  # printed at once, as later rounds may fail
                 rows.append(row)
-    counted = _counts(rounds, began + minutes * 60, say)
-    none = [[INSTRUCTIONS, "", "0", "", "", "not counted"]]
-    rows += none if isinstance(counted, str) else counted
+    counted = _count_rows(rounds, began + minutes * 60, say)
+    not_counted = [[INSTRUCTIONS, "", "0", "", "", "not counted"]]
+    rows += not_counted if isinstance(counted, str) else counted
     yield f"two cells, {rule.n} processes per arm and stage; counts of all benchmarks"
     yield ""
     yield from align_rows(rows)
@@ -180,29 +183,29 @@ def run_self_test(
     yield f"{time.monotonic() - began:.0f} s"
 
 
-def _measure(
-    experiment: Experiment, rule: Rule, rounds: int, *, until: float, master: str, say: Say
+def _run_rounds(
+    experiment: Experiment, rule: Rule, rounds: int, *, deadline_s: float, master: str, say: Say
 ) -> dict[str, list[Block]]:
     """Return the rounds by metric, without rounds in which a trial lacks a value."""
-    bench, arms = _bench(experiment, master, say)
+    bench, arms = _make_bench(experiment, master, say)
     measured: dict[str, list[Block]] = {metric.name: [] for metric in experiment.metrics}
     began = time.monotonic()
     for number in range(1, rounds + 1):
-        results = _round(bench, arms, rule)
+        results = _run_round(bench, arms, rule)
         for row in (row for rows in results.values() for row in rows if not has_numbers(row)):
             say(f"round {number} has a trial without a value: {row.status}: {row.reason}")
         for metric in experiment.metrics:
-            block = _block(results, metric)
+            block = _make_block(results, metric)
             if block is not None:
                 measured[metric.name].append(block)
         now = time.monotonic()
         say(f"{next(iter(bench.works))}, round {number} of {rounds}: {now - began:.0f} s")
-        if now + (now - began) / number > until:
+        if now + (now - began) / number > deadline_s:
             break
     return measured
 
 
-def _bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:
+def _make_bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:
     cells = expand(parse_matrix(experiment.matrix, "the self-test's matrix"))
     bench = Bench(
         works=make_works(cells, find_inputs(cells, master=master, say=say)),
@@ -225,7 +228,7 @@ def _bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[
     return bench, arms
 
 
-def _round(bench: Bench, arms: Sequence[Arm], rule: Rule) -> dict[str, list[TrialResult]]:
+def _run_round(bench: Bench, arms: Sequence[Arm], rule: Rule) -> dict[str, list[TrialResult]]:
     results: dict[str, list[TrialResult]] = {arm.name: [] for arm in arms}
     (cell,) = bench.works
     for repetition in range(2 * rule.n):
@@ -240,9 +243,9 @@ def _check_result(result: TrialResult) -> TrialResult:
     return result
 
 
-def _block(results: Mapping[str, Sequence[TrialResult]], metric: Metric) -> Block | None:
+def _make_block(results: Mapping[str, Sequence[TrialResult]], metric: Metric) -> Block | None:
     """Return the values of a round; None if a trial has no value."""
-    by_arm = {name: _values(results[name], metric) for name in (*_SAME, *metric.plants)}
+    by_arm = {name: _read_values(results[name], metric) for name in (*_SAME, *metric.plants)}
     present = {name: values for name, values in by_arm.items() if values is not None}
     if len(present) < len(by_arm):
         return None
@@ -252,7 +255,7 @@ def _block(results: Mapping[str, Sequence[TrialResult]], metric: Metric) -> Bloc
     )
 
 
-def _values(rows: Sequence[TrialResult], metric: Metric) -> Values | None:
+def _read_values(rows: Sequence[TrialResult], metric: Metric) -> Values | None:
     if metric.method is None:
         return np.array([level(row.status, row.steady) for row in rows], dtype=float)
     cost = METRICS[metric.name].cost
@@ -260,7 +263,7 @@ def _values(rows: Sequence[TrialResult], metric: Metric) -> Values | None:
     return None if None in values else np.array(values, dtype=np.float64)
 
 
-def _rows(
+def _make_rows(
     metric: Metric, blocks: Sequence[Block], rule: Rule, rng: np.random.Generator
 ) -> Iterator[list[str]]:
     """Yield the rows of a metric, one per planted change."""
@@ -272,26 +275,28 @@ def _rows(
         gate, noise = status_gate(rule), ""
     else:
         gate = cost_gate(rule, rng, metric.method)
-        noise = f"{100 * _noise(blocks, metric.method, rule, rng):.1f} %"
+        noise = f"{100 * _median_noise(blocks, metric.method, rule, rng):.1f} %"
     rates = rate(blocks, gate)
     for name, words in metric.plants.items():
         yield [
             metric.name,
             words,
             str(rates.rounds),
-            _share(rates.alarms, rates.rounds),
-            _share(rates.detected[name], rates.rounds),
+            _format_share(rates.alarms, rates.rounds),
+            _format_share(rates.detected[name], rates.rounds),
             noise,
         ]
 
 
-def _noise(blocks: Sequence[Block], method: Method, rule: Rule, rng: np.random.Generator) -> float:
+def _median_noise(
+    blocks: Sequence[Block], method: Method, rule: Rule, rng: np.random.Generator
+) -> float:
     """Return the 95th percentile of A/A differences, as the median over the rounds."""
     firsts = [[arm[: rule.n] for arm in block.same] for block in blocks]
     return median(method.noise(old, new, rng, DRAWS).p95 for old, new in firsts)
 
 
-def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
+def _count_rows(rounds: int, deadline_s: float, say: Say) -> list[list[str]] | str:
     """Return the rows of the table for instruction counts, or the reason why the count failed."""
     alarms, finished, deviation = 0, 0, 0.0
     detected: dict[float, list[bool]] = {p: [] for p in SIZES}
@@ -311,9 +316,9 @@ def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
                     slower = _regressions(base, count_tree(SOURCE, SOURCE, out, plants=plants))
                     detected[p] += [benchmark in slower for benchmark in base.counts]
                 finished = number + 1
-                took = time.monotonic() - began
-                say(f"counts, round {finished} of {rounds}: {took:.0f} s")
-                if time.monotonic() + took > until:
+                took_s = time.monotonic() - began
+                say(f"counts, round {finished} of {rounds}: {took_s:.0f} s")
+                if time.monotonic() + took_s > deadline_s:
                     break
         except GateError as error:
             return str(error)
@@ -322,8 +327,8 @@ def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
             INSTRUCTIONS,
             f"{p:.0%} work",
             str(finished),
-            _share(alarms, finished),
-            _share(sum(detected[p]), len(detected[p])),
+            _format_share(alarms, finished),
+            _format_share(sum(detected[p]), len(detected[p])),
             f"{100 * deviation:.1f} % (largest)",
         ]
         for p in SIZES
@@ -336,7 +341,7 @@ def _regressions(old: Counts, new: Counts) -> frozenset[str]:
     )
 
 
-def _share(count: int, total: int) -> str:
+def _format_share(count: int, total: int) -> str:
     from scipy import stats  # heavy
 
     low, high = stats.binomtest(count, total).proportion_ci(0.95)

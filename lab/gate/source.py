@@ -50,12 +50,12 @@ def find_checkout() -> Path:
             "editable install (`make setup`)"
         ) from error
     root = Path(git(SOURCE, "rev-parse", "--show-toplevel"))
-    here = None
+    current_root = None
     with suppress(GitError):
-        here = Path(git(Path.cwd(), "rev-parse", "--show-toplevel"))
-    if here not in (None, root):
+        current_root = Path(git(Path.cwd(), "rev-parse", "--show-toplevel"))
+    if current_root not in (None, root):
         raise GateError(
-            f"{here} is not the lab's source, {root}: use --repo {here} to gate this repository, "
+            f"{current_root} is not the lab's source, {root}: use --repo {current_root} to gate this repository, "
             f"or run the gate of the lab in {root}"
         )
     return root
@@ -114,7 +114,7 @@ def commit_working_tree(repository: Path) -> Revision:
 
 
 def check_out(repository: Path, commit: str, folder: Path) -> None:
-    """Check a commit out into a new repository that reads the objects of another one.
+    """Check a commit out into a new repository that reads the objects of another.
 
     Unlike in a worktree, commits, branches and settings in the folder do not affect the other
     repository. The new repository has the other's references and settings (remotes, submodules,
@@ -124,9 +124,9 @@ def check_out(repository: Path, commit: str, folder: Path) -> None:
         GitError: git failed.
     """
     git_folder = folder / ".git"
-    form = git(repository, "rev-parse", "--show-object-format")
+    object_format = git(repository, "rev-parse", "--show-object-format")
     folder.mkdir(parents=True)
-    words = ("init", "--quiet", "--template=", f"--object-format={form}")
+    words = ("init", "--quiet", "--template=", f"--object-format={object_format}")
     git(folder, *words, env=_FILES_NOT_REFTABLE)
     objects, shallow, settings = (
         repository / git(repository, "rev-parse", "--git-path", name)

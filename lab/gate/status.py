@@ -35,7 +35,7 @@ def is_lost(results: Sequence[TrialResult]) -> bool:
 
 def fault_line(cell: str, pair: Pair) -> Line | None:
     """Return a line if an arm has a fault or no verified trial; else None."""
-    old, new = _fault(pair.old), _fault(pair.new)
+    old, new = _describe_fault(pair.old), _describe_fault(pair.new)
     if old is None and new is None:
         return None
     if old is None:
@@ -51,7 +51,11 @@ def fault_line(cell: str, pair: Pair) -> Line | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusFinding:
-    """The test of a cell's statuses, and the counts of statuses as text."""
+    """The test of a cell's statuses.
+
+    Attributes:
+        counts: counts of statuses in both arms, as text.
+    """
 
     test: StatusTest
     counts: str
@@ -64,15 +68,15 @@ def find_status(pair: Pair, alpha: float) -> StatusFinding:
     test = compare_statuses(old, new, alpha)
     if test.differs:
         worst = max(zip(new, pair.new, strict=True), key=lambda each: each[0])[1]
-        if why := _reason(worst):
-            counts += f" ({why})"
+        if reason := _first_reason_line(worst):
+            counts += f" ({reason})"
     return StatusFinding(test=test, counts=counts)
 
 
 def status_line(cell: str, first: StatusFinding, second: StatusFinding | None) -> Line | None:
     """Return the line on a cell's statuses; None if the new arm's are not worse.
 
-    `second` is the finding of the second stage, if there is one and the first is worse.
+    `second` is the second stage's finding; None if the first stage is not worse or decides alone.
     """
     last = first if second is None else second
     if not first.test.differs:
@@ -87,7 +91,7 @@ def status_line(cell: str, first: StatusFinding, second: StatusFinding | None) -
     return Line(cell=cell, metric=STATUS, word=word, p=last.test.p, note=note)
 
 
-def _fault(results: Sequence[TrialResult]) -> str | None:
+def _describe_fault(results: Sequence[TrialResult]) -> str | None:
     if not results:
         return "no trial"
     faults = [result for result in results if is_fault(result)]
@@ -95,10 +99,10 @@ def _fault(results: Sequence[TrialResult]) -> str | None:
         faults = list(results)
     if not faults:
         return None
-    return f"{faults[0].status}: {_reason(faults[0]) or 'no reason'}"
+    return f"{faults[0].status}: {_first_reason_line(faults[0]) or 'no reason'}"
 
 
-def _reason(result: TrialResult) -> str:
+def _first_reason_line(result: TrialResult) -> str:
     return (result.reason or result.steady_reason or "").partition("\n")[0]
 
 

@@ -35,7 +35,7 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
     """
     unlike = differences(old, new, by_id=True)
     if unlike:
-        raise _refusal(f"{new.path} (B)", old, describe_differences(unlike))
+        raise _make_refusal(f"{new.path} (B)", old, describe_differences(unlike))
     before, after = by_cell(old), by_cell(new)
     if not set(before) & set(after):
         raise GateError(
@@ -59,10 +59,10 @@ def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
             "measure a new baseline with this matrix, or select cells of the baseline with --only"
         )
     if unlike := compare_machines(old.meta.host, host()).decisive:
-        raise _refusal("this machine (B)", old, list(map(str, unlike)))
+        raise _make_refusal("this machine (B)", old, list(map(str, unlike)))
 
 
-def _refusal(new: str, old: Run, reasons: Sequence[str]) -> GateError:
+def _make_refusal(new: str, old: Run, reasons: Sequence[str]) -> GateError:
     listed = "\n  ".join(reasons)
     return GateError(
         f"{new} cannot be gated against {old.path} (A):\n  {listed}\n"

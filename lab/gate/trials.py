@@ -20,6 +20,8 @@ from streamlab.workloads.datasets.dataset import Dataset
 
 # An oracle is simple and slow, but runs only once per dataset.
 ORACLE_TIMEOUT_S = 3600.0
+_REPORTED_ORACLE_S, _REPORTED_DATASET_S = 10, 1
+"""Oracles and datasets that take longer are reported, so that the user knows what the gate waits for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class Work:
     Attributes:
         key: key of the workload; cells with the same key share an oracle's answer.
         slug: the cell's id as a file name.
+        job: the trial, without an arm's changes.
     """
 
     key: str
@@ -99,8 +102,8 @@ class Bench:
                     f"the oracle of {work.key} failed in {arm.revision}, so no answer can be "
                     f"verified: {result['reason']} ({log})"
                 )
-            if (took := time.monotonic() - began) > 10:
-                say(f"oracle of {work.key}, {arm.name} arm: {took:.0f} s")
+            if (took_s := time.monotonic() - began) > _REPORTED_ORACLE_S:
+                say(f"oracle of {work.key}, {arm.name} arm: {took_s:.0f} s")
 
 
 def check_cells(cells: Sequence[Cell]) -> None:
@@ -118,9 +121,9 @@ def check_cells(cells: Sequence[Cell]) -> None:
 
 
 def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
-    """Run one warm-up trial per arm and cell, whose time does not count.
+    """Run one warm-up trial per arm and cell; its time does not count.
 
-    It compiles kernels into the cache, and finds cells with a wrong answer early.
+    The trials compile kernels into the cache, and reveal cells with a wrong answer early.
     """
     pairs = {}
     for cell in bench.works:
@@ -143,8 +146,8 @@ def measure(
 
     In every second repetition, the new arm runs first and the cells run in reverse order, so that a
     linear drift affects arms and cells equally. Under an offered load, the two trials of a
-    repetition are a pair with equal due times, in random order. A cell that can give no number any
-    more is skipped.
+    repetition are a pair with equal due times, in random order. A cell that can no longer give a
+    number is skipped.
     """
     rng = np.random.default_rng()
     rows: dict[str, dict[str, list[TrialResult]]] = {cell: {"old": [], "new": []} for cell in cells}
@@ -161,8 +164,8 @@ def measure(
                 rows[cell][side].append(result)
                 if not has_numbers(result):
                     say(f"{cell}: {side} {result.status}: {result.reason}")
-        took = time.monotonic() - began
-        say(f"repetition {repetition + 1} of {n}: {took:.0f} s")
+        took_s = time.monotonic() - began
+        say(f"repetition {repetition + 1} of {n}: {took_s:.0f} s")
     return {
         cell: Pair(old=results["old"], new=results["new"], same_load=bench.is_loaded(cell))
         for cell, results in rows.items()
@@ -181,8 +184,8 @@ def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Da
     for key, entry in entries.items():
         began = time.monotonic()
         datasets[key] = find_dataset(entry, master=master, say=say)
-        if (took := time.monotonic() - began) > 1:
-            say(f"dataset of {key}: {took:.1f} s")
+        if (took_s := time.monotonic() - began) > _REPORTED_DATASET_S:
+            say(f"dataset of {key}: {took_s:.1f} s")
     if not datasets:
         raise LabError("no cells to gate; check the matrix and --only")
     return datasets

@@ -33,7 +33,7 @@ class SizeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         job: fields of the job (`streamlab.lab.trial.spec.fields_of`).
-        log: file that the judge's output is appended to.
+        log: file to which the judge's output is appended.
         environ: environment of the trial's process, which determines where workloads are found.
         cwd: base folder of relative references to workloads.
     """
@@ -97,7 +97,7 @@ class Judge:
     """Client of a judge's server; starts the server on first use."""
 
     def __init__(self, python: str, env: Mapping[str, str]) -> None:
-        """Create a client; `env` has variables of the server, in addition to this process's."""
+        """Create a client; `env` has the server's variables in addition to this environment."""
         self._python = python
         self._env = dict(env)
         self._server: subprocess.Popen[bytes] | None = None
@@ -120,7 +120,7 @@ class Judge:
             phase_reports=None if phase_reports is None else tuple(phase_reports),
             **msgspec.structs.asdict(_size_request(job, log, environ)),
         )
-        result, ending = self._reply(request)
+        result, ending = self._request(request)
         if isinstance(result, dict):
             return read_judgement(result)
         reason = f"the comparison of the answer {ending}; see {log}"
@@ -128,15 +128,15 @@ class Judge:
 
     def expected_rows(self, job: Job, *, log: Path, environ: Mapping[str, str]) -> int | None:
         """Return the number of records in a trial's expected answer; None: not computed yet."""
-        size, _ = self._reply(_size_request(job, log, environ))
+        size, _ = self._request(_size_request(job, log, environ))
         return size if isinstance(size, int) else None
 
-    def _reply(self, request: SizeRequest) -> tuple[object, str]:
-        """Return the server's result, and a text about how its process ended."""
+    def _request(self, request: SizeRequest) -> tuple[object, str]:
+        """Return the result, and a text that says how the judging process ended."""
         line = write_request(request)
         deadline = time.monotonic() + TIMEOUT_S
         try:
-            replies = self._ask(line, deadline) or self._ask(line, deadline)
+            replies = self._exchange(line, deadline) or self._exchange(line, deadline)
         except BaseException:
             self.close()
             raise
@@ -144,8 +144,8 @@ class Judge:
         codes = [reply["ended"] for reply in replies if "ended" in reply]
         if codes:
             return result, f"ended with code {codes[0]}"
-        late = time.monotonic() >= deadline
-        return result, f"took more than {TIMEOUT_S:g} s" if late else "lost its process twice"
+        is_late = time.monotonic() >= deadline
+        return result, f"took more than {TIMEOUT_S:g} s" if is_late else "lost its process twice"
 
     def close(self) -> None:
         """End the server and its judgement."""
@@ -158,12 +158,12 @@ class Judge:
                     with suppress(OSError):
                         pipe.close()
 
-    def _ask(self, request: bytes, deadline: float) -> list[dict[str, object]]:
+    def _exchange(self, request: bytes, deadline: float) -> list[dict[str, object]]:
         """Return the replies to a request: the result, if any, and the exit code of its process.
 
         If the server dies or the time is up, closes the server and returns the replies so far.
         """
-        server = self._running()
+        server = self._ensure_server()
         assert server.stdin is not None and server.stdout is not None
         poll = select.poll()
         poll.register(server.stdout, select.POLLIN)
@@ -189,7 +189,7 @@ class Judge:
                 replies += map(json.loads, lines)
         return replies
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _ensure_server(self) -> subprocess.Popen[bytes]:
         if self._server is not None and self._server.poll() is not None:
             self.close()
         if self._server is None:

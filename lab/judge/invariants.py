@@ -1,7 +1,8 @@
-"""Checks an answer of windows of arrival time, which no oracle knows, by what holds whenever the rows arrive.
+"""Checks answers of arrival-time windows by invariants: no oracle knows when the rows arrive.
 
-Each row counts once for each window that contains it, so the results of all windows add up to known totals, which one
-window over all rows gives (`totals_of`). No row counts before it is due, and none after the end of the run.
+Each row counts once for each window that contains it. So the results of all windows add up to known totals, the result
+of one window over all rows (`streamlab.workloads.model.reference.totals_of`). No row counts before it is due, or after
+the end of the run.
 """
 
 from dataclasses import dataclass
@@ -37,13 +38,13 @@ class Rows:
     """Counts of rows, and the keys of windows.
 
     Attributes:
-        of_windows: int64[m], of each result.
-        of_totals: int64[k], of each key, once for each window that a row is in.
-        group: int64[m], the key of each result.
+        window_rows: int64[m], rows of each result.
+        total_rows: int64[k], rows of each key, counted once for each window that contains the row.
+        group: int64[m], index of each result's key.
     """
 
-    of_windows: IntArray
-    of_totals: IntArray
+    window_rows: IntArray
+    total_rows: IntArray
     group: IntArray
 
 
@@ -71,7 +72,7 @@ def violated_invariant(
         return f"a window ends at {_first(ends, ends % step.advance != 0)}, no multiple of {step.advance}"
     if (np.diff(ends) < 0).any():
         return f"a window that ends at {_first(ends[1:], np.diff(ends) < 0)} follows a later one"
-    group = _groups(answer, totals, keys)
+    group = _match_keys(answer, totals, keys)
     if (group < 0).any():
         key = {name: _first(answer[name], group < 0) for name in keys}
         return f"the key {key} is not in the input"
@@ -81,24 +82,24 @@ def violated_invariant(
     count = next(name for name, part in step.result.items() if part.function is Function.COUNT)
     overlaps = step.size // step.advance
     rows = Rows(
-        of_windows=answer[count].astype(np.int64),
-        of_totals=totals[count].astype(np.int64) * overlaps,
+        window_rows=answer[count].astype(np.int64),
+        total_rows=totals[count].astype(np.int64) * overlaps,
         group=group,
     )
-    if (rows.of_windows < 1).any():
-        return f"a window has {_first(rows.of_windows, rows.of_windows < 1)} rows"
-    problem = _wrong_time(step, ends, rows.of_windows, arrivals)
+    if (rows.window_rows < 1).any():
+        return f"a window has {_first(rows.window_rows, rows.window_rows < 1)} rows"
+    problem = _find_wrong_time(step, ends, rows.window_rows, arrivals)
     if problem is not None:
         return problem
     for name in (count, *step.result):  # first that each key has windows
         function = step.result[name].function
-        wrong = _wrong_groups(function, answer[name], totals[name], rows, overlaps)
+        wrong = _find_wrong_keys(function, answer[name], totals[name], rows, overlaps)
         if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
-            key = {column: totals[column][at].item() for column in keys}
+            index = int(np.flatnonzero(wrong)[0])
+            key = {column: totals[column][index].item() for column in keys}
             return (
-                f"{name} ({function.value}) of all rows{f' of {key}' if keys else ''} is {totals[name][at]}, with each "
-                f"in {overlaps} windows; the windows' {_summary(function, answer[name][group == at])}"
+                f"{name} ({function.value}) of all rows{f' of {key}' if keys else ''} is {totals[name][index]}, with "
+                f"each in {overlaps} windows; the windows' {_describe_values(function, answer[name][group == index])}"
             )
     return None
 
@@ -107,14 +108,14 @@ def _first(values: npt.NDArray[Any], where: Flags) -> Any:
     return values[where][0].item()
 
 
-def _summary(function: Function, values: npt.NDArray[Any]) -> str:
+def _describe_values(function: Function, values: npt.NDArray[Any]) -> str:
     if function in (Function.COUNT, Function.SUM):
         return f"add up to {values.sum()}"
     return f"lie between {values.min()} and {values.max()}"
 
 
-def _groups(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntArray:
-    """Return for each row of the answer the row of its key in `totals`; -1: there is none."""
+def _match_keys(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntArray:
+    """Return for each row of the answer the row of its key in `totals`; -1 if the key is missing."""
     totals_rows = len(totals["ts"])
     numbers = np.zeros(totals_rows + len(answer["ts"]), dtype=np.int64)
     for name in keys:
@@ -127,30 +128,31 @@ def _groups(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntArray
     return row[numbers[totals_rows:]]
 
 
-def _wrong_time(
+def _find_wrong_time(
     step: WindowStep, ends: IntArray, counts: IntArray, arrivals: Arrivals
 ) -> str | None:
-    """Return that rows count in windows that ended before they were due, or that began after the run; or None."""
+    """Return a text if rows count before they were due, or if a window began after the run; else None."""
     if not len(ends):
         return None
     last, overlaps = arrivals.end_ns // arrivals.tick_ns, step.size // step.advance
     if int(ends[-1]) - step.size > last:
         return f"a window ends at {ends[-1]}, so it began after the end of the run, {last}"
-    each, first = np.unique(ends, return_index=True)
+    distinct_ends, first = np.unique(ends, return_index=True)
     counted = np.cumsum(np.add.reduceat(counts, first))
-    ends_ns = np.minimum(each, last + step.size) * arrivals.tick_ns
+    ends_ns = np.minimum(distinct_ends, last + step.size) * arrivals.tick_ns
     due = np.searchsorted(arrivals.due_ns, ends_ns, side="left")
-    early = counted > due * overlaps
-    if early.any():
-        at = int(np.flatnonzero(early)[0])
+    is_early = counted > due * overlaps
+    if is_early.any():
+        index = int(np.flatnonzero(is_early)[0])
         return (
-            f"the windows that end by {each[at]} count {counted[at]:,} rows, but only {due[at]:,} were due by then, "
+            f"the windows that end by {distinct_ends[index]} count {counted[index]:,} rows, but only "
+            f"{due[index]:,} were due by then, "
             f"each in at most {overlaps} windows"
         )
     return None
 
 
-def _wrong_groups(
+def _find_wrong_keys(
     function: Function,
     values: npt.NDArray[Any],
     totals: npt.NDArray[Any],
@@ -159,11 +161,11 @@ def _wrong_groups(
 ) -> Flags:
     """Return for each key whether the results of its windows contradict its total."""
     if function is Function.MEAN:
-        return _differs(values * rows.of_windows, totals * rows.of_totals, rows)
+        return _find_differences(values * rows.window_rows, totals * rows.total_rows, rows)
     if function is Function.SUM and totals.dtype.kind == "f":
-        return _differs(values, totals * overlaps, rows)
+        return _find_differences(values, totals * overlaps, rows)
     if function in (Function.COUNT, Function.SUM):
-        different: Flags = _sums(values, rows.group, len(totals)) != totals * overlaps
+        different: Flags = _sum_by_key(values, rows.group, len(totals)) != totals * overlaps
         return different
     order = np.lexsort([values, rows.group])
     begins = np.searchsorted(rows.group[order], np.arange(len(totals)))
@@ -178,7 +180,7 @@ def _wrong_groups(
     return wrong
 
 
-def _sums(values: npt.NDArray[Any], group: IntArray, number: int) -> npt.NDArray[Any]:
+def _sum_by_key(values: npt.NDArray[Any], group: IntArray, number: int) -> npt.NDArray[Any]:
     sums = np.zeros(number, dtype=values.dtype)
     np.add.at(sums, group, values)
     return sums
@@ -189,11 +191,11 @@ def _is_nan(values: npt.NDArray[Any]) -> Flags:
     return flags
 
 
-def _differs(parts: npt.NDArray[Any], whole: npt.NDArray[Any], rows: Rows) -> Flags:
+def _find_differences(parts: npt.NDArray[Any], totals: npt.NDArray[Any], rows: Rows) -> Flags:
     """Return where sums of floats differ by more than rounding (docs/model.md, Floats)."""
-    sums = _sums(parts, rows.group, len(whole))
-    size = np.maximum(_sums(np.abs(parts), rows.group, len(whole)), np.abs(whole))
+    sums = _sum_by_key(parts, rows.group, len(totals))
+    size = np.maximum(_sum_by_key(np.abs(parts), rows.group, len(totals)), np.abs(totals))
     with np.errstate(invalid="ignore"):
-        far: Flags = np.abs(sums - whole) > rows.of_totals * 2.0**-52 * size
-    far |= _is_nan(sums) != _is_nan(whole)
-    return far
+        is_far: Flags = np.abs(sums - totals) > rows.total_rows * 2.0**-52 * size
+    is_far |= _is_nan(sums) != _is_nan(totals)
+    return is_far

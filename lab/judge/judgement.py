@@ -51,11 +51,11 @@ def judge(job: Job, folder: Path, phase_reports: tuple[PhaseReport, ...] | None)
         failed = evidence.status not in schema.VERIFIED
         result["status"] = evidence.status if failed else schema.INVALID
         result["reason"] = evidence.reason
-        return Judgement(columns=_recordable(result), lacked_space=evidence.lacked_space)
+        return Judgement(columns=_convert_columns(result), lacked_space=evidence.lacked_space)
     lacked_space = False
     if isinstance(job, EngineTrial):
         lacked_space = _judge_trial(job, folder, evidence, phase_reports, result)
-    return Judgement(columns=_recordable(result), lacked_space=lacked_space)
+    return Judgement(columns=_convert_columns(result), lacked_space=lacked_space)
 
 
 def expected_size(job: Job) -> int | None:
@@ -84,7 +84,7 @@ def _judge_trial(
     try:
         workload = workload_of(job)
         dataset, load = _offered_input(job, workload)
-        answer = _answer(timed, folder)
+        answer = _read_answer(timed, folder)
         case = Case(
             workload=workload,
             dataset=dataset,
@@ -94,10 +94,10 @@ def _judge_trial(
             warnings=[*evidence.warnings, *timed.measured.notices],
         )
         result["duration_s"] = case.duration_s
-        _write(case, job, result)
+        _write_measurements(case, job, result)
         conclude(case, answer, result, _compare_readings(phase_reports, timed, result))
         if job.outputs is not None and not isinstance(answer, str):
-            _store(answer, job.outputs)
+            _write_answer(answer, job.outputs)
     except (EditedError, LoadError, DatasetError) as error:
         result |= {"status": schema.INVALID, "reason": str(error)}
     except MemoryError as error:
@@ -118,8 +118,8 @@ def _offered_input(job: EngineTrial, workload: Workload) -> tuple[Dataset, Offer
     return offered.dataset, offered.load
 
 
-def _answer(timed: TimedPart, folder: Path) -> Columns | str:
-    """Return the answer of a trial, or why it cannot be compared."""
+def _read_answer(timed: TimedPart, folder: Path) -> Columns | str:
+    """Return the answer of a trial, or the reason why it cannot be compared."""
     if timed.answer is None:
         return timed.answer_error or "the trial left no answer"
     try:
@@ -153,7 +153,7 @@ def _compare_readings(
     )
 
 
-def _write(case: Case, job: EngineTrial, result: Result) -> None:
+def _write_measurements(case: Case, job: EngineTrial, result: Result) -> None:
     """Add the measured columns, and write series and histograms."""
     measured, timed = case.timed.measured, case.timed
     result |= record.engine_columns(measured)
@@ -172,12 +172,12 @@ def _write(case: Case, job: EngineTrial, result: Result) -> None:
     if job.histograms is not None and histograms:
         write_log(histograms, case.duration_s, job.histograms)
     if job.series is not None:
-        write_series(_recording(case), job.series)
+        write_series(_make_recording(case), job.series)
     if job.reconfigurations is not None and measured.elasticity is not None:
         elastic.write_reconfigurations(measured.elasticity, job.reconfigurations)
 
 
-def _recording(case: Case) -> Recording:
+def _make_recording(case: Case) -> Recording:
     load, timed = case.load, case.timed
     return Recording(
         phases=Phases(
@@ -192,12 +192,12 @@ def _recording(case: Case) -> Recording:
     )
 
 
-def _store(answer: Columns, path: Path) -> None:
+def _write_answer(answer: Columns, path: Path) -> None:
     """Write an answer as Parquet, atomically."""
     write_table(pa.table({name: arrow_array(values) for name, values in answer.items()}), path)
 
 
-def _recordable(result: Result) -> Result:
+def _convert_columns(result: Result) -> Result:
     """Return the columns in types that fit the results; reports values that do not fit."""
     fit, unfit = convert_row(result)
     if unfit:

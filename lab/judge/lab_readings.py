@@ -53,7 +53,7 @@ class LabReadings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_phases(reports: tuple[PhaseReport, ...]) -> LabReadings | str:
-    """Return the lab's readings of a trial, or why they are missing."""
+    """Return the lab's readings of a trial, or the reason why they are missing."""
     by_name = {}
     stamps = (BEFORE_BEGIN, AFTER_BEGIN, BEFORE_END, AFTER_END)
     for name in ("prepare", "run", *stamps, "ran", "answer", "close"):
@@ -84,9 +84,13 @@ def read_phases(reports: tuple[PhaseReport, ...]) -> LabReadings | str:
 def contradictions(
     lab: LabReadings, *, timed_s: float, cpu_s: float | None, cores: float
 ) -> list[str]:
-    """Return texts about a trial's readings of its timed part's length and CPU time outside the lab's bounds.
+    """Return a text for each of the trial's own readings that is outside the lab's bounds.
 
-    `cpu_s`: None where the trial states no CPU time. `cores`: the cores that the trial could use.
+    Args:
+        lab: the lab's readings.
+        timed_s: length of the timed part by the trial's clock.
+        cpu_s: CPU time of the timed part by the trial; None if the trial states none.
+        cores: number of cores that the trial could use.
     """
     problems = []
     slack_s = CLOCK_SLACK_S + CLOCK_SLACK_SHARE * lab.most_s

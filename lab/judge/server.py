@@ -38,22 +38,22 @@ def serve() -> None:
         buffer += part
         while b"\n" in buffer:
             line, _, buffer = buffer.partition(b"\n")
-            if not _answer(line):
+            if not _serve_request(line):
                 return
 
 
-def _answer(line: bytes) -> bool:
-    """Judge in a forked process; return False if the lab ends meanwhile."""
+def _serve_request(line: bytes) -> bool:
+    """Judge in a forked process; return False if the lab ends before the judgement."""
     pid = os.fork()
     if pid == 0:
-        _judge(line)
-    ended = os.pidfd_open(pid)
+        _run_judgement(line)
+    exit_fd = os.pidfd_open(pid)
     poll = select.poll()
-    poll.register(ended, select.POLLIN)
+    poll.register(exit_fd, select.POLLIN)
     poll.register(0, 0)  # reports only that the other end is closed
     events = dict(poll.poll())
-    os.close(ended)
-    if 0 in events and ended not in events:
+    os.close(exit_fd)
+    if 0 in events and exit_fd not in events:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         return False
@@ -62,7 +62,7 @@ def _answer(line: bytes) -> bool:
     return True
 
 
-def _judge(line: bytes) -> None:
+def _run_judgement(line: bytes) -> None:
     """Judge, write the judgement, and end this process."""
     code = 1
     try:

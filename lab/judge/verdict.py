@@ -77,7 +77,7 @@ def check_answer(
 ) -> str | None:
     """Compare the answer with the oracle's, and add the columns of the comparison to `result`.
 
-    `answer` may be a text: why it cannot be compared. With `arrivals`, invariants check it instead.
+    `answer` may be a text that says why it cannot be compared. With `arrivals`, invariants check the answer.
     Returns a line about the first difference; None if the answer is correct.
     """
     begin_ns = time.monotonic_ns()
@@ -123,7 +123,7 @@ def _end_columns(workload: Workload, dataset: Dataset) -> Result:
 
 
 def _late_rows(workload: Workload, dataset: Dataset) -> int | None:
-    """Return how many rows the import left out as late, or came too late for the windows; None: none can."""
+    """Return how many rows were too late for the import or for the windows; None if rows cannot be late."""
     declaration = workload.declaration
     step = declaration.steps()[0].step if isinstance(declaration, Declaration) else None
     if not isinstance(step, WindowStep) or step.closes_after is None:
@@ -135,22 +135,22 @@ def _late_rows(workload: Workload, dataset: Dataset) -> int | None:
 
 
 def conclude(
-    case: Case, answer: Columns | str, result: Result, contradicted: Sequence[str]
+    case: Case, answer: Columns | str, result: Result, contradictions: Sequence[str]
 ) -> None:
     """Set status, rates and reason; rates require a correct answer and plausible readings.
 
-    `contradicted` has texts about the trial's readings that contradict the lab's.
+    `contradictions` has texts about the trial's readings that contradict the lab's.
     """
     warnings, measured = list(case.warnings), case.timed.measured
-    contradicted = contradicted or _early(case)
-    wrong = check_answer(case.workload, case.dataset, answer, result, _arrivals(case))
-    if wrong is not None:
+    contradictions = contradictions or _find_early_outputs(case)
+    difference = check_answer(case.workload, case.dataset, answer, result, _make_arrivals(case))
+    if difference is not None:
         result["status"] = schema.WRONG_OUTPUT
         if measured.unsound is not None:
-            explained = f"{wrong}: {measured.unsound}"
-            result["difference"] = str(result["difference"]).replace(wrong, explained, 1)
-            wrong = explained
-        warnings.insert(0, wrong)
+            explained = f"{difference}: {measured.unsound}"
+            result["difference"] = str(result["difference"]).replace(difference, explained, 1)
+            difference = explained
+        warnings.insert(0, difference)
     elif measured.unsound is not None:
         result["status"] = schema.INVALID
         warnings.insert(0, f"right by chance: {measured.unsound}")
@@ -158,27 +158,27 @@ def conclude(
         result["status"] = schema.INVALID
         counted, events = measured.events, case.dataset.events
         warnings.insert(0, f"the engine counted {counted} events, the input has {events}")
-    elif contradicted:
+    elif contradictions:
         result["status"] = schema.INVALID
-        warnings = [*contradicted, *warnings]
+        warnings = [*contradictions, *warnings]
     else:
         result["status"] = schema.OK
         if result["expected_outputs"] == 0:
-            # A program that prints nothing gives this answer, too: its rate would say nothing.
-            warnings.append(_nothing_compared(case))
+            # A program that outputs nothing also gives this answer, so the rate would say nothing.
+            warnings.append(_explain_nothing_compared(case))
         else:
-            warnings += rates(result, offered=case.load is not None)
+            warnings += set_rates(result, offered=case.load is not None)
         if case.load is None or case.spec is None:
             duration_ns = case.timed.end_ns - case.timed.start_ns
             result |= steadiness(measured.progress, duration_ns)
         else:
             warnings = [*_judge_load(case, case.load, case.spec, result), *warnings]
             if result["expected_outputs"] == 0:
-                result |= {"sustained": None, "sustained_reason": _nothing_compared(case)}
+                result |= {"sustained": None, "sustained_reason": _explain_nothing_compared(case)}
     result["reason"] = "; ".join(warnings) or None
 
 
-def _early(case: Case) -> list[str]:
+def _find_early_outputs(case: Case) -> list[str]:
     """Return a text if outputs left before their inputs were due."""
     if case.load is None or case.workload.checked_by == INVARIANTS:
         return []
@@ -188,8 +188,8 @@ def _early(case: Case) -> list[str]:
     return [] if early is None else [early]
 
 
-def _arrivals(case: Case) -> Arrivals | None:
-    """Return when the rows can have arrived; None: they have event times."""
+def _make_arrivals(case: Case) -> Arrivals | None:
+    """Return when the rows can have arrived; None if they have event times."""
     tick_ns = arrival_tick_ns(case.workload.program)
     if tick_ns is None or case.load is None:
         return None
@@ -200,7 +200,7 @@ def _arrivals(case: Case) -> Arrivals | None:
     )
 
 
-def _nothing_compared(case: Case) -> str:
+def _explain_nothing_compared(case: Case) -> str:
     remedy = f"use more than {case.dataset.events:,} events, or parameters that give outputs"
     if isinstance(case.workload.program, Dataflow):
         period = case.workload.program.markers
@@ -243,7 +243,7 @@ def steadiness(progress: Progress | None, duration_ns: int) -> Result:
     return {"steady": steady.verdict, "steady_reason": steady.reason}
 
 
-def rates(result: Result, *, offered: bool) -> list[str]:
+def set_rates(result: Result, *, offered: bool) -> list[str]:
     """Set the rates, without throughput under an offered load; return warnings about them."""
     duration_s = json_number(result["duration_s"])
     if duration_s > 0:
@@ -265,7 +265,7 @@ def early_outputs(
     output_ts: npt.NDArray[Any],
     delay: int = 0,
 ) -> str | None:
-    """Return a text about outputs that left too early; None if the counts show none.
+    """Return a text about outputs that left too early; None if the counts do not show any.
 
     An output of event time T depends on inputs up to T - `delay`.
     It can leave once an event or heartbeat of that time or later is due, or once all events are due.
@@ -276,7 +276,7 @@ def early_outputs(
         load: the offered load.
         dataset: the input, truncated to the load's length.
         output_ts: int64[m], event times of the expected outputs.
-        delay: how much later than its cause an output may be timed (`OutputType.delay`).
+        delay: largest difference of an output's event time and its cause's (`OutputType.delay`).
     """
     if progress is None or not len(output_ts):
         return None
@@ -284,18 +284,20 @@ def early_outputs(
     due_ns = [*load.due_ns, *load.heartbeat_due_ns]
     times, dues = np.concatenate(ts), np.concatenate(due_ns)
     order = np.argsort(dues, kind="stable")
-    dues, reached = dues[order], np.maximum.accumulate(times[order])
+    dues, reached_ts = dues[order], np.maximum.accumulate(times[order])
     # Index of the first due time that reaches the time of each output's cause.
-    at = np.searchsorted(reached, np.sort(output_ts.astype(np.int64)) - delay, side="left")
+    first_due = np.searchsorted(
+        reached_ts, np.sort(output_ts.astype(np.int64)) - delay, side="left"
+    )
     last_ns = max((int(stream[-1]) for stream in load.due_ns if len(stream)), default=0)
-    possible_ns = np.sort(np.append(dues, last_ns)[at].clip(max=last_ns))
+    possible_ns = np.sort(np.append(dues, last_ns)[first_due].clip(max=last_ns))
     ends_ns = (np.arange(len(progress.outputs)) + 1) * progress.step_ns
     possible = np.searchsorted(possible_ns, ends_ns, side="left")
-    ahead = np.cumsum(progress.outputs) - possible
-    worst = int(np.argmax(ahead))
-    if ahead[worst] <= 0:
+    excess = np.cumsum(progress.outputs) - possible
+    worst = int(np.argmax(excess))
+    if excess[worst] <= 0:
         return None
     return (
-        f"{ahead[worst]} outputs had left after {ends_ns[worst] / 1e9:g} s although the inputs they "
+        f"{excess[worst]} outputs had left after {ends_ns[worst] / 1e9:g} s although the inputs they "
         "depend on were not due yet"
     )

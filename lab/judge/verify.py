@@ -19,7 +19,7 @@ ROUNDING = (
     "and exceed the bound ({bounds}) if values cancel; add with streamlab.workloads.model.exact_sum, or "
     "declare a tolerance (docs/model.md, Floats)"
 )
-FIXED = (
+FIXED_ORDER = (
     "the answers differ only in the last bits of floats, although the program's model fixes the "
     "order of operations: the engine uses another order, precision or fused operations; if this is "
     "intended, declare a tolerance (docs/model.md, Floats)"
@@ -65,7 +65,7 @@ def verify(
             answer,
             workload.output,
             tolerances=tolerances,
-            magnitude=partial(_magnitude, dataset),
+            magnitude=partial(_median_magnitude, dataset),
         )
     except (ModelError, LookupError, TypeError, ValueError) as error:
         traceback.print_exc()
@@ -80,8 +80,8 @@ def verify(
         wrong=difference.wrong,
         difference=None if difference.equal else difference.render(),
         floats=_describe_floats(tolerances, difference),
-        float_deviation=_deviation(tolerances, difference),
-        rounding=_rounding(tolerances) if difference.rounding else None,
+        float_deviation=_largest_deviation(tolerances, difference),
+        rounding=_explain_rounding(tolerances) if difference.rounding else None,
     )
 
 
@@ -103,7 +103,7 @@ def verify_arrivals(
     )
 
 
-def _magnitude(dataset: Dataset) -> float:
+def _median_magnitude(dataset: Dataset) -> float:
     """Return the median magnitude of the non-zero floats in a dataset; 0 without floats."""
     parts = [np.empty(0)]
     for stream in dataset.streams:
@@ -137,12 +137,12 @@ def _describe_floats(tolerances: Tolerances, difference: Difference) -> str | No
     return "; ".join(parts)
 
 
-def _deviation(tolerances: Tolerances, difference: Difference) -> float | None:
+def _largest_deviation(tolerances: Tolerances, difference: Difference) -> float | None:
     if all(bound.exact for bound in tolerances.values()):
         return None
     return max((deviation.share for deviation in difference.deviations.values()), default=0.0)
 
 
-def _rounding(tolerances: Tolerances) -> str:
+def _explain_rounding(tolerances: Tolerances) -> str:
     loose = [f"{name} {bound.words()}" for name, bound in tolerances.items() if not bound.exact]
-    return ROUNDING.format(bounds=", ".join(loose)) if loose else FIXED
+    return ROUNDING.format(bounds=", ".join(loose)) if loose else FIXED_ORDER

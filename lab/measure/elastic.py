@@ -26,8 +26,8 @@ def columns(elasticity: Elasticity | None) -> dict[str, object]:
     result: dict[str, object] = {"reconfiguration_count": len(durations_ns)}
     if len(durations_ns):
         result |= {
-            "reconfiguration_p50_ns": _rank(durations_ns, 50),
-            "reconfiguration_p99_ns": _rank(durations_ns, 99),
+            "reconfiguration_p50_ns": _percentile(durations_ns, 50),
+            "reconfiguration_p99_ns": _percentile(durations_ns, 99),
             "reconfiguration_max_ns": int(durations_ns[-1]),
         }
     if len(elasticity.instances):
@@ -61,6 +61,6 @@ def read_reconfigurations(content: bytes) -> tuple[Reconfiguration, ...]:
     )
 
 
-def _rank(ascending: np.ndarray[Any, np.dtype[Any]], percent: int) -> int:
+def _percentile(ascending: np.ndarray[Any, np.dtype[Any]], percent: int) -> int:
     """Return the nearest-rank percentile."""
     return int(ascending[-(-len(ascending) * percent // 100) - 1])

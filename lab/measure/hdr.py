@@ -70,7 +70,6 @@ def read_log(content: bytes) -> dict[str, Histogram]:
 
 
 def _encode(histogram: Histogram) -> tuple[str, int]:
-
     target = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
     values = np.clip(histogram.values_ns, 0, HIGHEST_NS).tolist()
     for value, count in zip(values, histogram.counts.tolist(), strict=True):

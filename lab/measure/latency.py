@@ -9,7 +9,7 @@ from streamlab.engines.protocol import Histogram
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "max")
 _NS_PER_UNIT = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-_FORM = re.compile(r"\s*(p50|p90|p99|p99\.9|max)\s*<=\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s)\s*")
+_OBJECTIVE = re.compile(r"\s*(p50|p90|p99|p99\.9|max)\s*<=\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s)\s*")
 
 EXPECTED = f"`<one of {', '.join(PERCENTILES)}> <= <number><ns|us|ms|s>`, e.g. `p99 <= 10ms`"
 """The expected form of an objective, for error messages."""
@@ -46,7 +46,7 @@ def percentiles(histogram: Histogram) -> Percentiles:
 
 def percentile(histogram: Histogram, permille: int) -> int | None:
     """Return one percentile in ns; None if fewer than ten samples lie above it, or below it."""
-    if int(histogram.counts.sum()) * min(permille, 1000 - permille) < 10_000:
+    if int(histogram.counts.sum()) * min(permille, 1000 - permille) < 10 * 1000:
         return None
     return nearest_rank(histogram, permille)
 
@@ -54,7 +54,7 @@ def percentile(histogram: Histogram, permille: int) -> int | None:
 def nearest_rank(histogram: Histogram, permille: int) -> int | None:
     """Return the value of the smallest rank with at least this share of the samples at or below it.
 
-    None without samples. With few samples it only serves as a bound.
+    None without samples. With few samples the value is only a bound.
     """
     cumulative = np.cumsum(histogram.counts, dtype=np.int64)
     if len(cumulative) == 0 or cumulative[-1] == 0:
@@ -87,7 +87,7 @@ def parse_objective(text: str) -> Objective:
     Raises:
         ValueError: `text` is not an objective; the message has the expected form.
     """
-    match = _FORM.fullmatch(text)
+    match = _OBJECTIVE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a latency objective; expected {EXPECTED}")
     percentile, number, unit = match.groups()

@@ -1,7 +1,7 @@
 """Extracts the measuring window of an open-loop trial as points, for tests of steadiness and growth.
 
 A point covers one second of the engine's 100 ms grid.
-In a short window it covers less, to get at least 20 points: 3 s give 30 points of 100 ms.
+In a short window a point covers less, to get at least 20 points: 3 s give 30 points of 100 ms.
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ class Window:
     """Series over the window; point k covers [start + k, start + k + 1) x `point_s`.
 
     Attributes:
-        kept_up: float64[n], 1 + (events done - events due) / mean events due. It is 1 if the engine
-            processes all due events, for any arrivals, and C / R if it processes C of R.
+        kept_up: float64[n], 1 + (events done - events due) / mean events due. The value is 1 if the
+            engine processes all due events, for any arrivals, and C / R if it processes C of R.
         noise_sd: standard deviation of `kept_up` from counting alone: random arrivals and units.
         backlog: float64[n], mean of emitted - consumed over the point.
         backlog_max: largest backlog on the grid.
-        unit: events that the engine completes at once, if so many that most rows have none; else 0.
-        latency_at: float64[k], indices of the points with outputs.
+        unit: events that the engine completes at once, if most rows have none; else 0.
+        latency_points: float64[k], indices of the points with outputs.
         latency_ns: float64[k], median of the rows' median latencies at these points.
     """
 
@@ -36,15 +36,15 @@ class Window:
     backlog: FloatArray
     backlog_max: int
     unit: float
-    latency_at: FloatArray
+    latency_points: FloatArray
     latency_ns: FloatArray
 
 
 def window(progress: Progress, load: OfferedLoad) -> Window:
     """Return the window of an engine's progress.
 
-    Rows after the engine's last one count as empty.
-    Rows partly in the warm-up or after the load's end are dropped, and final rows that do not fill a point.
+    Rows after the engine's last row count as empty.
+    Drops rows partly in the warm-up or after the load's end, and final rows that do not fill a point.
     """
     step = progress.step_ns
     first, last = -(-load.warm_up_ns // step), load.end_ns // step
@@ -52,20 +52,22 @@ def window(progress: Progress, load: OfferedLoad) -> Window:
     width = max(1, min(POINT_NS // step, rows // FEWEST_POINTS))
     points = rows // width
     last = first + points * width
-    emitted, consumed = _fill_gaps(progress.emitted, last), _fill_gaps(progress.consumed, last)
+    emitted, consumed = _pad(progress.emitted, last), _pad(progress.consumed, last)
     edges = (first + width * np.arange(points + 1, dtype=np.int64)) * step
-    due_by = sum(
+    due_before = sum(
         (np.searchsorted(due, edges, side="left") for due in load.due_ns),
         start=np.zeros(points + 1, dtype=np.int64),
     )
-    done_in = consumed[first:].reshape(points, width).sum(axis=1)
-    due_in = np.diff(due_by).astype(np.float64)
-    mean_due = float(np.mean(due_in)) if points else 0.0
-    excess = done_in - due_in
+    done = consumed[first:].reshape(points, width).sum(axis=1)
+    due_per_point = np.diff(due_before).astype(np.float64)
+    mean_due = float(np.mean(due_per_point)) if points else 0.0
+    excess = done - due_per_point
     kept_up = 1 + excess / mean_due if mean_due > 0 else np.zeros(points)
     backlog = (np.cumsum(emitted) - np.cumsum(consumed))[first:]
-    unit = _unit(consumed[first:])
-    at, latency = _latency(_fill_gaps(progress.latency_p50_ns, last, -1.0)[first:], width)
+    unit = _batch_size(consumed[first:])
+    latency_points, latency_ns = _median_latencies(
+        _pad(progress.latency_p50_ns, last, -1.0)[first:], width
+    )
     return Window(
         point_s=width * step / 1e9,
         kept_up=kept_up,
@@ -75,26 +77,26 @@ def window(progress: Progress, load: OfferedLoad) -> Window:
         backlog=backlog.reshape(points, width).mean(axis=1) if points else np.zeros(0),
         backlog_max=int(backlog.max()) if points else 0,
         unit=unit,
-        latency_at=at,
-        latency_ns=latency,
+        latency_points=latency_points,
+        latency_ns=latency_ns,
     )
 
 
-def _fill_gaps(values: FloatArray | np.ndarray, rows: int, fill: float = 0.0) -> FloatArray:
+def _pad(values: FloatArray | np.ndarray, rows: int, fill: float = 0.0) -> FloatArray:
     padded = np.full(rows, fill)
     count = min(rows, len(values))
     padded[:count] = values[:count]
     return padded
 
 
-def _unit(consumed: FloatArray) -> float:
+def _batch_size(consumed: FloatArray) -> float:
     """Return the mean of the rows with events, if fewer than half have any; else 0."""
     busy = consumed[consumed > 0]
     return float(np.mean(busy)) if 0 < len(busy) < len(consumed) / 2 else 0.0
 
 
-def _latency(p50_ns: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:
+def _median_latencies(p50_ns: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:
     points = p50_ns.reshape(-1, width)
-    at = [k for k, point in enumerate(points) if (point >= 0).any()]
-    values = [float(np.median(points[k][points[k] >= 0])) for k in at]
-    return np.array(at, dtype=np.float64), np.array(values, dtype=np.float64)
+    indices = [k for k, point in enumerate(points) if (point >= 0).any()]
+    values = [float(np.median(points[k][points[k] >= 0])) for k in indices]
+    return np.array(indices, dtype=np.float64), np.array(values, dtype=np.float64)

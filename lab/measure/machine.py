@@ -13,27 +13,27 @@ from streamlab.lab.host.processor import Ticks
 from streamlab.workloads import control_group
 
 # The load average also counts the lab's own trials of the last minute.
-# So it gives a warning only if cores are busy now, while the lab waits.
-_BUSY_LOOK_S = 0.1
+# So a high load average gives a warning only if cores are busy now, while the lab waits.
+_BUSY_INTERVAL_S = 0.1
 _MOST_LOAD_PER_CORE = 0.5
 _MOST_BUSY_CORES = 0.25
 # Gates detect effects of one per cent; a hypervisor's housekeeping is far below.
 _MOST_STOLEN = 0.01
 # On an idle machine two measurements differ by a tenth; between clusters of cores, several times.
 _MOST_MOVED = 2.0
-_WAIT_S, _MOST_WAITS = 0.5, 120
+_WAIT_S, _MOST_WAITS = 0.5, 120  # a minute in total
 _MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class MachineState:
     """State of the machine at one moment.
 
     Attributes:
         warnings: texts about conditions that make numbers doubtful, with the measured value.
         core_to_core_ns: transfer time of a cache line between the usable cores that are furthest apart; None
             with one core, infinite after a timeout.
-        ticks, throttled: counters since boot, for the next look.
+        ticks, throttled: counters since boot, for the next inspection.
     """
 
     loadavg: float | None
@@ -43,11 +43,11 @@ class Look:
     throttled: int | None = None
 
     def is_within(self, within_ns: float) -> bool:
-        """Return whether all usable cores are within so many ns of each other; True for one core."""
+        """Return whether all usable cores are within `within_ns` of each other; True for one core."""
         return self.core_to_core_ns is None or self.core_to_core_ns <= within_ns
 
-    def has_moved(self, since: "Look") -> bool:
-        """Return whether the hypervisor has moved the cores since an earlier look.
+    def has_moved(self, since: "MachineState") -> bool:
+        """Return whether the hypervisor has moved the cores since an earlier state.
 
         False if one of the two measurements timed out.
         """
@@ -57,11 +57,13 @@ class Look:
         return max(before_ns, after_ns) > _MOST_MOVED * min(before_ns, after_ns)
 
 
-def look(since: Look | None = None, machine: Machine | None = None) -> Look:
+def inspect_machine(
+    since: MachineState | None = None, machine: Machine | None = None
+) -> MachineState:
     """Inspect the machine; call it while no trial runs.
 
     Takes some ten milliseconds, or 0.1 s if the load average is high.
-    With an earlier look, also warns about stolen time, throttling and moved cores since then.
+    With an earlier state, also warns about stolen time, throttling and moved cores since then.
     """
     machine = machine or Machine()
     usable = machine.affinity()
@@ -71,7 +73,7 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
     if since is not None:
         warnings += _change_warnings(since, ticks, throttled)
     distance_ns = machine.core_to_core()
-    current = Look(
+    current = MachineState(
         loadavg=load,
         warnings=tuple(warnings),
         core_to_core_ns=distance_ns,
@@ -80,18 +82,18 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
     )
     if since is None or not current.has_moved(since):
         return current
-    moved = (
+    moved_warning = (
         f"cores were {since.core_to_core_ns:.0f} ns apart before the trial and {distance_ns:.0f} ns "
         "after it: the host moved them"
     )
-    return replace(current, warnings=(*current.warnings, moved))
+    return replace(current, warnings=(*current.warnings, moved_warning))
 
 
 def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
-    """Wait up to a minute until the cores are within so many ns of each other.
+    """Wait up to a minute until the cores are within `within_ns` of each other.
 
     A hypervisor moves a guest's cores every few seconds or minutes, often while they sleep.
-    Returns a warning if they do not come near in time.
+    Returns a warning if the cores do not come near in time.
     """
     machine = machine or Machine()
     distance_ns = machine.core_to_core()
@@ -136,7 +138,7 @@ def _busy_cores(machine: Machine, usable: int, load: float) -> float | None:
     if load <= _MOST_LOAD_PER_CORE * usable:
         return None
     before = processor.read_ticks(machine)
-    machine.pause(_BUSY_LOOK_S)
+    machine.pause(_BUSY_INTERVAL_S)
     after = processor.read_ticks(machine)
     if before is None or after is None or after.total <= before.total:
         return None
@@ -144,7 +146,9 @@ def _busy_cores(machine: Machine, usable: int, load: float) -> float | None:
     return cores * (after.busy - before.busy) / (after.total - before.total)
 
 
-def _change_warnings(since: Look, ticks: Ticks | None, throttled: int | None) -> Iterator[str]:
+def _change_warnings(
+    since: MachineState, ticks: Ticks | None, throttled: int | None
+) -> Iterator[str]:
     if since.ticks is not None and ticks is not None and ticks.total > since.ticks.total:
         share = (ticks.stolen - since.ticks.stolen) / (ticks.total - since.ticks.total)
         if share > _MOST_STOLEN:

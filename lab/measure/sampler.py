@@ -25,7 +25,7 @@ class ResourceSampler:
     """
 
     def __init__(self, ignore: frozenset[int] = frozenset()) -> None:
-        """Prepare to sample."""
+        """Prepare to sample; `ignore` has ids of processes to leave out."""
         self._ignore = ignore
         self.times_ns: list[int] = []
         self.rss: list[int] = []
@@ -73,8 +73,8 @@ class ResourceSampler:
 
     def other_processes(self) -> list[psutil.Process]:
         """Return the measured processes other than this one."""
-        below = [process for process in descendants() if process.pid not in self._ignore]
-        return below + self._processes_of_roots()
+        children = [process for process in descendants() if process.pid not in self._ignore]
+        return children + self._processes_of_roots()
 
     def _processes_of_roots(self) -> list[psutil.Process]:
         rooted = []

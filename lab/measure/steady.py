@@ -43,9 +43,13 @@ class SteadyCriteria:
     """Criteria of a steady series.
 
     Attributes:
+        fewest_points: fewest points for a verdict.
+        least_share: smallest share of the window that the tail must cover.
         most_cv: bound on standard deviation / mean of the tail.
         negligible: changes and drifts below this share of the mean are ignored; equal to the search's
             tolerance, which cannot resolve them either.
+        confidence: confidence of the slope's interval.
+        shortest_segment: fewest points of a segment of constant mean.
     """
 
     fewest_points: int = 20
@@ -97,14 +101,16 @@ def steady_state(
     if not math.isfinite(mean) or mean == 0:
         reason = f"the mean is {mean:g}: nothing happened"
         return Steadiness(verdict=UNSTEADY, reason=reason, tail_start=0)
-    start = _tail_start(values, rules)
-    failed = _failed_test(values[start:], n, noise_sd, rules)
+    start = _find_tail(values, rules)
+    failed = _find_failed_test(values[start:], n, noise_sd, rules)
     return Steadiness(
         verdict=STEADY if failed is None else UNSTEADY, reason=failed, tail_start=start
     )
 
 
-def _failed_test(tail: FloatArray, n: int, noise_sd: float, rules: SteadyCriteria) -> str | None:
+def _find_failed_test(
+    tail: FloatArray, n: int, noise_sd: float, rules: SteadyCriteria
+) -> str | None:
     share = len(tail) / n
     if share < rules.least_share:
         return (
@@ -173,7 +179,8 @@ def autocorrelation(values: FloatArray) -> float:
 
     Uses the median steps over one and two points, which a few changes do not affect.
     The result is between 0 and 0.9.
-    A negative correlation, as when the next point makes up for missing counts, gives 0, which finds fewer changes.
+    A negative correlation counts as 0, which finds fewer changes. It occurs if a point makes up for counts that the
+    previous point lacks.
     """
     if len(values) < 4:
         return 0.0
@@ -184,34 +191,36 @@ def autocorrelation(values: FloatArray) -> float:
     return min(max((step_2 / step_1) ** 2 - 1, 0.0), _STRONGEST_CORRELATION)
 
 
-def trend(values: FloatArray, *, at: FloatArray | None = None, confidence: float = 0.95) -> Trend:
+def trend(
+    values: FloatArray, *, positions: FloatArray | None = None, confidence: float = 0.95
+) -> Trend:
     """Return the Theil-Sen slope of a series of two or more values, per point, with its confidence interval.
 
-    `at` has the ascending positions of the values; None: 0, 1, ..., n - 1.
+    `positions` are ascending; None: 0, 1, ..., n - 1.
     The textbook interval assumes independent points.
-    This one is widened by sqrt((1 + c) / (1 - c)), with c the first-order autocorrelation around the slope, as the
-    standard error of a slope in a long series is.
+    This interval is wider by sqrt((1 + c) / (1 - c)), with c the first-order autocorrelation around the slope.
+    The standard error of a slope in a long series grows by the same factor.
     Short series underestimate c, so 3 / n is added.
     """
     from scipy.stats import theilslopes
 
     n = len(values)
-    places = np.arange(n, dtype=np.float64) if at is None else at
-    fit = theilslopes(values, places, alpha=confidence)
+    xs = np.arange(n, dtype=np.float64) if positions is None else positions
+    fit = theilslopes(values, xs, alpha=confidence)
     slope, low, high = float(fit.slope), float(fit.low_slope), float(fit.high_slope)
-    rest = values - slope * places
-    rest = rest - np.mean(rest)
-    power = float(np.dot(rest, rest))
-    if power == 0:
+    residuals = values - slope * xs
+    residuals = residuals - np.mean(residuals)
+    square_sum = float(np.dot(residuals, residuals))
+    if square_sum == 0:
         return Trend(slope=slope, low=low, high=high)
-    raw = float(np.dot(rest[1:], rest[:-1])) / power
-    correlation = min(max(raw + 3 / n, 0.0), _STRONGEST_CORRELATION)
+    estimate = float(np.dot(residuals[1:], residuals[:-1])) / square_sum
+    correlation = min(max(estimate + 3 / n, 0.0), _STRONGEST_CORRELATION)
     widen = math.sqrt((1 + correlation) / (1 - correlation))
     below, above = widen * (slope - low), widen * (high - slope)
     return Trend(slope=slope, low=slope - below, high=slope + above)
 
 
-def _tail_start(values: FloatArray, rules: SteadyCriteria) -> int:
+def _find_tail(values: FloatArray, rules: SteadyCriteria) -> int:
     """Return the first index of the tail: after the last significant change of the mean.
 
     A change is significant if it exceeds `negligible` by more than _CHANGE_Z standard errors of both means, widened

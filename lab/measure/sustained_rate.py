@@ -4,7 +4,7 @@ The verdicts, in this order:
 
 1. `invalid`: the generator did not keep the rate, whatever the engine did.
 2. `unsustained`: the engine did not keep up.
-3. `unsteady`: it is not shown that the engine kept up, because a steady state or figures are missing.
+3. `unsteady`: without a steady state, or without the numbers, the trial does not show that the engine kept up.
 
 This module does not check the answer.
 """
@@ -38,14 +38,17 @@ class Criteria:
 
     Attributes:
         least_emitted_share: smallest share of due events handed over in time, in a valid trial.
+        most_send_lag_p99_ns: largest 99th percentile of the generator's lag, in a valid trial.
         most_backlog_share: largest slope of the backlog, as a share of the rate.
         most_backlog_share_long: the same for windows of at least `long_window_s`, where 1 % would allow 3 s
             of backlog.
         most_latency_growth: largest proven growth of the latency over the window, as a share of its median.
         least_latency_growth: growth below this share of the window's length is ignored. An engine that falls
-            behind by 0.01 % of the rate reaches it.
+            behind by 0.01 % of the rate reaches this growth.
         confidence: confidence of the slopes' two-sided intervals.
+        most_drain_s: longest time that the engine may work after the end of the load.
         shortest_window_s, shortest_warm_up_s: below these the verdict is marked as quick.
+        steady: criteria of a steady throughput.
     """
 
     least_emitted_share: float = 0.999
@@ -95,9 +98,9 @@ def judge(
     start of the load until the engine finished.
     """
     rules = criteria or Criteria()
-    generator = _generator_failures(sent, offered_events, rules)
+    generator_failures = _generator_failures(sent, offered_events, rules)
     columns: dict[str, object] = {}
-    behind: list[str] = []
+    engine_failures: list[str] = []
     unknown: list[str] = []
     if progress is None:
         unknown.append("the engine keeps no progress: backlog and steadiness are not known")
@@ -109,17 +112,27 @@ def judge(
         columns |= {"steady": steadiness.verdict, "steady_reason": steadiness.reason}
         if steadiness.verdict == UNSTEADY:
             unknown.append(f"no steady throughput: {steadiness.reason}")
-        behind += _backlog_failures(points, rate_eps, window_s, rules, columns)
-        behind += _latency_failures(points, window_s, rules, columns)
+        engine_failures += _backlog_failures(points, rate_eps, window_s, rules, columns)
+        engine_failures += _latency_failures(points, window_s, rules, columns)
     drain_s = max(0, duration_ns - load.end_ns) / 1e9
     if drain_s > rules.most_drain_s:
-        behind.append(f"drain {drain_s:.2f} s, above {rules.most_drain_s:g} s")
+        engine_failures.append(f"drain {drain_s:.2f} s, above {rules.most_drain_s:g} s")
     holds = None if objective is None or latency is None else objective.holds(latency)
     if objective is not None and not holds:
-        (unknown if holds is None else behind).append(_objective_failure(objective, latency))
-    status = INVALID if generator else UNSUSTAINED if behind else UNSTEADY if unknown else OK
-    sustained = None if generator else not (behind or unknown)
-    reasons = (*generator, *behind, *unknown, *_limits(load, columns, rules))
+        (unknown if holds is None else engine_failures).append(
+            _objective_failure(objective, latency)
+        )
+    status = (
+        INVALID
+        if generator_failures
+        else UNSUSTAINED
+        if engine_failures
+        else UNSTEADY
+        if unknown
+        else OK
+    )
+    sustained = None if generator_failures else not (engine_failures or unknown)
+    reasons = (*generator_failures, *engine_failures, *unknown, *_limits(load, columns, rules))
     columns |= {"sustained": sustained, "sustained_reason": "; ".join(reasons) or None}
     return Judgement(status=status, sustained=sustained, reasons=reasons, columns=columns)
 
@@ -167,7 +180,9 @@ def _latency_failures(
     """Return a failure if the latency is proven to grow; needs at least 20 points."""
     if len(points.latency_ns) < rules.steady.fewest_points:
         return []
-    growth: Trend = trend(points.latency_ns, at=points.latency_at, confidence=rules.confidence)
+    growth: Trend = trend(
+        points.latency_ns, positions=points.latency_points, confidence=rules.confidence
+    )
     count = window_s / points.point_s
     median_ns = float(np.median(points.latency_ns))
     columns["latency_slope"] = growth.high * count / median_ns if median_ns > 0 else None

@@ -17,11 +17,13 @@ LEAST_SYSTEM_S = 0.02
 """Five ticks of the kernel's clock, which splits CPU time into user and system. Below this the split is random: equal
 work of 13 ms showed 0.0 to 0.7."""
 TICK_S = 0.004
+"""Step of the kernel's clock, at 250 Hz."""
 FEW_FAULTS = 64
 """Page faults of code that runs for the first time. With more faults, the split counts from one tick on. Trials on
 fresh memory had 77 to 24,000 faults, others 11 to 57."""
 
 MOST_CORES_PER_WORKER = 1.1
+"""Largest number of used cores per worker without a warning."""
 PROCESS_TICK_S = 0.01
 """The kernel counts the CPU time of other processes in these steps."""
 
@@ -115,8 +117,8 @@ def kernel_warnings(row: TrialRow) -> list[str]:
     if cpu_s is None or system_s is None or cpu_s <= 0:
         return []
     share, minor = system_s / cpu_s, row.minor_faults
-    many = minor is not None and minor > FEW_FAULTS
-    if share <= MOST_SYSTEM_SHARE or system_s < (TICK_S if many else LEAST_SYSTEM_S):
+    has_many_faults = minor is not None and minor > FEW_FAULTS
+    if share <= MOST_SYSTEM_SHARE or system_s < (TICK_S if has_many_faults else LEAST_SYSTEM_S):
         return []
     return [
         f"the kernel took {share:.0%} of its CPU time ({system_s * 1e3:.0f} ms); above "

@@ -15,7 +15,7 @@ from streamlab.lab.isolate.isolation import PROCESS
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.matrix.cells import Trial
 from streamlab.lab.matrix.matrix import Settings
-from streamlab.lab.measure.machine import Look, await_near, look
+from streamlab.lab.measure.machine import MachineState, await_near, inspect_machine
 from streamlab.lab.measure.usage import core_warnings, kernel_warnings
 from streamlab.lab.runner.launcher import TrialResult, run_trial
 from streamlab.lab.runner.run_directory import fingerprint, now
@@ -128,8 +128,8 @@ def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
 
 def _observe_trial(
     once: Callable[[], TrialResult], settings: Settings
-) -> tuple[Look, TrialResult, Look, list[str]]:
-    """Inspect the machine, run a trial, inspect again; return look, result, look and warnings.
+) -> tuple[MachineState, TrialResult, MachineState, list[str]]:
+    """Inspect the machine, run a trial, inspect again; return state, result, state and warnings.
 
     If cores must be near each other and are not, the trial runs again, at most MOST_ATTEMPTS times. The last result
     stays, with a warning.
@@ -138,9 +138,9 @@ def _observe_trial(
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"
     for attempt in range(1, MOST_ATTEMPTS + 1):
         far = None if within_ns is None else await_near(within_ns)
-        before = look()
+        before = inspect_machine()
         result = once()
-        after = look(before)
+        after = inspect_machine(before)
         warnings = _warnings(before, after)
         # Check `before` as well: the cores may have moved since the wait.
         near = within_ns is None or (before.is_within(within_ns) and after.is_within(within_ns))
@@ -210,7 +210,7 @@ def _remove_files(*paths: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _warnings(before: Look, after: Look) -> list[str]:
+def _warnings(before: MachineState, after: MachineState) -> list[str]:
     """Return the distinct warnings of both looks; warnings that differ only in numbers count once."""
     by_pattern = {
         re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)

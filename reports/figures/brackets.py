@@ -14,9 +14,9 @@ from streamlab.reports.searches import Search
 
 _ROW_IN = 0.5
 _MARGIN_IN = 0.98
-_LABEL_AT, _AT, _CATCH_UP_AT = 0.17, 0.53, 0.83  # below the top of a row, in rows
-_CEILING = (0.38, 0.94)  # from below the row's label to above the next row's
-_NARROW = 1.12  # below this ratio the ends of a bracket would overlap
+_LABEL_ROW, _BRACKET_ROW, _CATCH_UP_ROW = 0.17, 0.53, 0.83  # below the top of a row, in rows
+_CEILING_ROWS = (0.38, 0.94)  # from below the row's label to above the next row's
+_NARROW_RATIO = 1.12  # below this ratio the ends of a bracket would overlap
 
 
 def bracket_range(searches: Sequence[Search]) -> Range | None:
@@ -43,8 +43,8 @@ def bracket_panel(
 ) -> Panel:
     """Draw a panel with a row for each search; a search without a rate gets a note instead."""
     names = place_names(search.place for search in searches)
-    limited = any(search.broker_ceiling_eps for search in searches)
-    mark = "dotted: broker's ceiling" if limited else "diamond: catch-up"
+    has_ceiling = any(search.broker_ceiling_eps for search in searches)
+    mark = "dotted: broker's ceiling" if has_ceiling else "diamond: catch-up"
     words = f"sustained rate, events/s; bracket: pass to fail, {mark}"
     axes = log_row_panel(
         title,
@@ -56,18 +56,20 @@ def bracket_panel(
     log_ticks(axes.xaxis)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value).text))
     for row, search in enumerate(searches):
-        _draw(axes, row, search, names[search.name], colours[search.place.engine].light, limits)
+        _draw_search(
+            axes, row, search, names[search.name], colours[search.place.engine].light, limits
+        )
     return with_spots(
         axes,
         (
-            (eps, row + at, f"{names[search.name]}: {kind} {rate(eps).exact}")
+            (eps, row + offset, f"{names[search.name]}: {kind} {rate(eps).exact}")
             for row, search in enumerate(searches)
-            for at, kind, eps in (
-                (_AT, "highest rate that passed", search.pass_eps),
-                (_AT, "lowest rate that failed", search.fail_eps),
-                (_CATCH_UP_AT, "catch-up", search.catch_up_eps and search.catch_up_eps.median),
+            for offset, kind, eps in (
+                (_BRACKET_ROW, "highest rate that passed", search.pass_eps),
+                (_BRACKET_ROW, "lowest rate that failed", search.fail_eps),
+                (_CATCH_UP_ROW, "catch-up", search.catch_up_eps and search.catch_up_eps.median),
                 (
-                    _AT,
+                    _BRACKET_ROW,
                     "the broker without an engine",
                     search.broker_ceiling_eps and search.broker_ceiling_eps.median,
                 ),
@@ -77,22 +79,24 @@ def bracket_panel(
     )
 
 
-def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: Range) -> None:
+def _draw_search(
+    axes: Axes, row: int, search: Search, name: str, colour: str, limits: Range
+) -> None:
     label = name if search.pass_eps else f"{name}: no rate was found"
-    for words, x, side in ((label, 0.0, "left"), (_value(search), 1.0, "right")):
-        row_label(axes, row + _LABEL_AT, words, x=x, ha=side, zorder=5)
-    at = row + _AT
+    for words, x, side in ((label, 0.0, "left"), (_format_bracket(search), 1.0, "right")):
+        row_label(axes, row + _LABEL_ROW, words, x=x, ha=side, zorder=5)
+    y = row + _BRACKET_ROW
     if search.broker_ceiling_eps:
         axes.plot(
             [search.broker_ceiling_eps.median] * 2,
-            [row + end for end in _CEILING],
+            [row + end for end in _CEILING_ROWS],
             color=MUTED.light,
             linestyle=":",
         )
     if search.catch_up_eps:
         axes.plot(
             [search.catch_up_eps.median],
-            [row + _CATCH_UP_AT],
+            [row + _CATCH_UP_ROW],
             marker="D",
             markersize=4.5,
             markerfacecolor=PAPER.light,
@@ -105,22 +109,20 @@ def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: 
         return
     end = high or limits[1]
     line = "-" if search.confirmed else (0, (2, 1.5))
-    axes.plot(
-        [low, end], [at, at], color=colour, linewidth=3, solid_capstyle="butt", linestyle=line
-    )
-    close = high is not None and high / low < _NARROW
-    _end(axes, low, at, colour, "right" if close else "", "[")
+    axes.plot([low, end], [y, y], color=colour, linewidth=3, solid_capstyle="butt", linestyle=line)
+    is_narrow = high is not None and high / low < _NARROW_RATIO
+    _draw_end(axes, low, y, colour, "right" if is_narrow else "", "[")
     if high is None:
-        axes.plot([end], [at], marker=">", markersize=6, color=colour, clip_on=False)
+        axes.plot([end], [y], marker=">", markersize=6, color=colour, clip_on=False)
     else:
-        _end(axes, high, at, colour, "left" if close else "", "]")
+        _draw_end(axes, high, y, colour, "left" if is_narrow else "", "]")
 
 
-def _end(axes: Axes, eps: float, at: float, colour: str, side: str, glyph: str) -> None:
+def _draw_end(axes: Axes, eps: float, y: float, colour: str, side: str, glyph: str) -> None:
     """Draw an end as a bracket; `side` shifts it outwards if the ends would overlap."""
     axes.annotate(
         glyph,
-        (eps, at),
+        (eps, y),
         xytext=(0, 0.5),
         textcoords="offset points",
         size=11,
@@ -132,7 +134,7 @@ def _end(axes: Axes, eps: float, at: float, colour: str, side: str, glyph: str) 
     )
 
 
-def _value(search: Search) -> str:
+def _format_bracket(search: Search) -> str:
     if search.pass_eps is None:
         return ""
     low = rate(search.pass_eps).text

@@ -41,20 +41,20 @@ def energy_panel(title: str, bars: Sequence[Bar], colours: Mapping[str, Colour])
     for row, bar in enumerate(bars):
         colour = colours[bar.engine].light
         row_label(axes, row + 0.24, bar.name, zorder=5)
-        _bar(axes, row + 0.64, bar, colour)
+        _draw_bar(axes, row + 0.64, bar, colour)
     return with_spots(
-        axes, ((bar.gross_j, row + 0.64, _words(bar)) for row, bar in enumerate(bars))
+        axes, ((bar.gross_j, row + 0.64, _describe_bar(bar)) for row, bar in enumerate(bars))
     )
 
 
-def _words(bar: Bar) -> str:
+def _describe_bar(bar: Bar) -> str:
     net = f", net {joules(bar.net_j).exact}" if bar.net_j is not None else ""
     return f"{bar.name}: gross {joules(bar.gross_j).exact} per 1,000 events{net}"
 
 
-def _bar(axes: Axes, at: float, bar: Bar, colour: str) -> None:
+def _draw_bar(axes: Axes, y: float, bar: Bar, colour: str) -> None:
     axes.barh(
-        at,
+        y,
         bar.gross_j,
         height=0.34,
         facecolor=PAPER.light,
@@ -63,10 +63,10 @@ def _bar(axes: Axes, at: float, bar: Bar, colour: str) -> None:
         zorder=3,
     )
     if bar.net_j is not None:
-        axes.barh(at, max(bar.net_j, 0.0), height=0.34, facecolor=colour, zorder=4)
+        axes.barh(y, max(bar.net_j, 0.0), height=0.34, facecolor=colour, zorder=4)
     axes.annotate(
         joules(bar.gross_j).text,
-        (bar.gross_j, at),
+        (bar.gross_j, y),
         xytext=(5, 0),
         textcoords="offset points",
         va="center",

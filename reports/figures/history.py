@@ -1,6 +1,6 @@
 """Draws a cell over the runs of a machine as plain SVG: medians with their intervals, and steps.
 
-It writes SVG directly, as `timeline` does, since a history has a small drawing for each cell and
+The module writes SVG directly, as `timeline` does: a history has a small drawing for each cell, and
 matplotlib would be slow. Colours are the page's CSS variables.
 """
 
@@ -16,8 +16,8 @@ from streamlab.reports.steps import Point, Step, Track
 WIDTH, HEIGHT = 340, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 16, 22
 _ROOM = 0.18  # of the range of values, above and below: a step's label fits there
-_LABEL = 30  # width of a step's label
-_DOT, _SPOT = 3.0, 7.0  # radii of a point, and of its reach for a pointer
+_LABEL_WIDTH = 30  # of a step
+_DOT_RADIUS, _SPOT_RADIUS = 3.0, 7.0  # of a point, and of its area for a pointer
 
 
 def draw_history(track: Track, runs: Sequence[str], *, metric: str, alt: str) -> str:
@@ -42,11 +42,11 @@ def draw_history(track: Track, runs: Sequence[str], *, metric: str, alt: str) ->
         return _TOP + (HEIGHT - _TOP - _BOTTOM) * (high - value) / (high - low)
 
     bottom = HEIGHT - _BOTTOM
-    scale = min(1.0, max((WIDTH - _LEFT - _RIGHT) / len(runs) / (2 * _DOT), 0.25))
-    parts = [_grid(low, high, y, metric), *_steps(track.steps, x)]
+    scale = min(1.0, max((WIDTH - _LEFT - _RIGHT) / len(runs) / (2 * _DOT_RADIUS), 0.25))
+    parts = [_draw_grid(low, high, y, metric), *_draw_steps(track.steps, x)]
     line = " ".join(f"{x(point.run):.1f},{y(point.median):.1f}" for point in track.points)
     parts.append(f'<polyline points="{line}" stroke="var(--muted)" fill="none"/>')
-    parts += [_bar(point, x(point.run), y, scale) for point in track.points]
+    parts += [_draw_bar(point, x(point.run), y, scale) for point in track.points]
     parts += [
         f'<text x="{x(index):.1f}" y="{bottom - 3}" text-anchor="middle" fill="var(--bad)">'
         f"\N{MULTIPLICATION SIGN}<title>{escape(f'{runs[index]}: {status}')}</title></text>"
@@ -60,8 +60,8 @@ def draw_history(track: Track, runs: Sequence[str], *, metric: str, alt: str) ->
         for index, side in ends.items()
     ]
     parts += [
-        f'<circle class="spot" cx="{x(point.run):.1f}" cy="{y(point.median):.1f}" r="{_SPOT * scale:.1f}">'
-        f"<title>{escape(_words(point, runs, metric, track.steps))}</title></circle>"
+        f'<circle class="spot" cx="{x(point.run):.1f}" cy="{y(point.median):.1f}" r="{_SPOT_RADIUS * scale:.1f}">'
+        f"<title>{escape(_describe_point(point, runs, metric, track.steps))}</title></circle>"
         for point in track.points
     ]
     return (
@@ -70,7 +70,7 @@ def draw_history(track: Track, runs: Sequence[str], *, metric: str, alt: str) ->
     )
 
 
-def _grid(low: float, high: float, y: Callable[[float], float], metric: str) -> str:
+def _draw_grid(low: float, high: float, y: Callable[[float], float], metric: str) -> str:
     unit, write = axis_of(metric, high)
     locator = MaxNLocator(nbins=4, steps=(1, 2, 5, 10))
     round_numbers = locator.tick_values(low / unit, high / unit)
@@ -84,20 +84,20 @@ def _grid(low: float, high: float, y: Callable[[float], float], metric: str) -> 
     )
 
 
-def _bar(point: Point, x: float, y: Callable[[float], float], scale: float) -> str:
+def _draw_bar(point: Point, x: float, y: Callable[[float], float], scale: float) -> str:
     """Draw an interval as a thick bar, a range as a thin bar, and the median as a dot."""
     width = (4 if point.is_interval else 1.2) * scale
     return (
         f'<path d="M{x:.1f},{y(point.low):.1f}V{y(point.high):.1f}" stroke="var(--muted)" '
         f'stroke-width="{width:.1f}" opacity=".55"/>'
-        f'<circle cx="{x:.1f}" cy="{y(point.median):.1f}" r="{_DOT * scale:.1f}" fill="var(--ink)"/>'
+        f'<circle cx="{x:.1f}" cy="{y(point.median):.1f}" r="{_DOT_RADIUS * scale:.1f}" fill="var(--ink)"/>'
     )
 
 
-def _steps(steps: Sequence[Step], x: Callable[[int], float]) -> list[str]:
+def _draw_steps(steps: Sequence[Step], x: Callable[[int], float]) -> list[str]:
     """Draw steps as dashed lines, with changes above for rises and below for falls where there is room."""
     parts = []
-    free = {True: 0.0, False: 0.0}
+    free_from = {True: 0.0, False: 0.0}
     for step in steps:
         colour = "var(--good)" if step.better else "var(--bad)"
         middle = (x(step.before) + x(step.after)) / 2
@@ -106,8 +106,8 @@ def _steps(steps: Sequence[Step], x: Callable[[int], float]) -> list[str]:
             f'stroke-dasharray="3 2"/>'
         )
         rises = step.ratio > 1
-        if middle - _LABEL / 2 >= free[rises]:
-            free[rises] = middle + _LABEL / 2
+        if middle - _LABEL_WIDTH / 2 >= free_from[rises]:
+            free_from[rises] = middle + _LABEL_WIDTH / 2
             parts.append(
                 f'<text x="{middle:.1f}" y="{_TOP + 6 if rises else HEIGHT - _BOTTOM - 3}" '
                 f'text-anchor="middle" font-weight="bold" fill="{colour}" '
@@ -117,7 +117,7 @@ def _steps(steps: Sequence[Step], x: Callable[[int], float]) -> list[str]:
     return parts
 
 
-def _words(point: Point, runs: Sequence[str], metric: str, steps: Sequence[Step]) -> str:
+def _describe_point(point: Point, runs: Sequence[str], metric: str, steps: Sequence[Step]) -> str:
     def write(value: float) -> Quantity:
         return write_value(metric, value)
 
@@ -128,6 +128,6 @@ def _words(point: Point, runs: Sequence[str], metric: str, steps: Sequence[Step]
     )
     for step in steps:
         if step.after == point.run:
-            way = "better" if step.better else "worse"
-            text += f"; step, {way}: {step.ratio:.3f} times run {step.before + 1}"
+            direction = "better" if step.better else "worse"
+            text += f"; step, {direction}: {step.ratio:.3f} times run {step.before + 1}"
     return text

@@ -10,9 +10,9 @@ from streamlab.reports.summary import Cell
 from streamlab.results.query import group_by
 
 LABEL_GAP_IN = 0.155
-_SIZE = 8.0
-_LETTER_IN = 0.062  # average width of a letter at _SIZE
-_LABEL_AT = 1.055  # start of labels, as share of the width of the axes
+_FONT_SIZE = 8.0
+_LETTER_IN = 0.062  # average width of a letter at _FONT_SIZE
+_LABEL_X = 1.055  # start of labels, as share of the width of the axes
 _LEAST_MARGIN_IN, _MOST_MARGIN_IN = 1.52, 2.4
 
 Series = tuple[str, str, int | None, str]
@@ -34,12 +34,12 @@ def place_names(cells: Iterable[Cell]) -> Mapping[str, str]:
     """Return a name per cell id: the engine, and only the parts that distinguish the cells."""
     distinct = list({cell.name: cell for cell in cells}.values())
     names = short_names(distinct)
-    varied = len({cell.workers for cell in distinct}) > 1
+    has_workers = len({cell.workers for cell in distinct}) > 1
     loads = {cell.load.label for cell in distinct if cell.load}
     by_id: dict[str, str] = {}
     for cell in distinct:
         parts = [names[cell.series]]
-        if varied:
+        if has_workers:
             parts.append(f"w{cell.workers}")
         if len(loads) > 1 and cell.load:
             parts.append(cell.load.label)
@@ -71,11 +71,11 @@ def label_ends(
         begin: start of the joining lines as share of the width; None: next to the last point.
     """
     to_axes = axes.transData + axes.transAxes.inverted()
-    at = [to_axes.transform(end) for _, end, _ in ends]
+    points = [to_axes.transform(end) for _, end, _ in ends]
     gap = LABEL_GAP_IN / axes_height_in
-    heights = spread([float(y) for _, y in at], gap=gap, low=0.01, high=1.0)
+    heights = spread([float(y) for _, y in points], gap=gap, low=0.01, high=1.0)
     size = _fitting_size(axes, [name for name, _, _ in ends])
-    for (name, _, colour), (x, y), height in zip(ends, at, heights, strict=True):
+    for (name, _, colour), (x, y), height in zip(ends, points, heights, strict=True):
         axes.plot(
             [float(x) + 0.025 if begin is None else begin, 1.0, 1.04],
             [float(y), float(y), height],
@@ -87,7 +87,7 @@ def label_ends(
             zorder=1,
         )
         axes.text(
-            _LABEL_AT,
+            _LABEL_X,
             height,
             name,
             parse_math=False,
@@ -102,9 +102,9 @@ def _fitting_size(axes: Axes, names: Sequence[str]) -> float:
     """Return the font size at which all names fit between their start and the edge of the figure."""
     figure, box = axes.figure, axes.get_position()
     assert isinstance(figure, Figure)
-    room_in = (1.0 - box.x0 - _LABEL_AT * box.width) * figure.get_figwidth()
+    room_in = (1.0 - box.x0 - _LABEL_X * box.width) * figure.get_figwidth()
     width_in = _LETTER_IN * max(map(len, names), default=0)
-    return _SIZE * min(1.0, room_in / width_in) if width_in else _SIZE
+    return _FONT_SIZE * min(1.0, room_in / width_in) if width_in else _FONT_SIZE
 
 
 def spread(preferred: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:
@@ -135,20 +135,20 @@ def _relax(preferred: Sequence[float], gap: float, low: float, high: float) -> l
     blocks: list[list[float]] = []  # [sum over members of (preferred - gap * place in block), size]
     for position in preferred:
         blocks.append([position, 1])
-        while len(blocks) > 1 and _start(blocks[-1], gap, low, high) < (
-            _start(blocks[-2], gap, low, high) + gap * blocks[-2][1]
+        while len(blocks) > 1 and _block_start(blocks[-1], gap, low, high) < (
+            _block_start(blocks[-2], gap, low, high) + gap * blocks[-2][1]
         ):
             total, size = blocks.pop()
             blocks[-1][0] += total - size * gap * blocks[-1][1]
             blocks[-1][1] += size
     return [
-        _start(block, gap, low, high) + gap * index
+        _block_start(block, gap, low, high) + gap * index
         for block in blocks
         for index in range(int(block[1]))
     ]
 
 
-def _start(block: Sequence[float], gap: float, low: float, high: float) -> float:
+def _block_start(block: Sequence[float], gap: float, low: float, high: float) -> float:
     """Return the start of a block within the range; member k lies at `start + gap * k`."""
     total, size = block
     return min(max(total / size, low), high - gap * (size - 1))

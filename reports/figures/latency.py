@@ -22,11 +22,11 @@ from streamlab.reports.verdicts import with_mark
 from streamlab.results.query import Spread
 
 _ROW_IN = 0.36
-_AROUND = 0.4  # rows of room above the first, for its label
+_ROOM_ROWS = 0.4  # rows of room above the first, for its label
 _MARGIN_IN = 0.94
 _OFFERED_ROW_IN = 0.6
 _OFFERED_MARGIN_IN = 0.98
-_DUE, _SERVICE = 0.45, 0.73  # below the top of a row, in rows
+_DUE_ROW, _SERVICE_ROW = 0.45, 0.73  # below the top of a row, in rows
 
 Pair = tuple[Spread | None, Spread | None]
 """The median and the 99th percentile."""
@@ -74,15 +74,15 @@ def latency_panel(
     axes = log_row_panel(
         title,
         "latency; disc: p50, bar: p99 (medians; faint: each repetition)",
-        _MARGIN_IN + _ROW_IN * (len(stamped) + _AROUND),
+        _MARGIN_IN + _ROW_IN * (len(stamped) + _ROOM_ROWS),
         limits,
-        (len(stamped) - 0.35, -0.35 - _AROUND),
+        (len(stamped) - 0.35, -0.35 - _ROOM_ROWS),
     )
     time_ticks(axes.xaxis)
     for row, cell in enumerate(stamped):
         row_label(axes, row - 0.34, labels[cell.name])
         colour, hollow = colours[cell.engine].light, cell.oversubscribed
-        _pair(axes, row, due(cell), colour, "o", (5.5, 9.0), hollow=hollow, faint=True)
+        _draw_pair(axes, row, due(cell), colour, "o", (5.5, 9.0), hollow=hollow, faint=True)
     return with_spots(
         axes,
         (
@@ -119,21 +119,21 @@ def offered_latency_panel(
         )
         row_label(axes, row + 0.13, name)
         colour = colours[cell.engine].light
-        for at, kind, pair, ink, shape in (
-            (_DUE, "latency from due time", due(cell), colour, "o"),
-            (_SERVICE, "service latency", service(cell), MUTED.light, "s"),
+        for offset, kind, pair, ink, shape in (
+            (_DUE_ROW, "latency from due time", due(cell), colour, "o"),
+            (_SERVICE_ROW, "service latency", service(cell), MUTED.light, "s"),
         ):
-            _pair(axes, row + at, pair, ink, shape, (5.0, 8.0), hollow=cell.oversubscribed)
+            _draw_pair(axes, row + offset, pair, ink, shape, (5.0, 8.0), hollow=cell.oversubscribed)
             marks += [
-                (s.median, row + at, f"{name}: {kind} {which} {describe_spread(s, duration)}")
+                (s.median, row + offset, f"{name}: {kind} {which} {describe_spread(s, duration)}")
                 for which, s in percentiles(pair)
             ]
     return with_spots(axes, marks)
 
 
-def _pair(
+def _draw_pair(
     axes: Axes,
-    at: float,
+    y: float,
     pair: Pair,
     colour: str,
     shape: str,
@@ -142,26 +142,26 @@ def _pair(
     hollow: bool,
     faint: bool = False,
 ) -> None:
-    """Draw p50 and p99 in a row; `faint` shows each repetition too."""
+    """Draw p50 and p99 in a row; `faint` also shows each repetition."""
     p50, p99 = pair
     if p50 and p99:
-        axes.plot([p50.median, p99.median], [at, at], color=colour, linewidth=1.4, zorder=2)
+        axes.plot([p50.median, p99.median], [y, y], color=colour, linewidth=1.4, zorder=2)
     for quantity, marker, size in zip(pair, (shape, "|"), sizes, strict=True):
         if quantity is None:
             continue
         plot = partial(axes.plot, linestyle="none", marker=marker, markeredgecolor=colour)
         if faint and quantity.n > 1:
-            rows = [at] * quantity.n
+            rows = [y] * quantity.n
             plot(quantity.values, rows, markersize=size * 0.6, alpha=0.35)
         plot(
             [quantity.median],
-            [at],
+            [y],
             markersize=size,
             markerfacecolor=PAPER.light if hollow else colour,
             markeredgewidth=1.8 if marker == "|" else 1.0,
             zorder=4,
         )
     if p50:
-        annotate_latency(axes, (p50.median, at), p50.median, shift_pt=-6, side="right")
+        annotate_latency(axes, (p50.median, y), p50.median, shift_pt=-6, side="right")
     if p99:
-        annotate_latency(axes, (p99.median, at), p99.median, shift_pt=6, side="left")
+        annotate_latency(axes, (p99.median, y), p99.median, shift_pt=6, side="left")

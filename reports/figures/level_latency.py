@@ -58,7 +58,7 @@ def level_panel(
         pairs = [(level, *pair) for level in search.levels for pair in percentiles(due(level.cell))]
         for kind in ("p50", "p99"):
             if points := [(level, spread) for level, name, spread in pairs if name == kind]:
-                _line(axes, points, kind, colour)
+                _draw_line(axes, points, kind, colour)
                 ends.append((f"{names[search.name]} {kind}", (1.0, points[-1][1].median), colour))
     label_ends(axes, ends, _HEIGHT_IN - 1.12, begin=0.98)
     return with_spots(
@@ -77,7 +77,7 @@ def level_panel(
     )
 
 
-def _line(axes: Axes, points: Sequence[tuple[Level, Spread]], kind: str, colour: str) -> None:
+def _draw_line(axes: Axes, points: Sequence[tuple[Level, Spread]], kind: str, colour: str) -> None:
     axes.plot(
         [level.share for level, _ in points],
         [quantity.median for _, quantity in points],

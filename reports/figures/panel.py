@@ -104,12 +104,12 @@ def log_row_panel(
     return axes
 
 
-def row_label(axes: Axes, at: float, text: str, *, x: float = 0.0, **style: Any) -> None:
-    """Write a text in a row of a panel: `at` in rows from the top, `x` as a share of the width."""
+def row_label(axes: Axes, row: float, text: str, *, x: float = 0.0, **style: Any) -> None:
+    """Write a text in a panel, `row` rows from the top; `x` is a share of the width."""
     box = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8}
-    look: dict[str, Any] = {"size": 7.5, "color": INK.light, "bbox": box} | style
+    text_style: dict[str, Any] = {"size": 7.5, "color": INK.light, "bbox": box} | style
     transform = axes.get_yaxis_transform()
-    axes.text(x, at, text, parse_math=False, transform=transform, va="center", **look)
+    axes.text(x, row, text, parse_math=False, transform=transform, va="center", **text_style)
 
 
 def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
@@ -118,7 +118,7 @@ def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
 
 
 def with_spots(axes: Axes, marks: Iterable[Mark]) -> Panel:
-    """Return the panel of axes with their marks; later changes of the limits would misplace these."""
+    """Return the panel of axes with their marks; later changes of the limits would misplace the marks."""
     figure = axes.figure
     assert isinstance(figure, Figure)
     scale, height = _POINTS_PER_INCH / figure.dpi, figure.get_figheight() * _POINTS_PER_INCH

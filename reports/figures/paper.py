@@ -97,8 +97,8 @@ class Panel:
     """A pair of axes.
 
     Attributes:
-        words: published numbers without a place on the axes, for example quotients of two lines.
-        ticks: ticks of the horizontal axis; None: automatic, or one a name from 0.
+        words: texts on published numbers without a place on the axes, such as quotients of two lines.
+        ticks: ticks of the horizontal axis; None: automatic, or 0, 1, ... with `tick_names`.
         tick_names: labels of the ticks, for categories; None: their numbers.
         span: values that the vertical axis must include, so that panels are comparable.
         x_span: values that the horizontal axis must include; panels without ticks only.
@@ -128,7 +128,11 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Rows of panels with their sizes in inches; rows may have different lengths."""
+    """Rows of panels; rows may have different lengths.
+
+    Attributes:
+        width_in, height_in: size of a panel's axes in inches.
+    """
 
     title: str
     rows: Sequence[Sequence[Panel]]
@@ -151,7 +155,7 @@ def draw(layout: Layout) -> Figure:
     notes = [fill(note, int(width * _NOTE_CHARACTERS_PER_IN)) for note in layout.notes]
     note_in = _NOTE_LINE_IN * sum(note.count("\n") + 1 for note in notes) + 0.1
     cell_in = layout.height_in + _GAP_IN
-    below_in = note_in + _legend_in(layout, width) + 0.1
+    below_in = note_in + _legend_height_in(layout, width) + 0.1
     titled = [bool(number) and any(panel.title for panel in row)
               for number, row in enumerate(layout.rows)]  # fmt: skip
     height = _TOP_IN + len(layout.rows) * cell_in + sum(titled) * _TITLE_IN + below_in + 0.1
@@ -175,12 +179,12 @@ def draw(layout: Layout) -> Figure:
                 facecolor="none",
             )
             compared = row if panel.span else [panel]
-            _panel(axes, panel, max(len(other.words) for other in compared))
+            _draw_panel(axes, panel, max(len(other.words) for other in compared))
     figure.text(
         0.12 / width, 0.06 / height, "\n".join(notes), size=7, color=MUTED.light, va="bottom",
         parse_math=False, linespacing=1.25,
     )  # fmt: skip
-    _legends(figure, layout, note_in + 0.1)
+    _draw_legends(figure, layout, note_in + 0.1)
     return figure
 
 
@@ -217,17 +221,17 @@ def add_notes(figure: Figure, notes: Sequence[str]) -> None:
     text = "\n".join(fill(note, int(width * _NOTE_CHARACTERS_PER_IN)) for note in notes)
     if not text:
         return
-    more_in = _NOTE_LINE_IN * (text.count("\n") + 1)
+    added_in = _NOTE_LINE_IN * (text.count("\n") + 1)
     to_figure = figure.transFigure.inverted()
     anchors = [
         to_figure.transform(legend.get_bbox_to_anchor().get_points()[0])
         for legend in figure.legends
     ]
-    taller = height + more_in
+    taller = height + added_in
     figure.set_size_inches(width, taller)
 
     def raise_value(y: float) -> float:
-        return float((y * height + more_in) / taller)
+        return float((y * height + added_in) / taller)
 
     for axes in figure.axes:
         x, y, wide, high = axes.get_position().bounds
@@ -259,7 +263,7 @@ def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, .
     return tuple(paths)
 
 
-def _panel(axes: Axes, panel: Panel, word_lines: int) -> None:
+def _draw_panel(axes: Axes, panel: Panel, word_lines: int) -> None:
     """Draw a panel with room for `word_lines` lines of words."""
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
@@ -274,17 +278,17 @@ def _panel(axes: Axes, panel: Panel, word_lines: int) -> None:
     for shade in panel.shades:
         axes.axvspan(shade.begin, shade.end, color=MUTED.light, alpha=0.12, linewidth=0)
     for line in shown:
-        _line(axes, line)
+        _draw_line(axes, line)
     if not shown:
         axes.text(
             0.5, 0.5, panel.empty, transform=axes.transAxes, size=8, color=MUTED.light,
             ha="center", va="center", wrap=True,
         )  # fmt: skip
-    _scale(axes, panel, shown, _words_share(axes, word_lines))
+    _set_scales(axes, panel, shown, _words_share(axes, word_lines))
     for mark in panel.marks:
-        _mark(axes, mark)
+        _draw_mark(axes, mark)
     if panel.boxed:
-        _box(axes, panel.boxed)
+        _draw_box(axes, panel.boxed)
     if panel.words:
         axes.text(
             0.985, _WORDS_TOP, "\n".join(panel.words), transform=axes.transAxes,
@@ -294,7 +298,7 @@ def _panel(axes: Axes, panel: Panel, word_lines: int) -> None:
         )  # fmt: skip
 
 
-def _scale(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: float) -> None:
+def _set_scales(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: float) -> None:
     values = vertical_values(panel)
     positive = [v for v in values if v > 0]
     if panel.log_y and positive:
@@ -337,7 +341,7 @@ def _words_share(axes: Axes, lines: int) -> float:
     return min(0.6, 1 - _WORDS_TOP + lines_in / height_in)
 
 
-def _line(axes: Axes, line: Line) -> None:
+def _draw_line(axes: Axes, line: Line) -> None:
     colour = slot(line.colour).light
     x = [point.x for point in line.points]
     mid = [point.mid for point in line.points]
@@ -349,9 +353,9 @@ def _line(axes: Axes, line: Line) -> None:
     if line.style not in ("marks", "band"):
         width = 1.5 if line.style == "line" else 1.1
         axes.plot(x, mid, color=colour, linewidth=width, drawstyle=drawstyle, zorder=3)
-        lone = _between_gaps(line.points)
+        isolated = _find_isolated(line.points)
         axes.plot(
-            [p.x for p in lone], [p.mid for p in lone], marker="o", markersize=width,
+            [p.x for p in isolated], [p.mid for p in isolated], marker="o", markersize=width,
             linestyle="none", color=colour, zorder=3,
         )  # fmt: skip
     if line.style in ("line", "marks"):
@@ -364,17 +368,17 @@ def _line(axes: Axes, line: Line) -> None:
             )  # fmt: skip
 
 
-def _between_gaps(points: Sequence[Point]) -> list[Point]:
+def _find_isolated(points: Sequence[Point]) -> list[Point]:
     """Return the points without a neighbour, which a line does not show."""
     has_value = [False, *(math.isfinite(point.mid) for point in points), False]
     return [
         point
-        for at, point in enumerate(points, start=1)
-        if has_value[at] and not has_value[at - 1] and not has_value[at + 1]
+        for i, point in enumerate(points, start=1)
+        if has_value[i] and not has_value[i - 1] and not has_value[i + 1]
     ]
 
 
-def _box(axes: Axes, values: Sequence[float]) -> None:
+def _draw_box(axes: Axes, values: Sequence[float]) -> None:
     """Draw a box plot in the margin to the right of the axes."""
     low, high = axes.get_xlim()
     width = 0.03 * (high - low)
@@ -390,8 +394,8 @@ def _box(axes: Axes, values: Sequence[float]) -> None:
     axes.set_xlim(low, high)
 
 
-def _mark(axes: Axes, mark: Mark) -> None:
-    ink = _ink(mark)
+def _draw_mark(axes: Axes, mark: Mark) -> None:
+    ink = _mark_colour(mark)
     if mark.x is not None:
         low, high = mark.low, mark.high
         axes.plot([mark.x, mark.x], [low, high], color=ink, linewidth=1.0, zorder=5)
@@ -402,8 +406,8 @@ def _mark(axes: Axes, mark: Mark) -> None:
             markeredgewidth=1.2, zorder=5,
         )  # fmt: skip
     elif mark.low == mark.high or not math.isfinite(mark.high) or mark.low == 0:
-        at = mark.low if not math.isfinite(mark.high) else mark.high
-        axes.axhline(at, color=ink, linewidth=1.1, linestyle=(0, (4, 2)), zorder=2)
+        y = mark.low if not math.isfinite(mark.high) else mark.high
+        axes.axhline(y, color=ink, linewidth=1.1, linestyle=(0, (4, 2)), zorder=2)
     else:
         axes.axhspan(
             mark.low, mark.high, facecolor="none", edgecolor=ink, hatch="////", alpha=0.35,
@@ -411,13 +415,13 @@ def _mark(axes: Axes, mark: Mark) -> None:
         )  # fmt: skip
 
 
-def _handles(layout: Layout) -> tuple[list[Line2D | Patch], list[Line2D | Patch]]:
+def _legend_handles(layout: Layout) -> tuple[list[Line2D | Patch], list[Line2D | Patch]]:
     """Return the entries of both legends: measured and published."""
     panels = [panel for row in layout.rows for panel in row]
     lines = {line.name: line for panel in panels for line in panel.lines if line.points}
     marks = {mark.name: mark for panel in panels for mark in panel.marks}
     shades = {shade.name: shade for panel in panels for shade in panel.shades}
-    measured: list[Line2D | Patch] = [_handle(line) for line in lines.values()]
+    measured: list[Line2D | Patch] = [_line_handle(line) for line in lines.values()]
     measured += [Patch(color=MUTED.light, alpha=0.12, label=name) for name in shades]
     if any(point.open for line in lines.values() for point in line.points):
         measured.append(
@@ -429,39 +433,39 @@ def _handles(layout: Layout) -> tuple[list[Line2D | Patch], list[Line2D | Patch]
     return measured, [_published_handle(mark) for mark in marks.values()]
 
 
-def _in_columns(entries: Sequence[Line2D | Patch], width_in: float) -> int:
+def _legend_columns(entries: Sequence[Line2D | Patch], width_in: float) -> int:
     """Return the number of a legend's columns that fit the width."""
     widest = max((len(str(entry.get_label())) for entry in entries), default=1)
     return max(1, min(len(entries), int(width_in / (0.5 + 0.062 * widest))))
 
 
-def _legend_in(layout: Layout, width_in: float) -> float:
+def _legend_height_in(layout: Layout, width_in: float) -> float:
     """Return the height of both legends in inches."""
     return sum(
-        _LEGEND_TITLE_IN + _LEGEND_LINE_IN * math.ceil(len(part) / _in_columns(part, width_in))
-        for part in _handles(layout)
+        _LEGEND_TITLE_IN + _LEGEND_LINE_IN * math.ceil(len(part) / _legend_columns(part, width_in))
+        for part in _legend_handles(layout)
         if part
     )
 
 
-def _legends(figure: Figure, layout: Layout, bottom_in: float) -> None:
+def _draw_legends(figure: Figure, layout: Layout, bottom_in: float) -> None:
     width, height = figure.get_size_inches()
-    measured, published = _handles(layout)
-    at = bottom_in
+    measured, published = _legend_handles(layout)
+    y_in = bottom_in
     for entries, title in ((published, "published"), (measured, "measured here")):
         if not entries:
             continue
-        columns = _in_columns(entries, width)
+        columns = _legend_columns(entries, width)
         legend = figure.legend(
             handles=entries, title=title, loc="lower left",
-            bbox_to_anchor=(0.05 / width, at / height), ncols=columns, fontsize=7,
+            bbox_to_anchor=(0.05 / width, y_in / height), ncols=columns, fontsize=7,
             frameon=False, title_fontsize=7, alignment="left", borderpad=0.2, labelspacing=0.3,
         )  # fmt: skip
         legend.get_title().set_color(MUTED.light)
-        at += _LEGEND_TITLE_IN + _LEGEND_LINE_IN * math.ceil(len(entries) / columns)
+        y_in += _LEGEND_TITLE_IN + _LEGEND_LINE_IN * math.ceil(len(entries) / columns)
 
 
-def _handle(line: Line) -> Line2D | Patch:
+def _line_handle(line: Line) -> Line2D | Patch:
     colour = slot(line.colour).light
     if line.style == "band":
         return Patch(color=colour, alpha=0.3, label=line.name)
@@ -472,12 +476,12 @@ def _handle(line: Line) -> Line2D | Patch:
     )  # fmt: skip
 
 
-def _ink(mark: Mark) -> str:
+def _mark_colour(mark: Mark) -> str:
     return MUTED.light if mark.colour is None else slot(mark.colour).light
 
 
 def _published_handle(mark: Mark) -> Line2D | Patch:
-    ink = _ink(mark)
+    ink = _mark_colour(mark)
     if mark.x is not None:
         return Line2D(
             [], [], marker="D" if mark.low == mark.high else "|", markersize=_MARK_SIZE - 1,

@@ -18,7 +18,7 @@ BETTER = Colour(light="#00805d", dark="#3ac79b")
 WORSE = Colour(light="#c05200", dark="#f08a3c")
 
 _ROW_IN = 0.24
-_AT = 0.68  # below the top of a row, in rows
+_BAR_ROW = 0.68  # below the top of a row, in rows
 _LEFT_IN, _RIGHT_IN, _BOTTOM_IN, _TOP_IN = 0.15, 0.15, 0.42, 0.62
 
 
@@ -30,7 +30,7 @@ class Bar:
         ratio: new over old.
         low, high: ends of its interval; None without one.
         tone: 1 better, -1 worse, 0 neither.
-        label: text next to the mark, for example `+9.8 %`; UNCLEAR marks one that shows no difference.
+        label: text next to the mark, for example `+9.8 %`; UNCLEAR marks a ratio that shows no difference.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Bar:
             low=ratio.low,
             high=ratio.high,
             tone={compare.BETTER: 1, compare.WORSE: -1}.get(ratio.word, 0),
-            label=_label(ratio),
+            label=_format_label(ratio),
         )
 
 
@@ -73,11 +73,11 @@ def ratio_panel(
     axes.set_xlim(1 / reach, reach)
     axes.set_ylim(len(bars), 0)
     axes.set_yticks([])
-    _ticks(axes, reach)
+    _set_ticks(axes, reach)
     grid(axes, "x")
     axes.axvline(1, color=MUTED.light, linewidth=1)
     for index, bar in enumerate(bars):
-        _bar(axes, bar, index)
+        _draw_bar(axes, bar, index)
     if mark is not None:
         figure = axes.figure
         assert isinstance(figure, Figure)
@@ -92,28 +92,28 @@ def ratio_panel(
             color=WORSE.light,
         )
     return with_spots(
-        axes, ((bar.ratio, index + _AT, _words(bar)) for index, bar in enumerate(bars))
+        axes, ((bar.ratio, index + _BAR_ROW, _describe_bar(bar)) for index, bar in enumerate(bars))
     )
 
 
-def _label(ratio: Ratio) -> str:
+def _format_label(ratio: Ratio) -> str:
     mark = "" if ratio.is_clear else f"{UNCLEAR} "
     if ratio.ratio < LEAST_RATIO:
         return mark + write_times(ratio.metric, ratio.ratio)
     return mark + f"{ratio.ratio - 1:+.1%}".replace("%", " %")
 
 
-def _words(bar: Bar) -> str:
+def _describe_bar(bar: Bar) -> str:
     interval = "" if bar.low is None else f", 95 % interval {bar.low:.4g} to {bar.high:.4g}"
     return f"{bar.name}: {bar.ratio:.4g} times{interval}"
 
 
-def _bar(axes: Axes, bar: Bar, index: int) -> None:
+def _draw_bar(axes: Axes, bar: Bar, index: int) -> None:
     colour = {1: BETTER, -1: WORSE, 0: MUTED}[bar.tone].light
-    at = index + _AT
+    y = index + _BAR_ROW
     if bar.low is not None and bar.high is not None:
-        axes.plot([bar.low, bar.high], [at, at], color=colour, linewidth=2.2, solid_capstyle="butt")
-    axes.plot([bar.ratio], [at], marker="o", markersize=5, color=colour)
+        axes.plot([bar.low, bar.high], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt")
+    axes.plot([bar.ratio], [y], marker="o", markersize=5, color=colour)
     box = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 1.2}
     row_label(axes, index + 0.28, bar.name, ha="left", weight="normal", bbox=box)
     row_label(
@@ -121,7 +121,7 @@ def _bar(axes: Axes, bar: Bar, index: int) -> None:
     )
 
 
-def _ticks(axes: Axes, reach: float) -> None:
+def _set_ticks(axes: Axes, reach: float) -> None:
     steps = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
     outer = [step for step in steps if step <= reach][-1:]
     # A second pair about half-way out, if there is room.

@@ -9,8 +9,8 @@ from streamlab.reports.figures.paper import Panel, vertical_values
 def share_axes(rows: Sequence[Sequence[Panel]]) -> list[list[Panel]]:
     """Return rows of panels with the ranges that they share.
 
-    In a stack, only the lowest panel has an x label, and all have one time axis. Stacks next to
-    each other have a common vertical range for each quantity.
+    A stack is a column in which only the lowest panel has an x label; its panels share one time axis.
+    Stacks next to each other have a common vertical range for each quantity.
     """
     shared = [list(row) for row in rows]
     for column in range(min(len(row) for row in rows)):
@@ -20,21 +20,21 @@ def share_axes(rows: Sequence[Sequence[Panel]]) -> list[list[Panel]]:
             continue
         if any(panel.ticks or panel.tick_names for panel in stack):
             continue
-        x_span = [x for panel in stack for x in _times(panel)]
+        x_span = [x for panel in stack for x in _x_values(panel)]
         for number, panel in enumerate(stack):
-            alike = [
+            same_quantity = [
                 p for p in rows[number] if (p.y_label, p.log_y) == (panel.y_label, panel.log_y)
             ]
             span = (
-                [y for other in alike for y in vertical_values(other)]
-                if len(alike) > 1
+                [y for other in same_quantity for y in vertical_values(other)]
+                if len(same_quantity) > 1
                 else panel.span
             )
             shared[number][column] = replace(panel, x_span=x_span, span=span)
     return shared
 
 
-def _times(panel: Panel) -> list[float]:
+def _x_values(panel: Panel) -> list[float]:
     return [point.x for line in panel.lines for point in line.points] + [
         x for shade in panel.shades for x in (shade.begin, shade.end)
     ]

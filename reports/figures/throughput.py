@@ -55,8 +55,8 @@ def throughput_panel(
 ) -> Panel:
     """Draw a panel, without cells that have no number; the report's tables show those."""
     rated = [cell for cell in cells if cell.throughput_eps is not None]
-    every = short_names(cells)
-    names = {cell.series: every[cell.series] for cell in rated}
+    all_names = short_names(cells)
+    names = {cell.series: all_names[cell.series] for cell in rated}
     height = max(3.3, 1.2 + LABEL_GAP_IN * len(names))
     axes = new_panel(
         title=title,
@@ -64,9 +64,9 @@ def throughput_panel(
         height_in=height,
         box=(0.56, 0.5, label_margin_in(names.values()), 0.62),
     )
-    _scales(axes, rated, scale)
+    _set_scales(axes, rated, scale)
     ends = [
-        (name, _draw(axes, rated, series, colours, names), colours[series[0]].light)
+        (name, _draw_series(axes, rated, series, colours, names), colours[series[0]].light)
         for series, name in names.items()
     ]
     label_ends(axes, ends, height - 1.12)
@@ -87,7 +87,7 @@ def _marks(cell: Cell, names: Mapping[Series, str]) -> list[Mark]:
     return marks
 
 
-def _scales(axes: Axes, cells: Sequence[Cell], scale: Scale) -> None:
+def _set_scales(axes: Axes, cells: Sequence[Cell], scale: Scale) -> None:
     workers = sorted({cell.workers for cell in cells})
     axes.set_xscale("log", base=2)
     axes.set_xlim(workers[0] / 1.25, workers[-1] * 1.25)
@@ -105,7 +105,7 @@ def _scales(axes: Axes, cells: Sequence[Cell], scale: Scale) -> None:
     grid(axes, "y")
 
 
-def _draw(
+def _draw_series(
     axes: Axes,
     cells: Sequence[Cell],
     series: Series,
@@ -115,8 +115,10 @@ def _draw(
     """Draw a series and return its last point, for the label."""
     members = sorted((c for c in cells if c.series == series), key=lambda c: c.workers)
     colour = colours[series[0]].light
-    alike = sorted((s for s in names if s[0] == series[0]), key=lambda s: -_fastest(cells, s))
-    dashes = _DASHES[alike.index(series) % len(_DASHES)]
+    same_engine = sorted(
+        (s for s in names if s[0] == series[0]), key=lambda s: -_highest_rate(cells, s)
+    )
+    dashes = _DASHES[same_engine.index(series) % len(_DASHES)]
     points = [(c.workers, c.throughput_eps.median) for c in members if c.throughput_eps]
     axes.plot(
         [x for x, _ in points],
@@ -145,5 +147,5 @@ def _draw(
     return points[-1]
 
 
-def _fastest(cells: Sequence[Cell], series: Series) -> float:
+def _highest_rate(cells: Sequence[Cell], series: Series) -> float:
     return max(c.throughput_eps.median for c in cells if c.series == series and c.throughput_eps)

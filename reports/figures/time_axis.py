@@ -11,7 +11,7 @@ from streamlab.reports.palette import MUTED
 
 Range = tuple[float, float]
 
-_LITTLE = 60.0  # below about two decades, powers of ten alone may give a single tick
+_SHORT_RATIO = 60.0  # below about two decades, powers of ten alone may give a single tick
 
 
 def range_of(values: Iterable[float]) -> Range | None:
@@ -28,13 +28,13 @@ def log_ticks(axis: Axis) -> None:
     """Give a logarithmic axis few ticks, but more than one on a short range."""
     low, high = axis.get_view_interval()
     axis.set_major_locator(
-        LogLocator(subs=(1.0, 2.0, 5.0) if high / low < _LITTLE else (1.0,), numticks=7)
+        LogLocator(subs=(1.0, 2.0, 5.0) if high / low < _SHORT_RATIO else (1.0,), numticks=7)
     )
     axis.set_minor_locator(NullLocator())
 
 
 def readable_ticks(values: Iterable[float], least: float) -> list[float]:
-    """Return rising values without those whose labels would touch the one before: closer than `least`."""
+    """Return ascending values without values closer than `least` to the previous tick, whose labels would touch."""
     ticks: list[float] = []
     for value in values:
         if not ticks or value - ticks[-1] > least:
@@ -45,16 +45,16 @@ def readable_ticks(values: Iterable[float], least: float) -> list[float]:
 def time_ticks(axis: Axis) -> None:
     """Give a logarithmic axis in ns few ticks, with units."""
     log_ticks(axis)
-    axis.set_major_formatter(FuncFormatter(_tick))
+    axis.set_major_formatter(FuncFormatter(_format_tick))
 
 
 def annotate_latency(
-    axes: Axes, at: tuple[float, float], ns: float, *, shift_pt: float, side: str
+    axes: Axes, point: tuple[float, float], ns: float, *, shift_pt: float, side: str
 ) -> None:
-    """Write a latency next to the mark at `at`."""
+    """Write a latency next to the mark at a point."""
     axes.annotate(
         latency(ns).text,
-        at,
+        point,
         xytext=(shift_pt, 0),
         textcoords="offset points",
         ha=side,
@@ -64,6 +64,6 @@ def annotate_latency(
     )
 
 
-def _tick(value: float, _: object) -> str:
+def _format_tick(value: float, _: object) -> str:
     number, _, unit = duration(value).text.partition(" ")
     return f"{float(number.replace(',', '')):g} {unit}"

@@ -1,6 +1,6 @@
 """Draws a trial over time as plain SVG: small panels above each other on one time axis.
 
-It writes SVG directly, since a report may hold dozens of timelines, and matplotlib's would be large and
+The module writes SVG directly: a report may hold dozens of timelines, and matplotlib's would be large and
 slow. Colours are the page's CSS variables.
 """
 
@@ -18,9 +18,14 @@ from streamlab.reports.trial_series import Span, TrialTimeline, Values
 WIDTH = 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 10, 20, 30
 _PANEL, _GAP = 46, 20
-_WORDS = {"warm_up": "warm-up", "window": "window", "drain": "drain", "prepare": "preparation"}
-_SHADED = {"window": 0.0, "warm_up": 0.55, "drain": 0.9}
-_STEPS = (1, 2, 5, 10)
+_PHASE_NAMES = {
+    "warm_up": "warm-up",
+    "window": "window",
+    "drain": "drain",
+    "prepare": "preparation",
+}
+_SHADES = {"window": 0.0, "warm_up": 0.55, "drain": 0.9}
+_TICK_STEPS = (1, 2, 5, 10)
 _DASHES = ("", "4 2", "1 2", "6 2 1 2")
 
 
@@ -51,7 +56,7 @@ def draw_timeline(
             not verified.
         offered: whether the trial had a load, so that its latencies begin at due times.
     """
-    panels = _panels(timeline, offered=offered)
+    panels = _make_panels(timeline, offered=offered)
     height = _TOP + len(panels) * (_PANEL + _GAP) + _BOTTOM
     end_s = max(timeline.phases[-1].end_s, 0.1)
 
@@ -59,23 +64,23 @@ def draw_timeline(
         return _LEFT + (WIDTH - _LEFT - _RIGHT) * t_s / end_s
 
     bottom = _TOP + len(panels) * (_PANEL + _GAP)
-    parts = [_phases(timeline.phases, x, bottom)]
+    parts = [_draw_phases(timeline.phases, x, bottom)]
     for index, panel in enumerate(panels):
         top = _TOP + index * (_PANEL + _GAP) + _GAP
-        parts.append(_panel(panel, timeline.times_s, x, top, colour, scaled=scaled))
-    parts.append(_time_axis(end_s, x, bottom))
-    moments = ""
+        parts.append(_draw_panel(panel, timeline.times_s, x, top, colour, scaled=scaled))
+    parts.append(_draw_time_axis(end_s, x, bottom))
+    times = ""
     if scaled:
-        at = " ".join(f"{t_s:g}@{x(t_s):.1f}" for t_s in timeline.times_s)
-        moments = f' data-times="{at}"'
+        positions = " ".join(f"{t_s:g}@{x(t_s):.1f}" for t_s in timeline.times_s)
+        times = f' data-times="{positions}"'
         parts.append(f'<line class="cursor" x1="0" x2="0" y1="{_TOP}" y2="{bottom}"/>')
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(alt)}" '
-        f'class="timeline"{moments} style="max-width:{WIDTH}px">{"".join(parts)}</svg>'
+        f'class="timeline"{times} style="max-width:{WIDTH}px">{"".join(parts)}</svg>'
     )
 
 
-def _panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
+def _make_panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
     cores = {"cores": timeline.cores}
     most = max((value for value in timeline.memory_bytes if value is not None), default=0.0)
     panels = [
@@ -99,28 +104,28 @@ def _panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
     return [panel for panel in panels if len(_shown_values(panel)) > 1]
 
 
-def _phases(spans: Sequence[Span], x: Callable[[float], float], bottom: float) -> str:
+def _draw_phases(spans: Sequence[Span], x: Callable[[float], float], bottom: float) -> str:
     parts = []
-    free = float(_LEFT)  # earliest start of the next label: short phases are close together
+    free_x = float(_LEFT)  # earliest start of the next label: short phases are close together
     for span in spans:
         begin, end = x(span.begin_s), x(span.end_s)
-        shade = _SHADED.get(span.name, 0.0)
+        shade = _SHADES.get(span.name, 0.0)
         if shade:
             parts.append(
                 f'<rect x="{begin:.1f}" y="{_TOP}" width="{end - begin:.1f}" '
                 f'height="{bottom - _TOP}" fill="var(--grid)" opacity="{shade}"/>'
             )
-        words = _WORDS.get(span.name, span.name)
+        words = _PHASE_NAMES.get(span.name, span.name)
         width = 6.0 * len(words)
-        at = min(max(begin, free), WIDTH - width)
-        free = at + width + 6
+        label_x = min(max(begin, free_x), WIDTH - width)
+        free_x = label_x + width + 6
         parts.append(
-            f'<text x="{at:.1f}" y="{_TOP - 6}" fill="var(--muted)">{escape(words)}</text>'
+            f'<text x="{label_x:.1f}" y="{_TOP - 6}" fill="var(--muted)">{escape(words)}</text>'
         )
     return "".join(parts)
 
 
-def _panel(
+def _draw_panel(
     panel: Panel,
     times_s: Sequence[float],
     x: Callable[[float], float],
@@ -132,14 +137,14 @@ def _panel(
     low, high = _limits(_shown_values(panel), log=panel.log)
 
     def y(value: float) -> float:
-        at = (
+        share = (
             math.log(value / low) / math.log(high / low)
             if panel.log
             else (value - low) / (high - low)
         )
-        return top + _PANEL * (1 - at)
+        return top + _PANEL * (1 - share)
 
-    parts = [_title(panel, top, colour)]
+    parts = [_draw_title(panel, top, colour)]
     for tick in _ticks(low, high, panel):
         parts.append(
             f'<path d="M{_LEFT},{y(tick):.1f}H{WIDTH - _RIGHT}" stroke="var(--grid)" fill="none"/>'
@@ -150,7 +155,7 @@ def _panel(
                 f'fill="var(--muted)">{escape(short(panel.write(tick).text))}</text>'
             )
     for number, (name, line) in enumerate(panel.lines.items()):
-        ink, dash = _style(panel, number, colour)
+        ink, dash = _line_style(panel, number, colour)
         points = [
             (x(t_s), y(value)) if value is not None and _is_shown(value, panel) else None
             for t_s, value in zip(times_s, line, strict=True)
@@ -158,50 +163,52 @@ def _panel(
         parts.append(
             f'<path d="{_path(points)}" stroke="{ink}" fill="none" stroke-width="1.4" '
             f'stroke-linejoin="round" stroke-linecap="round"{dash}'
-            f"{_values(panel, name, line) if scaled else ''}><title>{escape(name)}</title></path>"
+            f"{_value_attributes(panel, name, line) if scaled else ''}><title>{escape(name)}</title></path>"
         )
     return "".join(parts)
 
 
-def _values(panel: Panel, name: str, line: Values) -> str:
+def _value_attributes(panel: Panel, name: str, line: Values) -> str:
     """Return the values of a line as attributes for the page's script; empty if unknown."""
     quantity = panel.title if len(panel.lines) == 1 else f"{panel.title} {name}"
     texts = "|".join("" if value is None else panel.write(value).text for value in line)
     return f' data-name="{escape(quantity)}" data-values="{escape(texts)}"'
 
 
-def _style(panel: Panel, number: int, colour: str) -> tuple[str, str]:
+def _line_style(panel: Panel, number: int, colour: str) -> tuple[str, str]:
     """Return the colour of a line and its dashes as an attribute."""
-    behind = len(panel.lines) - 1 - number
-    dash = _DASHES[behind % len(_DASHES)]
+    lines_after = len(panel.lines) - 1 - number
+    dash = _DASHES[lines_after % len(_DASHES)]
     return (
-        colour if behind == 0 else "var(--muted)",
+        colour if lines_after == 0 else "var(--muted)",
         f' stroke-dasharray="{dash}"' if dash else "",
     )
 
 
-def _title(panel: Panel, top: float, colour: str) -> str:
+def _draw_title(panel: Panel, top: float, colour: str) -> str:
     """Write the quantity, and a legend of its lines."""
     parts = [f'<text x="{_LEFT}" y="{top - 5:.0f}" fill="var(--ink)">{escape(panel.title)}</text>']
     if len(panel.lines) == 1:
         return parts[0]
-    at = float(WIDTH - _RIGHT)
+    left = float(WIDTH - _RIGHT)
     for number, name in reversed(list(enumerate(panel.lines))):
-        ink, dash = _style(panel, number, colour)
-        at -= 5.6 * len(name) + 4
+        ink, dash = _line_style(panel, number, colour)
+        left -= 5.6 * len(name) + 4
         parts.append(
-            f'<text x="{at:.0f}" y="{top - 5:.0f}" fill="var(--muted)">{escape(name)}</text>'
-            f'<path d="M{at - 20:.0f},{top - 8.5:.1f}h16" stroke="{ink}" stroke-width="1.4" '
+            f'<text x="{left:.0f}" y="{top - 5:.0f}" fill="var(--muted)">{escape(name)}</text>'
+            f'<path d="M{left - 20:.0f},{top - 8.5:.1f}h16" stroke="{ink}" stroke-width="1.4" '
             f'fill="none"{dash}/>'
         )
-        at -= 28
+        left -= 28
     return "".join(parts)
 
 
-def _time_axis(end_s: float, x: Callable[[float], float], bottom: float) -> str:
+def _draw_time_axis(end_s: float, x: Callable[[float], float], bottom: float) -> str:
     parts = [f'<path d="M{_LEFT},{bottom}H{WIDTH - _RIGHT}" stroke="var(--muted)" fill="none"/>']
     ticks = [
-        t for t in MaxNLocator(nbins=7, steps=_STEPS).tick_values(0.0, end_s) if 0 <= t <= end_s
+        t
+        for t in MaxNLocator(nbins=7, steps=_TICK_STEPS).tick_values(0.0, end_s)
+        if 0 <= t <= end_s
     ]
     parts += [
         f'<path d="M{x(t):.1f},{bottom}v3" stroke="var(--muted)" fill="none"/>'
@@ -240,7 +247,9 @@ def _limits(values: Sequence[float], *, log: bool) -> tuple[float, float]:
 
 def _ticks(low: float, high: float, panel: Panel) -> list[float]:
     if not panel.log:
-        ticks = MaxNLocator(nbins=3, steps=_STEPS).tick_values(low / panel.unit, high / panel.unit)
+        ticks = MaxNLocator(nbins=3, steps=_TICK_STEPS).tick_values(
+            low / panel.unit, high / panel.unit
+        )
         return [float(tick) * panel.unit for tick in ticks if low <= tick * panel.unit <= high]
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     if first > last:  # no power of ten in the range

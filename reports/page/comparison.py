@@ -15,9 +15,9 @@ from streamlab.reports.side_by_side import (
     LETTERS,
     SideBySide,
     Table,
+    differing_facts,
     recorded_facts,
     side_by_side,
-    what_differs,
     write_ratio,
 )
 from streamlab.reports.summary import cells_without_oracle, code_of
@@ -39,41 +39,41 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
         "comparison.html.j2",
         name=f"{len(runs)} runs side by side",
         colours=_COLOURS,
-        runs=list(zip(LETTERS, names, [_about(run) for run in runs], strict=False)),
+        runs=list(zip(LETTERS, names, [_describe_run(run) for run in runs], strict=False)),
         comparison=comparison,
         without_oracle=cells_without_oracle(row for run in runs for row in run.rows),
         figures={
-            table.metric.name: _figures(table, comparison, names) for table in comparison.tables
+            table.metric.name: _draw_ratios(table, comparison, names) for table in comparison.tables
         },
-        differs=what_differs(facts),
+        differs=differing_facts(facts),
         write_ratio=write_ratio,
     )
     return write_whole(target, page)
 
 
-def _about(run: Run) -> str:
+def _describe_run(run: Run) -> str:
     host = run.meta.host.get("cpu_model")
     return f"commit {code_of(run)}, {number_of(len(run.rows), 'trial')}, {host}"
 
 
-def _figures(table: Table, comparison: SideBySide, names: Sequence[str]) -> list[str]:
-    """Return drawings of the ratios of each run but the first that has any."""
-    way = "higher" if table.metric.higher_is_better else "lower"
+def _draw_ratios(table: Table, comparison: SideBySide, names: Sequence[str]) -> list[str]:
+    """Return a drawing of the ratios of each run after the first, if it has any."""
+    direction = "higher" if table.metric.higher_is_better else "lower"
     drawn = []
-    for place in range(1, len(names)):
-        ratios = [line.values[place].ratio for line in table.lines]
+    for index in range(1, len(names)):
+        ratios = [line.values[index].ratio for line in table.lines]
         bars = [Bar.of(ratio) for ratio in ratios if ratio is not None]
         if bars:
-            title = f"{table.metric.name}: {LETTERS[place]} over A"
+            title = f"{table.metric.name}: {LETTERS[index]} over A"
             panel = ratio_panel(
                 bars,
                 title=title,
-                subtitle=f"{way} is better; lines: 95 % intervals; grey: no difference shown",
+                subtitle=f"{direction} is better; lines: 95 % intervals; grey: no difference shown",
             )
             drawn.append(
                 inline(
                     as_svg(panel.axes),
-                    name=f"ratios-{table.metric.name}-{place}",
+                    name=f"ratios-{table.metric.name}-{index}",
                     alt=f"{title}. " + "; ".join(f"{bar.name}: {bar.label}" for bar in bars),
                     engines=_COLOURS,
                     spots=panel.spots,

@@ -49,8 +49,8 @@ class Kind:
     """A kind of drawing with one panel per workload and input, all on one scale.
 
     Attributes:
-        name: begin of the file names.
-        alt: begin of the text alternative; `{}` is the group's title.
+        name: start of the file names.
+        alt: start of the text alternative; `{}` is the group's title.
         limits: returns the common scale of all cells or searches; None without any number.
         panel: draws a panel from a title, cells or searches, colours and the scale.
         is_drawn: returns whether the panel shows a cell or search.
@@ -69,7 +69,7 @@ def cell_drawings(
     kind: Kind, cells: Sequence[Cell], colours: Colours, directory: Path | None
 ) -> list[Drawing]:
     """Draw a kind of drawing, and write its files into a directory."""
-    svgs = _draw(kind, in_groups(cells), kind.limits(cells), colours, directory)
+    svgs = _draw_groups(kind, in_groups(cells), kind.limits(cells), colours, directory)
     return [
         Drawing(title=title(group), svg=svgs.get(group, ""), cells=members)
         for group, members in in_groups(cells)
@@ -80,10 +80,10 @@ def search_drawings(
     kind: Kind, searches: Sequence[Search], colours: Colours, directory: Path | None
 ) -> dict[Group, str]:
     """Draw a kind of drawing of searches; groups without a number have none."""
-    return _draw(kind, search_groups(searches), kind.limits(searches), colours, directory)
+    return _draw_groups(kind, search_groups(searches), kind.limits(searches), colours, directory)
 
 
-def _draw(
+def _draw_groups(
     kind: Kind,
     groups: Sequence[tuple[Group, Sequence[Any]]],
     limits: Any,
@@ -118,7 +118,7 @@ def energy_drawings(
     drawings = []
     for workload, members in groupby(used, key=lambda use: use.workload):
         group = group_of(next(use for use in used if use.workload == workload).cell)
-        bars = [bar for use in members if (bar := _bar(use))]
+        bars = [bar for use in members if (bar := _make_bar(use))]
         if bars:
             words = "; ".join(f"{bar.name}: {joules(bar.gross_j).text}" for bar in bars)
             drawings.append(
@@ -138,11 +138,11 @@ def slug(group: Group) -> str:
     return re.sub(r"[^A-Za-z0-9_]+", "-", "-".join(part for part in group if part)).strip("-")
 
 
-def _bar(use: EnergyUse) -> Bar | None:
+def _make_bar(use: EnergyUse) -> Bar | None:
     if use.gross_j is None:
         return None
     return Bar(
-        name=with_mark(f"{label(use.cell)}; {use.at}", use.cell.status),
+        name=with_mark(f"{label(use.cell)}; {use.load}", use.cell.status),
         engine=use.cell.engine,
         gross_j=use.gross_j.median,
         net_j=use.net_j.median if use.net_j else None,

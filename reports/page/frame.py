@@ -15,9 +15,9 @@ from streamlab.reports.page.inline_svg import engine_variable, variables
 from streamlab.reports.palette import Colour
 
 _HERE = Path(__file__).parent
-_HEAD = 200
-"""Bytes of a page with its `made-from`."""
-_OTHER = re.compile(r"[^A-Za-z0-9_./@-]")
+_HEAD_BYTES = 200
+"""Length of the start of a page, which contains its `made-from`."""
+_SPECIAL = re.compile(r"[^A-Za-z0-9_./@-]")
 
 
 def fill(
@@ -28,7 +28,7 @@ def fill(
     home: str = "",
     made_from: str = "",
     scripts: Sequence[str] = ("page.js",),
-    **more: Any,
+    **fields: Any,
 ) -> str:
     """Return the text of a page from a template in this folder.
 
@@ -39,7 +39,7 @@ def fill(
         home: address of the site's first page; empty without a site.
         made_from: digest of all that the page was made from (`is_current`).
         scripts: names of the page's scripts in this folder; the last may load further ones.
-        more: further variables of the template.
+        fields: further variables of the template.
     """
     texts = [(_HERE / script).read_text(encoding="utf-8") for script in scripts]
     page = _templates().get_template(template)
@@ -53,7 +53,7 @@ def fill(
         variables=variables(colours),
         engine_variable={engine: engine_variable(engine, colours) for engine in colours},
         anchor=anchor,
-        **more,
+        **fields,
     )
 
 
@@ -81,7 +81,7 @@ def is_current(target: Path, made_from: str) -> bool:
     """Return whether a page exists and was made from the content of this digest."""
     try:
         with target.open("rb") as file:
-            return made_from.encode() in file.read(_HEAD)
+            return made_from.encode() in file.read(_HEAD_BYTES)
     except FileNotFoundError:
         return False
 
@@ -89,10 +89,10 @@ def is_current(target: Path, made_from: str) -> bool:
 def anchor(cell: str) -> str:
     """Return the element id of a cell's row.
 
-    It depends only on the cell's id, so that an address leads to the same cell in later pages and runs.
-    It is unique: special characters become their code point between tildes.
+    The element id depends only on the cell's id, so that an address leads to the same cell in later pages
+    and runs. Special characters become their code point between tildes, so element ids are unique.
     """
-    return "cell-" + _OTHER.sub(lambda match: f"~{ord(match[0]):x}~", cell)
+    return "cell-" + _SPECIAL.sub(lambda match: f"~{ord(match[0]):x}~", cell)
 
 
 def _policy(scripts: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from streamlab.json_value import JsonValue
 from streamlab.reports.figures.history import draw_history
 from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import named_facts
-from streamlab.reports.side_by_side import recorded_facts, what_differs, write_times, write_value
+from streamlab.reports.side_by_side import differing_facts, recorded_facts, write_times, write_value
 from streamlab.reports.steps import History, Track, history, runs_in_words
 from streamlab.reports.summary import cells_without_oracle, code_of, start_time
 from streamlab.results.compare import METRICS
@@ -17,7 +17,7 @@ from streamlab.results.store import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Listed:
+class _ListedRun:
     """A listed run, and the facts that changed since the previous run."""
 
     name: str
@@ -39,7 +39,7 @@ def write_history(
     """Write the history of runs as one HTML file and return its path.
 
     The runs are of one machine, in order of time. `metric` is a name of
-    `streamlab.results.compare.METRICS`, except that of searches. `machine` has the fields that
+    `streamlab.results.compare.METRICS`, but not the metric of searches. `machine` has the fields that
     identify the machine, and `left_out` the excluded runs with reasons.
     """
     tracked = history(runs, METRICS[metric], seed=seed)
@@ -50,7 +50,7 @@ def write_history(
         colours={},
         metric=METRICS[metric],
         machine=machine,
-        runs=_listed(runs, names),
+        runs=_list_runs(runs, names),
         tracked=tracked,
         without_oracle=cells_without_oracle(row for run in runs for row in run.rows),
         rule=ONE_STAGE,
@@ -58,47 +58,47 @@ def write_history(
             (track, draw_history(track, names, metric=metric, alt=alt))
             for track in tracked.tracks
             if track.points
-            for alt in (_alt(track, metric, len(runs)),)
+            for alt in (_describe_track(track, metric, len(runs)),)
         ],
         write=lambda value: write_value(metric, value),
         write_times=lambda ratio: write_times(metric, ratio),
         by_run=lambda track: {point.run: point for point in track.points},
-        several=_several(tracked),
+        several=_find_repeated_cells(tracked),
         runs_in_words=runs_in_words,
         left_out=left_out,
     )
     return write_whole(target, page)
 
 
-def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
-    facts = [named_facts(_code(run)) for run in runs]
+def _list_runs(runs: Sequence[Run], names: Sequence[str]) -> list[_ListedRun]:
+    facts = [named_facts(_explaining_facts(run)) for run in runs]
     return [
-        _Listed(
+        _ListedRun(
             name=name,
             start_time=start_time(run),
             commit=code_of(run),
             trials=len(run.rows),
-            changed=what_differs(facts[place - 1 : place + 1]) if place else [],
+            changed=differing_facts(facts[index - 1 : index + 1]) if index else [],
         )
-        for place, (run, name) in enumerate(zip(runs, names, strict=True))
+        for index, (run, name) in enumerate(zip(runs, names, strict=True))
     ]
 
 
-def _code(run: Run) -> dict[str, JsonValue]:
+def _explaining_facts(run: Run) -> dict[str, JsonValue]:
     """Return the facts of a run that can explain a step: all but its start and load average."""
     facts = {name: part for name, part in recorded_facts(run).items() if name != "started_at"}
     host = {name: value for name, value in run.meta.host.items() if name != "loadavg"}
     return facts | {"host": host}
 
 
-def _alt(track: Track, metric: str, runs: int) -> str:
+def _describe_track(track: Track, metric: str, runs: int) -> str:
     steps = "; ".join(
         f"step of {step.ratio - 1:+.0%} at run {step.after + 1}" for step in track.steps
     )
     return f"{metric} of {track.cell} over {runs} runs: {steps or 'no step'}"
 
 
-def _several(tracked: History) -> set[str]:
+def _find_repeated_cells(tracked: History) -> set[str]:
     """Return the cells with several tracks, because their input or settings changed."""
     cells = [track.cell for track in tracked.tracks]
     return {cell for cell in cells if cells.count(cell) > 1}

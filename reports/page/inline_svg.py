@@ -40,7 +40,7 @@ def inline(
         name: a prefix that is unique in the page: letters, digits and hyphens.
         alt: text alternative of the figure.
         engines: the colour of each engine, as in `variables`.
-        spots: texts of its marks; browsers show them under the pointer, and the page's script also on
+        spots: the figure's marks; browsers show their texts under the pointer, and the page's script also on
             touch and keyboard.
     """
     body = svg[svg.index("<svg") :]
@@ -61,10 +61,10 @@ def inline(
         f' style="max-width:{float(size[1]) * 2:.0f}px">'
     )
     body = re.sub(r"<svg[^>]*>", lambda _: opening, body, count=1)
-    return body.replace("</svg>", "".join(map(_spot, spots)) + "</svg>")
+    return body.replace("</svg>", "".join(map(_draw_spot, spots)) + "</svg>")
 
 
-def _spot(spot: Spot) -> str:
+def _draw_spot(spot: Spot) -> str:
     return (
         f'<circle class="spot" cx="{spot.x:.1f}" cy="{spot.y:.1f}" r="{_REACH}">'
         f"<title>{escape(spot.text)}</title></circle>"

@@ -1,6 +1,6 @@
 """Arranges run.json in sections for the page, one a top-level object.
 
-It names no keys, so that the page shows new keys of later labs without a change.
+New keys of later labs appear on the page without a change here.
 """
 
 import math
@@ -17,7 +17,7 @@ from streamlab.results.store import Run
 
 _FOLDERS = re.compile(r"""(?<![\w.:/~-])~?/(?![\s/])([^/"'\n]+/)+(?=[^/"'\s])""")
 """The folders of an absolute path: pages are shared, and the user's folders are private."""
-_THE_USERS = ("matrix_text", "datasets")
+_USER_KEYS = ("matrix_text", "datasets")
 """Keys whose values may name the user's files. run.json keeps these paths for resuming a run."""
 
 
@@ -39,7 +39,7 @@ class Section:
 
 
 def origin(run: Run, size: str) -> str:
-    """Return in a line when, on what machine and from what code the results are, and their size."""
+    """Return a line with the run's start, machine and code, and the size of its results."""
     host, version = run.meta.host, run.meta.lab_version
     cores = host.get("cores_usable")
     parts = (
@@ -58,23 +58,25 @@ def sections(meta: JsonObject) -> tuple[Section, ...]:
     Removes absolute folders from names of the user's files.
     """
     meta = {
-        key: _without_folders(value) if key in _THE_USERS else value
+        key: _without_folders(value) if key in _USER_KEYS else value
         for key, value in meta.items()
         if key != "matrix_folder"
     }
     large = {key: value for key, value in meta.items() if _is_object(value) or _is_block(value)}
-    plain = _facts({key: value for key, value in meta.items() if key not in large})
+    plain = _list_facts({key: value for key, value in meta.items() if key not in large})
     result = [Section(title="Run", facts=tuple(plain))] if plain else []
     for key, value in large.items():
-        title = _words(key).capitalize()
+        title = _key_words(key).capitalize()
         if key == "datasets":  # each is long enough for its own section
             result += [
-                Section(title=f"Dataset {name}", facts=tuple(_facts(_entries(_user_text(entry)))))
+                Section(
+                    title=f"Dataset {name}", facts=tuple(_list_facts(_entries(_user_text(entry))))
+                )
                 for name, entry in _entries(value).items()
             ]
         else:
             entries = _entries(_user_text(value)) if _is_object(value) else {key: value}
-            result.append(Section(title=title, facts=tuple(_facts(entries))))
+            result.append(Section(title=title, facts=tuple(_list_facts(entries))))
     return tuple(section for section in result if section.facts)
 
 
@@ -94,7 +96,7 @@ def _without_folders(value: Any) -> Any:
 
 
 def invented(meta: RunMeta) -> tuple[str, ...]:
-    """Return for each input the share of its events that an import invented, if any."""
+    """Return a text for each input with events that an import invented: the share of such events."""
     return tuple(
         f"{key}: {dataset.invented}" for key, dataset in meta.datasets.items() if dataset.invented
     )
@@ -107,14 +109,14 @@ def _user_text(value: Any) -> Any:
     return value
 
 
-def _facts(entries: JsonObject, path: str = "") -> list[Fact]:
+def _list_facts(entries: JsonObject, path: str = "") -> list[Fact]:
     facts: list[Fact] = []
     for key, value in entries.items():
-        name = f"{path} / {_words(str(key))}" if path else _words(str(key))
+        name = f"{path} / {_key_words(str(key))}" if path else _key_words(str(key))
         if _is_object(value):
-            facts.extend(_facts(_entries(value), name))
+            facts.extend(_list_facts(_entries(value), name))
         elif value is not None and value != [] and value != {}:
-            text = _text(value)
+            text = _format_value(value)
             facts.append(Fact(key=name, text=text, is_block=_is_block(text)))
     return facts
 
@@ -142,15 +144,15 @@ def _entries(value: Any) -> JsonObject:
     return {str(place): part for place, part in enumerate(value, start=1)}
 
 
-def _words(key: str) -> str:
+def _key_words(key: str) -> str:
     return key.replace("_", " ")
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:.6g}"
     if _is_list(value):
-        return ", ".join(map(_text, value))
+        return ", ".join(map(_format_value, value))
     return str(value).strip("\n")

@@ -1,6 +1,6 @@
-"""Arranges the rates of a workload for a chart of dots, one line an engine, by what may be compared.
+"""Arranges the rates of a workload for a chart of dots: one line an engine, grouped by what may be compared.
 
-The page draws it as a table, so that readers without sight get the same numbers.
+The page draws the chart as a table, so that readers without sight get the same numbers.
 """
 
 import math
@@ -13,21 +13,30 @@ from streamlab.reports.table import HeadlineRow, classes_of
 from streamlab.results.query import Spread, group_by
 
 _MOST_STEPS = 2
+"""Most intervals between ticks."""
 _ROOM = 0.1
+"""Free part of the scale above the highest rate, in decades."""
 _LEAST_WIDTH = 0.4
+"""Least width of a range, in per cent of the width, so that it stays visible."""
 _LABEL_WIDTH = 6.0
 """Width of a number in a label, in per cent of the width, which is 100 pixels on a phone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dot:
-    """A cell of a line: its median, and the range of its repetitions as per cent of the width.
+    """A cell of a line.
 
-    `label` has its number of workers, and those of the dots that would cover it; empty for these.
+    Attributes:
+        label: the cell's number of workers, with the numbers of dots so close that they share this
+            label; empty for such dots.
+        place, low, width: median, lowest rate and range of the repetitions, in per cent of the chart's
+            width.
+        text: the dot's text for pointers and readers without sight.
+        hollow: whether the cell has more workers than cores.
     """
 
     label: str
-    at: float
+    place: float
     low: float
     width: float
     text: str
@@ -41,7 +50,7 @@ class ChartLine:
     Attributes:
         best: the row with the highest rate; without any rate, the first row.
         rated: the rows with a rate.
-        failed: (status, its rows) for the rows without a rate.
+        failed: pairs of a status and its rows, for the rows without a rate.
     """
 
     best: HeadlineRow
@@ -52,7 +61,7 @@ class ChartLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartClass:
-    """Lines that may be compared, fastest first; `words` say what their rates include."""
+    """Lines that may be compared, fastest first; `words` describe what their rates include."""
 
     words: str
     lines: tuple[ChartLine, ...]
@@ -94,45 +103,47 @@ def rate_chart(members: Sequence[Cell], scale: RateScale) -> list[ChartClass]:
     classes = []
     for words, rows in classes_of(members):
         lines = group_by(rows, lambda row: row.cell.series).values()
-        drawn = [_line(line, scale) for line in lines]
+        drawn = [_make_line(line, scale) for line in lines]
         drawn.sort(key=lambda line: -_median(line.best))
         classes.append(ChartClass(words=words or "conditions not declared", lines=tuple(drawn)))
     return classes
 
 
-def _line(rows: Sequence[HeadlineRow], scale: RateScale) -> ChartLine:
+def _make_line(rows: Sequence[HeadlineRow], scale: RateScale) -> ChartLine:
     rated = tuple(row for row in rows if row.throughput)
     failed = group_by((row for row in rows if not row.throughput), lambda row: row.status)
     return ChartLine(
         best=max(rows, key=_median),
-        dots=_dots([row.cell for row in rated], scale),
+        dots=_make_dots([row.cell for row in rated], scale),
         rated=rated,
         failed=tuple((status, tuple(part)) for status, part in failed.items()),
     )
 
 
-def _dots(cells: Sequence[Cell], scale: RateScale) -> tuple[Dot, ...]:
-    """Return a dot for each cell; the first of dots that would cover each other has the label of all."""
+def _make_dots(cells: Sequence[Cell], scale: RateScale) -> tuple[Dot, ...]:
+    """Return a dot for each cell; the first of several close dots has the label of all."""
     rated = [(cell, eps) for cell in cells if (eps := cell.throughput_eps) and eps.low > 0]
     labels: dict[str, list[int]] = {}
-    first, free = "", 0.0
+    first, free_from = "", 0.0
     for cell, eps in sorted(rated, key=lambda pair: pair[1].median):
-        at = scale.place(eps.median)
-        if at >= free:
-            first, free = cell.name, at
+        place = scale.place(eps.median)
+        if place >= free_from:
+            first, free_from = cell.name, place
         labels.setdefault(first, []).append(cell.workers)
-        free += _LABEL_WIDTH
+        free_from += _LABEL_WIDTH
     if len(rated) == 1:  # the name of the line has the only number of workers
         labels = {}
-    return tuple(_dot(cell, eps, scale, sorted(labels.get(cell.name, ()))) for cell, eps in rated)
+    return tuple(
+        _make_dot(cell, eps, scale, sorted(labels.get(cell.name, ()))) for cell, eps in rated
+    )
 
 
-def _dot(cell: Cell, eps: Spread, scale: RateScale, label: Sequence[int]) -> Dot:
+def _make_dot(cell: Cell, eps: Spread, scale: RateScale, label: Sequence[int]) -> Dot:
     low = scale.place(eps.low)
-    spread = f", {_span(rate(eps.low), rate(eps.high))}, n = {eps.n}" if eps.n > 1 else ""
+    spread = f", {_format_range(rate(eps.low), rate(eps.high))}, n = {eps.n}" if eps.n > 1 else ""
     return Dot(
         label=",".join(map(str, label)),
-        at=scale.place(eps.median),
+        place=scale.place(eps.median),
         low=low,
         width=round(max(scale.place(eps.high) - low, _LEAST_WIDTH), 2),
         text=f"{counted_workers(cell.workers)}: {rate(eps.median).text}{spread}",
@@ -140,7 +151,7 @@ def _dot(cell: Cell, eps: Spread, scale: RateScale, label: Sequence[int]) -> Dot
     )
 
 
-def _span(low: Quantity, high: Quantity) -> str:
+def _format_range(low: Quantity, high: Quantity) -> str:
     return f"{low.text} to {high.text}"
 
 

@@ -24,7 +24,7 @@ from streamlab.reports.figures.history import draw_history
 from streamlab.reports.numbers import number_of
 from streamlab.reports.page.frame import fill, is_current, write_whole
 from streamlab.reports.page.site_run import SiteRun, as_script, extract, read_script
-from streamlab.reports.page.statement import not_run, statement
+from streamlab.reports.page.statement import missing_cells, statement
 from streamlab.reports.page.write import render
 from streamlab.reports.searches import read_searches
 from streamlab.reports.side_by_side import write_times
@@ -48,7 +48,7 @@ class SiteReport:
     Attributes:
         index: the first page.
         pages: number of pages of runs and cells that were written; current pages are not.
-        left_out: (path, reason) of the runs that cannot be read.
+        left_out: path and reason of each run that cannot be read.
     """
 
     index: Path
@@ -71,7 +71,7 @@ class _TableRow:
 
     Attributes:
         failure: the status of a cell without a number, else empty.
-        medians: by metric of the table, as text and exactly; None: not measured.
+        medians: for each metric of the table, the median as text and exact text; None if not measured.
         comparable: the last earlier run with the same input and settings.
     """
 
@@ -91,7 +91,15 @@ class _Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ListedCell:
-    """A cell in the list: its page, its runs, its steps, and its newest rate as text and exactly."""
+    """A cell in the list.
+
+    Attributes:
+        page: file name of the cell's page.
+        runs: number of runs that have the cell.
+        latest: newest run that has the cell.
+        rate: newest rate, latency or status, as text and exact text.
+        steps, worse: number of steps, and of steps for the worse.
+    """
 
     name: str
     page: str
@@ -118,7 +126,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> SiteReport:
         pages += is_new
     runs.sort(key=lambda run: (run.start_time, run.name))
     machines = _by_machine(runs)
-    cells = _parts(machines, seed)
+    cells = _find_parts(machines, seed)
     listed = []
     for cell, parts in cells.items():
         page = _cell_page(cell)
@@ -129,7 +137,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> SiteReport:
         run.name: earlier.name
         for group in machines
         for place, run in enumerate(group)
-        if (earlier := _last_alike(run, group[:place])) is not None
+        if (earlier := _find_comparable(run, group[:place])) is not None
     }
     runs_on_machines = [{"name": run.name, "machine": places[run.name]} for run in runs]
     write_whole(
@@ -173,7 +181,7 @@ def _update_run(run_dir: Path, out: Path) -> tuple[SiteRun, bool]:
     run = read_run(run_dir)
     cells = summarise(run.rows)
     searches = read_searches(run, cells)
-    missing = not_run(run.meta, cells, searches)
+    missing = missing_cells(run.meta, cells, searches)
     complete = run.meta.complete is not False
     about = statement(cells, searches=searches, missing=missing, complete=complete)
     extracted = extract(run, cells, searches, about.mark)
@@ -207,22 +215,25 @@ def _digest_of_code() -> bytes:
 def _by_machine(runs: Sequence[SiteRun]) -> list[list[SiteRun]]:
     """Group runs, in order of time, by machine; the machine of the newest run is first."""
     machines = []
-    rest = list(runs)
-    while rest:
-        same = [r for r in rest if not compare_machines(r.host, rest[-1].host).decisive]
-        rest = [run for run in rest if run not in same]
+    remaining = list(runs)
+    while remaining:
+        newest = remaining[-1]
+        same = [r for r in remaining if not compare_machines(r.host, newest.host).decisive]
+        remaining = [run for run in remaining if run not in same]
         machines.append(same)
     return machines
 
 
-def _last_alike(run: SiteRun, earlier: Sequence[SiteRun]) -> SiteRun | None:
+def _find_comparable(run: SiteRun, earlier: Sequence[SiteRun]) -> SiteRun | None:
     """Return the last of the earlier runs that has a cell of this run with the same input and settings."""
     keys = {(cell.cell, cell.fingerprint) for cell in run.cells}
-    alike = (r for r in reversed(earlier) if any((c.cell, c.fingerprint) in keys for c in r.cells))
-    return next(alike, None)
+    comparable = (
+        r for r in reversed(earlier) if any((c.cell, c.fingerprint) in keys for c in r.cells)
+    )
+    return next(comparable, None)
 
 
-def _parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_Part]]:
+def _find_parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_Part]]:
     """Return each cell by name, with a part for each machine."""
     cells: dict[str, list[_Part]] = {}
     for group in machines:
@@ -242,7 +253,7 @@ def _parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_
                 for run in group
             ]
             for track in follow(measured, METRICS[metric], seed=seed).tracks:
-                local = {place: at for at, place in enumerate(places[track.cell])}
+                local = {place: index for index, place in enumerate(places[track.cell])}
                 tracks[track.cell].append((metric, _renumber(track, local)))
         for name, indices in places.items():
             part = _Part(
@@ -255,7 +266,7 @@ def _parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_
 
 
 def _renumber(track: Track, places: Mapping[int, int]) -> Track:
-    """Return a track whose runs have other indices."""
+    """Return a track with the indices of its runs replaced."""
     return replace(
         track,
         points=tuple(replace(point, run=places[point.run]) for point in track.points),
@@ -282,7 +293,7 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
             [(run.commit, run.start_time) for run in part.runs],
             [
                 (row.run.name, row.failure, row.medians, row.comparable and row.comparable.name)
-                for row in _table(cell, part).rows
+                for row in _make_table(cell, part).rows
             ],
         )
         for part in parts
@@ -297,7 +308,7 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
         colours={},
         home="../index.html",
         made_from=made_from,
-        parts=[(part, _draw_tracks(part), _table(cell, part)) for part in parts],
+        parts=[(part, _draw_tracks(part), _make_table(cell, part)) for part in parts],
         rule=ONE_STAGE,
         metrics=METRICS,
         write_times=write_times,
@@ -307,7 +318,10 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
 
 
 def _draw_tracks(part: _Part) -> dict[str, list[tuple[str, str]]]:
-    """Draw each track that has a number; return (metric, SVG), grouped by the runs with equal input and settings."""
+    """Draw each track that has a number.
+
+    Returns pairs of metric and SVG, by the runs with equal input and settings in words.
+    """
     names = [run.name for run in part.runs]
     runs: dict[str, set[int]] = {}
     for _, track in part.tracks:
@@ -322,7 +336,7 @@ def _draw_tracks(part: _Part) -> dict[str, list[tuple[str, str]]]:
     return drawings
 
 
-def _table(cell: str, part: _Part) -> _Table:
+def _make_table(cell: str, part: _Part) -> _Table:
     cells = [next(each for each in run.cells if each.cell == cell) for run in part.runs]
     metrics = tuple(name for name in METRICS if any(name in each.texts for each in cells))
     latest: dict[str, SiteRun] = {}

@@ -1,7 +1,7 @@
 """Extracts the data of a run for the pages of a site, except for the run's own page.
 
-It is stored as a script that calls `addRun` with JSON: browsers load scripts also from `file://`, where
-they refuse to read JSON.
+The data is stored as a script that calls `addRun` with JSON: from `file://`, browsers load scripts but
+refuse to read JSON.
 """
 
 from pathlib import Path
@@ -26,12 +26,12 @@ class SiteCell(msgspec.Struct, frozen=True, kw_only=True):
     """A cell of a run.
 
     Attributes:
-        cell: its id.
-        fingerprint: that of its first trial; cells of two runs are comparable if it is equal.
-        conditions: the conditions of its rate; empty if undeclared.
-        failure: the status of a cell without a number.
-        values: by metric, a value a process.
-        texts: by metric, the median as text and exactly.
+        cell: the cell's id.
+        fingerprint: the first trial's fingerprint; cells with equal fingerprints are comparable.
+        conditions: the conditions of the rate; empty if undeclared.
+        failure: the status of a cell without a number; None for other cells.
+        values: one value a process, by metric.
+        texts: the median as text and exact text, by metric.
     """
 
     cell: str
@@ -46,15 +46,15 @@ class SiteRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run.
 
     Attributes:
-        name: the name of its directory.
-        start_time: UTC, ISO 8601.
-        commit: its commit, with changes.
-        host: properties of its machine, compared by `streamlab.results.machines`.
-        planned, verified: number of its cells, and of those with a verified number.
-        trials: number of its trials.
-        mark: colour of its verdict (`streamlab.reports.page.statement`).
-        cells: its cells with trials.
-        facts: recorded facts by section and key, as texts.
+        name: the name of the run's directory.
+        start_time: start of the run, UTC, ISO 8601.
+        commit: the commit, with changes.
+        host: properties of the machine, which `streamlab.results.machines` compares.
+        planned, verified: number of cells, and of cells with a verified number.
+        trials: number of trials.
+        mark: colour of the verdict (`streamlab.reports.page.statement`).
+        cells: the cells with trials.
+        facts: recorded facts as texts, by section and key.
     """
 
     name: str
@@ -88,26 +88,26 @@ def extract(run: Run, cells: tuple[Cell, ...], searches: tuple[Search, ...], mar
         verified=rated + sum(search.pass_eps is not None for search in searches),
         trials=len(run.rows),
         mark=mark,
-        cells=tuple(_cell(cell, rows) for cell, rows in by_cell(run).items()),
+        cells=tuple(_make_cell(cell, rows) for cell, rows in by_cell(run).items()),
         facts=named_facts(recorded_facts(run)),
     )
 
 
-def _cell(cell: str, rows: list[TrialRow]) -> SiteCell:
+def _make_cell(cell: str, rows: list[TrialRow]) -> SiteCell:
     failure = first_failure(rows)
-    values = {} if failure else _values(rows)
-    middles = {name: write_value(name, median(numbers)) for name, numbers in values.items()}
+    values = {} if failure else _read_values(rows)
+    medians = {name: write_value(name, median(numbers)) for name, numbers in values.items()}
     return SiteCell(
         cell=cell,
         fingerprint=rows[0].fingerprint or "",
         conditions=str(conditions_of(rows[0]) or ""),
         failure=failure,
         values=values,
-        texts={name: (middle.text, middle.exact) for name, middle in middles.items()},
+        texts={name: (middle.text, middle.exact) for name, middle in medians.items()},
     )
 
 
-def _values(rows: list[TrialRow]) -> dict[str, tuple[float, ...]]:
+def _read_values(rows: list[TrialRow]) -> dict[str, tuple[float, ...]]:
     values = {
         name: tuple(values_of(metric, rows))
         for name, metric in METRICS.items()
@@ -119,12 +119,12 @@ def _values(rows: list[TrialRow]) -> dict[str, tuple[float, ...]]:
 
 
 def as_script(run: SiteRun) -> bytes:
-    """Return the script that hands a run to the page which loads it."""
+    """Return the script that passes a run to the page that loads it."""
     return _BEGIN + msgspec.json.encode(run) + _END
 
 
 def read_script(path: Path) -> SiteRun | None:
-    """Return the run in a script; None if there is none, or another version of the lab wrote it."""
+    """Return the run in a script; None if the file is missing or another version of the lab wrote it."""
     try:
         content = path.read_bytes()
         return msgspec.json.decode(content[len(_BEGIN) : -len(_END)], type=SiteRun)

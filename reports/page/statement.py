@@ -44,7 +44,9 @@ class Statement:
     mark: Literal["good", "doubt", "bad"]
 
 
-def not_run(meta: RunMeta, cells: Sequence[Cell], searches: Sequence[Search] = ()) -> list[str]:
+def missing_cells(
+    meta: RunMeta, cells: Sequence[Cell], searches: Sequence[Search] = ()
+) -> list[str]:
     """Return the planned cells of run.json that have no trial."""
     started = {cell.name for cell in cells} | {search.name for search in searches}
     return [str(name) for name in meta.cells if name not in started]
@@ -58,51 +60,51 @@ def statement(
     complete: bool = True,
 ) -> Statement:
     """Describe a run by its cells."""
-    every = [*cells, *(search.place for search in searches)]
-    if not every:
+    all_cells = [*cells, *(search.place for search in searches)]
+    if not all_cells:
         return Statement(
             size="No trial was recorded.",
-            verdict="There is nothing to verify." + _rest(missing, complete),
+            verdict="There is nothing to verify." + _incomplete_note(missing, complete),
             noise="",
             mark="bad",
         )
-    trials = sum(sum(cell.statuses.values()) for cell in every)
+    trials = sum(sum(cell.statuses.values()) for cell in all_cells)
     sizes = (
-        number_of(len({cell.workload for cell in every}), "workload"),
-        number_of(len({cell.engine for cell in every}), "engine"),
-        number_of(len(every), "cell"),
+        number_of(len({cell.workload for cell in all_cells}), "workload"),
+        number_of(len({cell.engine for cell in all_cells}), "engine"),
+        number_of(len(all_cells), "cell"),
         number_of(len(searches), "search", "searches") if searches else "",
         number_of(trials, "fresh process", "fresh processes"),
     )
     failed = Counter(cell.status for cell in cells if not cell.has_numbers)
     failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in searches if s.pass_eps is None)
-    rated = len(every) - failed.total()
-    weak = Counter(c.checked_by for c in every if c.has_numbers and c.checked_by != ORACLE)
-    empty = sum(cell.has_numbers and cell.expected_outputs == 0 for cell in every)
+    rated = len(all_cells) - failed.total()
+    weak = Counter(c.checked_by for c in all_cells if c.has_numbers and c.checked_by != ORACLE)
+    empty = sum(cell.has_numbers and cell.expected_outputs == 0 for cell in all_cells)
     marked = Counter(cell.status for cell in cells if cell.status in MARKS.keys() - {IMPORTED})
-    silent = sum(s.place.statuses.get(status, 0) for s in searches for status in _NO_ANSWER)
+    unanswered = sum(s.place.statuses.get(status, 0) for s in searches for status in _NO_ANSWER)
     doubts = (
         f" In {number_of(empty, 'cell')} the right answer is empty, so that nothing was compared."
         if empty
         else "",
         _mark_words(marked),
-        f" {number_of(silent, 'trial')} of searches gave no answer, which counts as a fail."
-        if silent
+        f" {number_of(unanswered, 'trial')} of searches gave no answer, which counts as a fail."
+        if unanswered
         else "",
-        _rest(missing, complete),
+        _incomplete_note(missing, complete),
     )
-    noise, noisy = _noise(cells)
+    noise, noisy = _describe_noise(cells)
     sound = rated > 0 and set(failed) <= {UNSUPPORTED}
     return Statement(
         size=", ".join(filter(None, sizes)),
-        verdict=_verdict(rated, failed, weak) + "".join(doubts),
+        verdict=_describe_verdict(rated, failed, weak) + "".join(doubts),
         noise=noise,
         mark="bad" if not sound else "doubt" if any(doubts) or noisy or weak[UNCHECKED] else "good",
     )
 
 
-def _noise(cells: Sequence[Cell]) -> tuple[str, bool]:
-    """State how far the fastest repetition of a cell is above the slowest, and whether that is much."""
+def _describe_noise(cells: Sequence[Cell]) -> tuple[str, bool]:
+    """Describe the difference of the fastest and slowest repetition of a cell, and return whether it is large."""
     rates = [cell.throughput_eps for cell in cells if cell.throughput_eps is not None]
     several = [rate.high / rate.low - 1 for rate in rates if rate.n > 1 and rate.low > 0]
     once = len(rates) - len(several)
@@ -120,32 +122,32 @@ def _mark_words(marked: Counter[str]) -> str:
     """State the number of cells whose numbers need a verdict's mark."""
     if not marked:
         return ""
-    each = ", ".join(f"{n} {status} ({sign(status)})" for status, n in sorted(marked.items()))
-    return f" Under the offered load, not every cell kept up or was steady: {each}."
+    counts = ", ".join(f"{n} {status} ({sign(status)})" for status, n in sorted(marked.items()))
+    return f" Under the offered load, not every cell kept up or was steady: {counts}."
 
 
-def _rest(missing: Sequence[str], complete: bool) -> str:
+def _incomplete_note(missing: Sequence[str], complete: bool) -> str:
     if missing:
         return f" The run is incomplete: {number_of(len(missing), 'cell')} not run yet."
     return "" if complete else " The run is incomplete: some repetitions are missing."
 
 
-def _verdict(rated: int, failed: Counter[str], weak: Counter[str]) -> str:
-    """State which numbers are verified; `weak`: the number of cells for each origin other than an oracle."""
+def _describe_verdict(rated: int, failed: Counter[str], weak: Counter[str]) -> str:
+    """State which numbers are verified; `weak` counts cells by origin other than an oracle."""
     if weak[UNCHECKED]:
-        without = f" {_without(failed)}" if failed else ""
+        without = f" {_list_failures(failed)}" if failed else ""
         return f"No answer was checked: the numbers are from another program.{without}"
     expected = "the expected answers" if weak else "the oracle's"
     if weak[INVARIANTS]:
         expected += " or satisfies the invariants" if not failed else " or satisfy the invariants"
     against = ""
     for origin, count in weak.items() if rated else ():
-        those = "The answers" if count == rated else f"Those of {number_of(count, 'cell')}"
-        against += f" {those} were {WITHOUT_ORACLE[origin]}."
-    return _right(rated, failed, expected) + against
+        subject = "The answers" if count == rated else f"Those of {number_of(count, 'cell')}"
+        against += f" {subject} were {WITHOUT_ORACLE[origin]}."
+    return _describe_right(rated, failed, expected) + against
 
 
-def _right(rated: int, failed: Counter[str], expected: str) -> str:
+def _describe_right(rated: int, failed: Counter[str], expected: str) -> str:
     without = ", ".join(f"{n} {status}" for status, n in sorted(failed.items()))
     if not failed:
         return f"All answers are right: every one equals {expected}."
@@ -153,11 +155,11 @@ def _right(rated: int, failed: Counter[str], expected: str) -> str:
         return f"No cell has a verified number: {without}."
     return (
         f"All answers of {number_of(rated, 'cell')} are right: they equal {expected}. "
-        f"{_without(failed)}"
+        f"{_list_failures(failed)}"
     )
 
 
-def _without(failed: Counter[str]) -> str:
+def _list_failures(failed: Counter[str]) -> str:
     have = "has" if failed.total() == 1 else "have"
     statuses = ", ".join(f"{n} {status}" for status, n in sorted(failed.items()))
     return f"{number_of(failed.total(), 'cell')} {have} no number: {statuses}."

@@ -17,7 +17,7 @@ MOST = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnTrial:
-    """A drawn trial; `name` is the cell and the number of the trial."""
+    """A drawn trial; `name` has the cell and the number of the trial."""
 
     name: str
     status: str
@@ -58,7 +58,7 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
             left_out += 1
             continue
         try:
-            drawing = _draw(run, row, colours)
+            drawing = _draw_trial(run, row, colours)
         except ResultsError:
             unreadable.append(str(row.series))
             continue
@@ -76,11 +76,11 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
     )
 
 
-def _draw(run: Run, row: TrialRow, colours: Mapping[str, Colour]) -> DrawnTrial | None:
+def _draw_trial(run: Run, row: TrialRow, colours: Mapping[str, Colour]) -> DrawnTrial | None:
     timeline = read_timeline(run.path, str(row.series))
     if timeline is None:
         return None
-    name = _name(row)
+    name = _name_trial(row)
     svg = draw_timeline(
         timeline,
         colour=f"var(--{engine_variable(row.engine, colours)})",
@@ -91,7 +91,7 @@ def _draw(run: Run, row: TrialRow, colours: Mapping[str, Colour]) -> DrawnTrial 
     return DrawnTrial(name=name, status=row.status, reason=row.reason or "", svg=svg)
 
 
-def _name(row: TrialRow) -> str:
+def _name_trial(row: TrialRow) -> str:
     if row.probe is None:
         return f"{row.cell} #{row.repetition}"
     return f"{row.cell}, probe {row.probe} ({row.purpose}), vote {row.vote}"

@@ -43,7 +43,7 @@ from streamlab.reports.page.drawings import (
 from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import invented, origin, sections
 from streamlab.reports.page.rate_chart import ChartClass, RateScale, rate_chart, rate_scale
-from streamlab.reports.page.statement import not_run, statement
+from streamlab.reports.page.statement import missing_cells, statement
 from streamlab.reports.page.timelines import timelines
 from streamlab.reports.palette import Colour, engine_colours
 from streamlab.reports.run_warnings import ceilings, warnings_of
@@ -79,7 +79,7 @@ _LEAST_COUNTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """A workload and input: its chart, and its rows by the words of what may be compared."""
+    """A workload and input: a chart, and rows grouped by what may be compared."""
 
     title: str
     dataset: str
@@ -90,7 +90,12 @@ class _Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """A file inside the page: its name, its size in bytes, and its content as a data URL."""
+    """A file inside the page.
+
+    Attributes:
+        size: size in bytes.
+        address: content as a data URL.
+    """
 
     name: str
     size: int
@@ -119,20 +124,20 @@ def render(
 
     Args:
         run: the run.
-        cells: its cells.
-        figures: directory for the figures as files; None: they are only in the page.
-        home: as in `fill`.
-        made_from: as in `fill`.
+        cells: the run's cells.
+        figures: directory for the figures as files; None to have them only in the page.
+        home: see `fill`.
+        made_from: see `fill`.
     """
     searches = read_searches(run, cells)
-    every = [*cells, *(search.place for search in searches)]
+    all_cells = [*cells, *(search.place for search in searches)]
     colours = engine_colours(row.engine for row in run.rows)
     return fill(
         "report.html.j2",
         whole=True,
-        downloads=_downloads(run.rows, run.path.resolve().name),
-        properties=_properties(every),
-        plans=_plans(every),
+        downloads=_make_downloads(run.rows, run.path.resolve().name),
+        properties=_list_properties(all_cells),
+        plans=_list_plans(all_cells),
         counter_tables=counter_tables(
             [*cells, *(s.at_rate for s in searches if s.at_rate is not None)]
         ),
@@ -140,8 +145,8 @@ def render(
         invented=invented(run.meta),
         timelines=timelines(run, colours),
         slower=slower(cells, run.rows),
-        **_results(run, cells, searches, figures, drawn=True),
-        **_energy(run, cells, searches, colours, figures),
+        **_result_variables(run, cells, searches, figures, drawn=True),
+        **_energy_variables(run, cells, searches, colours, figures),
         home=home,
         made_from=made_from,
     )
@@ -155,11 +160,11 @@ def render_tables(run: Run) -> str:
         "report.html.j2",
         whole=False,
         slower=[],
-        **_results(run, cells, searches, None, drawn=False),
+        **_result_variables(run, cells, searches, None, drawn=False),
     )
 
 
-def _downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]:
+def _make_downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]:
     """Return the trials as CSV and as Parquet."""
     files = (
         ("csv", "text/csv;charset=utf-8", csv_of(rows)),
@@ -175,13 +180,15 @@ def _downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]:
     )
 
 
-def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> dict[str, Any]:
+def _overview_variables(
+    run: Run, cells: Sequence[Cell], searches: Sequence[Search]
+) -> dict[str, Any]:
     """Return the variables of the top of the page, and the cells without a number."""
-    missing = not_run(run.meta, cells, searches)
+    missing = missing_cells(run.meta, cells, searches)
     complete = run.meta.complete is not False
     warnings = warnings_of(run.rows)
     generators = ceilings(run.meta)
-    every = [*cells, *(search.place for search in searches)]
+    all_cells = [*cells, *(search.place for search in searches)]
     warned = any("generator" in warning.text for warning in warnings)
     unknown = [
         f"The ceiling of the generator of {ceiling.source} is unknown: {ceiling.reason}"
@@ -209,16 +216,16 @@ def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> di
         "warnings": warnings,
         "words_of_checks": WITHOUT_ORACLE,
         "rounded_answers": rounded_answers(run.rows),
-        "checks": {c.checked_by for c in every} & WITHOUT_ORACLE.keys(),
+        "checks": {c.checked_by for c in all_cells} & WITHOUT_ORACLE.keys(),
         "known_ceilings": [ceiling for ceiling in generators if ceiling.eps is not None],
         "unknown_ceilings": unknown,
         "near_ceiling": near,
-        "oversubscribed": any(cell.oversubscribed for cell in every),
+        "oversubscribed": any(cell.oversubscribed for cell in all_cells),
         "single": any(cell.throughput_eps and cell.throughput_eps.n == 1 for cell in cells),
     }
 
 
-def _results(
+def _result_variables(
     run: Run,
     cells: Sequence[Cell],
     searches: Sequence[Search],
@@ -228,7 +235,7 @@ def _results(
 ) -> dict[str, Any]:
     """Return the variables of both pages, with figures if `drawn`."""
     colours = engine_colours(row.engine for row in run.rows)
-    free = [cell for cell in cells if cell.load is None]
+    unloaded = [cell for cell in cells if cell.load is None]
     loaded = [cell for cell in cells if cell.load is not None]
 
     def draw(kind: Kind, members: Sequence[Cell]) -> list[Drawing]:
@@ -237,11 +244,11 @@ def _results(
     def draw_searches(kind: Kind) -> dict[Group, str]:
         return search_drawings(kind, searches, colours, figures) if drawn else {}
 
-    blocks, scale = _blocks(free)
+    blocks, scale = _make_blocks(unloaded)
     rows = [row for block in blocks for _, part in block.classes for row in part]
     curves = any(
         len({cell.workers for cell in line}) >= _LEAST_COUNTS
-        for line in group_by(free, lambda cell: (group_of(cell), cell.series)).values()
+        for line in group_by(unloaded, lambda cell: (group_of(cell), cell.series)).values()
     )
     brackets, levels = draw_searches(BRACKETS), draw_searches(LEVELS)
     return {
@@ -249,20 +256,20 @@ def _results(
         "colours": colours,
         "marks": MARKS,
         "trials": len(run.rows),
-        **_overview(run, cells, searches),
+        **_overview_variables(run, cells, searches),
         # Cells that ran at full speed.
         "blocks": blocks,
         "scale": scale,
         "any_untimed": any(row.untimed for row in rows),
         "no_ratios": {row.no_ratio for row in rows},
         "any_unclear": not all(row.is_clear for row in rows),
-        "definitions": _definitions(free),
-        "remarked": [cell for cell in free if cell.status == OK and cell.notes],
-        "throughput": draw(THROUGHPUT, free) if curves else [],
-        "latency_figures": draw(LATENCY, [cell for cell in free if has_latency(cell)]),
+        "definitions": _list_definitions(unloaded),
+        "remarked": [cell for cell in unloaded if cell.status == OK and cell.notes],
+        "throughput": draw(THROUGHPUT, unloaded) if curves else [],
+        "latency_figures": draw(LATENCY, [cell for cell in unloaded if has_latency(cell)]),
         # Cells under an offered load.
         "offered_groups": [(title(group), members) for group, members in in_groups(loaded)],
-        "offered_definitions": _definitions(loaded),
+        "offered_definitions": _list_definitions(loaded),
         "offered_figures": draw(OFFERED_LATENCY, loaded),
         "remarks": remarks,
         "status_text": status_text,
@@ -271,14 +278,16 @@ def _results(
             (title(group), members, brackets.get(group, ""), levels.get(group, ""))
             for group, members in search_groups(searches)
         ],
-        "search_definitions": _definitions([level.cell for s in searches for level in s.levels]),
+        "search_definitions": _list_definitions(
+            [level.cell for s in searches for level in s.levels]
+        ),
         "any_quick_search": any(search.load.quick for search in searches),
         "level_statuses": {level.cell.status for search in searches for level in search.levels},
         **{write.__name__: write for write in _WRITERS},
     }
 
 
-def _energy(
+def _energy_variables(
     run: Run,
     cells: Sequence[Cell],
     searches: Sequence[Search],
@@ -298,7 +307,7 @@ def _energy(
     }
 
 
-def _blocks(cells: Sequence[Cell]) -> tuple[list[_Block], RateScale | None]:
+def _make_blocks(cells: Sequence[Cell]) -> tuple[list[_Block], RateScale | None]:
     """Return the block of each workload and input, and the scale of their charts."""
     scale = rate_scale(cells)
     blocks = [
@@ -314,8 +323,8 @@ def _blocks(cells: Sequence[Cell]) -> tuple[list[_Block], RateScale | None]:
     return blocks, scale
 
 
-def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
-    """Return (engines and variants, their definition of latency), each definition once."""
+def _list_definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
+    """Return pairs of engines and their definition of latency, each definition once."""
     defined = [cell for cell in cells if cell.latency_definition]
     groups = group_by(defined, lambda cell: cell.latency_definition.rstrip("."))
     return [
@@ -324,18 +333,18 @@ def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
     ]
 
 
-def _properties(cells: Sequence[Cell]) -> list[tuple[Cell, Mapping[str, object]]]:
+def _list_properties(cells: Sequence[Cell]) -> list[tuple[Cell, Mapping[str, object]]]:
     """Return a cell with its properties for each engine, variant and workload."""
-    by_form: dict[tuple[str, str, str], Cell] = {}
+    by_workload: dict[tuple[str, str, str], Cell] = {}
     for cell in cells:
         if cell.properties:
-            by_form.setdefault((cell.engine, cell.variant, cell.workload), cell)
-    engines = list(dict.fromkeys(engine for engine, _, _ in by_form))
-    ordered = sorted(by_form, key=lambda key: (engines.index(key[0]), key))
-    return [(by_form[key], by_form[key].properties) for key in ordered]
+            by_workload.setdefault((cell.engine, cell.variant, cell.workload), cell)
+    engines = list(dict.fromkeys(engine for engine, _, _ in by_workload))
+    ordered = sorted(by_workload, key=lambda key: (engines.index(key[0]), key))
+    return [(by_workload[key], by_workload[key].properties) for key in ordered]
 
 
-def _plans(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:
+def _list_plans(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:
     """Return each distinct plan with the cells that ran it."""
     plans = group_by((cell for cell in cells if cell.plan), lambda cell: cell.plan)
     return [(plan, [cell.name for cell in members]) for plan, members in plans.items()]

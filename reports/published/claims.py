@@ -3,13 +3,13 @@
 | column | content |
 |---|---|
 | figures | the figures that make the claim, separated by spaces |
-| claim | its name within a figure |
+| claim | name of the claim within a figure |
 | text | the claim in the lab's words |
-| published, source | the paper's words and their place; empty: those of the fact |
-| fact | columns of a published number, `series: VSN/SN; quantity: latency`; empty: none |
-| system, opponent | names of the paper's systems; no opponent: a claim on one system |
+| published, source | the paper's words and their place; empty: as in the fact |
+| fact | columns that select a published number, `series: VSN/SN; quantity: latency`; may be empty |
+| system, opponent | names of the paper's systems; the opponent is empty for a claim on one system |
 | rule | `near`, `at most` and `at least` are about a value, `shape` is about order or growth |
-| low, high | bounds; empty: those of the fact, or for `shape` none |
+| low, high | bounds; empty: as in the fact, or unbounded for `shape` |
 | tolerance | share by which a value may be outside its bounds |
 | unit | unit of the measured value |
 
@@ -67,7 +67,7 @@ class ClaimRow:
             raise ResultsError(f"{self.where}: {text!r} has the unknown field {error}") from error
 
     def fact_columns(self, fields: Fields) -> dict[str, str]:
-        """Return the columns that select the claim's published number; empty: none."""
+        """Return the columns that select the claim's published number; empty without one."""
         return read_pairs(self.fill(self.fact, fields))
 
     def bound(self, text: str, fields: Fields, default: float) -> float:
@@ -89,10 +89,10 @@ def published_claims(paper: str, folder: Path = FOLDER / "claims") -> tuple[Clai
         ResultsError: the paper's file is missing, or a row is malformed.
     """
     rows = read_rows(folder / f"{paper}.csv", CLAIM_COLUMNS)
-    return tuple(_claim(where, row) for where, row in rows)
+    return tuple(_parse_claim(where, row) for where, row in rows)
 
 
-def _claim(where: str, row: dict[str, str]) -> ClaimRow:
+def _parse_claim(where: str, row: dict[str, str]) -> ClaimRow:
     try:
         for name in ("low", "high"):
             float(row[name].partition(" ")[0] or 0)

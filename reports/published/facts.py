@@ -36,11 +36,6 @@ class Fact:
     source: str
 
     @property
-    def at(self) -> float | None:
-        """The value of x as a number; None if it is not a number."""
-        return float(self.x) if self.x.isdigit() else None
-
-    @property
     def text(self) -> str:
         """The number with its unit and relation."""
         unit = "" if self.unit == "1" else f" {self.unit}"
@@ -92,7 +87,7 @@ def published(paper: str, folder: Path = FOLDER) -> Facts:
         ResultsError: the paper's file is missing, or a row is malformed.
     """
     rows = read_rows(folder / f"{paper}.csv", COLUMNS)
-    return Facts(tuple(_fact(where, row) for where, row in rows))
+    return Facts(tuple(_parse_fact(where, row) for where, row in rows))
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
@@ -127,7 +122,7 @@ def read_pairs(text: str) -> dict[str, str]:
     return {name: value for name, _, value in parts}
 
 
-def _fact(where: str, row: dict[str, str]) -> Fact:
+def _parse_fact(where: str, row: dict[str, str]) -> Fact:
     try:
         low, high = float(row.pop("low")), float(row.pop("high") or math.inf)
     except ValueError as error:

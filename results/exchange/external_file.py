@@ -11,7 +11,7 @@ from streamlab.results.errors import ResultsError
 from streamlab.results.row_conversion import escape_text
 
 LEAST_S, MOST_S = 1e-12, 1e9
-"""Range of plausible times: a clock's finest step to thirty years. Others could overflow a ratio."""
+"""Range of plausible times: a clock's finest step to thirty years. Other values could overflow a ratio."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -36,7 +36,7 @@ class ExternalTrial:
         seconds: time of the operation; None only with a `failure`.
         events: units of work in this time.
         cpu_s, peak_rss_bytes, latency_p50_ns, latency_p99_ns: None without a value.
-        failure: why the process has no number.
+        failure: the reason why the process has no number.
     """
 
     seconds: float | None
@@ -54,10 +54,10 @@ class ExternalFile:
 
     Attributes:
         tool: name of the tool that wrote it.
-        trials: by name of the benchmark.
+        trials: trials by name of the benchmark.
         host: fields of `streamlab.results.machines`, as far as the file has them.
         commit: the source revision; None if not recorded.
-        started_at: as recorded; None if not recorded.
+        started_at: start of the benchmark as in the file; None if not recorded.
     """
 
     tool: str
@@ -71,7 +71,7 @@ def read_json(path: Path, expected: str) -> Any:
     """Return the content of a JSON file, also in UTF-16 or with a byte-order mark, as on Windows.
 
     Raises:
-        ResultsError: it is no JSON; the message ends with what was expected.
+        ResultsError: the file is not JSON; the message ends with `expected`.
     """
     try:
         content = path.read_bytes()
@@ -82,22 +82,22 @@ def read_json(path: Path, expected: str) -> Any:
         ) from error
 
 
-def check_seconds(path: Path, name: str, what: str, value: object) -> float:
+def check_seconds(path: Path, name: str, quantity: str, value: object) -> float:
     """Return a time in seconds.
 
     Raises:
-        ResultsError: it is not a number, or not plausible.
+        ResultsError: the value is not a plausible number; the message calls it `quantity`.
     """
     if type(value) not in (int, float) or not LEAST_S <= value <= MOST_S:  # type: ignore[operator]
         raise ResultsError(
-            f"{path}: {escape_text(name)} has a {what} of {str(value)[:40]} s; expected a "
+            f"{path}: {escape_text(name)} has a {quantity} of {str(value)[:40]} s; expected a "
             f"number from {LEAST_S:g} to {MOST_S:g}; run this benchmark again"
         )
     return float(value)  # type: ignore[arg-type]
 
 
 def find_kind(content: object) -> str | None:
-    """Return the name of the tool that probably wrote a file; None if no tool is known for it."""
+    """Return the name of the tool that probably wrote a file; None if the tool is unknown."""
     first = content[0] if isinstance(content, list) and content else content
     if not isinstance(first, Mapping):
         return None

@@ -1,4 +1,4 @@
-"""Makes a run of files that another tool wrote, one trial per process, all unchecked."""
+"""Makes a run from files of another tool: one unchecked trial per process."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,19 +26,19 @@ class ExternalRun:
 def read_external_run(sources: Sequence[Path], *, now: str, name: str | None) -> ExternalRun:
     """Read files of one tool and machine as a run; several files are several processes.
 
-    `now` is the time of the import, ISO 8601; `name` is that of the run, by default the tool's.
+    `now` is the time of the import, ISO 8601; `name` is the run's name, by default the tool's.
 
     Raises:
         ResultsError: a file cannot be read, or the files differ in tool, machine or commit.
     """
     paths = [file for source in sources for file in find_files(source)]
     files = [read_external(path) for path in paths]
-    _check_alike(paths, files)
+    _check_same_source(paths, files)
     for path, file in zip(paths, files, strict=True):
         if not any(file.trials.values()):
             raise ResultsError(f"{path}: it has no benchmark; run the benchmarks again")
     first = files[0]
-    rows = tuple(_rows(first.tool, files))
+    rows = tuple(_make_rows(first.tool, files))
     return ExternalRun(
         meta=RunMeta(
             name=first.tool if name is None else name,
@@ -56,7 +56,7 @@ def read_external_run(sources: Sequence[Path], *, now: str, name: str | None) ->
     )
 
 
-def _check_alike(paths: Sequence[Path], files: Sequence[ExternalFile]) -> None:
+def _check_same_source(paths: Sequence[Path], files: Sequence[ExternalFile]) -> None:
     first = files[0]
     for path, file in zip(paths, files, strict=True):
         unlike = compare_machines(first.host, file.host).decisive
@@ -76,7 +76,7 @@ def _check_alike(paths: Sequence[Path], files: Sequence[ExternalFile]) -> None:
             )
 
 
-def _rows(tool: str, files: Sequence[ExternalFile]) -> Iterator[TrialRow]:
+def _make_rows(tool: str, files: Sequence[ExternalFile]) -> Iterator[TrialRow]:
     repetitions: dict[str, int] = {}
     order = 0
     for file in files:
@@ -93,13 +93,13 @@ def _rows(tool: str, files: Sequence[ExternalFile]) -> Iterator[TrialRow]:
                     "order_index": order,
                     "checked_by": UNCHECKED,
                     "fingerprint": fingerprint({"tool": tool, "benchmark": name}),
-                    **_values(trial),
+                    **_measured_columns(trial),
                 }
                 yield make_row(name, columns)
                 order += 1
 
 
-def _values(trial: ExternalTrial) -> Mapping[str, object]:
+def _measured_columns(trial: ExternalTrial) -> Mapping[str, object]:
     if trial.seconds is None:
         return {"status": CRASH, "reason": escape_text(trial.failure)}
     return {

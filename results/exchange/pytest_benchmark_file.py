@@ -28,11 +28,11 @@ def read_pytest_benchmark(path: Path) -> ExternalFile:
     """Return the benchmarks of a file by full name.
 
     Raises:
-        ResultsError: it is not such a file, or a benchmark occurs twice or has no time.
+        ResultsError: the file is not of pytest-benchmark, or a benchmark occurs twice or has no time.
     """
     content = read_json(path, EXPECTED)
     try:
-        host = _host(content["machine_info"])
+        host = _read_host(content["machine_info"])
         commit = (content.get("commit_info") or {}).get("id")
         entries = [
             (str(each["fullname"]), each["stats"], each.get("extra_info") or {})
@@ -59,11 +59,11 @@ def read_pytest_benchmark(path: Path) -> ExternalFile:
     )
 
 
-def _host(info: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the processor and its count; empty if the file names none.
+def _read_host(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the processor and its number of cores; empty if the file names no processor.
 
-    It tries several fields, as ARM processors have no brand and py-cpuinfo may report nothing. Host
-    names do not count, because they differ between equal runners.
+    Tries several fields, as ARM processors have no brand and py-cpuinfo may report nothing. Ignores
+    host names, because they differ between equal runners.
     """
     cpu = info.get("cpu") or {}
     names = ("brand_raw", "brand", "hardware_raw", "arch_string_raw")

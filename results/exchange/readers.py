@@ -1,7 +1,7 @@
 """Reads files of other tools: one trial per process, as far as a file tells processes apart.
 
 Google Benchmark, Criterion.rs and Bencher write one process per file, hyperfine a process per time, JMH one per fork.
-Of repetitions within a process the median counts, since they are not independent.
+Repetitions within a process count as their median, since they are not independent.
 """
 
 import csv
@@ -47,17 +47,17 @@ def find_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found = sorted(path.glob(f"**/new/{_ESTIMATES}"))
-    if not found:
+    estimates = sorted(path.glob(f"**/new/{_ESTIMATES}"))
+    if not estimates:
         raise ResultsError(f"{path}: no new/{_ESTIMATES} below this folder; expected {EXPECTED}")
-    return found
+    return estimates
 
 
 def read_external(path: Path) -> ExternalFile:
-    """Return the benchmarks of a file; its content shows which tool wrote it.
+    """Return the benchmarks of a file; the content shows which tool wrote the file.
 
     Raises:
-        ResultsError: the file cannot be read, or is of no known tool.
+        ResultsError: the file cannot be read, or its tool is unknown.
     """
     if path.suffix == ".csv":
         return ExternalFile(tool="csv", trials=_read_csv(path))
@@ -72,16 +72,17 @@ def read_external(path: Path) -> ExternalFile:
             return ExternalFile(tool="bmf", trials=_read_bmf(path, content))
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise ResultsError(
-            f"{path}: {describe_kind(content)}, but not as this lab knows it ({error!r})"
+            f"{path}: {describe_kind(content)}, but in an unknown form ({error!r}); "
+            f"expected {EXPECTED}"
         ) from error
     raise ResultsError(f"{path}: {describe_kind(content)}; expected {EXPECTED}")
 
 
 def _read_google(path: Path, content: Mapping[str, Any]) -> ExternalFile:
     context = content["context"]
-    every = content["benchmarks"]
-    runs = [each for each in every if each.get("run_type") != "aggregate"] or [
-        each for each in every if each.get("aggregate_name") == "median"
+    entries = content["benchmarks"]
+    runs = [each for each in entries if each.get("run_type") != "aggregate"] or [
+        each for each in entries if each.get("aggregate_name") == "median"
     ]
     trials: Trials = {}
     for name, repetitions in group_by(runs, _run_name).items():
@@ -124,7 +125,7 @@ def _read_hyperfine(path: Path, content: Mapping[str, Any]) -> ExternalFile:
         times = result.get("times") or [result["median"]]
         codes = result.get("exit_codes") or [0] * len(times)
         memory = result.get("memory_usage_byte") or [None] * len(times)
-        _refuse_second(path, trials, name)
+        _refuse_duplicate(path, trials, name)
         trials[name] = [
             _hyperfine_trial(path, name, *values)
             for values in zip(times, codes, memory, strict=True)
@@ -136,8 +137,8 @@ def _hyperfine_trial(
     path: Path, name: str, seconds: float, code: int | None, peak: int | None
 ) -> ExternalTrial:
     if code != 0:
-        how = "killed by a signal" if code is None else f"exit code {code}"
-        return ExternalTrial(seconds=None, failure=how)
+        failure = "killed by a signal" if code is None else f"exit code {code}"
+        return ExternalTrial(seconds=None, failure=failure)
     if seconds == 0:
         reason = "0 s, as hyperfine subtracts the start of its shell; measure with --shell=none"
         return ExternalTrial(seconds=None, failure=reason)
@@ -149,9 +150,9 @@ def _read_jmh(path: Path, content: Sequence[Mapping[str, Any]]) -> ExternalFile:
     for each in content:
         parameters = ", ".join(f"{k}={v}" for k, v in (each.get("params") or {}).items())
         name = f"{each['benchmark']} {each['mode']}" + (f" ({parameters})" if parameters else "")
-        _refuse_second(path, trials, name)
+        _refuse_duplicate(path, trials, name)
         metric = each["primaryMetric"]
-        to_seconds = _unit_of_score(metric["scoreUnit"])
+        to_seconds = _score_conversion(metric["scoreUnit"])
         forks = [fork for fork in metric.get("rawData") or () if fork] or [[metric["score"]]]
         trials[name] = [
             ExternalTrial(seconds=check_seconds(path, name, "time", to_seconds(median(fork))))
@@ -160,13 +161,13 @@ def _read_jmh(path: Path, content: Sequence[Mapping[str, Any]]) -> ExternalFile:
     return ExternalFile(tool="jmh", trials=trials)
 
 
-def _refuse_second(path: Path, trials: Trials, name: str) -> None:
+def _refuse_duplicate(path: Path, trials: Trials, name: str) -> None:
     if name in trials:
         raise ResultsError(f"{path}: {escape_text(name)} occurs twice; give each its own name")
 
 
-def _unit_of_score(unit: str) -> Callable[[float], float]:
-    """Return the conversion of a score to seconds an operation: of `ops/ms`, or of `us/op`."""
+def _score_conversion(unit: str) -> Callable[[float], float]:
+    """Return the conversion of a score, in `ops/ms` or `us/op`, to seconds an operation."""
     first, _, second = unit.partition("/")
     if first == "ops":
         return lambda score: 1 / (score * _PER_SECOND[second])
@@ -174,11 +175,11 @@ def _unit_of_score(unit: str) -> Callable[[float], float]:
 
 
 def _read_criterion(path: Path, content: Mapping[str, Any]) -> ExternalFile:
-    about = path.with_name("benchmark.json")
+    description_path = path.with_name("benchmark.json")
     name = path.parent.parent.name
     events = 1
-    if about.is_file():
-        described = read_json(about, "Criterion.rs' description of the benchmark")
+    if description_path.is_file():
+        described = read_json(description_path, "Criterion.rs' description of the benchmark")
         name = str(described["full_id"])
         events = (described.get("throughput") or {}).get("Elements", 1)
     seconds = content["median"]["point_estimate"] / _PER_SECOND["ns"]
@@ -196,7 +197,7 @@ def _is_bmf(content: object) -> bool:
 
 
 def _read_bmf(path: Path, content: Mapping[str, Any]) -> Trials:
-    """Read rates and times; other measures of a benchmark are ignored, and benchmarks without these refused."""
+    """Read rates and times, ignore other measures, and refuse benchmarks without rate and time."""
     trials: Trials = {}
     for name, measures in content.items():
         rate, latency = (measures[m]["value"] if m in measures else None for m in _MEASURES)
@@ -214,9 +215,9 @@ def _read_bmf(path: Path, content: Mapping[str, Any]) -> Trials:
 def _read_csv(path: Path) -> Trials:
     try:
         reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
-        lacking = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
-        if lacking:
-            raise ResultsError(f"{path}: no column {lacking[0]}; expected {EXPECTED}")
+        missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
+        if missing:
+            raise ResultsError(f"{path}: no column {missing[0]}; expected {EXPECTED}")
         return {
             name: [trial for _, trial in rows]
             for name, rows in group_by(_csv_rows(path, reader), lambda row: row[0]).items()
@@ -234,9 +235,11 @@ def _csv_rows(path: Path, reader: "csv.DictReader[str]") -> Iterator[tuple[str, 
             yield name, ExternalTrial(seconds=None, failure=failure)
             continue
         try:
-            numbers = {column: float(text) for column in _NUMBERS if (text := row.get(column))}
-            whole = {column: int(numbers[column]) for column in _WHOLE if column in numbers}
-            if whole.get("events", 1) < 1:
+            numbers = {
+                column: float(text) for column in _NUMBER_COLUMNS if (text := row.get(column))
+            }
+            integers = {column: int(numbers[column]) for column in _INTEGERS if column in numbers}
+            if integers.get("events", 1) < 1:
                 raise ValueError(f"events is {row['events']}; expected 1 or more")
         except (ValueError, OverflowError) as error:
             raise ResultsError(f"{path}: line {reader.line_num}: {error}") from error
@@ -244,17 +247,17 @@ def _csv_rows(path: Path, reader: "csv.DictReader[str]") -> Iterator[tuple[str, 
             name,
             ExternalTrial(
                 seconds=check_seconds(path, name, "time", numbers["duration_s"]),
-                events=whole.get("events", 1),
+                events=integers.get("events", 1),
                 cpu_s=numbers.get("cpu_s"),
-                peak_rss_bytes=whole.get("peak_rss_bytes"),
-                latency_p50_ns=whole.get("latency_p50_ns"),
-                latency_p99_ns=whole.get("latency_p99_ns"),
+                peak_rss_bytes=integers.get("peak_rss_bytes"),
+                latency_p50_ns=integers.get("latency_p50_ns"),
+                latency_p99_ns=integers.get("latency_p99_ns"),
             ),
         )
 
 
-_WHOLE = ("events", "peak_rss_bytes", "latency_p50_ns", "latency_p99_ns")
-_NUMBERS = ("duration_s", "cpu_s", *_WHOLE)
+_INTEGERS = ("events", "peak_rss_bytes", "latency_p50_ns", "latency_p99_ns")
+_NUMBER_COLUMNS = ("duration_s", "cpu_s", *_INTEGERS)
 _READERS: Mapping[str | None, Callable[[Path, Any], ExternalFile]] = {
     "Google Benchmark": _read_google,
     "hyperfine": _read_hyperfine,

@@ -1,8 +1,8 @@
 """Writes the verified cells of a run in the formats of other tools.
 
-All but CSV, which has every trial, have a benchmark per cell with the times of its fresh processes.
-Times are those of the timed part, and rates are events/s. Cells under a load have no such time: Bencher's metric format
-has their latencies, the other forms leave them out.
+CSV has every trial. Other formats have a benchmark per cell with the times of its fresh processes.
+A time is the length of the timed part, and rates are events/s. Cells under a load have no such time: Bencher's metric
+format has their latencies, and other formats leave them out.
 """
 
 import json
@@ -30,19 +30,21 @@ def write_form(run: Run, form: str) -> tuple[bytes, list[str]]:
     cells = by_cell(run.rows)
     if form == "csv":
         return csv_of(run.rows), []
-    makes, needs_time = FORMS[form]
-    left_out = {cell.cell: reason for cell in cells if (reason := _missing(cell, needs_time))}
+    make_content, needs_time = FORMS[form]
+    left_out = {
+        cell.cell: reason for cell in cells if (reason := _explain_omission(cell, needs_time))
+    }
     exported = [cell for cell in cells if cell.cell not in left_out]
-    content = json.dumps(makes(run, exported), indent=1) + "\n"
+    content = json.dumps(make_content(run, exported), indent=1) + "\n"
     return content.encode(), [f"{cell}: {reason}" for cell, reason in left_out.items()]
 
 
-def _missing(cell: CellSummary, needs_time: bool) -> str | None:
-    """Return why a cell is left out."""
+def _explain_omission(cell: CellSummary, needs_time: bool) -> str | None:
+    """Return the reason why a cell is left out; None if it is exported."""
     if cell.status not in MEASURED:
         return cell.status
     if needs_time and cell.rows[0].load is not None:
-        return "an offered load, whose time says nothing of the engine"
+        return "an offered load, whose time says nothing about the engine"
     return None if cell.spread("duration_s") else "no time"
 
 
@@ -55,12 +57,12 @@ def _bmf(run: Run, cells: Sequence[CellSummary]) -> JsonObject:
             measure: cell.spread(column) for measure, column in _MEASURES.items()
         }
         content[cell.cell] = {
-            measure: _metric(spread) for measure, spread in spreads.items() if spread
+            measure: _bmf_metric(spread) for measure, spread in spreads.items() if spread
         }
     return content
 
 
-def _metric(spread: Spread) -> dict[str, float]:
+def _bmf_metric(spread: Spread) -> dict[str, float]:
     interval = median_interval(spread.values)
     low, high = (interval.low, interval.high) if interval else (spread.low, spread.high)
     return {"value": spread.median, "lower_value": low, "upper_value": high}
@@ -129,7 +131,7 @@ def _hyperfine(run: Run, cells: Sequence[CellSummary]) -> JsonObject:
 
 
 def _pytest_benchmark(run: Run, cells: Sequence[CellSummary]) -> JsonObject:
-    """Return pytest-benchmark's JSON: a benchmark per cell, whose rounds are fresh processes."""
+    """Return pytest-benchmark's JSON: a benchmark per cell, with fresh processes as rounds."""
     vcs, host = run.meta.vcs, run.meta.host
     return {
         "machine_info": {
@@ -176,13 +178,13 @@ def _pytest_entry(cell: CellSummary) -> JsonObject:
 
 
 def _pytest_stats(times: Sequence[float]) -> JsonObject:
-    """Return the statistics that pytest-benchmark computes of rounds."""
+    """Return the statistics that pytest-benchmark computes for rounds."""
     ordered = sorted(times)
     q1, _, q3 = quantiles(ordered, n=4, method="inclusive") if len(times) > 1 else ordered * 3
     low, high = q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)
     centre, spread = mean(times), stdev(times) if len(times) > 1 else 0.0
-    far = sum(abs(value - centre) > spread for value in times)
-    outside = sum(not low <= value <= high for value in times)
+    beyond_sd = sum(abs(value - centre) > spread for value in times)
+    beyond_fences = sum(not low <= value <= high for value in times)
     return {
         "min": ordered[0],
         "max": ordered[-1],
@@ -193,9 +195,9 @@ def _pytest_stats(times: Sequence[float]) -> JsonObject:
         "iqr": q3 - q1,
         "q1": q1,
         "q3": q3,
-        "iqr_outliers": outside,
-        "stddev_outliers": far,
-        "outliers": f"{far};{outside}",
+        "iqr_outliers": beyond_fences,
+        "stddev_outliers": beyond_sd,
+        "outliers": f"{beyond_sd};{beyond_fences}",
         "ld15iqr": min(value for value in ordered if value >= low),
         "hd15iqr": max(value for value in ordered if value <= high),
         "ops": 1 / centre,

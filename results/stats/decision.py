@@ -1,8 +1,8 @@
 """Decides in two stages whether the new arm is worse than the old one.
 
-Stage one screens all cells: an exact one-sided test over fresh processes (Mann-Whitney; signed-rank
-for pairs under equal loads), Benjamini-Hochberg over the cells, and an effect above a floor.
-Cells that fail it are measured again from scratch; only a second failure is a regression.
+Stage one screens all cells. It has an exact one-sided test over fresh processes (Mann-Whitney, or
+signed-rank for pairs under equal loads), Benjamini-Hochberg over the cells, and a floor for the effect.
+Cells that fail stage one are measured again from scratch; only a second failure is a regression.
 Two stages at 5 % raise fewer false alarms than one at 1 %, and detect more (rates: docs/gates.md).
 Any other cell passes if its values exclude a change of the size that the gate looks for; else it is
 `unstable`.
@@ -90,13 +90,13 @@ class StageResult:
         n_old, n_new: numbers of values.
         too_few: whether even the clearest order of so few values is not significant among the
             stage's tests.
-        ratio: new / old: of medians; of pairs the median ratio.
+        ratio: new / old: the ratio of medians, or for pairs the Hodges-Lehmann estimate.
         p_worse, p_better: p-values, adjusted over the cells of the stage.
-        noise: A/A noise of ratios of medians of as many values.
+        noise: A/A noise of `ratio` with the same number of values.
         floor: effects up to this share do not count.
         worse, better: whether the test is significant and the effect exceeds the floor.
         excludes: whether the values exclude a slowdown of `Rule.unstable_above`: the noise is
-            smaller, and the exact test rejects that the new arm is worse by as much.
+            smaller, and the exact test rejects that the new arm is worse by this share.
     """
 
     n_old: int
@@ -128,7 +128,7 @@ def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> t
     Each cell has at least one value on both sides; `rng` draws for the noise.
     """
     findings = []
-    for key, stage in _stages(cells, rule, rng).items():
+    for key, stage in _run_stage(cells, rule, rng).items():
         if stage.too_few:
             verdict = GateVerdict.TOO_FEW
         elif stage.worse:
@@ -150,24 +150,24 @@ def suspects(findings: Sequence[Decision]) -> tuple[Key, ...]:
 
 def confirm(
     findings: Sequence[Decision],
-    again: Mapping[Key, Arms],
+    seconds: Mapping[Key, Arms],
     rule: Rule,
     rng: np.random.Generator,
 ) -> tuple[Decision, ...]:
     """Decide every suspect by its second, independent measurement, and return all findings.
 
-    Only a measurement that excludes a change clears a suspect. Any other leaves it `unstable`, since
-    the first stage gave evidence of a change.
+    Only a measurement that excludes a change clears a suspect. Other measurements leave it `unstable`,
+    since the first stage gave evidence of a change.
 
-    `again` has the new arms of every suspect, without values of the first stage.
+    `seconds` has the second measurement of every suspect, without values of the first stage.
 
     Raises:
         ValueError: a suspect is missing.
     """
-    missing = [key for key in suspects(findings) if key not in again]
+    missing = [key for key in suspects(findings) if key not in seconds]
     if missing:
         raise ValueError(f"no second measurement of {missing}")
-    stages = _stages({key: again[key] for key in suspects(findings)}, rule, rng)
+    stages = _run_stage({key: seconds[key] for key in suspects(findings)}, rule, rng)
 
     def decide(finding: Decision) -> Decision:
         second = stages.get(finding.key)
@@ -195,12 +195,12 @@ def decide_once(
 def values_needed(tests: int, rule: Rule, method: Method = INDEPENDENT) -> int:
     """Return the fewest values a side with which one regression among `tests` can be significant.
 
-    Two stages need 4 for one test and 9 for a thousand; one stage, which is stricter, 5 for one.
+    Two stages need 4 values for one test and 9 for a thousand. One stage is stricter: 5 for one test.
     """
-    return next(n for n in count(1) if not _hopeless(method.smallest_p(n, n), tests, rule))
+    return next(n for n in count(1) if not _is_undecidable(method.smallest_p(n, n), tests, rule))
 
 
-def _stages(
+def _run_stage(
     cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
 ) -> dict[Key, StageResult]:
     from scipy.stats import false_discovery_control  # heavy
@@ -209,48 +209,50 @@ def _stages(
     better = [arms.method.p(arms.old, arms.new, "less") for arms in cells.values()]
     worse_q, better_q = false_discovery_control(worse), false_discovery_control(better)
     return {
-        key: _stage(
+        key: _test_cell(
             arms,
             rule,
             rng,
             tests=len(cells),
-            raw=(worse[index], better[index]),
-            scaled=(float(worse_q[index]), float(better_q[index])),
+            p_values=(worse[index], better[index]),
+            q_values=(float(worse_q[index]), float(better_q[index])),
         )
         for index, (key, arms) in enumerate(cells.items())
     }
 
 
-def _hopeless(smallest_p: float, tests: int, rule: Rule) -> bool:
+def _is_undecidable(smallest_p: float, tests: int, rule: Rule) -> bool:
     return smallest_p >= rule.alpha or smallest_p * tests > rule.q
 
 
-def _stage(
+def _test_cell(
     arms: Arms,
     rule: Rule,
     rng: np.random.Generator,
     *,
     tests: int,
-    raw: tuple[float, float],
-    scaled: tuple[float, float],
+    p_values: tuple[float, float],
+    q_values: tuple[float, float],
 ) -> StageResult:
     method, n_old, n_new = arms.method, len(arms.old), len(arms.new)
     noise = method.noise(arms.old, arms.new, rng, rule.draws)
     ratio = method.ratio(arms.old, arms.new)
     floor = max(rule.floor, rule.noise_factor * noise.mad)
     as_much_worse = np.multiply(arms.old, 1 + rule.unstable_above)
-    less = method.p(as_much_worse, arms.new, "less")
-    shown = [p < rule.alpha and q <= rule.q for p, q in zip(raw, scaled, strict=True)]
+    p_excluded = method.p(as_much_worse, arms.new, "less")
+    is_significant = [
+        p < rule.alpha and q <= rule.q for p, q in zip(p_values, q_values, strict=True)
+    ]
     return StageResult(
         n_old=n_old,
         n_new=n_new,
-        too_few=_hopeless(method.smallest_p(n_old, n_new), tests, rule),
+        too_few=_is_undecidable(method.smallest_p(n_old, n_new), tests, rule),
         ratio=ratio,
-        p_worse=scaled[0],
-        p_better=scaled[1],
+        p_worse=q_values[0],
+        p_better=q_values[1],
         noise=noise,
         floor=floor,
-        worse=shown[0] and ratio > 1 + floor,
-        better=shown[1] and ratio < 1 / (1 + floor),
-        excludes=less < MISSED and not noise.unstable(rule.unstable_above),
+        worse=is_significant[0] and ratio > 1 + floor,
+        better=is_significant[1] and ratio < 1 / (1 + floor),
+        excludes=p_excluded < MISSED and not noise.is_unstable(rule.unstable_above),
     )

@@ -11,10 +11,10 @@ independent of each other and of other cells'.
 - `Level` (a correlation, a share): the same on the values themselves, which may be 0 or below.
 - `Middle` (counts, durations that are often equal): the order statistics of one cell, exact for
   every distribution; needs 1 / 2^n of at most alpha.
-- `Extreme` and `Monotone` combine several. The lower end of the highest of k uses alpha / k
-  (Bonferroni), since any of the k lower ends could exceed the truth; its upper end uses alpha. For
-  the lowest it is the reverse. Other combinations divide alpha at both ends. So their intervals err
-  towards width.
+- `Extreme` and `Monotone` combine several estimates. The lower end of the highest of k uses alpha / k
+  (Bonferroni), since any of the k lower ends could exceed the truth. The upper end uses alpha. For the
+  lowest of k, both are reversed. Other combinations divide alpha at both ends. So their intervals are
+  rather too wide than too narrow.
 
 A bootstrap such as `ratio_interval` has too few different resamples of six values for the small
 alphas at which a dozen intervals hold together; tests/results/stats/test_estimates.py has rates.
@@ -37,8 +37,8 @@ FEWEST = 3
 """Fewest values of a cell that show its spread; also the minimum of `ratio_interval`."""
 
 TRIMMED = 8
-"""Values of which the mean leaves out one at either end: one stalled process in eight must not make
-an interval useless. With fewer values the mean leaves out none."""
+"""For every eight values, the mean leaves out one at either end: one stalled process in eight must not
+make an interval useless."""
 
 _POWER_Z = 0.84
 """Normal quantile of 80 %: the share of repeats that the planned number of values decides."""
@@ -57,12 +57,12 @@ class Estimate(Protocol):
         """The fewest values of any cell in the estimate."""
         ...
 
-    def ends(self, alpha: float, again: int | None = None) -> Ends:
+    def ends(self, alpha: float, planned_n: int | None = None) -> Ends:
         """Return the ends, each beyond the truth with probability at most `alpha`.
 
         Args:
             alpha: error probability of each end.
-            again: a planned number of values a cell; the ends are then a forecast that assumes the
+            planned_n: a planned number of values a cell; the ends are then a forecast that assumes the
                 spread of the present values. None: the ends of the present values.
         """
         ...
@@ -92,14 +92,14 @@ class Product:
         """See `Estimate`."""
         return min((len(values) for values, _ in self.cells), default=FEWEST)
 
-    def ends(self, alpha: float, again: int | None = None) -> Ends:
+    def ends(self, alpha: float, planned_n: int | None = None) -> Ends:
         """See `Estimate`; UNKNOWN if a value is not above 0."""
         if not self.cells:
             return self.factor, self.factor
         if self.n < FEWEST or any(min(values) <= 0 for values, _ in self.cells):
             return UNKNOWN
         logs = [([math.log(value) for value in values], power) for values, power in self.cells]
-        middle, half = _centre(logs, alpha, again)
+        middle, half = _centre(logs, alpha, planned_n)
         if half == 0:
             return self.value, self.value
         middle += math.log(self.factor)
@@ -135,11 +135,11 @@ class Level:
         """See `Estimate`."""
         return len(self.values)
 
-    def ends(self, alpha: float, again: int | None = None) -> Ends:
+    def ends(self, alpha: float, planned_n: int | None = None) -> Ends:
         """See `Estimate`."""
         if self.n < FEWEST:
             return UNKNOWN
-        middle, half = _centre([(self.values, 1.0)], alpha, again)
+        middle, half = _centre([(self.values, 1.0)], alpha, planned_n)
         return _widen(self.value, middle - half, middle + half)
 
 
@@ -147,16 +147,16 @@ class Level:
 class Middle(Level):
     """A quantity of one cell, of any distribution."""
 
-    def ends(self, alpha: float, again: int | None = None) -> Ends:
+    def ends(self, alpha: float, planned_n: int | None = None) -> Ends:
         """See `Estimate`."""
         ordered = sorted(self.values)
-        rank = order_rank(self.n if again is None else again, alpha)
+        rank = order_rank(self.n if planned_n is None else planned_n, alpha)
         if rank == 0:
             return UNKNOWN
-        if again is None:
+        if planned_n is None:
             return ordered[rank - 1], ordered[-rank]
-        at = math.floor((rank - 0.5) / again * self.n)
-        return ordered[at], ordered[-1 - at]
+        index = math.floor((rank - 0.5) / planned_n * self.n)
+        return ordered[index], ordered[-1 - index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +177,14 @@ class Extreme:
         """See `Estimate`."""
         return min(part.n for part in self.parts)
 
-    def ends(self, alpha: float, again: int | None = None) -> Ends:
+    def ends(self, alpha: float, planned_n: int | None = None) -> Ends:
         """See `Estimate`."""
         pick = max if self.highest else min
-        near, far = alpha, alpha / len(self.parts)
-        lows, highs = (far, near) if self.highest else (near, far)
+        divided = alpha / len(self.parts)
+        low_alpha, high_alpha = (divided, alpha) if self.highest else (alpha, divided)
         return (
-            pick(part.ends(lows, again)[0] for part in self.parts),
-            pick(part.ends(highs, again)[1] for part in self.parts),
+            pick(part.ends(low_alpha, planned_n)[0] for part in self.parts),
+            pick(part.ends(high_alpha, planned_n)[1] for part in self.parts),
         )
 
 
@@ -212,15 +212,17 @@ class Monotone:
         """See `Estimate`."""
         return min(part.n for part in (*self.rising, *self.falling))
 
-    def ends(self, alpha: float, again: int | None = None) -> Ends:
-        """See `Estimate`; UNKNOWN if the ends of a part are."""
+    def ends(self, alpha: float, planned_n: int | None = None) -> Ends:
+        """See `Estimate`; UNKNOWN if the ends of a part are unknown."""
         share = alpha / (len(self.rising) + len(self.falling))
-        up = [part.ends(share, again) for part in self.rising]
-        down = [part.ends(share, again) for part in self.falling]
-        if UNKNOWN in (*up, *down):
+        rising_ends = [part.ends(share, planned_n) for part in self.rising]
+        falling_ends = [part.ends(share, planned_n) for part in self.falling]
+        if UNKNOWN in (*rising_ends, *falling_ends):
             return UNKNOWN
-        low = self.function([*(low for low, _ in up), *(high for _, high in down)])
-        high = self.function([*(high for _, high in up), *(low for low, _ in down)])
+        low = self.function([*(low for low, _ in rising_ends), *(high for _, high in falling_ends)])
+        high = self.function(
+            [*(high for _, high in rising_ends), *(low for low, _ in falling_ends)]
+        )
         return low, high
 
 
@@ -239,51 +241,53 @@ def highest(parts: Sequence[Estimate]) -> Estimate:
     return parts[0] if len(parts) == 1 else Extreme(tuple(parts), highest=True)
 
 
-def ratio(above: "Product | Extreme", below: "Product | Extreme") -> "Product | Extreme":
+def ratio(dividend: "Product | Extreme", divisor: "Product | Extreme") -> "Product | Extreme":
     """Return a quotient; a quotient of extremes becomes an extreme of quotients, each one t-test."""
-    match above, below:
+    match dividend, divisor:
         case Extreme(), _:
-            return Extreme(tuple(ratio(_pure(p), below) for p in above.parts), above.highest)
+            return Extreme(
+                tuple(ratio(_check_products(p), divisor) for p in dividend.parts), dividend.highest
+            )
         case Product(), Extreme():
-            parts = tuple(ratio(above, _pure(p)) for p in below.parts)
-            return Extreme(parts, not below.highest)
+            parts = tuple(ratio(dividend, _check_products(p)) for p in divisor.parts)
+            return Extreme(parts, not divisor.highest)
         case Product(), Product():
-            return above.times(below, -1.0)
+            return dividend.times(divisor, -1.0)
         case _:
-            assert_never((above, below))
+            assert_never((dividend, divisor))
 
 
-def _pure(part: Estimate) -> "Product | Extreme":
+def _check_products(part: Estimate) -> "Product | Extreme":
     if not isinstance(part, Product | Extreme):
         raise TypeError(f"expected a Product, or an Extreme of products, got {part!r}")
     return part
 
 
 def _centre(
-    cells: Sequence[tuple[Sequence[float], float]], alpha: float, again: int | None
+    cells: Sequence[tuple[Sequence[float], float]], alpha: float, planned_n: int | None
 ) -> tuple[float, float]:
     """Return a weighted sum of trimmed means, and half the width of its interval.
 
     Trimmed means: Yuen (1974, Biometrika 61:165). Degrees of freedom of unequal variances: Welch
     (1947, Biometrika 34:28).
     """
-    middle = squared = free = 0.0
+    middle = squared = freedom = 0.0
     for values, weight in cells:
         ordered = sorted(values)
         cut = len(ordered) // TRIMMED
         inner = ordered[cut : len(ordered) - cut]
         middle += weight * fmean(inner)
-        # Winsorized: each trimmed value counts as the nearest kept one.
+        # Winsorized: each trimmed value counts as the nearest remaining value.
         spread = _variance([inner[0]] * cut + inner + [inner[-1]] * cut)
-        n = len(ordered) if again is None else again
-        left = n - 2 * (n // TRIMMED)
-        part = weight**2 * spread * (n - 1) / (left * (left - 1))
+        n = len(ordered) if planned_n is None else planned_n
+        remaining_n = n - 2 * (n // TRIMMED)
+        part = weight**2 * spread * (n - 1) / (remaining_n * (remaining_n - 1))
         squared += part
-        free += part**2 / (left - 1)
+        freedom += part**2 / (remaining_n - 1)
     if squared == 0:
         return middle, 0.0
-    more = 0.0 if again is None else _POWER_Z
-    return middle, float((stdtrit(squared**2 / free, 1 - alpha) + more) * math.sqrt(squared))
+    power_z = 0.0 if planned_n is None else _POWER_Z
+    return middle, float((stdtrit(squared**2 / freedom, 1 - alpha) + power_z) * math.sqrt(squared))
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -298,4 +302,4 @@ def _widen(value: float, low: float, high: float) -> Ends:
 
 
 def _exp(value: float) -> float:
-    return math.exp(value) if value < 709 else math.inf
+    return math.exp(value) if value < 709 else math.inf  # exp(709) is near the largest float

@@ -49,7 +49,8 @@ def median_interval(values: npt.ArrayLike) -> Interval | None:
 def order_rank(n: int, alpha: float) -> int:
     """Return the largest k with which x(k) of n ordered values lies above the median at `alpha`.
 
-    P(x(k) > median) is P(Binomial(n, 1/2) < k), and the same for x(n+1-k) below it. 0: no such k.
+    P(x(k) > median) is P(Binomial(n, 1/2) < k), and the same for x(n+1-k) below it. The result
+    is 0 if no k qualifies.
     """
     below = special.bdtr(np.arange(n // 2), n, 0.5)
     return int(np.searchsorted(below, alpha, side="right"))
@@ -64,7 +65,7 @@ def ratio_interval(
     If all values of a side are equal, the interval ignores that side's noise, as any bootstrap does.
 
     The values are above 0, one a process. None with fewer than 3 on a side: too few to resample.
-    `rng` draws the resamples; the same state gives the same interval.
+    `rng` draws the resamples; an equal state gives an equal interval.
     """
     first, second = _check(old, positive=True), _check(new, positive=True)
     if min(len(first), len(second)) < 3:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 LARGEST_TABLE = 40_000
-"""Pairs of values (200 by 200) up to which p-values are exact: the table of their distribution then
-takes a second and 40 MB, and grows with the square of this."""
+"""Pairs of values (200 by 200) up to which p-values are exact. The table of their distribution then takes
+a second and 40 MB; both grow with the square of the pairs."""
 
 Alternative = Literal["greater", "less", "two-sided"]
 Floats = npt.NDArray[np.float64]
@@ -41,17 +41,17 @@ def mann_whitney(
     pairs_for = {"greater": greater, "less": less, "two-sided": max(greater, less)}[alternative]
     sizes = min(first.size, second.size), max(first.size, second.size)
     exact = first.size * second.size <= LARGEST_TABLE
-    one_sided = float(_at_least(*sizes)[pairs_for]) if exact else _normal(*sizes, pairs_for)
+    one_sided = float(_upper_tail(*sizes)[pairs_for]) if exact else _normal_tail(*sizes, pairs_for)
     return min(1.0, 2 * one_sided) if alternative == "two-sided" else one_sided
 
 
 @lru_cache(maxsize=64)
-def _at_least(n: int, m: int) -> Floats:
+def _upper_tail(n: int, m: int) -> Floats:
     """Return P(U >= u) for u = 0 .. n * m when all orders of n and m values are equally likely.
 
     The largest of all values is one of the n with chance n / (n + m), and then is above all m
-    (Mann and Whitney 1947, Ann. Math. Stat. 18:50, equation 1). It sums only positive numbers, so the
-    smallest p-value is accurate to some n + m roundings.
+    (Mann and Whitney 1947, Ann. Math. Stat. 18:50, equation 1). The sums have only positive terms, so
+    the smallest p-value is accurate to some n + m roundings.
     """
     # chances[j] is the distribution of U for i and j values.
     chances = [np.ones(1) for _ in range(m + 1)]
@@ -68,14 +68,14 @@ def _at_least(n: int, m: int) -> Floats:
     return tail
 
 
-def _normal(n: int, m: int, pairs_for: int) -> float:
+def _normal_tail(n: int, m: int, pairs_for: int) -> float:
     """Return P(U >= pairs_for) by the normal distribution of the same mean and variance."""
     deviation = sqrt(n * m * (n + m + 1) / 12)
     return float(ndtr(-(pairs_for - 0.5 - n * m / 2) / deviation))
 
 
 def smallest_p(n_old: int, n_new: int) -> float:
-    """Return the smallest one-sided p-value of the exact test with so many values.
+    """Return the smallest one-sided p-value of the exact test with these numbers of values.
 
     1 / C(n_old + n_new, n_old): 0.05 for 3 and 3, 0.004 for 5 and 5. A gate with a level at or below
     this can never raise an alarm.

@@ -1,4 +1,4 @@
-"""Defines two methods to compare arms: independent values, and pairs measured under like conditions."""
+"""Defines two methods to compare arms: for independent values, and for pairs under equal conditions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

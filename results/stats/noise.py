@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 DRAWS = 1000
+"""Resamples for an estimate of noise."""
 
 UNSTABLE_ABOVE = 0.05
 """A cell whose A/A differences exceed this in one of 20 cases is too noisy to show a change of 5 %."""
@@ -24,17 +25,17 @@ class Noise:
     mad: float
     p95: float
 
-    def unstable(self, above: float = UNSTABLE_ABOVE) -> bool:
+    def is_unstable(self, above: float = UNSTABLE_ABOVE) -> bool:
         """Return whether the noise hides changes of the share `above`."""
         return self.p95 > above
 
 
 def noise_of(ratios: npt.ArrayLike) -> Noise:
     """Return the noise of one or more measured A/A ratios, each above 0."""
-    away = np.abs(np.asarray(ratios, dtype=np.float64) - 1)
-    if away.size == 0 or not np.isfinite(away).all():
+    deviations = np.abs(np.asarray(ratios, dtype=np.float64) - 1)
+    if deviations.size == 0 or not np.isfinite(deviations).all():
         raise ValueError(f"expected finite A/A ratios, got {ratios!r}")
-    return Noise(mad=float(np.median(away)), p95=float(np.quantile(away, 0.95)))
+    return Noise(mad=float(np.median(deviations)), p95=float(np.quantile(deviations, 0.95)))
 
 
 def resampled_noise(

@@ -1,12 +1,12 @@
 """Tests whether the new value of a pair tends to be larger, for pairs measured under like conditions.
 
-Conditions that a pair shares (the schedule of a load, a busy minute of the machine) cancel out of its
-ratio; an unpaired test would count them as noise.
+Conditions that a pair shares, such as a busy minute of the machine, cancel out of its ratio. An unpaired
+test would count them as noise.
 The test is Wilcoxon's signed-rank test (1945, Biometrics Bull. 1:80).
-The estimate is that of Hodges and Lehmann (1963, Ann. Math. Stat. 34:598).
+The estimate is by Hodges and Lehmann (1963, Ann. Math. Stat. 34:598).
 The interval belongs to the same test (Hollander, Wolfe and Chicken 2014, Nonparametric Statistical
 Methods, section 3.3).
-All use logarithms of the ratios, and assume that these are independent and symmetric around a value.
+All three use logarithms of the ratios, and assume that the logarithms are independent and symmetric.
 """
 
 from functools import lru_cache
@@ -32,27 +32,27 @@ def signed_rank(
     The values are above 0; equal indices are a pair. `greater`: new tends to be larger than old.
     Pairs of equal values count against the alternative: ties make the p-value too large.
     """
-    means = _pairwise_means(_logs(old, new))
+    means = _pairwise_means(_log_ratios(old, new))
     above, below = int(np.count_nonzero(means > 0)), int(np.count_nonzero(means < 0))
     count = {"greater": above, "less": below, "two-sided": max(above, below)}[alternative]
-    chances = _at_least(np.size(old))
+    chances = _upper_tail(np.size(old))
     one_sided = float(chances[count])
     return min(1.0, 2 * one_sided) if alternative == "two-sided" else one_sided
 
 
 def smallest_pair_p(n_old: int, n_new: int) -> float:
-    """Return the smallest one-sided p-value of so many pairs: 1 / 2^n."""
+    """Return the smallest one-sided p-value of n pairs: 1 / 2^n; n is the smaller number of values."""
     return float(0.5 ** min(n_old, n_new))
 
 
 def pair_ratio(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
     """Return the Hodges-Lehmann estimate of new / old."""
-    return float(np.exp(np.median(_pairwise_means(_logs(old, new)))))
+    return float(np.exp(np.median(_pairwise_means(_log_ratios(old, new)))))
 
 
 def pair_interval(old: npt.ArrayLike, new: npt.ArrayLike) -> Interval | None:
     """Return the signed-rank test's interval of new / old; None with fewer than 6 pairs."""
-    interval = _interval(_logs(old, new))
+    interval = _centre_interval(_log_ratios(old, new))
     if interval is None:
         return None
     low, high = np.exp([interval.low, interval.high])
@@ -66,13 +66,13 @@ def pair_difference(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
 
 def pair_difference_interval(old: npt.ArrayLike, new: npt.ArrayLike) -> Interval | None:
     """Return the interval of new - old; None with too few pairs, as `pair_interval`."""
-    return _interval(np.subtract(new, old, dtype=np.float64))
+    return _centre_interval(np.subtract(new, old, dtype=np.float64))
 
 
-def _interval(values: Floats) -> Interval | None:
+def _centre_interval(values: Floats) -> Interval | None:
     """Return the interval of the centre of symmetric values."""
     means = np.sort(_pairwise_means(values))
-    chances = _at_least(len(values))
+    chances = _upper_tail(len(values))
     # The largest k with P(at most k - 1 means below the truth) <= (1 - CONFIDENCE) / 2, where
     # P(at most k - 1) = P(at least size - k + 1) by symmetry.
     k = int(np.count_nonzero(chances[::-1] <= (1 - CONFIDENCE) / 2))
@@ -90,7 +90,7 @@ def pair_noise(
     Draws the deviations of the logarithms from their median with replacement, each with a random sign:
     without a change, the arms of a pair are interchangeable.
     """
-    logs = _logs(old, new)
+    logs = _log_ratios(old, new)
     n = len(logs)
     # Residuals from the pairs' own median are smaller than residuals from the true median.
     residuals = (logs - np.median(logs)) * np.sqrt(n / max(n - 1, 1))
@@ -112,7 +112,7 @@ def _pairwise_means(logs: Floats) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def _at_least(n: int) -> Floats:
+def _upper_tail(n: int) -> Floats:
     """Return P(T >= t) for t = 0 .. n (n + 1) / 2 when every sign is equally likely."""
     chances = np.zeros(n * (n + 1) // 2 + 1)
     chances[0] = 1.0
@@ -124,7 +124,7 @@ def _at_least(n: int) -> Floats:
     return tail
 
 
-def _logs(old: npt.ArrayLike, new: npt.ArrayLike) -> Floats:
+def _log_ratios(old: npt.ArrayLike, new: npt.ArrayLike) -> Floats:
     first, second = np.asarray(old, dtype=np.float64), np.asarray(new, dtype=np.float64)
     both = np.concatenate([first.ravel(), second.ravel()])
     if first.ndim != 1 or first.shape != second.shape or not len(first):

@@ -7,7 +7,7 @@ workers that exchange data (N. Gunther, Guerrilla Capacity Planning, 2007, chapt
 Divided by X the law is linear in its three parameters, which are never negative: non-negative least
 squares on relative errors fits them without a starting point.
 Intervals are percentiles of a bootstrap over the processes of each number of workers.
-They cover the noise of the processes; how well the law fits is `worst_error`.
+They cover the noise of the processes; `worst_error` shows how well the law fits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ FEWEST_COUNTS = 4
 
 _RESAMPLES = 1_000
 _SEED = 1
-_LEVEL = 0.95
+_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def fit_scalability(rates_eps: Mapping[int, Sequence[float]]) -> ScalabilityFit 
     workers = np.array(counts, np.float64)
     medians = np.array([np.median(sample) for sample in samples])
     fitted = _solve(workers, medians)
-    low, high = _ends(workers, samples)
+    low, high = _interval_ends(workers, samples)
     rate, contention, coherence, peak = (
         Interval(value=float(value), low=float(below), high=float(above))
         for value, below, above in zip(fitted, low, high, strict=True)
@@ -89,10 +89,10 @@ def predicted_eps(
     return rates
 
 
-def _ends(
+def _interval_ends(
     workers: NDArray[np.float64], samples: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the ends of all parameters' intervals; infinite with one process a number of workers."""
+    """Return the ends of all parameters' intervals; infinite if every number of workers has one process."""
     if all(len(sample) == 1 for sample in samples):
         return np.tile([[-np.inf], [np.inf]], 4)
     random = np.random.default_rng(_SEED)
@@ -100,7 +100,7 @@ def _ends(
         np.median(random.choice(sample, (_RESAMPLES, len(sample))), axis=1) for sample in samples
     ]
     resampled = np.array([_solve(workers, rates) for rates in np.column_stack(medians)])
-    tail = 100 * (1 - _LEVEL) / 2
+    tail = 100 * (1 - _CONFIDENCE) / 2
     ends: NDArray[np.float64] = np.percentile(
         resampled, [tail, 100 - tail], axis=0, method="nearest"
     )
@@ -111,9 +111,11 @@ def _solve(workers: NDArray[np.float64], rates: NDArray[np.float64]) -> NDArray[
     """Return rate, contention, coherence and peak."""
     terms = np.column_stack([np.ones(len(workers)), workers - 1, workers * (workers - 1)])
     # n / X = (1 + contention (n - 1) + coherence n (n - 1)) / rate, each row divided by its left.
-    (once, serial, pairwise), _ = nnls(terms * (rates / workers)[:, None], np.ones(len(workers)))
-    if once <= 0:  # rates that grow faster than the workers: no serial share explains them
+    (inverse_rate, serial, pairwise), _ = nnls(
+        terms * (rates / workers)[:, None], np.ones(len(workers))
+    )
+    if inverse_rate <= 0:  # rates that grow faster than the workers: no serial share explains them
         return np.array([np.inf, 0.0, 0.0, np.inf])
-    contention, coherence = serial / once, pairwise / once
+    contention, coherence = serial / inverse_rate, pairwise / inverse_rate
     peak = np.sqrt(max(0.0, 1 - contention) / coherence) if coherence > 0 else np.inf
-    return np.array([1 / once, contention, coherence, max(1.0, float(peak))])
+    return np.array([1 / inverse_rate, contention, coherence, max(1.0, float(peak))])

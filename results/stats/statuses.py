@@ -2,7 +2,7 @@
 
 `ORDER` is the order from best to worst.
 `FAULTS` are faults of the program: machine noise cannot cause them, so one trial suffices.
-Other statuses may be bad luck and need an exact test at every level of the order that occurs (Fisher
+Other statuses may be bad luck and need an exact test at every occurring level of the order (Fisher
 1935, "The Logic of Inductive Inference", J. R. Stat. Soc. 98:39).
 """
 
@@ -39,8 +39,8 @@ class StatusTest:
     Attributes:
         p: p-value of the clearest level, times the number of levels (Bonferroni).
         worse: whether the new arm's statuses are worse.
-        excludes: whether the trials exclude a change that users would notice: a worse status in at
-            least two trials of three that the old arm had in less than half.
+        excludes: whether the trials exclude a change that users would notice. Such a change is a worse
+            status in at least two trials of three, if the old arm had it in less than half.
         differs: whether any level occurs more often in the new arm.
     """
 
@@ -63,19 +63,23 @@ def level(status: str | None, steady: str | None = None) -> int:
 def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> StatusTest:
     """Test whether the new arm's statuses are worse.
 
-    With ten trials a side and no worse status in the old arm, four or more in the new arm are
-    significant at 0.05; up to three exclude a change that users would notice.
+    Suppose that the old arm has no worse status. With ten trials a side, four or more in the new arm
+    are significant at 0.05, and up to three exclude a change that users would notice.
     With four a side, four are significant and no number excludes such a change.
     `old` and `new` have the `level` of each trial, at least one.
     """
     levels = sorted({*old, *new} - {0})
-    counts = [(sum(x >= bar for x in old), sum(x >= bar for x in new)) for bar in levels]
+    counts = [
+        (sum(x >= threshold for x in old), sum(x >= threshold for x in new)) for threshold in levels
+    ]
     p = min([1.0, *(len(levels) * _fisher(a, len(old), b, len(new)) for a, b in counts)])
     return StatusTest(
         p=p,
         worse=p < alpha,
         excludes=all(
-            b * len(old) <= a * len(new) or 2 * a >= len(old) or _rare(b, len(new)) < MISSED
+            b * len(old) <= a * len(new)
+            or 2 * a >= len(old)
+            or _chance_of_at_most(b, len(new)) < MISSED
             for a, b in counts
         ),
         differs=any(b * len(old) > a * len(new) for a, b in counts),
@@ -89,6 +93,6 @@ def _fisher(a: int, n: int, b: int, m: int) -> float:
     return ways / comb(n + m, worse)
 
 
-def _rare(b: int, m: int) -> float:
+def _chance_of_at_most(b: int, m: int) -> float:
     """Return the binomial probability of at most `b` worse trials of m if two in three are worse."""
     return float(sum(comb(m, k) * 2**k for k in range(b + 1)) / 3**m)

@@ -7,7 +7,7 @@ from pathlib import Path
 from streamlab.lab.cli.table import print_results
 from streamlab.lab.gate.outcome import Headline, Verdict
 from streamlab.lab.judge.verdict import NOT_DETERMINISTIC
-from streamlab.lab.judge.verify import FIXED, ROUNDING
+from streamlab.lab.judge.verify import FIXED_ORDER, ROUNDING
 from streamlab.reports.troubleshooting import (
     ADVICE,
     NOT_RUN,
@@ -21,7 +21,16 @@ from tests.results.records import trial_row
 ROOT = Path(__file__).parents[2]
 SOURCES = ("lab/measure", "lab/runner", "lab/judge", "lab/trial", "results", "reports/page")
 """Modules that write warnings and reasons of trials and runs."""
-VARIABLES = {"warnings", "lost", "failures", "behind", "unknown", "problems", "near", "quick"}
+VARIABLES = {
+    "warnings",
+    "lost",
+    "failures",
+    "engine_failures",
+    "unknown",
+    "problems",
+    "near",
+    "quick",
+}
 FUNCTIONS = (
     "_warnings",
     "_failures",
@@ -112,7 +121,8 @@ def warnings_in(tree: ast.AST) -> list[str]:
         ):
             texts += [text for argument in node.args for text in texts_in(argument)]
         elif isinstance(node, ast.Assign) and any(
-            getattr(target, "id", None) in {"moved", "left", "text", "near", "unknown", "limits"}
+            getattr(target, "id", None)
+            in {"moved_warning", "left", "text", "near", "unknown", "limits"}
             for target in node.targets
         ):
             texts += texts_in(node.value)
@@ -121,7 +131,7 @@ def warnings_in(tree: ast.AST) -> list[str]:
 
 def written() -> dict[str, str]:
     """Return the texts of all warnings and reasons in the sources, with their files."""
-    return dict.fromkeys((NOT_DETERMINISTIC, ROUNDING, FIXED), "lab/judge") | {
+    return dict.fromkeys((NOT_DETERMINISTIC, ROUNDING, FIXED_ORDER), "lab/judge") | {
         text: str(path.relative_to(ROOT))
         for folder in SOURCES
         for path in (ROOT / "reports" / "run_warnings.py", *sorted((ROOT / folder).rglob("*.py")))

@@ -82,22 +82,22 @@ PAPER = Paper(name="datatrace")
 facts = PAPER.facts
 
 
-def _storm(workloads: Iterable[str], options: Options) -> dict[str, JsonValue]:
+def _storm_tree(workloads: Iterable[str], options: Options) -> dict[str, JsonValue]:
     """Return the matrix of Storm, where both variants compute what the typed form means."""
     engine: JsonObject = {"name": STORM, "variants": [*FORMS], "workers": list(options.instances)}
     return {
         "run": run_table(options, timeout_s=300),
-        "workload": [_entry(workload, STORM, TYPED, options) for workload in workloads],
+        "workload": [_workload_table(workload, STORM, TYPED, options) for workload in workloads],
         "engine": [engine],
     }
 
 
-def _native(workloads: Iterable[str], options: Options) -> dict[str, JsonValue]:
+def _native_tree(workloads: Iterable[str], options: Options) -> dict[str, JsonValue]:
     """Return the matrix of the native engine, which picks the variant for each form's model."""
     return {
         "run": run_table(options, timeout_s=300),
         "workload": [
-            _entry(workload, NATIVE, form, options) | {"label": form}
+            _workload_table(workload, NATIVE, form, options) | {"label": form}
             for workload in workloads
             for form in FORMS
         ],
@@ -105,16 +105,18 @@ def _native(workloads: Iterable[str], options: Options) -> dict[str, JsonValue]:
     }
 
 
-def _entry(workload: str, engine: str, form: str, options: Options) -> dict[str, JsonValue]:
+def _workload_table(
+    workload: str, engine: str, form: str, options: Options
+) -> dict[str, JsonValue]:
     return {
         "name": workload,
         "events": events(options, *_EVENTS[engine], least=1000),
         "params": {"streams": max(options.instances)},
-        "query": {"form": form} | _database(workload),
+        "query": {"form": form} | _database_parameters(workload),
     }
 
 
-def _database(workload: str) -> dict[str, str]:
+def _database_parameters(workload: str) -> dict[str, str]:
     """Return the query parameters that put a query's tables or results into the database."""
     if workload == PREDICTION:
         return {}
@@ -123,10 +125,10 @@ def _database(workload: str) -> dict[str, str]:
 
 def _rate(runs: Runs, workload: str, engine: str, form: str) -> Series:
     """Return the throughput of a form, by number of workers."""
-    return _of_form(runs, workload, engine, form, column("throughput_eps"))
+    return _form_series(runs, workload, engine, form, column("throughput_eps"))
 
 
-def _of_form(runs: Runs, workload: str, engine: str, form: str, value: Value) -> Series:
+def _form_series(runs: Runs, workload: str, engine: str, form: str, value: Value) -> Series:
     run = runs[ENGINES.index(engine)]
     if engine == STORM:
         return series(run, workload, f"{STORM}/{form}", value)
@@ -146,7 +148,7 @@ def _numbers(runs: Runs, workload: str, engine: str, form: str) -> dict[str, Jso
     def cpu_s(row: TrialRow) -> float | None:
         return row.cpu_s / row.events * 1e6 if row.cpu_s and row.events else None
 
-    cpu = _of_form(runs, workload, engine, form, lambda cell: per_row(cell, cpu_s))
+    cpu = _form_series(runs, workload, engine, form, lambda cell: per_row(cell, cpu_s))
     return numbers(throughput_eps=_rate(runs, workload, engine, form), cpu_s_per_million=cpu)
 
 
@@ -159,13 +161,13 @@ def _lines_text(workload: str) -> str:
     return "/".join(str(lines_of_code(workload, form)) for form in FORMS)
 
 
-def _notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
+def _notes(options: Options, runs: Runs, *extra: str) -> tuple[str, ...]:
     return notes(
         options,
         runs,
         f"All from memory at full speed: Storm one tuple at a time, and judged; this lab's native "
         f"engine in blocks of {BATCH}, and only drawn. Their inputs differ in length.",
-        *more,
+        *extra,
         begin=[
             f"{options.cores} cores here; the paper's machines: 1 to 8 virtual machines of 2 CPUs "
             "and 8 GB, Storm, Java, look-ups in Apache Derby."
@@ -178,7 +180,7 @@ def _panel(options: Options, runs: Runs, title: str, y_label: str, workload: str
     return degree_panel(options, title, y_label, named)
 
 
-def _queries(options: Options, runs: Runs) -> Outcome:
+def _outcome_4(options: Options, runs: Runs) -> Outcome:
     ratios = {
         number: [
             quotient(*(_rate(runs, workload, STORM, form).at(n) for form in FORMS))
@@ -220,7 +222,7 @@ def _queries(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _prediction(options: Options, runs: Runs) -> Outcome:
+def _outcome_6(options: Options, runs: Runs) -> Outcome:
     rate = _rate(runs, PREDICTION, STORM, TYPED)
     fewest, most = rate.ends(options.within)
     growth = PAPER.pose(
@@ -246,8 +248,8 @@ def _prediction(options: Options, runs: Runs) -> Outcome:
 
 def _stages(*workloads: str) -> tuple[FigureStage, ...]:
     return (
-        stage("storm", "both forms on Storm, at full speed", partial(_storm, workloads)),
-        stage("native", "both forms on the native engine", partial(_native, workloads)),
+        stage("storm", "both forms on Storm, at full speed", partial(_storm_tree, workloads)),
+        stage("native", "both forms on the native engine", partial(_native_tree, workloads)),
     )
 
 
@@ -258,7 +260,7 @@ FIGURES = (
         shows="throughput by workers, of both forms of each query",
         needs=(*QUERIES.values(), *VARIANTS),
         stages=_stages(*QUERIES.values()),
-        outcome=_queries,
+        outcome=_outcome_4,
     ),
     Figure(
         id="datatrace:6",
@@ -266,6 +268,6 @@ FIGURES = (
         shows="throughput by workers, typed and by hand",
         needs=(PREDICTION, *VARIANTS),
         stages=_stages(PREDICTION),
-        outcome=_prediction,
+        outcome=_outcome_6,
     ),
 )

@@ -1,6 +1,6 @@
 """Reproduces figures of Stream Processing with Dependency-Guided Synchronization (DGS).
 
-They are in section 4 and appendices A and D; `shared` has the common parts.
+The figures are in section 4 and appendices A and D; `paper_setup` and `forms` have their common parts.
 """
 
 from streamlab.lab.figures.flumina import flink, homes, latency, throughput, tradeoffs

@@ -74,13 +74,13 @@ def _claims_4(
     posed = growth(options, scales, rates, produced) if scales.low > 1 else []
     if program is JOIN and form != "TDM":
         limit = PAPER.fact("4", quantity="nodes to which it scales").high
-        more = [n for n in options.within if n >= limit]
-        count = len(rates.workers(more))
+        beyond = [n for n in options.within if n >= limit]
+        count = len(rates.workers(beyond))
         posed.append(
             PAPER.pose(
                 "4",
                 "no growth beyond",
-                rates.growth(more),
+                rates.growth(beyond),
                 sweep_points(f"numbers of workers from {limit:g} on", count),
                 produced,
                 panel=panel,
@@ -130,8 +130,15 @@ def _panel_4(options: Options, program: Program, by_form: Mapping[str, Series]) 
     _, most = rates.ends(options.within)
     single, marks = rates.at(1), []
     if single is not None and len(rates.workers(options.within)) > 1:
-        at = single.value * max(1.0, scaling(program, "F").low / NODES * most)
-        marks = [Mark(name="at the published share of linear", low=at, high=at, x=float(most))]
+        target_eps = single.value * max(1.0, scaling(program, "F").low / NODES * most)
+        marks = [
+            Mark(
+                name="at the published share of linear",
+                low=target_eps,
+                high=target_eps,
+                x=float(most),
+            )
+        ]
     return degree_panel(
         options,
         program.panel,
@@ -180,21 +187,24 @@ def _claims_6(
         max(within, default=0),
         tasks + 1,
     )
-    faster = quotient(rates["FM"].highest(within), rates["F"].highest(within))
-    later = quotient(latency["FM"].lowest(within), latency["F"].lowest(within))
+    rate_ratio = quotient(rates["FM"].highest(within), rates["F"].highest(within))
+    latency_ratio = quotient(latency["FM"].lowest(within), latency["F"].lowest(within))
     needs = (busy, produced, *latencies(offered))
     return [
         *growth(options, scaling(program, "FM"), rates["FM"], produced),
-        PAPER.pose("6", "throughput", faster, busy, produced, panel=panel),
-        PAPER.pose("6", "latency", later, *needs, panel=panel, share=LATENCY_SHARE),
+        PAPER.pose("6", "throughput", rate_ratio, busy, produced, panel=panel),
+        PAPER.pose("6", "latency", latency_ratio, *needs, panel=panel, share=LATENCY_SHARE),
     ]
 
 
 def _outcome_6(options: Options, runs: Runs) -> Outcome:
-    late = column("latency_p50_ns", 1e-6)
+    latency_ms = column("latency_p50_ns", 1e-6)
     rates = {p: {form: rate(runs, p, form) for form in _FORMS} for p in _PROGRAMS}
     latency = {
-        p: {form: series(runs[1], f"{p.workload}@{EVEN}", VARIANTS[form], late) for form in _FORMS}
+        p: {
+            form: series(runs[1], f"{p.workload}@{EVEN}", VARIANTS[form], latency_ms)
+            for form in _FORMS
+        }
         for p in _PROGRAMS
     }
     return outcome(

@@ -1,8 +1,11 @@
 """Defines the forms of the paper's three programs, and the matrix of figures 4 and 6 and table 1.
 
-F is Flink by itself, FM Flink with synchronization by hand, DGS synchronization plans as published, and
-OWN this lab's form of them. TD and TDM are
-Timely Dataflow, by itself and with a partition that the program knows (only of the join).
+- F: Flink by itself.
+- FM: Flink with synchronization by hand.
+- DGS: synchronization plans as published.
+- OWN: this lab's form of synchronization plans.
+- TD: Timely Dataflow by itself.
+- TDM: Timely Dataflow with a partition that the program knows, only for the join.
 """
 
 from collections.abc import Collection
@@ -42,6 +45,7 @@ BLOCKS_NOTE = (
 EVEN, UNEVEN = "even", "uneven"
 """Inputs: as many streams as the most workers, and one stream more, so that a worker has two."""
 _EVENTS = (16_000_000, 4_000_000)
+"""Events of a trial, usually and with `--quick`."""
 
 
 def degrees(options: Options) -> tuple[int, ...]:

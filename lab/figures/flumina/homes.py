@@ -1,6 +1,6 @@
-"""Reproduces figure A2 of DGS (appendix A.2): smart homes: latency, throughput, bytes between workers.
+"""Reproduces figure A2 of DGS (appendix A.2): latency, throughput and bytes between workers in smart homes.
 
-Slices end for all houses at once, as in the paper, or house by house, this lab's own form.
+Slices end for all houses at once, as in the paper, or house by house, as in this lab's own form.
 Throughput and bytes are measured at full speed, with a load value of each plug every two seconds of
 event time, as in the challenge.
 Latency is measured under an offered load with one value a minute, so that enough slices end for
@@ -75,10 +75,13 @@ houses."""
 PERIOD_S = {FULL: 2, OFFERED: 60}
 """Seconds of event time between two load values of a plug."""
 SLICE_S = 3600
+"""Length of a slice, in event time."""
 SLICES_PER_S = 10
 """Slices that end in a second of the load: 120 in 12 s, enough for a 90th percentile."""
 _EVENTS = (16_000_000, 4_000_000)
+"""Events at full speed, usually and with `--quick`."""
 _BATCH = 64
+"""Events of a hand-over under the load."""
 
 
 def houses() -> int:
@@ -170,16 +173,16 @@ def published_share() -> float:
 
 
 def _claims(options: Options, runs: Runs, share: Series) -> list[MeasuredClaim]:
-    many = [n for n in share.by_workers if 1 < n <= max((2, *options.within))]
+    counts = [n for n in share.by_workers if 1 < n <= max((2, *options.within))]
     needs = (
         sweep_points(
-            "numbers of workers above one, between which something can move", len(many), 1
+            "numbers of workers above one, between which something can move", len(counts), 1
         ),
-        *synchronizations(runs[0], key(ALL, FULL), f"/{PUBLISHED}", workers=many),
+        *synchronizations(runs[0], key(ALL, FULL), f"/{PUBLISHED}", workers=counts),
     )
     moved, processed = _fact("bytes moved").low / 1e6, _fact("bytes processed").low / 1e9
     words = {"moved": moved, "processed": processed, "share": published_share()}
-    measured = dict.fromkeys(("less moved", "bytes moved"), share.highest(many))
+    measured = dict.fromkeys(("less moved", "bytes moved"), share.highest(counts))
     return [*PAPER.pose_all("A2", measured, *needs, **words), PAPER.pose("A2", "winner", None)]
 
 
@@ -236,8 +239,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     {text: rates[line] for line, text in LINES.items()},
                     ticks=worker_counts(options),
                 ),
-                _latency(options, latencies),
-                _shares(options, shares),
+                _make_latency_panel(options, latencies),
+                _make_bytes_panel(options, shares),
             ]
         ],
         height_in=2.2,
@@ -250,7 +253,9 @@ def _full_speed(runs: Runs, line: LineKey, value: Value) -> Series:
     return series(runs[0], key(ends, FULL), DGS, value, options=f"/{form}")
 
 
-def _latency(options: Options, latencies: Mapping[tuple[LineKey, int], Percentiles]) -> Panel:
+def _make_latency_panel(
+    options: Options, latencies: Mapping[tuple[LineKey, int], Percentiles]
+) -> Panel:
     return latency_panel(
         "latency of predictions: p10, p50, p90",
         WORKERS,
@@ -267,7 +272,7 @@ def _latency(options: Options, latencies: Mapping[tuple[LineKey, int], Percentil
     )
 
 
-def _shares(options: Options, shares: Mapping[LineKey, Series]) -> Panel:
+def _make_bytes_panel(options: Options, shares: Mapping[LineKey, Series]) -> Panel:
     """Return the panel of bytes; it omits one worker, where nothing moves: 0 has no logarithm."""
     share = 100 * published_share()
     return Panel(

@@ -1,4 +1,4 @@
-"""Reproduces figure 10 of DGS: latency of event windows against workers, heartbeats a barrier, depth.
+"""Reproduces figure 10 of DGS: latency of event windows against workers, heartbeats a barrier and depth.
 
 Latency is the time from a barrier's due time until its window is emitted. Bands are drawn from the 10th
 to the 90th percentile.
@@ -67,6 +67,7 @@ RATE_EPS = 100_000
 """Values a second on each stream, ten times the paper's. At 10,000 values a barrier this gives 120
 windows in 12 s, enough for a 90th percentile (`streamlab.lab.measure.latency`)."""
 _BATCH = 64
+"""Events of a hand-over."""
 STREAMS = (2, 4, 8, 16)
 """Numbers of streams of the depth sweep; with a leaf each they give 1 to 4 levels above the leaves."""
 QUICK_STREAMS = (2, 8)
@@ -96,7 +97,7 @@ def streams(options: Options) -> tuple[int, ...]:
 
 
 def most_workers(options: Options) -> int:
-    """Return the number of workers of the other sweeps: the most within the cores."""
+    """Return the number of workers of the sweeps of heartbeats and depth: the most within the cores."""
     return max(options.within, default=min(options.instances))
 
 
@@ -111,7 +112,7 @@ def heartbeats_key(options: Options) -> str:
 
 
 def depth_key(streams: int) -> str:
-    """Return the key of the workload of the depth sweep with so many streams."""
+    """Return the key of the depth sweep's workload with this number of streams."""
     return f"{WINDOW.workload}@deep-{streams}"
 
 
@@ -209,7 +210,7 @@ def _latencies_by_name(results: _Latencies) -> dict[str, Percentiles]:
     return by_workers | by_beats | by_depth
 
 
-def _median(cell: Percentiles) -> Measured | None:
+def _estimate_median(cell: Percentiles) -> Measured | None:
     return of_cell(cell.get(MEDIAN))
 
 
@@ -249,14 +250,16 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
         return (enough_cores, *latencies(rows))
 
     def median(ratio: int, workers: int) -> Measured | None:
-        return _median(results.by_workers.get((ratio, workers), {}))
+        return _estimate_median(results.by_workers.get((ratio, workers), {}))
 
     def ratio_keys(*ratios: int) -> list[str]:
         return [workers_key(r, n) for r in ratios for n in dict.fromkeys((fewest, most))]
 
     grown = [quotient(median(ratio, most), median(ratio, fewest)) for ratio in RATIOS]
     low, high = min(RATIOS), max(RATIOS)
-    medians = [_median(results.by_heartbeats[n]) for n in heartbeats(options) if n >= stable.low]
+    medians = [
+        _estimate_median(results.by_heartbeats[n]) for n in heartbeats(options) if n >= stable.low
+    ]
     counted = tuple(value for value in medians if value is not None)
     spread = None
     if counted and len(counted) == len(medians):
@@ -266,7 +269,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
     limit = PAPER.fact("10", quantity="workers that keep up")
     frequent = _frequent_trials(options, run)
     beyond = {row.workers for row in frequent if row.workers > limit.high}
-    deep, shallow = (_median(results.by_depth[plan, deepest]) for plan in (DEEP, SHALLOW))
+    deep, shallow = (_estimate_median(results.by_depth[plan, deepest]) for plan in (DEEP, SHALLOW))
     return [
         PAPER.pose(
             "10",
@@ -299,7 +302,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
         PAPER.pose(
             "10",
             "too few heartbeats",
-            quotient(*(_median(results.by_heartbeats[n]) for n in (1, 100))),
+            quotient(*(_estimate_median(results.by_heartbeats[n]) for n in (1, 100))),
             *by_beats,
         ),
         PAPER.pose(
@@ -344,8 +347,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     ]
 
     def line(name: str, results: Iterable[Percentiles], colour: int) -> Line:
-        places = enumerate(results)
-        return band_line(name, ((x, cell, most > options.cores) for x, cell in places), colour)
+        indexed = enumerate(results)
+        return band_line(name, ((x, cell, most > options.cores) for x, cell in indexed), colour)
 
     by_heartbeats = latency_panel(
         f"{max(RATIOS):,} values a barrier, {counted_workers(most)}",

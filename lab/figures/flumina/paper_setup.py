@@ -1,8 +1,8 @@
 """Provides the paper's set-up for the figures of DGS: programs, published scaling, claims and notes.
 
 The paper hands over single events, and measures rates at 12 nodes of a core each. So claims here are
-about single events. Growth is judged by the published share of linear growth: fewer nodes must keep the
-share that 12 nodes keep.
+about single events. Growth is judged by the published share of linear growth: with fewer nodes, the
+share must be at least that of 12 nodes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -117,12 +117,12 @@ def load_lengths_s(options: Options) -> tuple[float, float]:
 
 
 def form_engine(
-    form: str, options: Options, /, label: str = "", **more: Any
+    form: str, options: Options, /, label: str = "", **fields: Any
 ) -> dict[str, JsonValue]:
     """Return the `[[engine]]` table of a form; its label is the form, unless `label` is set."""
     chosen = dict(PAPER.systems["DGS"].options) if form == PUBLISHED else {}
-    chosen |= more.pop("options", {})
-    return experiment.engine(DGS, options, label=label or form, options=chosen, **more)
+    chosen |= fields.pop("options", {})
+    return experiment.engine(DGS, options, label=label or form, options=chosen, **fields)
 
 
 def form_engines(options: Options) -> list[dict[str, JsonValue]]:
@@ -145,13 +145,13 @@ def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Nee
 
 
 def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[MeasuredClaim]:
-    """Pose the claims on growth: the published share of linear, and the value at as many nodes."""
+    """Pose the claims on growth: the published share of linear growth, and the value at the same nodes."""
     nodes = int(fact.x)
     within = rate.workers(options.within)
     fewest, most = rate.ends(options.within)
     share = fact.low / nodes
     lowest = max(1.0, share * most / fewest)
-    at_nodes = {1, nodes} & set(within)
+    measured_nodes = {1, nodes} & set(within)
     place = {name: getattr(fact, name) for name in ("figure", "panel", "series", "quantity")}
     return [
         PAPER.pose(
@@ -171,9 +171,9 @@ def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Mea
         PAPER.pose(
             fact.figure,
             "growth at nodes",
-            quotient(rate.at(nodes), rate.at(1)) if len(at_nodes) == 2 else None,
+            quotient(rate.at(nodes), rate.at(1)) if len(measured_nodes) == 2 else None,
             sweep_points(
-                f"numbers of workers among 1 and {nodes}, within the cores", len(at_nodes)
+                f"numbers of workers among 1 and {nodes}, within the cores", len(measured_nodes)
             ),
             *needs,
             **place,
@@ -219,9 +219,9 @@ def notes(
     options: Options,
     runs: Runs,
     degrees: Iterable[int],
-    *more: str,
+    *extra: str,
     machines: str = NODES_OF_A_CORE,
 ) -> tuple[str, ...]:
     """Return notes on differences from the paper's experiment."""
     begin = [f"{options.cores} cores here; the paper's machines: {machines}."]
-    return experiment.notes(options, runs, *more, begin=begin, degrees=degrees)
+    return experiment.notes(options, runs, *extra, begin=begin, degrees=degrees)

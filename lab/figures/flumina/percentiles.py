@@ -19,12 +19,12 @@ _PERMILLE = {"p10": 100, "p50": 500, "p90": 900}
 MEDIAN = "p50"
 
 Percentiles = Mapping[str, Spread]
-"""Percentiles of a cell in ns by name, without those that have too few outputs."""
+"""Percentiles of a cell in ns by name; percentiles with too few outputs are missing."""
 
 
 def fewest_windows() -> int:
     """Return the fewest outputs for a 10th or 90th percentile."""
-    return 10_000 // _PERMILLE["p10"]
+    return 10 * 1000 // _PERMILLE["p10"]  # ten outputs below the 10th percentile
 
 
 def tenth_ns(run: Run) -> Value:
@@ -72,8 +72,8 @@ def band_line(name: str, cells: Iterable[tuple[float, Percentiles, bool]], colou
     return Line(name=name, points=points, colour=colour, band=True)
 
 
-def latency_panel(title: str, x_label: str, lines: Sequence[Line], **more: Any) -> Panel:
-    """Return a panel of such lines, on a logarithmic axis."""
+def latency_panel(title: str, x_label: str, lines: Sequence[Line], **fields: Any) -> Panel:
+    """Return a panel of band lines, on a logarithmic axis."""
     return Panel(
         title=title,
         y_label="latency, ms",
@@ -81,5 +81,5 @@ def latency_panel(title: str, x_label: str, lines: Sequence[Line], **more: Any) 
         lines=lines,
         log_y=True,
         write=plain,
-        **more,
+        **fields,
     )

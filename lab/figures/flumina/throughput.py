@@ -1,7 +1,7 @@
 """Reproduces figures 8 and A1 of DGS: throughput of its three programs, and of outlier detection.
 
-The paper's input of outlier detection (appendix A.1) is the KDD Cup's. Here connections are generated,
-as many as in its 10 % file.
+The paper's input of outlier detection (appendix A.1) is the KDD Cup's. Here as many connections are
+generated as its 10 % file has.
 """
 
 from collections.abc import Mapping
@@ -44,18 +44,18 @@ from streamlab.lab.figures.options import Options
 from streamlab.reports.figures.paper import Line, Mark, Panel, Point
 
 _EVENTS = (20_000_000, 2_000_000)
+"""Events of a trial, usually and with `--quick`."""
 OUTLIERS = "outlier_detection"
 CONNECTIONS_PER_CHECK = 20_000
 """Connections of all streams between checks: 25 checks in as many connections as the file has. The
 public code checks every 1,000 s, on an input without times."""
 _CONNECTIONS = (494_021, 100_000)
-"""The rows of the KDD Cup's 10 % file."""
-
-
+"""Connections, usually and with `--quick`; usually the rows of the KDD Cup's 10 % file."""
 _JUDGED = (PUBLISHED, SINGLE)
+"""Form and batch that the claims judge."""
 
 
-def _by_form(runs: Runs, *keys: str) -> dict[tuple[str, int], Series]:
+def _rates_by_form(runs: Runs, *keys: str) -> dict[tuple[str, int], Series]:
     """Return the throughput of workloads against workers, by form and batch."""
     return {
         (form, batch): Series(
@@ -100,7 +100,9 @@ def _tree_8(options: Options) -> Tree:
 
 
 def _outcome_8(options: Options, runs: Runs) -> Outcome:
-    rates = {p: _by_form(runs, *(streams_key(p, n) for n in options.instances)) for p in PROGRAMS}
+    rates = {
+        p: _rates_by_form(runs, *(streams_key(p, n) for n in options.instances)) for p in PROGRAMS
+    }
 
     def panel(program: Program, batch: int) -> Panel:
         named = {FORMS[form]: rate for (form, b), rate in rates[program].items() if b == batch}
@@ -157,7 +159,7 @@ def _tree_a1(options: Options) -> Tree:
 
 
 def _outcome_a1(options: Options, runs: Runs) -> Outcome:
-    by_form = _by_form(runs, OUTLIERS)
+    by_form = _rates_by_form(runs, OUTLIERS)
     named = {_name(*form): rate for form, rate in by_form.items()}
     speedup, by_hand = (
         PAPER.fact("A1", series=name, quantity="speedup") for name in ("DGS", "handcrafted")

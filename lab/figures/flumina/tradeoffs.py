@@ -1,9 +1,9 @@
 """Reproduces table 1 of DGS: the platform independence (PIP1 to PIP3) of programs, and their scaling.
 
-A property holds if the engine declares it and the runs confirm it: right answers with every number of
-workers (PIP1), on an input with another partition into streams (PIP2), and in all trials (PIP3).
-Runs cannot show whether a program mentions workers or partitions; a missing property may rest on the
-engine's declaration alone.
+A property holds if the engine declares it and the runs confirm it. The answers must be right with every
+number of workers (PIP1), with another partition into streams (PIP2), and in all trials (PIP3).
+Runs cannot show whether a program mentions workers or partitions. So a property may be missing only
+because the engine declares it so.
 """
 
 import json
@@ -65,7 +65,7 @@ def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bo
             [row for row in by_input[label] if row.repetition == number] for label in (EVEN, UNEVEN)
         )
         rows = [*even, *uneven]
-        if not uneven or not all(map(_comparable, rows)):
+        if not uneven or not all(map(_is_compared, rows)):
             continue
         results.append(
             {
@@ -81,18 +81,18 @@ def _rows(runs: Runs, program: Program, form: str, label: str) -> list[TrialRow]
     return [row for cell in form_cells(runs, program, form, label) for row in cell.rows]
 
 
-def _comparable(row: TrialRow) -> bool:
+def _is_compared(row: TrialRow) -> bool:
     """Return whether the trial's answer was compared with the oracle's."""
     return row.status in VERIFIED or row.status == _WRONG
 
 
-def _non_empty(runs: Runs, program: Program, form: str) -> Need:
+def _need_outputs(runs: Runs, program: Program, form: str) -> Need:
     """Return the need for answers that are not empty: an empty answer compares nothing."""
     rows = [
         row
         for label in (EVEN, UNEVEN)
         for row in _rows(runs, program, form, label)
-        if _comparable(row)
+        if _is_compared(row)
     ]
     full = sum(row.status == _WRONG or bool(row.outputs) for row in rows)
     return Need(quantity="trials whose answer is not empty", count=full, least=max(1, len(rows)))
@@ -104,7 +104,7 @@ def _declares(row: TrialRow, pip: str) -> bool:
     return bool(declared and declared["holds"])
 
 
-def _forms(program: Program) -> dict[str, Fact]:
+def _published_forms(program: Program) -> dict[str, Fact]:
     """Return a program's forms in table 1 with their scaling."""
     scales = facts().of(figure="T1", panel=program.panel, quantity="scaling")
     return {fact.series: fact for fact in scales}
@@ -112,19 +112,19 @@ def _forms(program: Program) -> dict[str, Fact]:
 
 def _all_forms(program: Program) -> tuple[str, ...]:
     """Return a program's forms in table 1, and this lab's own."""
-    return (*_forms(program), OWN)
+    return (*_published_forms(program), OWN)
 
 
 def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClaim]:
     posed: list[MeasuredClaim] = []
-    for form, scales in _forms(program).items():
+    for form, scales in _published_forms(program).items():
         words = {"panel": program.panel, "series": form, "name": NAMES[form]}
         place = {"panel": program.panel, "series": form}
         published = {pip: bool(PAPER.fact("T1", quantity=pip, **place).low) for pip in PIPS}
         compared = [
             cell
             for cell in form_cells(runs, program, form, EVEN)
-            if any(map(_comparable, cell.rows))
+            if any(map(_is_compared, cell.rows))
         ]
         agree = tuple(
             float(sum(held[pip] == published[pip] for pip in PIPS))
@@ -139,7 +139,7 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClai
                     "numbers of workers whose answers were compared",
                     len({cell.workers for cell in compared}),
                 ),
-                _non_empty(runs, program, form),
+                _need_outputs(runs, program, form),
                 **words,
                 properties=_format_properties(published),
             )
@@ -183,7 +183,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             *missing_forms(runs, VARIANTS),
             *(
                 f"{p.panel}, PIP1 to PIP3: "
-                + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _all_forms(p))
+                + "; ".join(
+                    f"{NAMES[form]} {_property_letters(runs, p, form)}" for form in _all_forms(p)
+                )
                 + "."
                 for p in PROGRAMS
             ),
@@ -221,13 +223,13 @@ def _panel(options: Options, runs: Runs, program: Program) -> Panel:
         ],
         marks=[
             Mark(name=f"published, {NODES} nodes", low=fact.low, high=fact.low, x=float(index))
-            for index, fact in enumerate(_forms(program).values())
+            for index, fact in enumerate(_published_forms(program).values())
         ],
-        tick_names=[f"{form}\n{_ticks(runs, program, form)}" for form in forms],
+        tick_names=[f"{form}\n{_property_letters(runs, program, form)}" for form in forms],
     )
 
 
-def _ticks(runs: Runs, program: Program, form: str) -> str:
+def _property_letters(runs: Runs, program: Program, form: str) -> str:
     """Return a letter for each property: y, n, or ? if no answer was compared."""
     results = properties(runs, program, form)
     if not results:

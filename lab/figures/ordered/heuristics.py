@@ -80,33 +80,35 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         }
 
     rates, latencies = by_query(RATE), by_query(LATENCY)
-    million = PAPER.fact("8", series="CT", quantity="throughput")
-    few = PAPER.fact("8", series="LP", quantity="latency")
+    ct_rate = PAPER.fact("8", series="CT", quantity="throughput")
+    lp_latency = PAPER.fact("8", series="LP", quantity="latency")
 
-    def row(quantities: Quantity, y_label: str, mark: Mark, *, late: bool) -> list[Panel]:
+    def row(quantities: Quantity, y_label: str, mark: Mark, *, is_latency: bool) -> list[Panel]:
         span = [s.median for each in quantities.values() for n in each.by_workers.values()
                 for s in n]  # fmt: skip
         return [
             Panel(
-                title="" if late else query.panel.capitalize(),
+                title="" if is_latency else query.panel.capitalize(),
                 y_label=y_label,
                 x_label=WORKERS,
                 lines=_shift_lines(
                     lines({name: quantities[query.number, name] for name in HEURISTICS}, options)
                 ),
                 marks=[mark],
-                log_y=late,
+                log_y=is_latency,
                 ticks=with_one(options),
                 span=span,
-                write=plain if late else None,
+                write=plain if is_latency else None,
             )
             for query in QUERIES
         ]
 
-    rate_mark = Mark(name="CT: approximately millions of t/s", low=million.low, high=million.high)
-    late_mark = Mark(name="LP: a few ms (read as below 10)", low=0, high=few.high, colour=2)
+    rate_mark = Mark(name="CT: approximately millions of t/s", low=ct_rate.low, high=ct_rate.high)
+    latency_mark = Mark(
+        name="LP: a few ms (read as below 10)", low=0, high=lp_latency.high, colour=2
+    )
     return outcome(
-        [*_growth(options, rates, runs), *_orders(options, rates, latencies, runs)],
+        [*_growth_claims(options, rates, runs), *_order_claims(options, rates, latencies, runs)],
         notes(
             options,
             runs,
@@ -127,8 +129,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         },
         "Ordered pipelines, figure 8: scheduling heuristics on TPCx-BB queries",
         [
-            row(rates, "tuples/s", rate_mark, late=False),
-            row(latencies, "processing latency, mean, ms", late_mark, late=True),
+            row(rates, "tuples/s", rate_mark, is_latency=False),
+            row(latencies, "processing latency, mean, ms", latency_mark, is_latency=True),
         ],
         width_in=1.9,
     )
@@ -143,7 +145,7 @@ def _shift_lines(drawn: Sequence[Line]) -> list[Line]:
     ]
 
 
-def _growth(options: Options, rates: Quantity, runs: Runs) -> list[MeasuredClaim]:
+def _growth_claims(options: Options, rates: Quantity, runs: Runs) -> list[MeasuredClaim]:
     """Pose the claims on CT's growth with workers, within the range of the paper's linear growth."""
     claims = []
     for query in QUERIES:
@@ -168,22 +170,24 @@ def _growth(options: Options, rates: Quantity, runs: Runs) -> list[MeasuredClaim
     return claims
 
 
-def _orders(options: Options, rates: Quantity, late: Quantity, runs: Runs) -> list[MeasuredClaim]:
+def _order_claims(
+    options: Options, rates: Quantity, latencies: Quantity, runs: Runs
+) -> list[MeasuredClaim]:
     """Pose the claims on the highest throughput and the lowest latency, with several workers."""
     within = [n for n in several(options) if n <= options.cores]
     needs = in_order(options, trials(runs[0], f"/{ORDERED}/", workers=within))
-    lp = [v for n in _NUMBERS if (v := late[n, "LP"].lowest(within)) is not None]
+    lp = [v for n in _NUMBERS if (v := latencies[n, "LP"].lowest(within)) is not None]
     best = _ratios(rates, ["CT"], ["ET", "LP", "QST"], within)
-    alike = _ratios(rates, ["LP"], ["CT"], within, numbers_of=(1, 15))
-    no_faster = _ratios(rates, ["ET", "QST"], ["CT", "LP"], within)
-    no_later = _ratios(late, ["LP"], ["CT", "ET", "QST"], within, late=True)
-    later = _ratios(late, ["ET", "QST"], ["LP"], within, late=True)
+    lp_by_ct = _ratios(rates, ["LP"], ["CT"], within, numbers_of=(1, 15))
+    slower = _ratios(rates, ["ET", "QST"], ["CT", "LP"], within)
+    lowest_latency = _ratios(latencies, ["LP"], ["CT", "ET", "QST"], within, is_latency=True)
+    later_outputs = _ratios(latencies, ["ET", "QST"], ["LP"], within, is_latency=True)
     measured: dict[str, Estimate | None] = {
         "best throughput": all_of(best, lowest),
-        "LP by CT": all_of(alike, lowest),
-        "slower": all_of(no_faster, highest),
-        "lowest latency": all_of(no_later, highest),
-        "later": all_of(later, lowest),
+        "LP by CT": all_of(lp_by_ct, lowest),
+        "slower": all_of(slower, highest),
+        "lowest latency": all_of(lowest_latency, highest),
+        "later": all_of(later_outputs, lowest),
         "LP's latency": lowest(lp) if lp else None,
     }
     return PAPER.pose_all("8", measured, *needs)
@@ -195,19 +199,19 @@ def _ratios(
     below: Sequence[str],
     within: Sequence[int],
     *,
-    late: bool = False,
+    is_latency: bool = False,
     numbers_of: Sequence[int] = _NUMBERS,
 ) -> list[Measured | None]:
     """Return for each query the ratio of the best of `above` to the best of `below`.
 
-    None if a heuristic has no value; of latency (`late`) the lowest is the best.
+    None if a heuristic has no value; of latency (`is_latency`) the lowest is the best.
     """
 
     def best(number: int, names: Sequence[str]) -> Measured | None:
         each = [quantity[number, name] for name in names]
-        values = [s.lowest(within) if late else s.highest(within) for s in each]
+        values = [s.lowest(within) if is_latency else s.highest(within) for s in each]
         present = tuple(value for value in values if value is not None)
-        return Extreme(present, highest=not late) if len(present) == len(values) else None
+        return Extreme(present, highest=not is_latency) if len(present) == len(values) else None
 
     return [quotient(best(number, above), best(number, below)) for number in numbers_of]
 

@@ -1,7 +1,7 @@
 """Provides the paper's set-up for the figures of ordered pipelines: systems, queries, degrees and notes.
 
-All experiments run at full speed and measure the paper's *processing latency*: from when the first
-operator takes a tuple until its outputs have left, including the wait for their turn.
+All experiments run at full speed and measure the paper's *processing latency*. It begins when the first
+operator takes a tuple, and ends when its outputs have left, after waiting for their turn.
 """
 
 from collections.abc import Iterable, Sequence
@@ -84,13 +84,13 @@ def form_name(name: str, *, is_paper: bool, batch: int) -> str:
     return f"{name}, " + ("the paper's" if is_paper else f"own, {GRANULARITY[batch]}")
 
 
-def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:
+def notes(options: Options, runs: Runs, degrees: Iterable[int], *extra: str) -> tuple[str, ...]:
     """Return notes on differences from the paper's experiment."""
     begin = [
         f"{options.cores} cores here; the paper's machine: 16 cores (Xeon E5-2698B v3), C++, trials"
         " of 2 to 10 minutes."
     ]
-    return experiment.notes(options, runs, *more, begin=begin, degrees=degrees)
+    return experiment.notes(options, runs, *extra, begin=begin, degrees=degrees)
 
 
 def in_order(options: Options, rows: Sequence[TrialRow]) -> tuple[Need, Need]:
@@ -107,7 +107,7 @@ class BenchmarkQuery:
 
     Attributes:
         partitioned: number of partitioned operators.
-        a_year: records of a year for each order in an hour, if the input must span a year; else 0.
+        a_year: records in a year at one order an hour, if the input must span a year; else 0.
     """
 
     number: int
@@ -117,7 +117,7 @@ class BenchmarkQuery:
 
     @property
     def panel(self) -> str:
-        """Its name in the published numbers and on the drawing."""
+        """The query's name in the published numbers and on the drawing."""
         return f"query {self.number}"
 
 

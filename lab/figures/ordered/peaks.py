@@ -1,7 +1,7 @@
 """Reproduces figures 11 and 14 of the ordered pipelines: queues and buffers on the TPCx-BB queries.
 
-Both figures have each query's peak under two schemes. The peak is the number of workers within the
-cores with the highest rate; latency is taken there.
+Both figures have each query's peak under two schemes. The peak is the worker count, at most the number
+of cores, with the highest rate. Latency is measured at the peak.
 The claims are about the paper's system: serials of operators, a tuple at a time. Also drawn is this
 lab's own form: serials of the source, by tuples and by blocks of 64.
 """
@@ -65,12 +65,12 @@ class Peak:
 
     Attributes:
         rate: throughput in tuples/s.
-        late: processing latency in ms.
-        is_open: whether it has more workers than cores.
+        latency: processing latency in ms.
+        is_open: whether the cell has more workers than cores.
     """
 
     rate: Spread
-    late: Spread | None
+    latency: Spread | None
     is_open: bool
 
 
@@ -109,23 +109,23 @@ def _ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> 
         peak = peaks[scheme, TUPLE, number]
         if peak is None or peak.is_open:
             return None
-        pair.append(of_cell(peak.rate if quantity == "rate" else peak.late))
+        pair.append(of_cell(peak.rate if quantity == "rate" else peak.latency))
     return quotient(*pair)
 
 
 def _panel(
     peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_label: str
 ) -> Panel:
-    """Return the panel of all queries' peaks; `quantity` is `rate` or `late`."""
+    """Return the panel of all queries' peaks; `quantity` is `rate` or `latency`."""
     series = drawn_forms(names, BATCHES)
     lines = []
     for index, (label, scheme, batch) in enumerate(series):
         spots: list[Point] = []
         for x, number in enumerate(NUMBERS):
             peak = peaks[label, batch, number]
-            spread = None if peak is None else peak.rate if quantity == "rate" else peak.late
-            at = x + (index - (len(series) - 1) / 2) * _SHIFT
-            spots += spot(at, spread, is_open=peak is not None and peak.is_open)
+            spread = None if peak is None else peak.rate if quantity == "rate" else peak.latency
+            x_shifted = x + (index - (len(series) - 1) / 2) * _SHIFT
+            spots += spot(x_shifted, spread, is_open=peak is not None and peak.is_open)
         name = form_name(names[scheme], is_paper=label == scheme, batch=batch)
         lines.append(Line(name=name, points=spots, colour=index, style="marks"))
     return Panel(
@@ -184,7 +184,7 @@ def _outcome(
         ),
         {
             f"query {number}, {scheme}, batch {batch}": spread_numbers(
-                {"throughput_eps": peak.rate, "latency_ms": peak.late}
+                {"throughput_eps": peak.rate, "latency_ms": peak.latency}
             )
             for (scheme, batch, number), peak in peaks.items()
             if peak is not None
@@ -193,7 +193,7 @@ def _outcome(
         [
             [
                 _panel(peaks, names, "rate", "Peak throughput", "tuples/s"),
-                _panel(peaks, names, "late", "Latency there", "processing latency, mean, ms"),
+                _panel(peaks, names, "latency", "Latency there", "processing latency, mean, ms"),
             ]
         ],
     )
@@ -218,7 +218,7 @@ def _queues(options: Options, runs: Runs) -> Outcome:
     peaks = _peaks(options, runs, tuple(_QUEUES))
     needs = _needs(options, runs)
     rates = {n: _ratio(peaks, tuple(_QUEUES), n, "rate") for n in NUMBERS}
-    latencies = [_ratio(peaks, tuple(_QUEUES), n, "late") for n in NUMBERS]
+    latencies = [_ratio(peaks, tuple(_QUEUES), n, "latency") for n in NUMBERS]
     double, single = ([rates[q.number] for q in QUERIES if q.partitioned == n] for n in (2, 1))
 
     def relative_gain(parts: Sequence[Estimate]) -> Estimate:
@@ -271,7 +271,7 @@ def _buffers(options: Options, runs: Runs) -> Outcome:
     peaks = _peaks(options, runs, tuple(REORDERING_BUFFERS))
     needs = _needs(options, runs)
     latencies = [
-        _ratio(peaks, pair, n, "late")
+        _ratio(peaks, pair, n, "latency")
         for pair in (tuple(REORDERING_BUFFERS), tuple(reversed(REORDERING_BUFFERS)))
         for n in NUMBERS
     ]

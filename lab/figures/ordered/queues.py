@@ -58,13 +58,17 @@ from streamlab.results.schema import TrialRow
 from streamlab.results.stats.estimates import highest, lowest
 
 COST_US = 10
+"""Nominal cost of a tuple in figure 9; the paper states none."""
 SIGMAS = (0.1, 0.2, 0.4, 1.0, 100.0)
+"""Deviations of keys in [-1, 1]."""
 QUICK_SIGMAS = (0.1, 0.4, 100.0)
 UNIFORM = 100.0
+"""Deviation at which keys in [-1, 1] are as good as uniform."""
 _RECORDS_9 = (1_000_000, 250_000)
+"""Input records, usually and with `--quick`."""
 WINDOW = 64
-"""Tuples in flight. With this lab's default of 1,024, an operator of 10 ms would not be steady in a
-trial: a partition may fall behind the others by this many tuples."""
+"""Tuples in flight: a partition may fall behind the others by this number. With this lab's default of
+1,024, an operator of 10 ms would not be steady in a trial."""
 _RECORDS_10 = {10: (1_200_000, 300_000), 100: (120_000, 40_000), 1000: (20_000, 5_000),
                10_000: (6_000, 1_000)}  # fmt: skip
 """Input records, usual and quick, by nominal cost in us."""
@@ -80,7 +84,7 @@ def sigmas(options: Options) -> tuple[float, ...]:
 
 
 def splits(workers: int) -> tuple[int, ...]:
-    """Return the numbers of partitions to measure the partitioned queue with."""
+    """Return the numbers of partitions with which to measure the partitioned queue."""
     return (workers, 3) if workers == 2 else (workers,)
 
 
@@ -94,14 +98,14 @@ def _key(sweep: str, partitions: int) -> str:
 
 
 def _workload(
-    sweep: str, partitions: int, events: int, cost_us: float, **more: Any
+    sweep: str, partitions: int, events: int, cost_us: float, **fields: Any
 ) -> dict[str, JsonValue]:
     """Return the `[[workload]]` table of one partitioned operator."""
     return {
         "name": "parametric",
         "label": _key(sweep, partitions).partition("@")[2],
         "events": events,
-        **more,
+        **fields,
         "query": {
             "operators": "ps",
             "iterations": str(iterations(cost_us)),
@@ -111,7 +115,7 @@ def _workload(
 
 
 def _engines(
-    options: Options, queues: Sequence[tuple[str, int, tuple[int, ...]]], **more: Any
+    options: Options, queues: Sequence[tuple[str, int, tuple[int, ...]]], **engine_options: Any
 ) -> list[dict[str, JsonValue]]:
     """Return the `[[engine]]` tables of queues: their kind, partitions and numbers of workers."""
     return [
@@ -121,7 +125,7 @@ def _engines(
             workers=list(workers),
             batch=[TUPLE],
             workloads=[f"parametric@*-p{partitions}"],
-            options={"worklist": worklist, **BY_OPERATOR, **more},
+            options={"worklist": worklist, **BY_OPERATOR, **engine_options},
             label=worklist,
         )
         for worklist, partitions, workers in queues
@@ -304,16 +308,17 @@ def _outcome_10(options: Options, runs: Runs) -> Outcome:
         hybrid = median[n]["hybrid"]
         return [quotient(of_cell(hybrid[c]), of_cell(below[c])) for c in costs()]
 
-    waits, close = ratios(median[n]["partitioned"]), ratios(cost[n]["hybrid"])
+    to_partitioned, to_cost = ratios(median[n]["partitioned"]), ratios(cost[n]["hybrid"])
     needs = (
         *in_order(options, trials(runs[0], "parametric@", workers=[n])),
         sweep_points(
-            "costs that both queues were measured with", sum(w is not None for w in waits)
+            "costs that both queues were measured with",
+            sum(ratio is not None for ratio in to_partitioned),
         ),
     )
     measured = {
-        "lower latency": all_of(waits, highest),
-        "close to the cost": all_of(close, highest),
+        "lower latency": all_of(to_partitioned, highest),
+        "close to the cost": all_of(to_cost, highest),
     }
     return outcome(
         PAPER.pose_all("10", measured, *needs, n=n),

@@ -44,7 +44,9 @@ from streamlab.lab.figures.preconditions import trials, two_degrees
 from streamlab.reports.figures.paper import Line, Mark, Panel
 
 LIGHT_US = 0.1
+"""Nominal cost of a tuple at an operator that does almost no work."""
 SELECTIVITY = 50
+"""Tuples that the first operator of figure 13 makes of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,11 +242,13 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
 def _row(
     question: Question, options: Options, setup: Setup, speedup: Quantity, cost: Quantity
 ) -> list[Panel]:
-    every = drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK))
+    all_forms = drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK))
 
     def drawn_lines(quantity: Quantity) -> list[Line]:
         present = [
-            (colour, *each) for colour, each in enumerate(every) if (each[0], each[2]) in quantity
+            (colour, *each)
+            for colour, each in enumerate(all_forms)
+            if (each[0], each[2]) in quantity
         ]
         named = {
             _name(label, reordering, batch): quantity[label, batch]
@@ -297,8 +301,8 @@ def _claims(
         two_degrees(options, free, worker_counts(options)),
         *in_order(options, trials(runs[0], setup.key(TUPLE), workers=[last])),
     )
-    faster = quotient(free.at(last), lock.at(last))
-    steeper = quotient(
+    rate_ratio = quotient(free.at(last), lock.at(last))
+    cost_growth_ratio = quotient(
         quotient(lock_us.at(last), lock_us.at(1)), quotient(free_us.at(last), free_us.at(1))
     )
     words = {
@@ -306,7 +310,7 @@ def _claims(
         "n": last,
         "section": question.section,
     }
-    measured = {"speedup": faster, "cost": steeper}
+    measured = {"speedup": rate_ratio, "cost": cost_growth_ratio}
     return PAPER.pose_all(question.number, measured, *needs, **words)
 
 

@@ -37,9 +37,9 @@ from streamlab.lab.figures.stretch.phases import (
 )
 from streamlab.lab.figures.stretch.steps import highest_eps, window_ms
 from streamlab.lab.figures.stretch.timelines import (
+    cut_timeline,
     estimate_over,
     panels,
-    part,
     second_means,
     side_by_side,
     summary,
@@ -51,8 +51,8 @@ from streamlab.results.stats.estimates import Level, Middle, cell_median
 
 SPIKE_FACTOR = 3.0
 """A spike is a latency above the published mean times this factor."""
-_SECOND = 10
-"""Rows of a timeline in a second."""
+_ROWS_PER_S = 10
+"""Rows of a timeline in a second, one each 100 ms."""
 _LEAST_SPIKE_S = 1.0
 """Ten periods of the controller: at any scale, a spike cannot end sooner."""
 
@@ -92,12 +92,12 @@ def _claims(
             return None
         return longest_above(timeline.latency_ms, above_ms)
 
-    late = estimate_over(trials, lambda timeline: mean(timeline.latency_ms), cell_median)
+    mean_latency = estimate_over(trials, lambda timeline: mean(timeline.latency_ms), cell_median)
     pose = partial(PAPER.pose, figure)
     return [
         pose("follow", estimate_over(trials, rate_correlation, Level), *rate_needs, prefix=prefix),
         pose("processed", estimate_over(trials, _processed_share, Level), *needs, prefix=prefix),
-        pose("mean latency", late, *needs, prefix=prefix),
+        pose("mean latency", mean_latency, *needs, prefix=prefix),
         pose(
             "spike",
             estimate_over(trials, longest_spike_s, Middle),
@@ -140,10 +140,10 @@ def _variation(timeline: ElasticTimeline) -> float:
 
 def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
     """Return the number of instances each phase needs at 80 % of capacity, with full windows."""
-    per_one, ws_ms = per_instance(options, runs), window_ms(scale(options), WS_MS)
+    instance_rate, ws_ms = per_instance(options, runs), window_ms(scale(options), WS_MS)
     most = max(options.instances)
     return [
-        min(most, max(1, ceil(phase.rate_eps**2 * ws_ms / 2000 / (UPPER * per_one) - 1e-9)))
+        min(most, max(1, ceil(phase.rate_eps**2 * ws_ms / 2000 / (UPPER * instance_rate) - 1e-9)))
         for phase in phases(seed, scale(options), top_eps(options, runs))
     ]
 
@@ -159,12 +159,12 @@ def needed_lines(
     parts = [(begin_s, gap_s[0]), (gap_s[1], end_s)] if gap_s else [(begin_s, end_s)]
     lines = []
     for low, high in parts:
-        at = [low, *(float(end) for end in ends if low < end < high), high]
+        starts = [low, *(float(end) for end in ends if low < end < high), high]
         counts = [
             needed[min(int(np.searchsorted(ends, t, side="right")), len(needed) - 1)]
-            for t in at[:-1]
+            for t in starts[:-1]
         ]
-        steps = zip(at, [*counts, counts[-1]], strict=True)
+        steps = zip(starts, [*counts, counts[-1]], strict=True)
         points = [Point(t, count, count, count) for t, count in steps]
         lines.append(Line(name="needed, windows full", points=points, colour=3, style="steps"))
     return lines
@@ -182,7 +182,7 @@ def _processed_share(timeline: ElasticTimeline) -> float | None:
 
 def rate_correlation(timeline: ElasticTimeline) -> float | None:
     """Return the correlation of the offered rate over a second with the instances at its end."""
-    width = _SECOND
+    width = _ROWS_PER_S
     rows = len(timeline.t_s) // width * width
     if rows < 3 * width:
         return None
@@ -202,7 +202,7 @@ def per_instance(options: Options, runs: Runs) -> float:
     return rates[most] ** 2 * ws_s / 2 / most
 
 
-def phase_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
+def phase_notes(options: Options, runs: Runs, *extra: str) -> tuple[str, ...]:
     """Return the notes of the figures with phases."""
     top = top_eps(options, runs)
     return notes(
@@ -214,14 +214,14 @@ def phase_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
         f"{max(options.instances)} instances at the top.",
         "Latency: medians of 100 ms, averaged; from due times.",
         LAG_NOTE,
-        *more,
+        *extra,
     )
 
 
 def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) -> Outcome:
     share, top = scale(options), top_eps(options, runs)
     trials = timelines(runs, [f"phases{seed}" for seed in seeds])
-    late = PAPER.fact(figure, panel="latency", quantity="mean")
+    mean_latency = PAPER.fact(figure, panel="latency", quantity="mean")
     posed, columns = [], []
     for seed in seeds:
         name = f"execution {seed}" if len(seeds) > 1 else ""
@@ -232,7 +232,7 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
                 timeline,
                 title=name,
                 per_instance=per_instance(options, runs),
-                marks_ms=[Mark(name="mean latency", low=late.low, high=late.high)],
+                marks_ms=[Mark(name="mean latency", low=mean_latency.low, high=mean_latency.high)],
                 phases=phases(seed, share, top),
                 baseline=needed_lines(
                     phases(seed, share, top),
@@ -262,13 +262,13 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
     needed = instances_needed(options, runs, seed)
     # The largest rise of the needed number of instances; among equal ones, of the rate.
     rises = [
-        (needed[at] - needed[at - 1], planned[at].rate_eps - planned[at - 1].rate_eps, at)
-        for at in range(1, len(planned))
+        (needed[i] - needed[i - 1], planned[i].rate_eps - planned[i - 1].rate_eps, i)
+        for i in range(1, len(planned))
     ]
-    growth, _, at = max(rises, default=(0, 0.0, 0))
-    at_s = sum(phase.length_s for phase in planned[:at])
+    growth, _, index = max(rises, default=(0, 0.0, 0))
+    rise_s = sum(phase.length_s for phase in planned[:index])
     ws_s = PAPER.fact("12", quantity="transition").high * share
-    transitions = [part(timeline, at_s, at_s + ws_s) for timeline in trials]
+    transitions = [cut_timeline(timeline, rise_s, rise_s + ws_s) for timeline in trials]
     needs = (
         series_of(trials),
         several_workers(options),
@@ -277,24 +277,24 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
     )
 
     def instances_gained(timeline: ElasticTimeline) -> float | None:
-        before = mean(timeline.instances, timeline.between(at_s - ws_s, at_s))
-        after = mean(timeline.instances, timeline.between(at_s + ws_s, at_s + 2 * ws_s))
+        before = mean(timeline.instances, timeline.between(rise_s - ws_s, rise_s))
+        after = mean(timeline.instances, timeline.between(rise_s + ws_s, rise_s + 2 * ws_s))
         return None if before is None or after is None else after - before
 
     changes = estimate_over(transitions, lambda timeline: float(len(timeline.changes)), Middle)
     columns = [
         panels(
-            part(timeline, max(0.0, at_s - 2 * ws_s), at_s + 3 * ws_s),
+            cut_timeline(timeline, max(0.0, rise_s - 2 * ws_s), rise_s + 3 * ws_s),
             title="",
             per_instance=per_instance(options, runs),
-            shades=[Shade(name="transition", begin=at_s, end=at_s + ws_s)],
+            shades=[Shade(name="transition", begin=rise_s, end=rise_s + ws_s)],
             baseline=needed_lines(
                 planned,
                 needed,
-                max(0.0, at_s - 2 * ws_s),
-                min(at_s + 3 * ws_s, length_s(share)),
-                at_s,
-                at_s + ws_s,
+                max(0.0, rise_s - 2 * ws_s),
+                min(rise_s + 3 * ws_s, length_s(share)),
+                rise_s,
+                rise_s + ws_s,
             ),
         )
         for timeline in trials[:1]
@@ -320,7 +320,7 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
             "The largest rise of the rate of figure 11; shaded until WS is exceeded. In the paper "
             "it is at 290 s.",
         ),
-        {"rise_at_s": at_s, "trials": list(map(summary, trials))},
+        {"rise_at_s": rise_s, "trials": list(map(summary, trials))},
         "STRETCH, figure 12: the largest rise of figure 11",
         side_by_side(columns),
         height_in=1.1,

@@ -1,8 +1,8 @@
 """Reproduces figure 6 of STRETCH: wordcount and paircount, VSN against SN.
 
 The paper's SN is Flink: a map stage, of one instance up to the number of cores, in front of aggregates
-(Corollary 1). Drawn under their own names are three systems of this lab, in C++: VSN on its own log, the
-same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
+(Corollary 1). Three systems of this lab, in C++, are drawn under their own names. They are VSN on its own
+log, the same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
 All systems count words and pairs as a bag, as the paper's map does.
 """
 
@@ -57,7 +57,12 @@ MOST_MAPS = 36
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of the figure: a variant, its name in the record, and a part of its cells' ids."""
+    """A line of the figure.
+
+    Attributes:
+        record: the line's name in the record.
+        part: part of the ids of the line's cells; empty if the variant suffices.
+    """
 
     variant: str
     record: str
@@ -77,8 +82,8 @@ LINES: Mapping[str, _Line] = {
 WARM_UP_TWEETS = 20_000
 """Tweets of each of Flink's two warm-ups; a tweet has up to hundreds of pairs."""
 
-MORE = {"wordcount": 10, "paircount@L": 3}
-"""Factor of a panel's number of tweets: a cheap query would end before it is steady."""
+INPUT_FACTORS = {"wordcount": 10, "paircount@L": 3}
+"""Factors of a panel's number of tweets: a cheap query would otherwise end before it is steady."""
 
 
 def _scale(options: Options) -> float:
@@ -86,7 +91,10 @@ def _scale(options: Options) -> float:
 
 
 def _maps(options: Options) -> tuple[int, ...]:
-    """Return the map stage's degrees of parallelism: powers of two up to the cores or the limit, and that."""
+    """Return the map stage's degrees of parallelism: powers of two up to the limit, and the limit.
+
+    The limit is the number of cores, at most MOST_MAPS.
+    """
     most = min(options.cores, MOST_MAPS)
     return tuple(sorted({1 << k for k in range(most.bit_length())} | {most}))
 
@@ -95,7 +103,7 @@ def _tree(options: Options) -> Tree:
     workloads: list[JsonValue] = []
     for _, key, query in COUNTS:
         name, _, label = key.partition("@")
-        share = min(1.0, _scale(options) * MORE.get(key, 1))
+        share = min(1.0, _scale(options) * INPUT_FACTORS.get(key, 1))
         events = max(1000, round(TWEETS * share))
         workloads.append(
             {
@@ -150,26 +158,28 @@ def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Measur
 
     def rows(stage: int, key: str) -> list[TrialRow]:
         both = (LINES[PUBLISHED], LINES[FLINK_SN])
-        return [r for o in both for r in trials(runs[stage], f"{key}/{o.variant}/", o.part)]
+        return [
+            row for line in both for row in trials(runs[stage], f"{key}/{line.variant}/", line.part)
+        ]
 
     produced = {key: outputs(rows(0, key)) for _, key, _ in COUNTS}
     gains = {key: _ratio(options, measured, "throughput", key) for _, key, _ in COUNTS}
     for panel, key, _ in COUNTS:
         # The paper calls both comparable for wordcount: there sharing must only not lose.
         order = "throughput comparable" if panel == "wordcount" else "throughput order"
-        late = _ratio(options, measured, "latency", key)
+        latency_ratio = _ratio(options, measured, "latency", key)
         offered = latencies(rows(1, key))
         rates = dict.fromkeys((order, "throughput"), gains[key])
-        times = dict.fromkeys(("latency order", "latency"), late)
+        times = dict.fromkeys(("latency order", "latency"), latency_ratio)
         posed += PAPER.pose_all("6", rates, several, produced[key], panel=panel)
         posed += PAPER.pose_all("6", times, several, *offered, panel=panel)
     best = [measured["throughput", key, PUBLISHED].highest(options.within) for _, key, _ in COUNTS]
     falls = all_of([quotient(a, b) for a, b in pairwise(best)], lowest)
-    more = quotient(gains["paircount@H"], gains["wordcount"])
+    relative_gain = quotient(gains["paircount@H"], gains["wordcount"])
     return [
         *posed,
         PAPER.pose("6", "falling", falls, *produced.values()),
-        PAPER.pose("6", "gain", more, several, *produced.values()),
+        PAPER.pose("6", "gain", relative_gain, several, *produced.values()),
     ]
 
 

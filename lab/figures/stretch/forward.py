@@ -49,7 +49,7 @@ from streamlab.results.store import Run
 _COLOURS = (0, 1, 3, 4)
 """Colours of VSN, Flink, and this lab's VSN and SN, as in figure 6."""
 _TUPLES = 40_000_000
-"""Input tuples. The paper's 4.3 M tweets would last a tenth of a second here."""
+"""Input tuples at scale 1. The paper's 4.3 M tweets would last a tenth of a second here."""
 
 
 def _scale(options: Options) -> float:
@@ -81,12 +81,12 @@ def _tree(options: Options) -> Tree:
     }
 
 
-def _engines(options: Options, workers: list[int], **more: Any) -> list[dict[str, JsonValue]]:
+def _engines(options: Options, workers: list[int], **fields: Any) -> list[dict[str, JsonValue]]:
     return [
-        paper_engine("VSN", options, workers=workers, label=GATE, **more),
-        engine(VSN, options, workers=workers, label=ORDER, options=DOWNSTREAM, **more),
-        engine(SN, options, workers=workers, options=DOWNSTREAM, **more),
-        flink(workers, "SN of forward", **more),
+        paper_engine("VSN", options, workers=workers, label=GATE, **fields),
+        engine(VSN, options, workers=workers, label=ORDER, options=DOWNSTREAM, **fields),
+        engine(SN, options, workers=workers, options=DOWNSTREAM, **fields),
+        flink(workers, "SN of forward", **fields),
     ]
 
 
@@ -105,33 +105,33 @@ def _by_copies(run: Run, value: Value, options: Options) -> tuple[Series, ...]:
 def _outcome(options: Options, runs: Runs) -> Outcome:
     vsn, sn, own_log, algorithm_1 = _by_copies(runs[0], RATE, options)
     vsn_ms, sn_ms, own_log_ms, algorithm_1_ms = _by_copies(runs[1], LATENCY, options)
-    both = [n for n in vsn.workers(options.within) if n in sn.by_workers]
+    common = [n for n in vsn.workers(options.within) if n in sn.by_workers]
     produced = outputs(trials(runs[0], "forward@"))
     shared = (several_workers(options), produced)
     grown = (
-        sweep_points("numbers of instances within the cores that both systems have", len(both)),
+        sweep_points("numbers of instances within the cores that both systems have", len(common)),
         produced,
     )
     offered = {
         variant: latencies(trials(runs[1], "forward@", f"/{variant}/", part))
         for variant, part in ((VSN, f"/{GATE}"), (FLINK, ""))
     }
-    least, most = (both[0], both[-1]) if both else (0, 0)
+    least, most = (common[0], common[-1]) if common else (0, 0)
     vsn_change = quotient(vsn.at(most), vsn.at(least))
     sn_change = quotient(sn.at(most), sn.at(least))
-    gain = all_of([quotient(vsn.at(n), sn.at(n)) for n in both], lowest)
+    gain = all_of([quotient(vsn.at(n), sn.at(n)) for n in common], lowest)
     first, last = (
         PAPER.fact("7", series="VSN", quantity="throughput", x=x).low for x in ("first", "last")
     )
     ends = {"least": least, "most": most}
-    faster = quotient(vsn_change, sn_change)
+    relative_change = quotient(vsn_change, sn_change)
     latest, earliest = vsn_ms.highest(options.within), sn_ms.lowest(options.within)
-    below, above = (PAPER.fact("7", panel="latency", series=s) for s in ("VSN", "SN"))
+    vsn_bound, sn_bound = (PAPER.fact("7", panel="latency", series=s) for s in ("VSN", "SN"))
     return outcome(
         [
             *PAPER.pose_all("7", {"more": gain, "throughput": gain}, *shared),
             PAPER.pose("7", "VSN falls", vsn_change, *grown, fallen=last / first, **ends),
-            PAPER.pose("7", "SN falls faster", faster, *grown, **ends),
+            PAPER.pose("7", "SN falls faster", relative_change, *grown, **ends),
             PAPER.pose("7", "VSN latency", latest, *offered[VSN]),
             PAPER.pose("7", "SN latency", earliest, *offered[FLINK]),
         ],
@@ -182,8 +182,13 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     colours=_COLOURS,
                     x_label=INSTANCES,
                     marks=[
-                        Mark(name="VSN's latency below", low=0, high=below.high, colour=0),
-                        Mark(name="SN's latency above", low=above.low, high=above.high, colour=1),
+                        Mark(name="VSN's latency below", low=0, high=vsn_bound.high, colour=0),
+                        Mark(
+                            name="SN's latency above",
+                            low=sn_bound.low,
+                            high=sn_bound.high,
+                            colour=1,
+                        ),
                     ],
                     log_y=True,
                     write=plain,

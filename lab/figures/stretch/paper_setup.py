@@ -47,40 +47,40 @@ def static_stages(tree: Callable[[Options], Tree]) -> tuple[FigureStage, ...]:
     )
 
 
-def paper_engine(system: str, options: Options, /, **more: Any) -> dict[str, JsonValue]:
+def paper_engine(system: str, options: Options, /, **fields: Any) -> dict[str, JsonValue]:
     """Return the `[[engine]]` table of a system as the paper runs it: a tuple at a time, VSN with TB_out.
 
-    `more` are further keys; its `options` are options in addition to the system's.
+    `fields` are further keys of the table; their `options` are added to the system's options.
     """
     setup = PAPER.systems[system]
-    settings = {**setup.options, **more.pop("options", {})}
+    settings = {**setup.options, **fields.pop("options", {})}
     if setup.variant == VSN:
         settings |= DOWNSTREAM
-    return engine(setup.variant, options, **{"batch": [1], "options": settings} | more)
+    return engine(setup.variant, options, **{"batch": [1], "options": settings} | fields)
 
 
-def flink(workers: Sequence[int], system: str, /, **more: Any) -> dict[str, JsonValue]:
-    """Return the `[[engine]]` table of a system of the paper that Flink runs; `more` are further keys and options.
+def flink(workers: Sequence[int], system: str, /, **fields: Any) -> dict[str, JsonValue]:
+    """Return the `[[engine]]` table of a system of the paper that Flink runs.
 
-    `map_instances` and `warm_up_events` in `more` are options; other keys are the table's.
+    `map_instances` and `warm_up_events` in `fields` are engine options; other fields are keys of the table.
     """
     name, _, variant = FLINK.partition("/")
     options = dict(PAPER.systems[system].options)
     for option in ("map_instances", "warm_up_events"):
-        if option in more:
-            options[option] = more.pop(option)
+        if option in fields:
+            options[option] = fields.pop(option)
     return {
         "name": name,
         "variants": [variant],
         "workers": list(workers),
         "options": options,
-    } | more
+    } | fields
 
 
 def replayed_load(
-    label: str, warm_up_s: float, window_s: float, **more: Any
+    label: str, warm_up_s: float, window_s: float, **fields: Any
 ) -> dict[str, JsonValue]:
-    """Return the `[[load]]` table of an input that arrives as its event times say."""
+    """Return the `[[load]]` table of an input that arrives at its event times."""
     return {
         "label": label,
         "arrival": "replay",
@@ -89,11 +89,11 @@ def replayed_load(
         "tick_ns": 1e6,
         "warm_up_s": warm_up_s,
         "window_s": window_s,
-        **more,
+        **fields,
     }
 
 
-def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, ...]:
+def notes(options: Options, scale: float, runs: Runs, *extra: str) -> tuple[str, ...]:
     """Return notes on differences from the paper's experiment."""
     begin = [
         f"{options.cores} cores here; the paper's machine: 2 x 18 cores, 72 hardware threads, Java."
@@ -105,4 +105,4 @@ def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, 
         "VSN and ScaleJoin run on ScaleGate, a tuple at a time, as published; the lab's own forms run "
         f"on its ordered log, in blocks of {BATCH}.",
     ]
-    return experiment.notes(options, runs, *more, begin=begin, has_scale_note=False)
+    return experiment.notes(options, runs, *extra, begin=begin, has_scale_note=False)

@@ -27,9 +27,11 @@ from streamlab.lab.figures.stretch.steps import (
 from streamlab.workloads.datasets.rate_script import parse_rates
 
 WS_MS = 60_000
+"""The paper's window, at scale 1."""
 UPPER = 0.8
-_MANY = 10
-"""Repetitions with three executions: for 15 claims together, an order statistic needs ten."""
+"""The controller's upper threshold, as share of the instances' capacity."""
+_REPETITIONS_OF_THREE = 10
+"""Repetitions of a figure with three executions: an order statistic for 15 claims needs ten."""
 SEEDS_11, SEEDS_16, SEEDS_19 = (25,), (3, 17, 21), (37,)
 """Seeds of the random phases, one a figure of the paper. The rates repeatedly cross the capacity of
 half of the most instances, so that two instances suffice for changes."""
@@ -85,17 +87,17 @@ def top_eps(options: Options, runs: Runs) -> float:
     return float(rates[max(rates)] * UPPER**0.5)
 
 
-def _rates(options: Options, runs: Runs) -> Plan:
+def _plan_rates(options: Options, runs: Runs) -> Plan:
     return rates_tree(options, window_ms(scale(options), WS_MS), (max(options.instances),))
 
 
-def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
+def _plan_phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
     share, top = scale(options), top_eps(options, runs)
-    side = max(1, round(top / 2))
+    side_eps = max(1, round(top / 2))
     workloads: list[JsonValue] = []
     loads: list[JsonValue] = []
     for seed in seeds:
-        planned = phases(seed, share, 2.0 * side)
+        planned = phases(seed, share, 2.0 * side_eps)
         total_s = length_s(share)
         events = sum(phase.length_s * phase.rate_eps for phase in planned)
         workloads.append(
@@ -104,7 +106,7 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
                 "label": f"phases{seed}",
                 "events": round(events * 1.01) + 100,
                 "seed": seed,
-                "params": {"left_eps": side, "right_eps": side, "rates": script(share)},
+                "params": {"left_eps": side_eps, "right_eps": side_eps, "rates": script(share)},
                 "query": {"ws_ms": window_ms(share, WS_MS)},
             }
         )
@@ -115,7 +117,9 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
     return Plan(
         tree={
             "run": run_table(
-                options, timeout_s=3600, repetitions=REPETITIONS if len(seeds) == 1 else _MANY
+                options,
+                timeout_s=3600,
+                repetitions=REPETITIONS if len(seeds) == 1 else _REPETITIONS_OF_THREE,
             ),
             "workload": workloads,
             "engine": [
@@ -134,6 +138,6 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
 def stages(seeds: Sequence[int]) -> tuple[FigureStage, ...]:
     """Return the two stages for these seeds."""
     return (
-        FigureStage(name="rates", about="the highest rate of the most instances", plan=_rates),
-        FigureStage(name="phases", about="abrupt random rates", plan=partial(_phases, seeds)),
+        FigureStage(name="rates", about="the highest rate of the most instances", plan=_plan_rates),
+        FigureStage(name="phases", about="abrupt random rates", plan=partial(_plan_phases, seeds)),
     )

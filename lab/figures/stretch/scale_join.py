@@ -1,9 +1,9 @@
 """Reproduces figure 8 of STRETCH: ScaleJoin on the general operator, hand-written, and on one thread.
 
-The claims are about the paper's systems, which all handle a tuple at a time: Operator 10 on virtual
-shared-nothing instances, ScaleJoin as published, and the same loop on one thread (1T).
-Drawn without a claim: Operator 10 on shared-nothing instances (Algorithm 1), which the paper does not
-show for this join, and this lab's own forms, which compare columns.
+The claims are about the paper's systems: Operator 10 on virtual shared-nothing instances, ScaleJoin as
+published, and the same loop on one thread (1T). All handle a tuple at a time.
+Two more systems are drawn without a claim. The paper does not show Operator 10 on shared-nothing
+instances (Algorithm 1) for this join, and this lab's own forms compare columns.
 """
 
 from collections.abc import Mapping
@@ -56,23 +56,30 @@ from streamlab.results.store import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
-    """A line of the figure: a variant in one of its forms, which is also its cells' label."""
+    """A line of the figure: a variant in one of its forms.
+
+    Attributes:
+        form: the form; also the label of its cells.
+        system: the paper's system; empty for this lab's own form.
+    """
 
     variant: str
     form: str
     colour: int
-    system: str = ""  # of the paper; empty: this lab's own form
+    system: str = ""
     workers: tuple[int, ...] | None = None
 
     def table(self, options: Options) -> dict[str, JsonValue]:
         """Return the system's `[[engine]]` table of the matrix."""
-        more: dict[str, JsonValue] = {"label": self.form}
+        fields: dict[str, JsonValue] = {"label": self.form}
         if self.workers is not None:
-            more["workers"] = list(self.workers)
+            fields["workers"] = list(self.workers)
         if self.system:
-            return paper_engine(self.system, options, **more)
+            return paper_engine(self.system, options, **fields)
         downstream = DOWNSTREAM if self.variant in (VSN, SN) else {}
-        return engine(self.variant, options, options={"join_form": self.form, **downstream}, **more)
+        return engine(
+            self.variant, options, options={"join_form": self.form, **downstream}, **fields
+        )
 
 
 OPERATOR10, TUPLES = "operator10", "tuples"
@@ -133,19 +140,21 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         if (a := latency[STRETCH].at(n)) is not None and (b := latency[SCALEJOIN].at(n)) is not None
     ]
     single = quotient(vsn.at(1), compared[ONE].at(1))
-    stretch, scale_join, one = (outputs(_rows(runs[0], name)) for name in (STRETCH, SCALEJOIN, ONE))
+    stretch, scale_join, one_thread = (
+        outputs(_rows(runs[0], name)) for name in (STRETCH, SCALEJOIN, ONE)
+    )
     offered = latencies(_rows(runs[1], STRETCH, SCALEJOIN))
     degrees = two_degrees(options, vsn)
     colours = [system.colour for system in SYSTEMS.values()]
     panel = partial(degree_panel, options, x_label=INSTANCES, colours=colours)
-    growth_marks = _linear(vsn, options)
+    growth_marks = _linear_marks(vsn, options)
     return outcome(
         [
             PAPER.pose("8", "linear", linear, degrees, stretch, least=least, most=most),
             PAPER.pose("8", "ad-hoc", all_of(ratios, lowest), stretch, scale_join),
-            PAPER.pose("8", "one thread", single, stretch, one),
+            PAPER.pose("8", "one thread", single, stretch, one_thread),
             PAPER.pose("8", "latency", all_of(overheads, highest), *offered),
-            PAPER.pose("8", "per output", _per_output(runs), stretch),
+            PAPER.pose("8", "per output", _comparisons_per_output(runs), stretch),
         ],
         notes(
             options,
@@ -184,20 +193,20 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _linear(vsn: Series, options: Options) -> tuple[Mark, ...]:
+def _linear_marks(vsn: Series, options: Options) -> tuple[Mark, ...]:
     """Return marks of linear growth from the first measured number of instances."""
     counts = vsn.workers(options.within)
     first = vsn.at(counts[0]) if counts else None
     if first is None:
         return ()
     return tuple(
-        Mark(name="linear from the first, as in the paper", low=at, high=at, x=float(n))
+        Mark(name="linear from the first, as in the paper", low=rate, high=rate, x=float(n))
         for n in counts[1:]
-        for at in (first.value * n / counts[0],)
+        for rate in (first.value * n / counts[0],)
     )
 
 
-def _per_output(runs: Runs) -> Monotone | None:
+def _comparisons_per_output(runs: Runs) -> Monotone | None:
     """Return the comparisons per output, as the mean over the cells of operator 10."""
 
     def per_output(row: TrialRow) -> float | None:

@@ -32,13 +32,13 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     posed: list[MeasuredClaim] = []
     columns: list[list[Panel]] = []
     for direction in DIRECTIONS:
-        pair = _pair(trials, direction)
+        pair = _find_pair(trials, direction)
         if pair is None:
-            none = sweep_points("verified pairs of trials", 0, 1)
-            posed.append(PAPER.pose("10", "missing", None, none, direction=direction))
+            no_pair = sweep_points("verified pairs of trials", 0, 1)
+            posed.append(PAPER.pose("10", "missing", None, no_pair, direction=direction))
             continue
         posed += _claims(direction, *pair, options)
-        columns.append(_column(direction, pair[0][0], pair[1][0]))
+        columns.append(_make_column(direction, pair[0][0], pair[1][0]))
     return outcome(
         posed,
         step_notes(
@@ -47,7 +47,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "Static: ScaleJoin, a tuple at a time, with the instances of the start. The paper "
             "starts at 18 instances.",
         ),
-        _numbers(trials),
+        _list_numbers(trials),
         "STRETCH, figure 10: one provisioning, one decommissioning",
         side_by_side(columns, "no verified pair of trials"),
         height_in=1.15,
@@ -55,7 +55,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, JsonValue]]]:
+def _list_numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, JsonValue]]]:
     """Return the results of every trial, by direction, kind and start."""
     numbers: dict[str, list[dict[str, JsonValue]]] = {}
     for step in trials:
@@ -84,7 +84,7 @@ def _claims(
     return PAPER.pose_all("10", measured, *needs)
 
 
-def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
+def _make_column(direction: str, elastic: Step, static: Step) -> list[Panel]:
     """Return rate, instances, throughput and latency of one direction, from top to bottom."""
     end_s = float(elastic.timeline.t_s[-1]) if len(elastic.timeline.t_s) else 1.0
     shade = Shade(name="after the step", begin=elastic.at_s, end=end_s)
@@ -139,7 +139,7 @@ def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
     ]
 
 
-def _pair(trials: Sequence[Step], direction: str) -> tuple[list[Step], list[Step]] | None:
+def _find_pair(trials: Sequence[Step], direction: str) -> tuple[list[Step], list[Step]] | None:
     """Return the elastic and static trials of a direction with the same start; None without both."""
     static = [s for s in trials if s.direction == direction and not s.elastic]
     elastic = [s for s in trials if s.direction == direction and s.elastic]

@@ -31,7 +31,7 @@ _LARGE = 52
 
 def _outcome_t4(options: Options, runs: Runs) -> Outcome:
     trials = [step for step in steps(options, runs) if step.elastic]
-    afters = {direction: _afters(trials, direction) for direction in DIRECTIONS}
+    counts_after = {direction: _counts_after(trials, direction) for direction in DIRECTIONS}
     panels = [
         Panel(
             title=direction,
@@ -46,26 +46,29 @@ def _outcome_t4(options: Options, runs: Runs) -> Outcome:
             whole=True,
             empty="no reconfiguration was measured",
         )
-        for direction, values in afters.items()
+        for direction, values in counts_after.items()
     ]
     return outcome(
-        [claim for d in DIRECTIONS for claim in _claims_t4(options, trials, d, afters[d])],
+        [claim for d in DIRECTIONS for claim in _claims_t4(options, trials, d, counts_after[d])],
         step_notes(options, runs),
-        {d: {str(n): values for n, values in by_number.items()} for d, by_number in afters.items()},
+        {
+            d: {str(n): values for n, values in by_number.items()}
+            for d, by_number in counts_after.items()
+        },
         "STRETCH, table IV: instances before and after",
         [panels],
     )
 
 
 def _claims_t4(
-    options: Options, trials: Sequence[Step], direction: str, afters: dict[int, list[int]]
+    options: Options, trials: Sequence[Step], direction: str, counts_after: dict[int, list[int]]
 ) -> list[MeasuredClaim]:
     posed: list[MeasuredClaim] = []
     published = {int(fact.x): fact for fact in facts().of(figure="T4", series=direction)}
     sign, change = (1, "more instances") if direction == PROVISION else (-1, "fewer instances")
-    for start, values in afters.items():
+    for start, values in counts_after.items():
         expected, fact = expected_after(direction, start), published.get(start)
-        after, more = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
+        after, gain = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
         same_start = [s for s in trials if (s.direction, s.start) == (direction, start)]
         stepped = rate_steps(same_start)
         words = {"direction": direction, "start": start, "change": change, "expected": expected}
@@ -80,9 +83,9 @@ def _claims_t4(
                 published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
                 source=fact.source if fact else "section 8.4",
             ),
-            PAPER.pose("T4", "direction", more, cores(options, start), stepped, **words),
+            PAPER.pose("T4", "direction", gain, cores(options, start), stepped, **words),
         ]
-    missing = [n for n in published if n not in afters]
+    missing = [n for n in published if n not in counts_after]
     if missing:
         posed.append(
             PAPER.pose(
@@ -99,7 +102,7 @@ def _claims_t4(
     return posed
 
 
-def _afters(trials: Sequence[Step], direction: str) -> dict[int, list[int]]:
+def _counts_after(trials: Sequence[Step], direction: str) -> dict[int, list[int]]:
     """Return the instances after the step, by instances at the start."""
     return by_start(
         (step.start, step.start if step.after is None else step.after)

@@ -40,6 +40,7 @@ from streamlab.results.schema import VERIFIED, TrialRow
 
 Number = TypeVar("Number", int, float)
 WS_MS = 300_000
+"""The paper's window, at scale 1."""
 SIDE_EPS = 1000
 """Least event-time rate of each side of scale_join in the first stage."""
 WINDOW_TUPLES = 30_000
@@ -48,13 +49,14 @@ outweighs its comparisons, and the stage would underestimate the rate with real 
 SETTLED_S = 360.0
 """The rate steps after 6 minutes, when the window is full and the system stable."""
 START, UP, DOWN = 0.7, 1.2, 0.3
+"""Offered rate before the step, and after a step up or down, as shares of the instances' highest rate."""
 PROVISION, DECOMMISSION = "provision", "decommission"
 DIRECTIONS = (PROVISION, DECOMMISSION)
 FACTORS = {PROVISION: UP / START, DECOMMISSION: DOWN / START}
 STATIC = "static"
 _CONTROL_FROM = 0.9
-"""Share of the time before the step after which the controller acts: while the window fills, it would
-see too little work."""
+"""Share of the time before the step after which the controller acts: while the window fills, the
+controller would see too little work."""
 _STEPPED = 0.5
 """Least share of the planned change of the rate that counts as a step."""
 _WARM_UP = 0.8
@@ -85,14 +87,14 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
     )
 
 
-def join_workload(events: int, left_eps: int, ws_ms: int, **more: Any) -> dict[str, JsonValue]:
+def join_workload(events: int, left_eps: int, ws_ms: int, **fields: Any) -> dict[str, JsonValue]:
     """Return the `[[workload]]` table of ScaleJoin on inputs of equal rates."""
     return {
         "name": "scale_join",
         "events": events,
         "params": {"left_eps": left_eps, "right_eps": left_eps},
         "query": {"ws_ms": ws_ms},
-        **more,
+        **fields,
     }
 
 
@@ -119,8 +121,10 @@ def highest_eps(runs: Runs, ws_ms: int) -> dict[int, float]:
     rates = series(runs[0], "scale_join", VSN, coherent_eps(ws_ms))
     if not rates.by_workers:
         counted = series(runs[0], "scale_join", VSN, comparisons_per_s).by_workers
-        why = "; ".join(troubles(runs)) or ("" if counted else "the engine counted no comparisons")
-        raise FigureError(f"{runs[0].path}: no number of instances has a rate: {why}")
+        reason = "; ".join(troubles(runs)) or (
+            "" if counted else "the engine counted no comparisons"
+        )
+        raise FigureError(f"{runs[0].path}: no number of instances has a rate: {reason}")
     return {n: max(s.median for s in spreads) for n, spreads in rates.by_workers.items()}
 
 
@@ -133,12 +137,12 @@ def horizons(share: float) -> dict[str, float]:
     return dict.fromkeys(("ahead_s", "drain_s", "rate_s", "hold_s"), length_s)
 
 
-def controller(kind: str, options: Options, **more: Any) -> dict[str, JsonValue]:
+def controller(kind: str, options: Options, **fields: Any) -> dict[str, JsonValue]:
     """Return the engine options of an operator that scales up to the most requested instances."""
     most = max(options.instances)
     return {
         "max_instances": most,
-        "controller": {"kind": kind, "min": 1, "max": most, "period_ms": 100, **more},
+        "controller": {"kind": kind, "min": 1, "max": most, "period_ms": 100, **fields},
     }
 
 
@@ -151,18 +155,18 @@ def shown_start(options: Options, direction: str, starts: list[int]) -> int | No
 
 
 def starting_instances(options: Options) -> tuple[int, ...]:
-    """Return the chosen numbers of instances, else the default ones and the starts of table IV, up to the cores."""
+    """Return the chosen numbers of instances, else the default numbers and table IV's starts within the cores."""
     if options.workers is not None:
         return options.instances
     published = {int(f.x) for d in DIRECTIONS for f in facts().of(figure="T4", series=d)}
     return tuple(sorted({*options.instances, *(n for n in published if n <= options.cores)}))
 
 
-def _rates(options: Options, runs: Runs) -> Plan:
+def _plan_rates(options: Options, runs: Runs) -> Plan:
     return rates_tree(options, window_ms(scale(options)), starting_instances(options))
 
 
-def _steps(options: Options, runs: Runs) -> Plan:
+def _plan_steps(options: Options, runs: Runs) -> Plan:
     share = scale(options)
     ws_ms = window_ms(share)
     rates = highest_eps(runs, ws_ms)
@@ -230,8 +234,10 @@ def _steps(options: Options, runs: Runs) -> Plan:
 
 
 STAGES = (
-    FigureStage(name="rates", about="the highest rate of each number of instances", plan=_rates),
-    FigureStage(name="steps", about="70 % of it, then 120 % or 30 %", plan=_steps),
+    FigureStage(
+        name="rates", about="the highest rate of each number of instances", plan=_plan_rates
+    ),
+    FigureStage(name="steps", about="70 % of it, then 120 % or 30 %", plan=_plan_steps),
 )
 
 
@@ -287,7 +293,9 @@ def steps(options: Options, runs: Runs) -> tuple[Step, ...]:
             if timeline is None:
                 continue
             # Changes before the step belong to the controller's start, not to the experiment.
-            later = [c for c in timeline.changes if c.at_ns >= at_s * 1e9 and c.before != c.after]
+            changes_after = [
+                c for c in timeline.changes if c.at_ns >= at_s * 1e9 and c.before != c.after
+            ]
             trials.append(
                 Step(
                     direction=direction,
@@ -295,8 +303,8 @@ def steps(options: Options, runs: Runs) -> tuple[Step, ...]:
                     at_s=at_s,
                     elastic=f"{cell.engine}/{cell.variant}" == VSN,
                     timeline=timeline,
-                    after=later[0].after if later else None,
-                    duration_ms=later[0].duration_ns * 1e-6 if later else None,
+                    after=changes_after[0].after if changes_after else None,
+                    duration_ms=changes_after[0].duration_ns * 1e-6 if changes_after else None,
                 )
             )
     return tuple(trials)
@@ -328,7 +336,7 @@ def step_figure(
     )
 
 
-def step_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
+def step_notes(options: Options, runs: Runs, *extra: str) -> tuple[str, ...]:
     """Return the notes of the figures with a step."""
     ws_s = window_ms(scale(options)) / 1000
     return notes(
@@ -338,7 +346,7 @@ def step_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
         f"ScaleJoin, window {ws_s:g} s; at the start 70 % of the instances' highest rate, then "
         "120 % or 30 %; the window's population is constant, so work is linear in the rate.",
         LAG_NOTE,
-        *more,
+        *extra,
     )
 
 

@@ -49,8 +49,8 @@ def estimate_over(
     return kind(values) if values else None
 
 
-def part(timeline: ElasticTimeline, begin_s: float, end_s: float) -> ElasticTimeline:
-    """Return a stretch of a timeline."""
+def cut_timeline(timeline: ElasticTimeline, begin_s: float, end_s: float) -> ElasticTimeline:
+    """Return the rows and changes of a timeline within [begin_s, end_s)."""
     where = timeline.between(begin_s, end_s)
     arrays = {
         field.name: getattr(timeline, field.name)[where]
@@ -90,15 +90,15 @@ def panels(
     phases: Sequence[Phase] = (),
     baseline: Sequence[Line] = (),
 ) -> list[Panel]:
-    """Return rate, instances, throughput with the capacity of the instances, and latency.
+    """Return panels of rate, instances, throughput with the capacity of the instances, and latency.
 
-    `per_instance` is the highest comparisons a second of one instance; None: no band. `marks_ms` are
-    published latencies, `phases` the planned rates, and `baseline` the instances that these need.
-    The box next to the latency is over the means of seconds.
+    `per_instance` is the highest number of comparisons a second of one instance; None draws no band.
+    `marks_ms` are published latencies, `phases` the planned rates, and `baseline` the instances that
+    the planned rates need. The box plot next to the latency is over the means of seconds.
     """
     throughput = [line(timeline, timeline.comparisons_per_s)]
     if per_instance is not None:
-        throughput.insert(0, _capacity(timeline, per_instance))
+        throughput.insert(0, _capacity_band(timeline, per_instance))
     rates = [line(timeline, timeline.offered_eps)]
     if phases:
         rates.insert(0, _planned_rates(phases))
@@ -158,7 +158,7 @@ def summary(timeline: ElasticTimeline) -> dict[str, JsonValue]:
     }
 
 
-def _capacity(timeline: ElasticTimeline, per_instance: float) -> Line:
+def _capacity_band(timeline: ElasticTimeline, per_instance: float) -> Line:
     top = timeline.instances * per_instance
     band = [
         Point(t, v * 0.75, v * 0.7, v * 0.8) for t, v in bin_means(timeline.t_s, top, last=True)

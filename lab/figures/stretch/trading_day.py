@@ -13,9 +13,9 @@ from streamlab.lab.figures.preconditions import reconfigurations, several_worker
 from streamlab.lab.figures.stretch.paper_setup import PAPER, VSN, notes, paper_engine, replayed_load
 from streamlab.lab.figures.stretch.steps import controller, horizons, window_ms
 from streamlab.lab.figures.stretch.timelines import (
+    cut_timeline,
     estimate_over,
     panels,
-    part,
     second_means,
     side_by_side,
     timelines,
@@ -25,11 +25,13 @@ from streamlab.reports.figures.paper import Mark, Panel
 from streamlab.results.stats.estimates import Level, cell_median
 
 DAY_S, WS_MS = 21_600, 30_000
+"""The paper's trading day and window, at scale 1."""
 MEAN_EPS = 100
+"""Least mean rate of generated trades."""
 LABEL = "day"
 _ZOOM_S = 60.0
 """Width of the zoomed-in view around the peak, at full length."""
-_ROOM = 4
+_PEAK_MARGIN = 4
 """The generator needs a day of at least this many times the peak's trades, and a mean of at most the
 peak divided by this."""
 
@@ -43,7 +45,7 @@ def _tree(options: Options) -> Tree:
     share = scale(options)
     peak_eps = int(PAPER.fact("13", quantity="peak").low)
     seconds = max(16, round(DAY_S * share))
-    mean_eps = min(max(MEAN_EPS, ceil(_ROOM * peak_eps / seconds)), peak_eps // _ROOM)
+    mean_eps = min(max(MEAN_EPS, ceil(_PEAK_MARGIN * peak_eps / seconds)), peak_eps // _PEAK_MARGIN)
     warm_up_s = min(2.0, seconds / 10)
     elastic = controller("model", options, **horizons(share))
     return {
@@ -66,23 +68,25 @@ def _tree(options: Options) -> Tree:
 def _outcome(options: Options, runs: Runs) -> Outcome:
     share = scale(options)
     trials = timelines(runs, [LABEL]).get(LABEL, [])
-    peak, in_peak, of_day = (
+    peak, peak_mean, day_mean = (
         PAPER.fact("13", quantity=q) for q in ("peak", "mean in the peak", "mean of the day")
     )
     views = [_zoom(timeline, share) for timeline in trials]
-    # The figure shows an operator that grows and shrinks with the day.
-    elastic = (
+    # The claims are about an operator that grows and shrinks with the day.
+    needs = (
         sweep_points("verified trials with a series", len(trials), 1),
         several_workers(options),
         reconfigurations(trials),
     )
     columns: list[list[Panel]] = []
     if trials:
-        day = Mark(name="mean of the day", low=of_day.low, high=of_day.high)
-        near = Mark(name="mean around the peak", low=in_peak.low, high=in_peak.high, colour=1)
+        day = Mark(name="mean of the day", low=day_mean.low, high=day_mean.high)
+        near_peak = Mark(
+            name="mean around the peak", low=peak_mean.low, high=peak_mean.high, colour=1
+        )
         columns = [
             panels(trials[0], title="the day", per_instance=None, marks_ms=[day]),
-            panels(views[0], title="around the peak", per_instance=None, marks_ms=[near]),
+            panels(views[0], title="around the peak", per_instance=None, marks_ms=[near_peak]),
         ]
         # The load feeds both sides of the self-join: twice the rate of the day's trades.
         fed_twice = Mark(name="peak, fed twice", low=2 * peak.low, high=2 * peak.low)
@@ -93,12 +97,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
     measured = {
         "peak": estimate_over(trials, lambda timeline: _peak_eps(timeline) / 2, Level),
-        "fewest": estimate_over(trials, _at_fewest, Level),
+        "fewest": estimate_over(trials, _share_at_fewest, Level),
         "peak latency": estimate_over(views, latency_ms, cell_median),
         "day latency": estimate_over(trials, latency_ms, cell_median),
     }
     return outcome(
-        PAPER.pose_all("13", measured, *elastic),
+        PAPER.pose_all("13", measured, *needs),
         notes(
             options,
             share,
@@ -113,7 +117,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 {
                     "peak_eps": _peak_eps(timeline),
                     "mean_latency_ms": mean(timeline.latency_ms),
-                    "seconds_above_peak_mean": longest_above(timeline.latency_ms, in_peak.high),
+                    "seconds_above_peak_mean": longest_above(timeline.latency_ms, peak_mean.high),
                     "reconfigurations": len(timeline.changes),
                 }
                 for timeline in trials
@@ -126,7 +130,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _at_fewest(timeline: ElasticTimeline) -> float | None:
+def _share_at_fewest(timeline: ElasticTimeline) -> float | None:
     """Return the share of the time with the fewest instances."""
     if np.isnan(timeline.instances).all():
         return None
@@ -139,9 +143,9 @@ def _peak_eps(timeline: ElasticTimeline) -> float:
 
 def _zoom(timeline: ElasticTimeline, share: float) -> ElasticTimeline:
     means = second_means(timeline)
-    at_s = float(timeline.t_s[int(means.argmax()) * 10]) if len(means) else 0.0
+    peak_s = float(timeline.t_s[int(means.argmax()) * 10]) if len(means) else 0.0
     half_s = max(_ZOOM_S * share / 2, 5.0)
-    return part(timeline, max(0.0, at_s - half_s), at_s + half_s)
+    return cut_timeline(timeline, max(0.0, peak_s - half_s), peak_s + half_s)
 
 
 FIGURE = Figure(

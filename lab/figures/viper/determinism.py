@@ -1,7 +1,7 @@
 """Reproduces figures 4a and 4b of Viper: determinism by operators (OL) against channels (CL).
 
-Both run in Storm, as in the paper, which the claims judge. This lab's native engine runs them as published
-and in its own forms, which are only drawn. Every number of injectors is combined with every number of
+Both layers run in Storm, as in the paper; the claims judge these runs. This lab's native engine runs the layers as
+published and in its own forms, which are only drawn. Every number of injectors is combined with every number of
 operator instances, at full speed. With one of each nothing is merged, and both layers are the same graph.
 """
 
@@ -99,7 +99,7 @@ FORMS: Mapping[str, Form] = {
         title="OL, own: merging by runs",
     ),
 }
-"""The claims judge CL and OL. The others are drawn: the published forms in this lab's native engine, and its own."""
+"""Forms by layer. The claims judge CL and OL; the other forms, in this lab's native engine, are only drawn."""
 DEGREES = (1, 2, 4, 6)
 """The paper's numbers of injectors and of instances."""
 QUICK_DEGREES = (1, 2, 4)
@@ -147,7 +147,12 @@ QUESTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
-    """The quantity drawn as energy: power if a counter was read, else CPU time a tuple."""
+    """The quantity drawn as energy: power if a counter was read, else CPU time a tuple.
+
+    Attributes:
+        measured: whether the quantity is from an energy counter.
+        name: the quantity's name in claims.
+    """
 
     measured: bool
     name: str
@@ -226,12 +231,12 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
             for injectors in degrees(options)
         }
 
-    rate, late = quantity(column("throughput_eps")), quantity(column("latency_p50_ns", 1e-6))
+    rate, latency = quantity(column("throughput_eps")), quantity(column("latency_p50_ns", 1e-6))
     energies, switches = quantity(energy.value), quantity(counter("switches_per_mtuple"))
     threads = quantity(counter("threads"))
     quantities: list[tuple[str, str, Quantity, bool, Callable[[float], str] | None]] = [
         ("throughput", "tuples/s", rate, False, None),
-        ("latency", "latency p50, ms", late, True, plain),
+        ("latency", "latency p50, ms", latency, True, plain),
         ("power", energy.y_label, energies, False, plain),
         ("", "context switches per million tuples", switches, True, None),
     ]
@@ -240,7 +245,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         tuple_energy["energy_mj_per_tuple"] = quantity(TUPLE_ENERGY)
         drawn = tuple_energy["energy_mj_per_tuple"]
         quantities.insert(3, ("energy", "energy of a tuple (RAPL), mJ", drawn, False, plain))
-    courses = _courses(question, options, runs)
+    courses = _read_courses(question, options, runs)
     over_time = rows_over_time(
         [
             {number_of(i, "injector"): courses[layer, i] for i in degrees(options)}
@@ -249,14 +254,14 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         [form.variant for form in FORMS.values()],
     )
     return outcome(
-        _claims(question, options, runs, energy, rate, late, energies),
+        _claims(question, options, runs, energy, rate, latency, energies),
         _notes(options, runs, energy, threads),
         {
             f"{layer}, {injectors} injectors": numbers(
                 throughput_eps=rate[layer, injectors],
-                latency_ms=late[layer, injectors],
+                latency_ms=latency[layer, injectors],
                 **{energy.y_label: energies[layer, injectors]},
-                **{name: of[layer, injectors] for name, of in tuple_energy.items()},
+                **{name: joules[layer, injectors] for name, joules in tuple_energy.items()},
                 switches_per_mtuple=switches[layer, injectors],
                 threads=threads[layer, injectors],
             )
@@ -264,13 +269,13 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
             for layer, injectors in rate
         },
         f"Viper, figure {question.number}: {question.operator}",
-        [*(_row(question, options, energy, *each) for each in quantities), *over_time],
+        [*(_make_row(question, options, energy, *each) for each in quantities), *over_time],
         height_in=1.6,
         width_in=2.7,
     )
 
 
-def _courses(
+def _read_courses(
     question: Question, options: Options, runs: Runs
 ) -> Mapping[tuple[str, int], Sequence[TrialCourse]]:
     """Return the trials with most instances over time, by layer and number of injectors."""
@@ -279,8 +284,8 @@ def _courses(
         run = runs[VARIANTS.index(form.variant)]
         for injectors in degrees(options):
             key = f"{question.workload}@i{injectors}/"
-            of = f"/{form.variant}/", f"/{label(layer)}"
-            rows = trials(run, key, *of, workers=degrees(options)[-1:])
+            parts = f"/{form.variant}/", f"/{label(layer)}"
+            rows = trials(run, key, *parts, workers=degrees(options)[-1:])
             courses[layer, injectors] = read_courses(run, rows)
     return courses
 
@@ -291,7 +296,7 @@ def _claims(
     runs: Runs,
     energy: Energy,
     rate: Quantity,
-    late: Quantity,
+    latency: Quantity,
     energies: Quantity,
 ) -> list[MeasuredClaim]:
     """Pose the claims on configurations with at most as many injectors and instances as cores."""
@@ -333,7 +338,7 @@ def _claims(
     claims = [
         pose("throughput of all", all_of(merged, lowest), *needs, section=section),
         pose("highest throughput", all_of(merged, highest), *needs),
-        pose("latency", all_of(ratios(late), _middle), *needs, section=section),
+        pose("latency", all_of(ratios(latency), _middle), *needs, section=section),
         pose("energy", energy_ratio, *needs, section=section, energy=energy.name),
         pose("power", energy_ratio if energy.measured else None, *needs, read),
     ]
@@ -388,7 +393,7 @@ def _notes(options: Options, runs: Runs, energy: Energy, threads: Quantity) -> t
     )
 
 
-def _row(
+def _make_row(
     question: Question,
     options: Options,
     energy: Energy,
@@ -419,9 +424,9 @@ def _row(
             title=form.title if quantity == "throughput" else "",
             y_label=y_label,
             x_label="operator instances",
-            lines=_lines(options, layer, measured),
+            lines=_make_lines(options, layer, measured),
             marks=marks[layer],
-            words=_words(question) if (layer, quantity) == (CL, "throughput") else [],
+            words=_published_texts(question) if (layer, quantity) == (CL, "throughput") else [],
             log_y=is_log,
             ticks=degrees(options),
             span=_span(form.variant, measured, marks),
@@ -446,7 +451,7 @@ def _span(variant: str, measured: Quantity, marks: Mapping[str, Sequence[Mark]])
     return span + [value for value in drawn if isfinite(value)]
 
 
-def _lines(options: Options, layer: str, quantity: Quantity) -> list[Line]:
+def _make_lines(options: Options, layer: str, quantity: Quantity) -> list[Line]:
     by_injectors = {number_of(i, "injector"): quantity[layer, i] for i in degrees(options)}
     return [
         replace(line, points=[replace(p, open=p.open or i > options.cores) for p in line.points])
@@ -454,12 +459,12 @@ def _lines(options: Options, layer: str, quantity: Quantity) -> list[Line]:
     ]
 
 
-def _words(question: Question) -> list[str]:
+def _published_texts(question: Question) -> list[str]:
     """Return the published numbers about both layers, as texts for a panel."""
-    more = facts().of(figure=question.number, series="CL-OL", quantity="throughput")
+    differences = facts().of(figure=question.number, series="CL-OL", quantity="throughput")
     most = PAPER.fact(question.number, series="CL/OL", quantity="throughput at its most")
     return [
-        *(f"published: CL - OL = {fact.text}" for fact in more),
+        *(f"published: CL - OL = {fact.text}" for fact in differences),
         f"published: CL/OL up to {most.text}",
     ]
 

@@ -22,10 +22,10 @@ from streamlab.results.schema import TrialRow
 from streamlab.results.store import Run
 
 PERIOD_S = 5
-_ROWS = round(PERIOD_S / STEP_S)
+_ROWS_PER_PERIOD = round(PERIOD_S / STEP_S)
 
 Samples = tuple[tuple[float, float], ...]
-"""(time in s, value), of the middle of each period."""
+"""Pairs of the middle of a period, in s, and a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +44,16 @@ class TrialCourse:
 def read_courses(run: Run, rows: Sequence[TrialRow]) -> tuple[TrialCourse, ...]:
     """Return the courses of the trials that have a series."""
     timelines = (read_timeline(run, row) for row in rows)
-    return tuple(_course(timeline) for timeline in timelines if timeline is not None)
+    return tuple(_make_course(timeline) for timeline in timelines if timeline is not None)
 
 
-def _course(timeline: ElasticTimeline) -> TrialCourse:
+def _make_course(timeline: ElasticTimeline) -> TrialCourse:
     """Return the course of a trial; without samples if the engine records no counts."""
     emitted = np.trim_zeros(np.nan_to_num(timeline.offered_eps), "b")
     full = emitted[:-1] if len(emitted) > 1 else emitted  # the injectors end within the last row
-    periods = [full[at : at + _ROWS] for at in range(0, len(full), _ROWS)]
+    periods = [
+        full[start : start + _ROWS_PER_PERIOD] for start in range(0, len(full), _ROWS_PER_PERIOD)
+    ]
     begins = np.arange(len(periods)) * PERIOD_S
     seconds = means_by_second(timeline.latency_ms).tolist()
     return TrialCourse(
@@ -59,7 +61,7 @@ def _course(timeline: ElasticTimeline) -> TrialCourse:
             (float(begin + len(period) * STEP_S / 2), float(period.mean()))
             for begin, period in zip(begins, periods, strict=True)
         ),
-        latencies=tuple((at + 0.5, ms) for at, ms in enumerate(seconds) if isfinite(ms)),
+        latencies=tuple((second + 0.5, ms) for second, ms in enumerate(seconds) if isfinite(ms)),
     )
 
 

@@ -13,9 +13,9 @@ from streamlab.lab.measure.energy.joules import (
 from streamlab.lab.measure.energy.provider import Kind, gross_domains, kind_of
 
 SHORT_WINDOW_S = 10.0
-"""Shorter windows get a remark: their two interpolated edges of up to 100 ms are 2 % of it (docs/energy.md)."""
+"""Shorter windows get a remark: two interpolated edges of up to 100 ms are 2 % of 10 s (docs/energy.md)."""
 SHORTEST_S = 0.1
-"""Shorter windows get no energy: one counter refresh at each edge is 2 % of it, and some counters are slower."""
+"""Shorter windows get no energy: one counter refresh at each edge is 2 % of 0.1 s, and some counters are slower."""
 MOST_LOST = 0.01
 """Largest lost share of the window; with more the total is null."""
 REFRESH_S = 1e-3

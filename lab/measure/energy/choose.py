@@ -34,6 +34,7 @@ class ProviderStatus:
 
     Attributes:
         counting: domains that advanced during the probe.
+        static: domains that stood still.
         reason: why the provider cannot be used; None if it can.
         remedy: step that may help; may be empty.
     """
@@ -47,7 +48,13 @@ class ProviderStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The provider to use, and the state of all probed providers."""
+    """The provider to use.
+
+    Attributes:
+        name: the provider's name, or `none`.
+        reason: why `name` is `none`; otherwise None.
+        reports: state of all probed providers.
+    """
 
     name: str
     reason: str | None
@@ -113,7 +120,7 @@ def choose(
 ) -> Choice:
     """Return the first provider with working counters, or `none` with the reasons of all.
 
-    A provider's name probes only it; `none` probes nothing.
+    `auto` probes all providers; a provider's name probes only that provider; `none` probes nothing.
 
     Raises:
         EnergyError: no provider has this name.

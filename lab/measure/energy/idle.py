@@ -46,8 +46,9 @@ def measure(
 def net(row: TrialRow, *, before: Watts | None, after: Watts | None) -> TrialRow:
     """Return a trial's row with the net columns, and an extended reason.
 
-    The baseline, in watts by domain, is the mean of both, or the only one, with a remark in the reason.
-    The net is None if the gross is None or no baseline has its domains; it may be negative.
+    `before` and `after` are idle baselines, in watts by domain. The trial's baseline is their mean.
+    If only one has the trial's domains, it is used and the reason says so.
+    The net energy may be negative. It is None without a gross energy or without a baseline.
     """
     if row.energy_gross_j is None or row.energy_domains is None or row.duration_s is None:
         return row

@@ -51,8 +51,11 @@ def advance(before: int, after: int, *, range_uj: int | None, interval_s: float)
     """Return the advance between two readings in microjoules, or the reason why it is unknown.
 
     Corrects one wrap-around, with an error of one unit of the counter (at most 61 uJ). The advance is
-    unknown if the counter went backwards and its range is unknown or was exceeded, if the power
-    would exceed 5 kW, or if the interval is long enough to hide a full round of the counter.
+    unknown in three cases:
+
+    - The counter went backwards, and its range is unknown or was exceeded.
+    - The power would exceed 5 kW.
+    - The interval is long enough to hide a full round of the counter.
     """
     most_uj = PLAUSIBLE_W * (interval_s + SLACK_S) * 1e6
     if range_uj is not None and most_uj > range_uj:
@@ -106,21 +109,21 @@ def track(domain: Domain, readings: Iterable[Reading]) -> Track:
         joules.append(total_uj / 1e6)
         before = counter
         gap = False
-    times_ns, lost_in = np.array(times, np.int64), np.array(lost, np.bool_)
-    frozen = _frozen(times_ns, np.array(joules), lost_in)
+    times_ns, is_lost = np.array(times, np.int64), np.array(lost, np.bool_)
+    frozen = _find_frozen(times_ns, np.array(joules), is_lost)
     if kind_of(domain.name) is not Kind.UNCORE and frozen.any():
         reasons[f"the counter stood still for more than {LONGEST_STANDSTILL_S:g} s"] = None
-        lost_in |= frozen
+        is_lost |= frozen
     return Track(
         times_ns=times_ns,
         joules=np.array(joules, np.float64),
-        lost=lost_in,
+        lost=is_lost,
         wrapped=np.array(wrapped, np.bool_),
         reasons=tuple(reasons),
     )
 
 
-def _frozen(
+def _find_frozen(
     times_ns: NDArray[np.int64], joules: NDArray[np.float64], lost: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return the intervals of standstills; all False if the counter never advanced."""
@@ -140,8 +143,10 @@ def joules_at(track: Track, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
     if len(track.times_ns) == 0:
         return np.zeros(len(times_ns))
     # Relative to the first reading, so that float64 resolves nanoseconds.
-    zero = track.times_ns[0]
-    joules: NDArray[np.float64] = np.interp(times_ns - zero, track.times_ns - zero, track.joules)
+    first_ns = track.times_ns[0]
+    joules: NDArray[np.float64] = np.interp(
+        times_ns - first_ns, track.times_ns - first_ns, track.joules
+    )
     return joules
 
 

@@ -1,15 +1,16 @@
 """Reads energy events of the kernel's `power` unit through `perf stat` as a child process.
 
 The kernel extends these counters to 64 bits, so they do not wrap.
-perf prints the counts of each 100 ms; this module sums them. The lines of `perf stat --per-socket -I <ms> -x ;` are
+perf prints the counts of each 100 ms; this module sums them. `perf stat --per-socket -I <ms> -x ;` prints lines such as
 
     0.100121637;S0;1;1.87;Joules;power/energy-pkg/;100120943;100.00;;
 
-with the seconds since perf's start, the socket, the number of CPUs read, the joules since the previous line (or
-`<not counted>`, `<not supported>`), the unit, the event, and others that are ignored ("CSV FORMAT" in perf-stat(1)).
-The program perf may be allowed to count (CAP_PERFMON) where powercap zones are missing or closed; a system call would
-not be.
-`pid` is perf's process, so that the measurement can leave out its CPU time and memory.
+The fields are the seconds since perf's start, the socket, the number of CPUs read, the joules since the previous line,
+the unit and the event. Later fields are ignored ("CSV FORMAT" in perf-stat(1)).
+In place of joules, perf may print `<not counted>` or `<not supported>`.
+
+perf may have permission to count (CAP_PERFMON) where powercap zones are missing or closed. This process would lack it,
+so it makes no system call itself.
 """
 
 import os
@@ -35,6 +36,7 @@ from streamlab.lab.measure.energy.provider import (
 
 PERIOD_MS = 100
 START_TIMEOUT_S = 2.0
+"""Twenty periods; perf prints the first interval after one."""
 EVENTS_BELOW = "sys/bus/event_source/devices/power/events"
 PARANOID = "proc/sys/kernel/perf_event_paranoid"
 # perf's event names and the powercap names; `gpu` is the second power plane, powercap's uncore.
@@ -111,11 +113,11 @@ class Perf:
             counters = PerfCounters(program, events)
         except OSError as error:
             return Unusable(reason=f"{program}: {error.strerror}", remedy="reinstall perf")
-        trouble = counters.wait_for_first(self.start_timeout_s)
-        if trouble is None:
+        error_text = counters.wait_for_first(self.start_timeout_s)
+        if error_text is None:
             return counters
         counters.close()
-        return Unusable(reason=f"perf: {trouble}", remedy=self._remedy())
+        return Unusable(reason=f"perf: {error_text}", remedy=self._remedy())
 
     def _remedy(self) -> str:
         try:
@@ -128,10 +130,12 @@ class Perf:
 class PerfCounters:
     """A running `perf stat`.
 
+    `pid` is perf's process, so that the measurement can leave out its CPU time and memory.
+
     A thread reads the lines as they arrive.
     Line times count from perf's own start.
-    That start is estimated as the smallest difference between arrival and line time, so late arrivals on a busy machine
-    do not shift it.
+    The estimate of perf's start is the smallest difference between arrival and line time.
+    So late arrivals on a busy machine do not shift it.
     """
 
     def __init__(self, program: str, events: Sequence[str]) -> None:

@@ -62,6 +62,7 @@ class Reading:
 
     Attributes:
         counters_uj: raw counters by domain, in microjoules, without failed domains.
+        failed: error texts by domain.
         gaps: domains whose counter paused since the previous reading; that energy is lost.
     """
 
@@ -105,7 +106,7 @@ class Provider(Protocol):
         """Return the provider's name, one of `streamlab.lab.measure.energy.choose.NAMES`."""
 
     def open(self) -> Counters | Unusable:
-        """Return open counters, at least one of them readable, or why that is impossible."""
+        """Return open counters, at least one of them readable, or the reason why none is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

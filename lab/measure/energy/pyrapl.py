@@ -31,8 +31,8 @@ from streamlab.workloads.optional_packages import missing_package
 UNWANTED = ("pandas", "pymongo")
 # Order of a sensor's values: for each socket its package, then its DRAM.
 DEVICES = ("package", "dram")
-# Guards changes of the root logger and the warning filters, because the doctor uses two threads.
-_CONTAINING = threading.Lock()
+# Guards the root logger and the warning filters, because the doctor uses two threads.
+_LOGGING_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +47,10 @@ class PyRapl:
             try:
                 import pyRAPL
             except ImportError as error:
-                lacking = missing_package("pyRAPL")
-                if lacking is None:
+                missing = missing_package("pyRAPL")
+                if missing is None:
                     return Unusable(reason=f"its import failed: {describe_error(error)}")
-                return Unusable(reason=lacking.reason, remedy=lacking.remedy)
+                return Unusable(reason=missing.reason, remedy=missing.remedy)
             except Exception as error:
                 return Unusable(reason=f"its import failed: {describe_error(error)}")
             try:
@@ -78,14 +78,14 @@ class PyRaplCounters:
     def __init__(self, sensor: Any, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._sensor = sensor
         self._clock = clock
-        self._places = {
+        self._names = {
             index: f"{DEVICES[index % 2]}-{index // 2}"
             for index, value in enumerate(sensor.energy())
             if value >= 0
         }
         ranges = {index: counter_range(Path(file.name)) for index, file in _files(sensor)}
         self.domains = tuple(
-            Domain(name=name, range_uj=ranges.get(index)) for index, name in self._places.items()
+            Domain(name=name, range_uj=ranges.get(index)) for index, name in self._names.items()
         )
         self.remarks: tuple[str, ...] = ()
 
@@ -98,9 +98,9 @@ class PyRaplCounters:
             values = self._sensor.energy()
         except Exception as error:
             values = []
-            failed = dict.fromkeys(self._places.values(), f"pyRAPL: {describe_error(error)}")
+            failed = dict.fromkeys(self._names.values(), f"pyRAPL: {describe_error(error)}")
         end_ns = self._clock()
-        for index, name in self._places.items():
+        for index, name in self._names.items():
             if index < len(values) and values[index] >= 0:
                 counters[name] = int(values[index])
             else:
@@ -131,7 +131,7 @@ def _shielded_import() -> Iterator[None]:
     Log messages of other threads are lost meanwhile (some milliseconds, once).
     """
     root, handler = logging.getLogger(), logging.NullHandler()
-    with _CONTAINING, warnings.catch_warnings():
+    with _LOGGING_LOCK, warnings.catch_warnings():
         # Python warns about invalid escapes in pyRAPL's source, and about files it does not close.
         warnings.simplefilter("ignore")
         disabled = root.manager.disable

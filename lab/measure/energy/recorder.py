@@ -16,9 +16,9 @@ POLL_HZ = 10
 class EnergyRecorder:
     """A thread that reads the counters ten times a second; use as a context manager.
 
-    It also reads at the start, at the end and at every `mark`, and never raises because of a counter.
-    An unusable provider costs only its opening.
-    The recorder does not know when energy was used between two readings, so call `mark` at the edges of a window.
+    The thread also reads at the start, at the end and at every `mark`. It never raises because of a counter.
+    An unusable provider costs only the attempt to open it.
+    Energy between two readings has no exact time, so call `mark` at the edges of a window.
     """
 
     def __init__(self, provider: Provider, *, period_s: float = 1 / POLL_HZ) -> None:
@@ -62,7 +62,7 @@ class EnergyRecorder:
             self._readings.extend(self._counters.read())
 
     def stop(self) -> None:
-        """Read the counters a last time, end the thread and close them. May be called twice."""
+        """Read the counters a last time, end the thread and close the counters. May be called twice."""
         if self._counters is None or self._stop.is_set():
             return
         self.mark()
@@ -72,7 +72,7 @@ class EnergyRecorder:
         self._readings.extend(self._counters.close())
 
     def series(self) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
-        """Return the times of all readings, and the joules of every domain since the first.
+        """Return the times of all readings, and the joules of every domain since the first reading.
 
         The joules never decrease, and are NaN after a domain's last reading.
         Both results are empty if nothing is recorded.

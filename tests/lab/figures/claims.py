@@ -1,9 +1,20 @@
 """Outcomes of the claims of figures, and the cells that figures plan."""
 
 from streamlab.lab.figures.registry import find
-from streamlab.lab.figures.systems import hollow
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
+
+
+def hollow(text, system, opponent):
+    """Return the fault in the sides of a claim, in words; None without a fault."""
+    if system is None:
+        return f"{text!r} names no system; use .between(system, opponent) or .of(system)"
+    if opponent is not None and system.algorithm == opponent.algorithm:
+        return (
+            f"{text!r} compares {system.name} with {opponent.name}, but both are "
+            f"{system.algorithm!r}: it compares nothing"
+        )
+    return None
 
 
 def hollow_claims(outcome):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.lab.figures.lines import _code, _parallel, parts_of, programs, table
+from streamlab.lab.figures.lines import _code_lines, _parallel_lines, parts_of, programs, table
 
 SOURCE = '''\
 """A program."""
@@ -58,9 +58,9 @@ PROGRAM = DGSProgram(
 
 
 def test_dependence_forks_and_joins_alone_are_the_parallelization():
-    code = _code(SOURCE)
+    code = _code_lines(SOURCE)
     lines = SOURCE.splitlines()
-    parallel = _parallel(ast.parse(SOURCE)) & code
+    parallel = _parallel_lines(ast.parse(SOURCE)) & code
     text = "\n".join(lines[number - 1] for number in sorted(parallel))
     assert [line for line in text.splitlines() if line.startswith("def ")] == [
         "def depends(a, b):",
@@ -80,8 +80,8 @@ def test_a_program_has_both_parts_and_they_are_its_lines(name):
     parts = parts_of(name)
     assert 0 < parts.parallelization < parts.sequential
     beside = Path(f"workloads/suite/{name}/features.py")
-    more = len(_code(beside.read_text(encoding="utf-8"))) if beside.exists() else 0
-    assert parts.sequential + parts.parallelization == len(_code(source)) + more
+    more = len(_code_lines(beside.read_text(encoding="utf-8"))) if beside.exists() else 0
+    assert parts.sequential + parts.parallelization == len(_code_lines(source)) + more
 
 
 def test_every_program_with_dgs_is_counted():

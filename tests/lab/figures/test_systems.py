@@ -11,11 +11,11 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.record import JudgedFigure, as_markdown, claim_line
 from streamlab.lab.figures.registry import PAPERS, figures
-from streamlab.lab.figures.systems import System, absent, describe_systems, hollow
+from streamlab.lab.figures.systems import System, absent, describe_systems
 from streamlab.lab.figures.verdict import MET, NOT_COMPARABLE, conclude
 from streamlab.reports.published import Facts
 from streamlab.results.stats.estimates import Level
-from tests.lab.figures.claims import hollow_claims
+from tests.lab.figures.claims import hollow, hollow_claims
 from tests.lab.figures.phenomena import Happening, runs_of
 
 ONE = System(name="CL", source="paper, section 3", algorithm="ordered channels", variant="a/b")

@@ -13,7 +13,7 @@ import pytest
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.gate.arm import BOOTSTRAP
-from streamlab.lab.gate.bootstrap import _dataset
+from streamlab.lab.gate.bootstrap import _convert_dataset
 from streamlab.lab.judge.judgement import judge
 from streamlab.lab.trial.evidence import Evidence, read_evidence
 from streamlab.lab.trial.spec import OracleJob, fields_of
@@ -59,7 +59,7 @@ def test_an_arm_gets_only_the_fields_of_a_stream_that_its_revision_has(dataset):
     sent = fields_of(OracleJob(dataset=dataset))["dataset"]
     for stream in sent["streams"]:
         stream["of_a_later_revision"] = 5
-    found = _dataset(json.loads(json.dumps(sent)))
+    found = _convert_dataset(json.loads(json.dumps(sent)))
     assert found == dataset
     assert all(stream.stamp is not None for stream in found.streams)
 

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.engines.protocol import Progress
-from streamlab.lab.judge.verdict import rates, steadiness
+from streamlab.lab.judge.verdict import set_rates, steadiness
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.measure.hdr import LATENCY, WARM_UP, read_log
 from streamlab.lab.measure.series import STEP_NS
@@ -18,7 +18,7 @@ from tests.lab.trial.conftest import TIMEOUT_S
 
 def test_rate_of_a_very_short_run_is_called_doubtful():
     result = {"duration_s": 0.0009, "events": 9, "outputs": 1}
-    (doubt,) = rates(result, offered=False)
+    (doubt,) = set_rates(result, offered=False)
     assert "doubtful rate" in doubt and "use more events" in doubt
     assert result["throughput_eps"] == pytest.approx(10_000)
 
@@ -49,7 +49,7 @@ def test_catch_up_run_that_is_short_or_uncounted_has_no_verdict_on_its_steadines
 
 def test_no_catch_up_rate_exists_under_an_offered_load():
     result = {"duration_s": 0.0009, "events": 9, "outputs": 1}
-    assert rates(result, offered=True) == []
+    assert set_rates(result, offered=True) == []
     assert "throughput_eps" not in result and result["outputs_eps"] == pytest.approx(1111, rel=0.01)
 
 

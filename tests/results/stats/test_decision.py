@@ -218,7 +218,7 @@ def test_resampled_noise_is_close_to_that_of_real_a_a_pairs(n):
 def test_noise_of_known_ratios():
     found = noise_of([0.9, 0.99, 1.0, 1.02, 1.1])
     assert found.mad == pytest.approx(0.02)
-    assert found.unstable() and not noise_of([1.0, 1.01]).unstable()
+    assert found.is_unstable() and not noise_of([1.0, 1.01]).is_unstable()
     with pytest.raises(ValueError, match="A/A"):
         noise_of([])
 
