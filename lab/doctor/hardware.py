@@ -31,7 +31,7 @@ def cores(machine: Machine) -> Finding:
     """Report how many cores this process may use, and what limits them."""
     usable = machine.affinity()
     count = processor.count_cores(machine) or usable
-    quota = control_group.cores(machine.text)
+    quota = control_group.cpu_quota(machine.text)
     seen = f"{usable} of {count} usable, {model(machine)}"
     if quota is not None and quota < usable:
         return warn(
