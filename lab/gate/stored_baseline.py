@@ -19,7 +19,7 @@ from streamlab.lab.runner.provenance import host
 from streamlab.lab.runner.run_directory import RunDirectory, new_meta, record_dataset
 from streamlab.lab.runner.run_plan import RunPlan
 from streamlab.lab.runner.runner import Runner, Watcher
-from streamlab.lab.runner.session import surroundings
+from streamlab.lab.runner.session import check_isolation
 from streamlab.results.compare import CELL
 from streamlab.results.differences import by_cell, describe_differences, differences
 from streamlab.results.machines import compare_machines
@@ -88,7 +88,7 @@ def measure_run(
     meta = msgspec.structs.replace(
         new_meta(replace(plan, cells=repeated, only=tuple(cell.id for cell in cells))),
         name=f"gate-{matrix.name}",
-        container=surroundings(matrix.settings, cells),
+        container=check_isolation(matrix.settings, cells),
     )
     datasets = find_inputs(repeated, master=master, say=say)
     for key, dataset in datasets.items():

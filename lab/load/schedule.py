@@ -76,7 +76,7 @@ def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = 
         load=OfferedLoad(
             due_ns=due,
             heartbeat_ts=tuple(ts for ts, _ in beats),
-            heartat=tuple(due_ns for _, due_ns in beats),
+            heartbeat_due_ns=tuple(due_ns for _, due_ns in beats),
             warm_up_ns=round(spec.warm_up_s * NS_PER_S),
             end_ns=max(load_end_ns(spec), last_ns),
             batching=spec.batching,
