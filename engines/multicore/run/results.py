@@ -64,7 +64,8 @@ def elasticity(core: Any, changes: list[Reconfiguration], *, start: int, join: b
     for change in changes:
         later = ends_ns >= change.at_ns + change.duration_ns
         active[:, later] = False
-        active[np.ix_(list(change.active) or list(range(change.after)), later)] = True
+        after = np.array(change.active or range(change.after))
+        active[np.ix_(after, later)] = True
     cov = np.full(steps, np.nan)
     for step in range(steps):
         load_ns = busy[active[:, step], step]

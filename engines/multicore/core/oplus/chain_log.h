@@ -19,7 +19,7 @@ class ChainLog final : public Handover {
 
   OutputLog& published() noexcept { return *published_; }
 
-  void start(std::int32_t most, const Assignment& first) override {
+  void start(std::int32_t most, const InstanceMapping& first) override {
     published_->start(most, first.instances);  // all operators start with the same instances
     for (std::int32_t i = 0; i < most; ++i) {
       const OutputLog::Ring& ring = published_->ring(0, i);
@@ -31,7 +31,7 @@ class ChainLog final : public Handover {
   int reader(std::int32_t instance) override { return instance; }
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }
   WindowState* state(std::int32_t) override { return state_.get(); }
-  bool feed(Recorder&, const Assignment&) override { return published_->advance(); }
+  bool feed(Recorder&, const InstanceMapping&) override { return published_->advance(); }
   bool call(std::int64_t number) override { return call_in(published_->log(), number); }
   bool has_switch_time() const noexcept override { return false; }
   bool switch_time(std::int64_t*) const noexcept override { return false; }

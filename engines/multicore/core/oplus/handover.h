@@ -22,10 +22,10 @@ namespace lab {
 // A change of the mapping, made while all instances stand at a barrier.
 struct Change {
   // Borrows both assignments.
-  Change(const Assignment& old, const Assignment& next, std::int32_t by);
+  Change(const InstanceMapping& old, const InstanceMapping& next, std::int32_t by);
 
-  const Assignment& before;
-  const Assignment& after;
+  const InstanceMapping& before;
+  const InstanceMapping& after;
   const std::int32_t performer;       // the instance whose thread makes the change; active before
   std::vector<std::int32_t> joining;  // active after the change only, ascending
   std::vector<std::int32_t> leaving;  // active before the change only, ascending
@@ -37,7 +37,7 @@ class Handover {
   virtual ~Handover() = default;
 
   // Before the run. `most`: instances that may ever be active. At the start these are the first ones of them.
-  virtual void start(std::int32_t most, const Assignment& first) = 0;
+  virtual void start(std::int32_t most, const InstanceMapping& first) = 0;
 
   virtual TupleBuffer& log(std::int32_t instance) = 0;
   virtual int reader(std::int32_t instance) = 0;
@@ -46,7 +46,7 @@ class Handover {
   virtual const RowMarks* marks() const noexcept { return nullptr; }  // of the rows of the log; null: no marks
 
   // Moves rows that the sources handed over on to the instances. Returns whether any row moved. Any instance's thread.
-  virtual bool feed(Recorder& recorder, const Assignment& now) = 0;
+  virtual bool feed(Recorder& recorder, const InstanceMapping& now) = 0;
 
   // Puts switch `number` into the log of every active instance. Returns false when the run is over.
   virtual bool call(std::int64_t number) = 0;
@@ -107,13 +107,13 @@ class SharedLog final : public Handover {
         state_(std::move(state)),
         marks_(std::move(marks)) {}
 
-  void start(std::int32_t most, const Assignment& first) override;
+  void start(std::int32_t most, const InstanceMapping& first) override;
   TupleBuffer& log(std::int32_t) override { return *log_; }
   int reader(std::int32_t instance) override { return instance; }
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }
   WindowState* state(std::int32_t) override { return state_.get(); }
   const RowMarks* marks() const noexcept override { return marks_.get(); }
-  bool feed(Recorder& recorder, const Assignment& now) override;
+  bool feed(Recorder& recorder, const InstanceMapping& now) override;
   bool call(std::int64_t number) override { return call_in(*log_, number); }
   bool has_switch_time() const noexcept override { return false; }
   bool switch_time(std::int64_t*) const noexcept override { return false; }

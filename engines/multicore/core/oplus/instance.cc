@@ -24,7 +24,7 @@ OperatorSpec checked(OperatorSpec spec) {
   return spec;
 }
 
-void check_assignment(const OperatorSpec& spec, const Assignment& assignment, std::int32_t most) {
+void check_assignment(const OperatorSpec& spec, const InstanceMapping& assignment, std::int32_t most) {
   const std::vector<std::int32_t>& instances = assignment.instances;
   if (instances.empty()) throw std::invalid_argument(spec.called() + "no active instance; give at least one");
   for (std::size_t i = 0; i < instances.size(); ++i) {

@@ -49,7 +49,7 @@ struct OperatorStream {
 };
 
 // O* and f_mu* of STRETCH's reconfigure: the active instances of an operator, and the mapping of its buckets to them.
-struct Assignment {
+struct InstanceMapping {
   std::vector<std::int32_t> instances;  // active, ascending, at least one
   std::vector<std::int32_t> owner;      // by bucket, one of `instances`
 
@@ -124,7 +124,7 @@ OperatorSpec checked(OperatorSpec spec);
 
 // Throws std::invalid_argument unless there is an instance, all ascend and are below `most`, and every bucket is mapped
 // to one of them.
-void check_assignment(const OperatorSpec& spec, const Assignment& assignment, std::int32_t most);
+void check_assignment(const OperatorSpec& spec, const InstanceMapping& assignment, std::int32_t most);
 
 // Rethrows the current exception with the operator's name before its message. NoMemory and std::bad_alloc become
 // NoMemory, all others std::runtime_error.

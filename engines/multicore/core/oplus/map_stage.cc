@@ -25,7 +25,7 @@ MapStage::MapStage(const OperatorSpec& spec, std::int32_t maps, std::string tupl
   for (std::int32_t i = 0; i < maps; ++i) maps_.emplace_back();
 }
 
-void MapStage::start(std::int32_t most, const Assignment&) {
+void MapStage::start(std::int32_t most, const InstanceMapping&) {
   options_.rows_in_flight = std::max(options_.rows_in_flight, kQueueRows);
   options_.readers = 1;
   const auto receivers = static_cast<std::size_t>(most);
@@ -51,7 +51,7 @@ void MapStage::start(std::int32_t most, const Assignment&) {
   }
 }
 
-bool MapStage::feed(Recorder& recorder, const Assignment& now) {
+bool MapStage::feed(Recorder& recorder, const InstanceMapping& now) {
   bool progress = false;
   for (std::size_t s = 0; s < feeds_.size(); ++s) {
     progress |= move_blocks(feeds_[s], [&] { return !feeds_[s].closed && take_in(s, recorder); });

@@ -33,8 +33,8 @@ class MapStage final : public PrivateLogs {
   MapStage(const OperatorSpec& spec, std::int32_t maps, std::string tuple_buffer, LogOptions options,
            std::span<const OperatorStream> streams, std::span<const MappedStream> mapped, std::deque<Feed>& feeds);
 
-  void start(std::int32_t most, const Assignment& first) override;
-  bool feed(Recorder& recorder, const Assignment& now) override;
+  void start(std::int32_t most, const InstanceMapping& first) override;
+  bool feed(Recorder& recorder, const InstanceMapping& now) override;
   bool call(std::int64_t) override { return false; }  // the run refuses changes: see above
   bool switch_time(std::int64_t*) const noexcept override { return false; }
   // Instances do not read tuples of the streams, so the stage counts these.

@@ -36,7 +36,7 @@ RowMarks::RowMarks(std::span<const OperatorStream> streams, std::span<const std:
   }
 }
 
-void RowMarks::switch_over(const std::deque<Feed>& feeds, const Assignment& next) noexcept {
+void RowMarks::switch_over(const std::deque<Feed>& feeds, const InstanceMapping& next) noexcept {
   instances_ = next.count();
   reach_ = next.reach();
   for (std::size_t s = 0; s < sources_.size(); ++s) {

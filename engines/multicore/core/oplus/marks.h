@@ -30,7 +30,7 @@ class RowMarks {
            std::int64_t rows_in_flight);
 
   // Switches to a new assignment, from the next rows of the feeds on. No thread may feed or read.
-  void switch_over(const std::deque<Feed>& feeds, const Assignment& next) noexcept;
+  void switch_over(const std::deque<Feed>& feeds, const InstanceMapping& next) noexcept;
 
   // Marks rows [begin, end) of a source by `owner`, the owner of each bucket. Under its feed's flag.
   void mark(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner) noexcept;
@@ -99,7 +99,7 @@ class RowMarks {
   std::span<const OperatorStream> streams_;
   const std::uint64_t mask_;
   std::int32_t instances_ = 1;  // active
-  std::int32_t reach_ = 1;      // see Assignment
+  std::int32_t reach_ = 1;      // see InstanceMapping
   std::vector<Source> sources_;
   std::vector<const std::uint8_t*> rings_;  // of each
 };

@@ -183,7 +183,7 @@ Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions op
   if (spec.is_join()) throw std::invalid_argument("shared-nothing instances run keyed operators, no joins by columns");
 }
 
-void Queues::start(std::int32_t most, const Assignment&) {
+void Queues::start(std::int32_t most, const InstanceMapping&) {
   options_.rows_in_flight = std::max(options_.rows_in_flight, kRows);
   options_.readers = 1;
   for (std::int32_t i = 0; i < most; ++i) {
@@ -207,7 +207,7 @@ void Queues::start(std::int32_t most, const Assignment&) {
   }
 }
 
-bool Queues::feed(Recorder& recorder, const Assignment& now) {
+bool Queues::feed(Recorder& recorder, const InstanceMapping& now) {
   bool progress = false;
   for (std::size_t s = 0; s < feeds_.size(); ++s) {
     Feed& one = feeds_[s];
@@ -217,7 +217,7 @@ bool Queues::feed(Recorder& recorder, const Assignment& now) {
   return progress;
 }
 
-bool Queues::route(std::size_t s, const Assignment& now, Recorder& recorder) {
+bool Queues::route(std::size_t s, const InstanceMapping& now, Recorder& recorder) {
   Feed& one = feeds_[s];
   Router& router = routers_[s];
   if (router.halted) return false;
@@ -277,7 +277,7 @@ bool Queues::route(std::size_t s, const Assignment& now, Recorder& recorder) {
 
 // Computes the owners of rows [begin, end). Returns the end of the evaluated rows. Rows that a full queue refused are
 // not evaluated again, although `route` retries them at every turn.
-std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const Assignment& now) {
+std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const InstanceMapping& now) {
   Router& router = routers_[s];
   if (begin >= router.masked_begin && begin < router.masked_end) return std::min(end, router.masked_end);
   route_rows(streams_[s], begin, end, now.owner.data(), now.reach(), router.masks.data(), kRouteRows);
@@ -287,7 +287,7 @@ std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t en
 }
 
 // Assigns rows [begin, end) to the shares of the active instances.
-void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, const Assignment& now) noexcept {
+void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, const InstanceMapping& now) noexcept {
   const auto count = static_cast<std::size_t>(end - begin);
   const std::uint64_t* const masks = router.masks.data() + (begin - router.masked_begin);
   for (Share& share : router.shares) share.count = 0;
@@ -317,7 +317,7 @@ void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, co
   }
 }
 
-std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const Assignment& now) {
+std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const InstanceMapping& now) {
   Router& router = routers_[s];
   end = evaluate(s, begin, end, now);
   distribute(router, begin, end, now);
@@ -336,14 +336,14 @@ std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t e
   return end;
 }
 
-void Queues::publish(std::size_t s, std::int64_t frontier, const Assignment& now) {
+void Queues::publish(std::size_t s, std::int64_t frontier, const InstanceMapping& now) {
   routers_[s].frontier = frontier = std::max(frontier, routers_[s].frontier);
   for (const std::int32_t i : now.instances) {
     log(i).publish(static_cast<int>(s), queues_[static_cast<std::size_t>(i)][s].rows(), frontier);
   }
 }
 
-void Queues::halt(std::size_t s, const Assignment& now) {
+void Queues::halt(std::size_t s, const InstanceMapping& now) {
   routers_[s].halted = true;
   // acq_rel: the mover of the last source notifies the instances after all have published.
   if (halted_.fetch_add(1, std::memory_order_acq_rel) + 1 != static_cast<std::int32_t>(feeds_.size())) return;

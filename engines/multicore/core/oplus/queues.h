@@ -67,8 +67,8 @@ class Queues final : public PrivateLogs {
          std::span<const OperatorStream> streams, std::span<const std::vector<ColumnShape>> shapes,
          std::deque<Feed>& feeds);
 
-  void start(std::int32_t most, const Assignment& first) override;
-  bool feed(Recorder& recorder, const Assignment& now) override;
+  void start(std::int32_t most, const InstanceMapping& first) override;
+  bool feed(Recorder& recorder, const InstanceMapping& now) override;
   bool call(std::int64_t number) override;
   bool switch_time(std::int64_t* until) const noexcept override {
     *until = until_;
@@ -98,12 +98,12 @@ class Queues final : public PrivateLogs {
     bool halted = false;  // has handed over all that the current switch permits
   };
 
-  bool route(std::size_t source, const Assignment& now, Recorder& recorder);
-  std::int64_t evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const Assignment& now);
-  static void distribute(Router& router, std::int64_t begin, std::int64_t end, const Assignment& now) noexcept;
-  std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const Assignment& now);
-  void halt(std::size_t source, const Assignment& now);
-  void publish(std::size_t source, std::int64_t frontier, const Assignment& now);
+  bool route(std::size_t source, const InstanceMapping& now, Recorder& recorder);
+  std::int64_t evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const InstanceMapping& now);
+  static void distribute(Router& router, std::int64_t begin, std::int64_t end, const InstanceMapping& now) noexcept;
+  std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const InstanceMapping& now);
+  void halt(std::size_t source, const InstanceMapping& now);
+  void publish(std::size_t source, std::int64_t frontier, const InstanceMapping& now);
 
   const OperatorSpec& spec_;
   std::string tuple_buffer_;

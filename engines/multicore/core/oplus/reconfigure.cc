@@ -85,7 +85,7 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   switched_.notify_all();
 }
 
-std::int64_t OperatorStage::reconfigure(Assignment next) {
+std::int64_t OperatorStage::reconfigure(InstanceMapping next) {
   check_assignment(spec_, next, options_.most_instances);
   std::int64_t number = 0;
   if (handover_ == nullptr) throw std::logic_error("start before reconfigure");
@@ -123,7 +123,7 @@ void OperatorStage::wake_waiter() noexcept {
 
 void OperatorStage::look(Snapshot& into) const {
   // acquire: pairs with the store in `apply`; null before the start. A statistic, like all fields here.
-  if (const Assignment* const now = assignment_.load(std::memory_order_acquire); now != nullptr) {
+  if (const InstanceMapping* const now = assignment_.load(std::memory_order_acquire); now != nullptr) {
     into.active = now->instances;
   }
   into.processed.assign(static_cast<std::size_t>(spec_.inputs), 0);

@@ -20,7 +20,7 @@ class Marker final : public RowMarker {
 
 }  // namespace
 
-Change::Change(const Assignment& old, const Assignment& next, std::int32_t by)
+Change::Change(const InstanceMapping& old, const InstanceMapping& next, std::int32_t by)
     : before(old), after(next), performer(by) {
   const std::vector<std::int32_t>&from = old.instances, &to = next.instances;
   std::ranges::set_difference(to, from, std::back_inserter(joining));
@@ -28,13 +28,13 @@ Change::Change(const Assignment& old, const Assignment& next, std::int32_t by)
   std::ranges::set_union(from, to, std::back_inserter(all));
 }
 
-void SharedLog::start(std::int32_t, const Assignment& first) {
+void SharedLog::start(std::int32_t, const InstanceMapping& first) {
   if (marks_ != nullptr) marks_->switch_over(feeds_, first);
   feeder_.start();
   for (std::int32_t i = 0; i < first.count(); ++i) log_->add_reader();
 }
 
-bool SharedLog::feed(Recorder& recorder, const Assignment& now) {
+bool SharedLog::feed(Recorder& recorder, const InstanceMapping& now) {
   if (marks_ == nullptr) return feeder_.feed(recorder);
   Marker marker(*marks_, now.owner.data());
   return feeder_.feed(recorder, &marker);

@@ -23,7 +23,7 @@ OperatorStage::OperatorStage(const OplusOptions& options, InstanceThreads& threa
 }
 
 void OperatorStage::map(std::vector<std::int32_t> owner) {
-  Assignment first{first_instances(options_.workers), std::move(owner)};
+  InstanceMapping first{first_instances(options_.workers), std::move(owner)};
   check_assignment(spec_, first, options_.most_instances);
   epochs_.push_back({std::move(first), {}});
 }
@@ -57,7 +57,7 @@ void OperatorStage::publish_into(OutputLog& log, std::int32_t first_thread, std:
 
 void OperatorStage::begin(const InputTimes& input) {
   input_ = input;
-  const Assignment& first = epochs_.front().assignment;
+  const InstanceMapping& first = epochs_.front().assignment;
   handover_->start(options_.most_instances, first);
   // relaxed: threads start after all of this
   assignment_.store(&first, std::memory_order_relaxed);
@@ -112,7 +112,7 @@ bool OperatorStage::take_turn(std::int32_t index) {
     }
     return true;
   }
-  const Assignment& now = assignment();
+  const InstanceMapping& now = assignment();
   const bool fed = handover_->feed(threads_.meter(index).recorder, now);
   if (fed) threads_.notify(now.instances);
   return fed || !log.read(reader).empty() || tidy(index);

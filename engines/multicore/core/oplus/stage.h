@@ -86,7 +86,7 @@ class OperatorStage {
   std::int32_t reach() const noexcept { return reach_.load(std::memory_order_seq_cst); }
 
   // See OplusRun.
-  std::int64_t reconfigure(Assignment next);
+  std::int64_t reconfigure(InstanceMapping next);
   std::optional<Switch> await(std::int64_t number);
   void wake_waiter() noexcept;
   void look(Snapshot& into) const;
@@ -102,7 +102,7 @@ class OperatorStage {
 
  private:
   struct Epoch {
-    Assignment assignment;
+    InstanceMapping assignment;
     Switch done;
   };
   struct alignas(kCacheLine) Worker {
@@ -145,7 +145,7 @@ class OperatorStage {
   void count_outputs(std::int32_t index) noexcept;
   // Returns the assignment in force, for active instances. relaxed: written at a barrier, which orders it; `apply`
   // notifies the instances that join or leave.
-  const Assignment& assignment() const noexcept { return *assignment_.load(std::memory_order_relaxed); }
+  const InstanceMapping& assignment() const noexcept { return *assignment_.load(std::memory_order_relaxed); }
   std::int32_t active_count() const noexcept { return assignment().count(); }
   // oplus/reconfigure.cc
   void reach_barrier(std::int32_t index);
@@ -175,9 +175,9 @@ class OperatorStage {
   std::atomic<std::int32_t> reach_{0};  // see `reach`; written at a barrier only
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};  // at the barrier
   alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs with the load in `take_turn`
-  // Assignment in force, of an epoch. Written at a barrier, which orders it for the instances, so they load it relaxed.
+  // InstanceMapping in force, of an epoch. Written at a barrier, which orders it for the instances, so they load it relaxed.
   // The store is release for the acquire in `look`.
-  alignas(kCacheLine) std::atomic<const Assignment*> assignment_{nullptr};
+  alignas(kCacheLine) std::atomic<const InstanceMapping*> assignment_{nullptr};
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that have finished
 };
 

@@ -90,7 +90,7 @@ class Rig {
 
   lab::OperatorSpec spec_;
   std::int32_t maps_;
-  lab::Assignment now_;
+  lab::InstanceMapping now_;
   std::vector<lab::MappedStream> mapped_;
   lab::Recorder recorder_{false};
 };

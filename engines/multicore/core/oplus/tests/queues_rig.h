@@ -126,7 +126,7 @@ class Rig {
   }
 
   std::int64_t change(std::vector<std::int32_t> instances, std::vector<std::int32_t> owner) {
-    Assignment next{std::move(instances), std::move(owner)};
+    InstanceMapping next{std::move(instances), std::move(owner)};
     std::vector<OperatorInstance*> all;
     for (Standing& one : standing_) all.push_back(&one);
     const std::int64_t moved = queues_->change(Change(now, next, now.instances.front()), all);
@@ -139,7 +139,7 @@ class Rig {
   Standing& standing(std::int32_t i) { return standing_[static_cast<std::size_t>(i)]; }
   bool ended(std::int32_t i) { return queues_->log(i).ended(0); }
 
-  Assignment now;
+  InstanceMapping now;
   TextFeeds feeds;
 
  private:
