@@ -1,7 +1,7 @@
 """Numbers texts, in order of appearance after some first ones, and writes the numbering to a dictionary file."""
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,12 @@ class Numbering:
 
     Args:
         first: the texts with the first numbers.
-        only: the texts to number, of which others get -1; None: all.
         separator: texts are equal if they are up to this, and the first is in the dictionary; "": whole texts.
     """
 
-    def __init__(
-        self, first: Iterable[str] = (), only: Container[str] | None = None, separator: str = ""
-    ) -> None:
+    def __init__(self, first: Iterable[str] = (), separator: str = "") -> None:
         self._known = {text: number for number, text in enumerate(first)}
-        self._only, self._separator = only, separator
+        self._separator = separator
         self._whole: list[str] = []
 
     def __len__(self) -> int:
@@ -39,8 +36,6 @@ class Numbering:
         known, each = self._known, texts.to_pylist()
         if self._separator:
             return np.array([self._number_before_separator(text) for text in each], np.int32)
-        if self._only is not None:
-            each = [text if text in self._only else None for text in each]
         ids = [-1 if text is None else known.setdefault(text, len(known)) for text in each]
         return np.array(ids, dtype=np.int32)
 

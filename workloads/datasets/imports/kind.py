@@ -257,7 +257,7 @@ Form = Lines | Layout | NamedColumns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """A column of numbers that all rows give to texts. Rows whose text has none are left out.
+    """A column of numbers that all rows give to texts.
 
     Attributes:
         name: of the column.
