@@ -23,7 +23,7 @@ from streamlab.lab.runner.provenance import host, revision, software
 from streamlab.lab.runner.run_plan import RunPlan
 from streamlab.results import fingerprints
 from streamlab.results.machines import compare_machines
-from streamlab.results.meta import DatasetRecord, RunMeta, SessionRecord, check_meta
+from streamlab.results.meta import DatasetRecord, RunMeta, SessionRecord
 from streamlab.results.row_conversion import escape_text
 from streamlab.results.schema import TrialRow
 from streamlab.results.seal import compact, seal_files, seal_old_run, verify_run
@@ -104,7 +104,6 @@ class RunDirectory:
             ResultsError: `path` is not a run.
         """
         stored = read_meta(path)
-        check_meta(path, stored, to_resume=True)
         _check_same_run(path, stored, meta)
         return cls(path, stored)
 
