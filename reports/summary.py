@@ -225,12 +225,10 @@ def start_time(run: Run) -> str:
 
 
 def code_of(run: Run) -> str:
-    """Return the commit of a run, with its changes and any busy work planted to test a gate."""
+    """Return the commit of a run, with its changes."""
     vcs = run.meta.vcs
     dirty = " with changes" if vcs.dirty_diff_sha256 else ""
-    planted = max((row.planted_slowdown or 0 for row in run.rows), default=0)
-    work = f", {planted:.0%} of planted busy work" if planted else ""
-    return f"{(vcs.commit or 'no commit')[:12]}{dirty}{work}"
+    return f"{(vcs.commit or 'no commit')[:12]}{dirty}"
 
 
 def checked_by(rows: Iterable[TrialRow]) -> str:

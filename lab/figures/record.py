@@ -41,7 +41,7 @@ _NOT_IN_TRIALS = frozenset(
         *("workload_query", "workload_code", "fingerprint", "dataset", "kept_folders", "seed"),
         *("unit", "origin", "also_timed", "latency_definition", "load", "plan", "properties"),
         *("log", "series", "reconfigurations", "histograms", "warnings", "energy_source"),
-        *("energy_reason", "isolate", "returncode", "planted_slowdown", "floats", "checked_by"),
+        *("energy_reason", "isolate", "returncode", "floats", "checked_by"),
         *("order_index", "purpose", "engine_version", "attempt"),
     }
 )

@@ -39,7 +39,6 @@ DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
 
 MOST_REPETITIONS = 10_000
-MOST_SLOWDOWN = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +111,12 @@ class Settings:
         idle_s: duration of the idle baselines before and after a session; 0: no baselines.
         cores_within_ns: a trial waits up to a minute until the cores are this close to each other; None: no
             wait (`streamlab.lab.measure.machine.await_near`).
-        planted_slowdown: share of a trial's own time to add to it, to test a gate.
     """
 
     energy: str = AUTO
     idle_s: float = 0.0
     cores_within_ns: float | None = None
     isolation: Isolation = field(default_factory=Isolation)
-    planted_slowdown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +223,6 @@ def _settings(run: TomlTable) -> Settings:
         idle_s=float(run.number("idle_s", 0.0, least=0, maximum=LONGEST_S)),
         cores_within_ns=run.number("cores_within_ns"),
         isolation=isolation,
-        planted_slowdown=float(run.number("planted_slowdown", 0.0, least=0, maximum=MOST_SLOWDOWN)),
     )
 
 

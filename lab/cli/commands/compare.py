@@ -11,7 +11,6 @@ from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.results import COMPARE_METRICS
 from streamlab.lab.cli.write_errors import writing
 from streamlab.lab.gate.render import align_rows
-from streamlab.lab.gate.stored_baseline import planted_work_notes
 from streamlab.reports.numbers import UNCLEAR, number_of
 from streamlab.reports.side_by_side import write_ratio, write_value
 from streamlab.reports.summary import cells_without_oracle, conditions_of
@@ -57,7 +56,6 @@ def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
             f"**{NOT_COMPARABLE}**: ratios do not show the revision alone; these differ, too:"
         ]
         lines += [f"- {difference}" for difference in comparison.differences] + [""]
-    lines += [f"- {note}" for note in planted_work_notes(old, new)]
     if comparison.unlike:
         left_out = number_of(len({item.cell for item in comparison.unlike}), "cell")
         lines += [

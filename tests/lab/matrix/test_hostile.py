@@ -25,7 +25,6 @@ idle_s = 0
 cores_within_ns = 100
 isolate = "container"
 container = { image = "stream-lab", memory = "2g", cpus = "0-1" }
-planted_slowdown = 0.1
 
 [[workload]]
 name = "page_view_join"

@@ -56,8 +56,8 @@ def test_option_with_a_control_character_does_not_keep_a_run_from_being_resumed(
     [
         (lambda meta: meta["vcs"].update(commit="0" * 40), "source revision vcs.commit"),
         (
-            lambda meta: meta["settings"].update(planted_slowdown=0.1),
-            "matrix settings['planted_slowdown'] was 0.1, is 0.0 now",
+            lambda meta: meta["settings"].update(idle_s=0.1),
+            "matrix settings['idle_s'] was 0.1, is 0.0 now",
         ),
         (lambda meta: meta["host"].update(cpu_model="abacus"), "host['cpu_model'] was 'abacus'"),
         (
