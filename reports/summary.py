@@ -221,7 +221,7 @@ def _cluster_words(row: TrialRow) -> str:
 def start_time(run: Run) -> str:
     """Return the start of a run, UTC, ISO 8601; the run's name if run.json lacks it."""
     first = run.meta.sessions[0].started_at if run.meta.sessions else None
-    return str(run.meta.recorded.get("started_at") or first or run.path.name)
+    return first or run.path.name
 
 
 def code_of(run: Run) -> str:

@@ -195,7 +195,7 @@ def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
         "## Published numbers\n\n"
         + _table(
             ("panel", "series", "quantity", "at", "number", "where"),
-            [(f.panel, f.series, f.quantity, f.x, _number(f), f.source) for f in judged.published],
+            [(f.panel, f.series, f.quantity, f.x, f.text, f.source) for f in judged.published],
         ),
         "## Runs\n\n"
         + _table(
@@ -256,16 +256,6 @@ def _outcome(claim: Claim) -> str:
     if claim.outcome == NOT_COMPARABLE and absent((claim.system, claim.opponent)):
         return f"{NOT_COMPARABLE} (opponent absent)"
     return claim.outcome
-
-
-def _number(fact: Fact) -> str:
-    low, high = fact.low, fact.high
-    unit = "" if fact.unit == "1" else f" {fact.unit}"
-    if fact.relation in ("at most", "difference"):
-        return f"at most {high:,g}{unit}"
-    if high == float("inf"):
-        return f"at least {low:,g}{unit}"
-    return (f"{low:,g}" if low == high else f"{low:,g} to {high:,g}") + unit
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

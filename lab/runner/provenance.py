@@ -5,7 +5,6 @@ import os
 import platform
 import sys
 from importlib.metadata import distributions
-from pathlib import Path
 
 import psutil
 

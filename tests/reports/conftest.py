@@ -19,7 +19,6 @@ from tests.results.records import store_meta, store_trial
 META = {
     "name": "sample",
     "lab_version": "0.1.0",
-    "started_at": "2026-11-21T08:00:00+00:00",
     "matrix_text": '[[workload]]\nname = "event_window"\nevents = 40_000_000\n',
     "complete": True,
     "host": {"cpu_model": "Sample CPU <2.6 GHz>", "cores_usable": 2, "loadavg": [0.1, 0.2, 0.3]},
@@ -34,6 +33,12 @@ META = {
     },
     "sessions": [{"started_at": "2026-11-21T08:00:00+00:00", "interrupted": False}],
 }
+
+
+def started(at: str) -> dict[str, Any]:
+    """Return the part of a run's meta with its start."""
+    return {"sessions": [{"started_at": at}]}
+
 
 Maker = Callable[..., Path]
 Row = dict[str, Any]

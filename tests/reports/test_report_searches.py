@@ -1,6 +1,5 @@
 """Searches: brackets, levels and probes as recorded, and nothing where an answer was wrong."""
 
-import json
 import re
 from dataclasses import replace
 

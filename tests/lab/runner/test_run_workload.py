@@ -281,7 +281,10 @@ def test_any_workload_runs_without_a_matrix_with_the_options_of_one(capsys):
         (["--demo", "--engine", "fake"], "--engine requires a WORKLOAD"),
         (["wordcount", "--engine", "fake", "-w", "two"], "'two' is not a list of whole numbers"),
         *(
-            (["wordcount", "--engine", "fake", option, number], f"'{number}' is not a list of whole")
+            (
+                ["wordcount", "--engine", "fake", option, number],
+                f"'{number}' is not a list of whole",
+            )
             for option, number in (("-w", "0"), ("-w", "-1"), ("--batch", "0"))
         ),
         (["wordcount", "--engine", "fake", "--query", "wa_ms"], "not of the form K=V"),
