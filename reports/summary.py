@@ -170,10 +170,10 @@ def _cell(summary: CellSummary) -> Cell:
         variant=summary.variant or "",
         tag=_tag(summary),
         workers=summary.workers,
-        batch=summary.batch,
-        dataset=summary.dataset or "",
+        batch=summary.rows[0].batch,
+        dataset=summary.rows[0].dataset or "",
         conditions=_conditions(rows),
-        oversubscribed=summary.oversubscribed,
+        oversubscribed=bool(summary.rows[0].oversubscribed),
         status=summary.status,
         checked_by=checked_by(rows),
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
@@ -292,7 +292,7 @@ def _tag(summary: CellSummary) -> str:
     """Return the label of the engine's table: the part of the id that is neither place nor load."""
     if not summary.variant:  # imported: its id is the name that another tool gave it
         return ""
-    places = 4 + (summary.batch is not None)  # workload, engine, variant, workers, batch
+    places = 4 + (summary.rows[0].batch is not None)  # workload, engine, variant, workers, batch
     rest = summary.cell.split("/")[places:]
     load = summary.rows[0].load_label
     return "/".join(rest[:-1] if load else rest)
