@@ -91,7 +91,7 @@ class StageResult:
         too_few: whether even the clearest order of so few values is not significant among the
             stage's tests.
         ratio: new / old: of medians; of pairs the median ratio.
-        p_worse, p_better: p-values, adjusted over the cells of the stage.
+        p_worse: p-value that it got worse, adjusted over the cells of the stage.
         noise: A/A noise of ratios of medians of as many values.
         floor: effects up to this share do not count.
         worse, better: whether the test is significant and the effect exceeds the floor.
@@ -104,7 +104,6 @@ class StageResult:
     too_few: bool
     ratio: float
     p_worse: float
-    p_better: float
     noise: Noise
     floor: float
     worse: bool
@@ -247,7 +246,6 @@ def _stage(
         too_few=_hopeless(method.smallest_p(n_old, n_new), tests, rule),
         ratio=ratio,
         p_worse=scaled[0],
-        p_better=scaled[1],
         noise=noise,
         floor=floor,
         worse=shown[0] and ratio > 1 + floor,
