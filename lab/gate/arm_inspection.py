@@ -19,7 +19,6 @@ from streamlab.engines.errors import EngineError
 from streamlab.lab.errors import GateError, LabError
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.code_location import Place, find_loaded_files, find_places, find_strays
-from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, make_works
 from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.lab.matrix.cells import expand
@@ -107,8 +106,7 @@ def inspect_arm(arm: Arm, request: Callable[[], Answer], *, log: Path) -> Answer
         )
         result: Answer | str | None = pickle.loads(answer.read_bytes()) if answer.exists() else None
     if isinstance(result, str):
-        lacks = "; ".join(["", *find_gaps(arm.tree, arm.checkout)])
-        raise GateError(f"{arm.name} arm, {arm.revision}: {result}{lacks}")
+        raise GateError(f"{arm.name} arm, {arm.revision}: {result}")
     if result is None:
         raise GateError(
             f"{arm.name} arm, {arm.revision}: the inspection of its cells ended with code "

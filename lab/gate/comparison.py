@@ -14,7 +14,6 @@ from streamlab.lab.gate.decision import GateCriteria, decide_gate
 from streamlab.lab.gate.installed_code import check_different, check_installed
 from streamlab.lab.gate.instructions import count_tree, report_counts
 from streamlab.lab.gate.metrics import METRICS, Pair
-from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.outcome import GateReport, Line, Verdict
 from streamlab.lab.gate.projects import find_projects
 from streamlab.lab.gate.report_notes import describe_outputs, reference_notes
@@ -200,9 +199,8 @@ def gate_repository(
         else:
             report = gate_arms(bench, old, new, criteria, say)
         lines = (*report.lines, *absent.values())
-        gaps = _gaps(lines, (old, new))
     notes = revision_notes(subject.root, subject.revisions, plant=plant, logs=logs)
-    all_notes = (*([same] if same else ()), *gaps, *report.notes, *notes)
+    all_notes = (*([same] if same else ()), *report.notes, *notes)
     return replace(report, lines=lines, notes=tuple(dict.fromkeys(all_notes)))
 
 
@@ -212,18 +210,6 @@ def _absent_line(cell: str, old: str, new: str | None) -> Line:
         return Line(cell=cell, metric="", word=Verdict.ADDED, note=f"old: {old}")
     return Line(
         cell=cell, metric="", word=Verdict.NO_NUMBER, note=f"neither arm has it; new: {new}"
-    )
-
-
-def _gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:
-    """Return the files that the arms lack, if a cell has no answer: they may be the reason."""
-    if all(line.metric for line in lines):
-        return ()
-    old, new = (find_gaps(arm.tree, arm.checkout) for arm in arms)
-    return (
-        *(gap for gap in new if gap in old),
-        *(f"old arm: {gap}" for gap in old if gap not in new),
-        *(f"new arm: {gap}" for gap in new if gap not in old),
     )
 
 

@@ -23,7 +23,6 @@ from pathlib import Path
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import LAB_MODULES, Arm, find_module_files
 from streamlab.lab.gate.build import BUILD_TIMEOUT_S, Say, run_build
-from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.source import Revision, check_out
 from streamlab.lab.host.git import GitError, git
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE, is_installed
@@ -79,7 +78,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     check_out(root, revision.commit, source)
     if recipe.command is not None:
         say(f"building {revision.label}: {recipe.command}")
-        _build(root, revision, recipe, source=source, site=site, log=log)
+        _build(revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
         write_entry_points(source, site)
     # Needed for a lab that runs from its source without being installed.
@@ -98,9 +97,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     return arm
 
 
-def _build(
-    root: Path, revision: Revision, recipe: Recipe, *, source: Path, site: Path, log: Path
-) -> None:
+def _build(revision: Revision, recipe: Recipe, *, source: Path, site: Path, log: Path) -> None:
     assert recipe.command is not None
     command = recipe.command.replace(SITE, shlex.quote(str(site)))
     command = command.replace(FOLDER, shlex.quote(str(source)))
@@ -115,8 +112,7 @@ def _build(
         return
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     output = "\n  ".join(["", *lines[-_LAST_LINES:]]) if lines else " (no output)"
-    lacks = "".join(f"\n{gap}" for gap in find_gaps(source, root))
-    raise GateError(f"{revision.label} {wrong}: {recipe.command}{output}{lacks}\nfull log: {log}")
+    raise GateError(f"{revision.label} {wrong}: {recipe.command}{output}\nfull log: {log}")
 
 
 def check_lab(arm: Arm) -> None:

@@ -85,8 +85,13 @@ def commit_working_tree(repository: Path) -> Revision:
         GitError: git cannot read the repository.
     """
     head = git(repository, "rev-parse", "--verify", "HEAD")
+    clones = _nested_clones(repository)
     left_out = (
-        *left_out_clones(repository),
+        *(
+            f"the nested clone {path} is not a submodule, and is in neither arm (git submodule add "
+            f"URL {path})"
+            for path in clones
+        ),
         *(
             f"uncommitted changes in the submodule {path} are in neither arm"
             for path in _changed_submodules(repository)
@@ -102,7 +107,7 @@ def commit_working_tree(repository: Path) -> Revision:
             words.append("--sparse")
         else:
             git(repository, "read-tree", head, env=env)
-        excluded = (f":(top,exclude,literal){path}" for path in _nested_clones(repository))
+        excluded = (f":(top,exclude,literal){path}" for path in clones)
         git(repository, *words, "--", ":/", *excluded, env=env)
         tree = git(repository, "write-tree", env=env)
         if tree == git(repository, "rev-parse", f"{head}^{{tree}}"):
@@ -145,15 +150,6 @@ def check_out(repository: Path, commit: str, folder: Path) -> None:
         file.write(os.fsencode(f'[include]\n\tpath = "{path}"\n'))
         file.write(b"[core]\n\tbare = false\n\tsparseCheckout = false\n")
     git(folder, "checkout", "--quiet", "--detach", commit)
-
-
-def left_out_clones(repository: Path) -> tuple[str, ...]:
-    """Return a sentence for each nested clone, which no commit of the working tree contains."""
-    return tuple(
-        f"the nested clone {path} is not a submodule, and is in neither arm (git submodule add "
-        f"URL {path})"
-        for path in _nested_clones(repository)
-    )
 
 
 def _nested_clones(repository: Path) -> Sequence[str]:

@@ -1,12 +1,10 @@
-"""Files that a revision lacks are named with the remedy: submodules and nested clones."""
+"""Submodules and nested clones in the working tree of a gated repository."""
 
 import shutil
 
 import pytest
 
 from streamlab.lab.cli import EXIT_INCONCLUSIVE, call
-from streamlab.lab.errors import GateError
-from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.source import check_out, commit_working_tree
 from tests.lab.gate.user_repository import git
 
@@ -26,41 +24,10 @@ def part(tmp_path):
     return folder
 
 
-def add_submodule(repo, part, path="part"):
+def add_submodule(repo, part):
     """Commit another repository as a submodule, and return the commit."""
-    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), path)
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
     return repo.commit("A submodule")
-
-
-def gaps(repo, tmp_path):
-    folder = tmp_path / "arm"
-    check_out(repo.folder, commit_working_tree(repo.folder).commit, folder)
-    return folder, find_gaps(folder, repo.folder)
-
-
-def test_a_whole_checkout_lacks_nothing(repo, tmp_path):
-    assert gaps(repo, tmp_path)[1] == ()
-
-
-def test_a_submodule_is_named_until_it_is_checked_out(repo, part, tmp_path):
-    add_submodule(repo, part, "crunch/part")
-    folder, (gap,) = gaps(repo, tmp_path)
-    assert "the submodule crunch/part is not checked out" in gap
-    assert "`git submodule update --init &&`" in gap
-    git(folder, *LOCAL, "submodule", "update", "--init", "-q")
-    assert find_gaps(folder, repo.folder) == ()
-
-
-def test_a_submodule_of_a_submodule_is_named(repo, part, tmp_path):
-    git(tmp_path, "init", "-q", "inner")
-    git(tmp_path / "inner", "commit", "-q", "--allow-empty", "-m", "Inner")
-    git(part, *LOCAL, "submodule", "add", "-q", str(tmp_path / "inner"), "inner")
-    git(part, "commit", "-q", "-m", "A submodule of its own")
-    add_submodule(repo, part)
-    folder, _ = gaps(repo, tmp_path)
-    git(folder, *LOCAL, "submodule", "update", "--init", "-q")
-    (gap,) = find_gaps(folder, repo.folder)
-    assert "the submodule part/inner is not checked out" in gap and "--init --recursive" in gap
 
 
 def test_settings_and_hooks_of_the_user_do_not_change_the_checkout(repo, part, tmp_path):
@@ -74,16 +41,10 @@ def test_settings_and_hooks_of_the_user_do_not_change_the_checkout(repo, part, t
         hook.write_text("#!/bin/sh\nexit 1\n")
         hook.chmod(0o755)
     repo.works(2)
-    _, (gap,) = gaps(repo, tmp_path)
-    assert "the submodule part is not checked out" in gap
-
-
-def test_a_nested_clone_that_was_committed_is_no_submodule(repo, part, tmp_path):
-    git(repo.folder, "clone", "-q", str(part), "nested")
-    git(repo.folder, "add", "nested")
-    repo.commit("By mistake")
-    _, (gap,) = gaps(repo, tmp_path)
-    assert "nested is a nested clone" in gap and "git submodule add URL nested" in gap
+    folder = tmp_path / "arm"
+    check_out(repo.folder, commit_working_tree(repo.folder).commit, folder)
+    assert (folder / "crunch" / "engine.py").is_file()
+    assert list((folder / "part").iterdir()) == []
 
 
 @pytest.mark.parametrize("clone", ["clone", "empty", "worktree"])
@@ -114,21 +75,7 @@ def test_changes_inside_a_submodule_are_reported_and_its_commit_is_taken(repo, p
     assert revision.left_out == ("uncommitted changes in the submodule part are in neither arm",)
 
 
-def test_missing_files_of_a_failed_build_are_named(repo, part, tmp_path):
-    add_submodule(repo, part)
-    git(repo.folder, "clone", "-q", str(part), "nested")
-    with (
-        pytest.raises(GateError, match="does not build") as error,
-        repo.arms(tmp_path, "test -e part/__init__.py"),
-    ):
-        pass
-    assert "the submodule part is not checked out: let --build start" in str(error.value)
-    assert "the nested clone nested is not a submodule" in str(error.value)
-
-
-def test_a_cell_that_neither_arm_can_load_is_not_added_and_the_submodule_is_named(
-    repo, part, capsys
-):
+def test_a_cell_that_neither_arm_can_load_is_not_added(repo, part, capsys):
     git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
     repo.has_workload("mine.py", "mine")
     with (repo.folder / "mine.py").open("a") as text:
@@ -139,6 +86,4 @@ def test_a_cell_that_neither_arm_can_load_is_not_added_and_the_submodule_is_name
     words = ["gate", "--repo", ".", "--against", "main", str(repo.matrix), "--metric", "cpu"]
     assert call([*words, "--repetitions", "4"]) == EXIT_INCONCLUSIVE
     out = capsys.readouterr().out
-    assert "neither arm has it; new: " in out and "PART" in out
-    assert out.count("the submodule part is not checked out") == 1
-    assert "| added" not in out
+    assert "neither arm has it; new: " in out and "PART" in out and "| added" not in out
