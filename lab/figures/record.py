@@ -14,15 +14,16 @@ from typing import TypedDict
 from streamlab.json_value import JsonValue
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.systems import absent, describe_systems
+from streamlab.lab.figures.systems import absent
 from streamlab.lab.figures.verdict import (
     INCONCLUSIVE,
     INDICATION,
     NOT_COMPARABLE,
     Claim,
     FigureVerdict,
+    describe_systems,
 )
-from streamlab.reports.figures.paper import add_notes, save_as, subtitle, watermark
+from streamlab.reports.figures.paper import save_as, subtitle, watermark
 from streamlab.reports.numbers import number_of
 from streamlab.reports.published import Fact, Facts
 from streamlab.reports.run_warnings import warnings_of
@@ -88,7 +89,7 @@ class JudgedFigure:
     @property
     def systems(self) -> tuple[str, ...]:
         """Notes on the systems that the claims are about."""
-        return describe_systems((claim.system, claim.opponent) for claim in self.outcome.claims)
+        return describe_systems(self.outcome.claims)
 
     @property
     def published(self) -> tuple[Fact, ...]:
@@ -112,7 +113,6 @@ def write(judged: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[P
     if judged.options.quick:
         watermark(canvas, "QUICK RUN")
     subtitle(canvas, judged.text)
-    add_notes(canvas, judged.systems)
     files = [*save_as(canvas, stem, [name for name in formats if name != PAGE])]
     if PAGE in formats:
         page = stem.with_suffix(f".{PAGE}")

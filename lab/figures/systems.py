@@ -110,11 +110,6 @@ def stand_in(sides: Iterable[System | None]) -> str:
     return "; ".join(side.stand_in for side in sides if side is not None and side.stand_in)
 
 
-def describe_systems(sides: Iterable[tuple[System | None, System | None]]) -> tuple[str, ...]:
-    """Return a note on each distinct system of the claims."""
-    return tuple(dict.fromkeys(side.text for both in sides for side in both if side is not None))
-
-
 def hollow(text: str, system: System | None, opponent: System | None) -> str | None:
     """Return the fault in the sides of a claim, in words; None without a fault."""
     if system is None:

@@ -211,38 +211,6 @@ def subtitle(figure: Figure, text: str) -> None:
     )  # fmt: skip
 
 
-def add_notes(figure: Figure, notes: Sequence[str]) -> None:
-    """Write further notes below a drawing's notes, and enlarge the drawing for them."""
-    width, height = figure.get_size_inches()
-    text = "\n".join(fill(note, int(width * _NOTE_CHARACTERS_PER_IN)) for note in notes)
-    if not text:
-        return
-    more_in = _NOTE_LINE_IN * (text.count("\n") + 1)
-    to_figure = figure.transFigure.inverted()
-    anchors = [
-        to_figure.transform(legend.get_bbox_to_anchor().get_points()[0])
-        for legend in figure.legends
-    ]
-    taller = height + more_in
-    figure.set_size_inches(width, taller)
-
-    def raise_value(y: float) -> float:
-        return float((y * height + more_in) / taller)
-
-    for axes in figure.axes:
-        x, y, wide, high = axes.get_position().bounds
-        axes.set_position((x, raise_value(y), wide, high * height / taller))
-    for note_text in figure.texts:
-        x, y = note_text.get_position()
-        note_text.set_position((x, raise_value(y)))
-    for legend, (x, y) in zip(figure.legends, anchors, strict=True):
-        legend.set_bbox_to_anchor((x, raise_value(y)))
-    figure.text(
-        0.12 / width, 0.06 / taller, text, size=7, color=MUTED.light, va="bottom",
-        parse_math=False, linespacing=1.25,
-    )  # fmt: skip
-
-
 def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     """Write the figure in these formats; equal figures give equal bytes."""
     no_metadata: dict[str, dict[str, None]] = {
