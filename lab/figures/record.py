@@ -23,7 +23,8 @@ from streamlab.lab.figures.verdict import (
     FigureVerdict,
     describe_systems,
 )
-from streamlab.reports.figures.paper import save_as, subtitle, watermark
+from streamlab.reports.figures.panel import save_as
+from streamlab.reports.figures.paper import subtitle, watermark
 from streamlab.reports.numbers import number_of
 from streamlab.reports.published import Fact, Facts
 from streamlab.reports.run_warnings import warnings_of

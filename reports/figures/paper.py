@@ -7,11 +7,9 @@ separate legend, to avoid confusion.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import fill
 from typing import Literal
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,7 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from streamlab.reports.figures.panel import RC, grid
+from streamlab.reports.figures.panel import grid
 from streamlab.reports.figures.time_axis import log_ticks, readable_ticks
 from streamlab.reports.numbers import count
 from streamlab.reports.palette import INK, MUTED, PAPER, slot
@@ -209,22 +207,6 @@ def subtitle(figure: Figure, text: str) -> None:
         0.12 / width, 1 - 0.3 / height, text, size=_SUBTITLE_SIZE * min(1.0, share),
         color=INK.light, va="top", parse_math=False,
     )  # fmt: skip
-
-
-def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, ...]:
-    """Write the figure in these formats; equal figures give equal bytes."""
-    no_metadata: dict[str, dict[str, None]] = {
-        "png": {"Software": None},
-        "svg": {"Date": None, "Creator": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }
-    paths = []
-    with mpl.rc_context(RC):
-        for kind in formats:
-            path = stem.with_name(f"{stem.name}.{kind}")
-            figure.savefig(path, format=kind, dpi=160, metadata=no_metadata[kind])
-            paths.append(path)
-    return tuple(paths)
 
 
 def _panel(axes: Axes, panel: Panel, word_lines: int) -> None:
