@@ -6,7 +6,6 @@ The reconfigurations are a Parquet file next to the series: one row for each
 
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +19,13 @@ def columns(elasticity: Elasticity | None) -> dict[str, object]:
     """Return the columns of a trial; empty if its operator is not elastic."""
     if elasticity is None:
         return {}
-    durations_ns = np.sort([change.duration_ns for change in elasticity.reconfigurations])
+    durations_ns = [change.duration_ns for change in elasticity.reconfigurations]
     load_cov = elasticity.load_cov[~np.isnan(elasticity.load_cov)]
     result: dict[str, object] = {"reconfiguration_count": len(durations_ns)}
-    if len(durations_ns):
-        result |= {
-            "reconfiguration_p50_ns": _rank(durations_ns, 50),
-            "reconfiguration_p99_ns": _rank(durations_ns, 99),
-            "reconfiguration_max_ns": int(durations_ns[-1]),
-        }
+    if durations_ns:
+        for name, percent in (("p50", 50), ("p99", 99), ("max", 100)):
+            nearest = np.percentile(durations_ns, percent, method="inverted_cdf")
+            result[f"reconfiguration_{name}_ns"] = int(nearest)
     if len(elasticity.instances):
         result["instances_min"] = int(elasticity.instances.min())
         result["instances_max"] = int(elasticity.instances.max())
@@ -49,8 +46,3 @@ def write_reconfigurations(elasticity: Elasticity, path: Path) -> None:
 def read_reconfigurations(content: bytes) -> tuple[Reconfiguration, ...]:
     """Return the reconfigurations from the bytes of a file by `write_reconfigurations`."""
     return tuple(Reconfiguration(**row) for row in table_of(content).to_pylist())
-
-
-def _rank(ascending: np.ndarray[Any, np.dtype[Any]], percent: int) -> int:
-    """Return the nearest-rank percentile."""
-    return int(ascending[-(-len(ascending) * percent // 100) - 1])
