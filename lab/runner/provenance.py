@@ -13,21 +13,9 @@ from streamlab.lab.host.git import GitError, git, git_bytes
 from streamlab.lab.host.installation import SOURCE
 from streamlab.lab.host.machine import Machine
 from streamlab.lab.host.processor import CPU, cpu_field
-from streamlab.lab.isolate.source import source_bytes
+from streamlab.lab.isolate.source import DATA, PARTS, source_bytes
 from streamlab.results.meta import Revision, Software
 from streamlab.workloads import control_group
-
-SOURCE_PARTS = (
-    "streamlab",
-    "lab",
-    "workloads",
-    "engines",
-    "results/*.py",
-    "reports",
-    "pyproject.toml",
-    "CMakeLists.txt",
-)
-"""The part of the source that results depend on; not documentation, tests and runs."""
 
 
 def host() -> dict[str, JsonValue]:
@@ -68,10 +56,10 @@ def software() -> Software:
 def revision() -> Revision:
     """Return the source revision: the commit, and a hash of changes since.
 
-    `dirty_diff_sha256` covers changed and untracked files of SOURCE_PARTS; None for a clean tree.
+    `dirty_diff_sha256` covers changed and untracked files of the source; None for a clean tree.
     Without a checkout, `commit` is None and `reason` has the cause.
     """
-    parts = ("--", *SOURCE_PARTS)
+    parts = ("--", *PARTS, *(f":!{folder}" for folder in DATA))
     try:
         # Without this, an installation inside another checkout's .venv would report its commit.
         git(SOURCE, "ls-files", "--error-unmatch", "lab/runner/provenance.py")
