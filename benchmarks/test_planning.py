@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from streamlab.lab.load.arrivals import due_times
-from streamlab.lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, STEP, LoadSpec
+from streamlab.lab.load.spec import BURSTS, CONSTANT, POISSON, STEP, LoadSpec
 from streamlab.workloads.model import Alphabet
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.optimizers import Costs, PlanRequest, choose, names
@@ -43,7 +43,7 @@ def test_plan_of_many_tags(benchmark, name, count, keys):
     assert sum(len(tree.keys) for tree in choice.plan.trees) == keys
 
 
-@pytest.mark.parametrize("arrival", [CONSTANT, POISSON, BURSTS, PHASES, STEP])
+@pytest.mark.parametrize("arrival", [CONSTANT, POISSON, BURSTS, STEP])
 def test_due_times_of_ten_million_events(benchmark, arrival):
     events = 10_000_000
     load = LoadSpec(arrival=arrival, rate_eps=1e6, warm_up_s=5.0, window_s=15.0)

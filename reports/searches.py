@@ -1,7 +1,7 @@
 """Reads a run's searches for a sustainable rate: their settings, probes and results.
 
-The trials' rows have the votes. `searches/<cell>.json` of the run directory, or else run.json, has the
-bracket and the outcomes of probes. A search with a wrong answer has no number.
+The trials' rows have the votes. `searches/<cell>.json` of the run directory has the bracket and the outcomes of
+probes. A search with a wrong answer has no number.
 """
 
 import json
@@ -127,13 +127,7 @@ def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
     Raises:
         ResultsError: a record of a search is damaged.
     """
-    try:
-        stored = msgspec.convert(run.meta.recorded.get("searches") or {}, dict[str, _Record])
-    except msgspec.ValidationError as error:
-        raise ResultsError(
-            f"{run.path}: run.json has a damaged record of a search: {error}"
-        ) from error
-    records = stored | _read_records(run.path)
+    records = _read_records(run.path)
     free = [cell for cell in cells if cell.load is None]
     return tuple(
         _search(name, rows, records.get(name), _settings(run, name), free)
@@ -150,15 +144,12 @@ class _Bracket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True):
-    """The record of a search; `streamlab.lab.runner.search` writes its file, which also names the cell."""
+    """The record of a search; `streamlab.lab.runner.search` writes it."""
 
-    over: bool = False
-    bracket: _Bracket | None = None
-    probes: tuple[Probe, ...] = ()
-
-
-class _RecordFile(_Record, frozen=True, kw_only=True):
     cell: str
+    over: bool
+    bracket: _Bracket
+    probes: tuple[Probe, ...]
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,7 +165,7 @@ def _read_records(run_dir: Path) -> dict[str, _Record]:
     records: dict[str, _Record] = {}
     for path in sorted((run_dir / "searches").glob("*.json")):
         try:
-            record = msgspec.json.decode(read_sealed(run_dir, path), type=_RecordFile)
+            record = msgspec.json.decode(read_sealed(run_dir, path), type=_Record)
             records[record.cell] = record
         except (OSError, ValueError) as error:
             raise ResultsError(f"{path} is damaged ({error!r}); {remedy(run_dir, path)}") from error
@@ -195,7 +186,7 @@ def _search(
 ) -> Search:
     place = as_cell(rows)
     wrong = any(row.status == WRONG_OUTPUT for row in rows)
-    bracket = (None if wrong or record is None else record.bracket) or _Bracket()
+    bracket = _Bracket() if wrong or record is None else record.bracket
     assert place.load is not None, f"{name}: the trials of a search have a load"
     low = bracket.r_pass_eps
     confirming = confirming_trials(rows, low)
@@ -214,8 +205,8 @@ def _search(
         tolerance=settings.tolerance,
         votes=settings.votes,
         confirmations=settings.confirmations,
-        probes=_probes(rows, record),
-        levels=() if wrong else _levels(rows, settings.levels, low),
+        probes=() if record is None else _probes(rows, record),
+        levels=() if wrong else _levels(rows, settings.levels),
         at_rate=as_cell(confirming) if confirming and not wrong else None,
         catch_up_eps=_catch_up(place, free),
         broker_ceiling_eps=spread_of(through_broker, "generator_ceiling_eps"),
@@ -228,25 +219,12 @@ def _reason(rows: Sequence[TrialRow], record: _Record | None, *, wrong: bool) ->
         return f"an answer was wrong, so no rate means anything: {row.reason or ''}"
     if record is None:
         return "the run stopped before it recorded the search; lab run --resume continues it"
-    return (record.bracket and record.bracket.reason) or ""
+    return record.bracket.reason or ""
 
 
-def _probes(rows: Sequence[TrialRow], record: _Record | None) -> tuple[Probe, ...]:
-    """Return the recorded probes, or derive them from the rows if there is no record."""
+def _probes(rows: Sequence[TrialRow], record: _Record) -> tuple[Probe, ...]:
+    """Return the recorded probes, with the statuses of their trials."""
     by_number = group_by(rows, lambda row: row.probe or 0)
-    if record is None:
-        return tuple(
-            Probe(
-                number=number,
-                purpose=trials[0].purpose or "",
-                rate_eps=_requested_eps(trials[0]),
-                outcome=None,
-                votes=tuple(
-                    Vote(verdict="", status=row.status, reason=row.reason) for row in trials
-                ),
-            )
-            for number, trials in by_number.items()
-        )
     return tuple(
         replace(
             probe,
@@ -263,21 +241,13 @@ def _status(trials: Iterable[TrialRow], vote: int) -> str:
     return next((str(row.status) for row in trials if row.vote == vote), "")
 
 
-def _levels(
-    rows: Sequence[TrialRow], shares: Sequence[float], pass_eps: float | None
-) -> tuple[Level, ...]:
+def _levels(rows: Sequence[TrialRow], shares: Sequence[float]) -> tuple[Level, ...]:
     """Return the levels, lowest first; their probes are in the order of the settings."""
     by_probe = group_by((r for r in rows if r.purpose == LEVEL), lambda row: row.probe)
-    levels = []
-    for index, trials in enumerate(by_probe.values()):
-        rate_eps = _requested_eps(trials[0])
-        if index < len(shares):
-            share = shares[index]
-        elif pass_eps:
-            share = rate_eps / pass_eps
-        else:
-            continue
-        levels.append(Level(share=share, rate_eps=rate_eps, cell=as_cell(trials)))
+    levels = [
+        Level(share=share, rate_eps=_requested_eps(trials[0]), cell=as_cell(trials))
+        for share, trials in zip(shares, by_probe.values(), strict=False)
+    ]
     return tuple(sorted(levels, key=lambda level: level.share))
 
 

@@ -225,14 +225,5 @@ def differing_facts(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple
 
 def recorded_facts(run: Run) -> dict[str, JsonValue]:
     """Return the parts of run.json on a run's machine, software, settings and code."""
-    parts = (
-        "lab_version",
-        "started_at",
-        "vcs",
-        "host",
-        "software",
-        "settings",
-        "matrix_text",
-        "code",
-    )
+    parts = ("lab_version", "vcs", "host", "software", "settings", "matrix_text", "code")
     return {name: run.meta.recorded[name] for name in parts if name in run.meta.recorded}

@@ -169,10 +169,10 @@ def _make_cell(summary: CellSummary) -> Cell:
         variant=summary.variant or "",
         tag=_engine_tag(summary),
         workers=summary.workers,
-        batch=summary.batch,
-        dataset=summary.dataset or "",
+        batch=summary.rows[0].batch,
+        dataset=summary.rows[0].dataset or "",
         conditions=_common_conditions(rows),
-        oversubscribed=summary.oversubscribed,
+        oversubscribed=bool(summary.rows[0].oversubscribed),
         status=summary.status,
         checked_by=checked_by(rows),
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
@@ -220,16 +220,14 @@ def _cluster_words(row: TrialRow) -> str:
 def start_time(run: Run) -> str:
     """Return the start of a run, UTC, ISO 8601; the run's name if run.json lacks it."""
     first = run.meta.sessions[0].started_at if run.meta.sessions else None
-    return str(run.meta.recorded.get("started_at") or first or run.path.name)
+    return first or run.path.name
 
 
 def code_of(run: Run) -> str:
-    """Return the commit of a run, with its changes and any busy work planted to test a gate."""
+    """Return the commit of a run, with its changes."""
     vcs = run.meta.vcs
     dirty = " with changes" if vcs.dirty_diff_sha256 else ""
-    planted = max((row.planted_slowdown or 0 for row in run.rows), default=0)
-    work = f", {planted:.0%} of planted busy work" if planted else ""
-    return f"{(vcs.commit or 'no commit')[:12]}{dirty}{work}"
+    return f"{(vcs.commit or 'no commit')[:12]}{dirty}"
 
 
 def checked_by(rows: Iterable[TrialRow]) -> str:
@@ -293,7 +291,7 @@ def _engine_tag(summary: CellSummary) -> str:
     """Return the label of the engine's table: the part of the id that is neither place nor load."""
     if not summary.variant:  # imported: its id is the name that another tool gave it
         return ""
-    places = 4 + (summary.batch is not None)  # workload, engine, variant, workers, batch
+    places = 4 + (summary.rows[0].batch is not None)  # workload, engine, variant, workers, batch
     remaining = summary.cell.split("/")[places:]
     load = summary.rows[0].load_label
     return "/".join(remaining[:-1] if load else remaining)

@@ -1,6 +1,6 @@
 """Finds differing fields of two runs that must be equal for a comparison of their results."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,7 +70,7 @@ def _cell_differences(
     cell = ours.cell
     fields = [
         Difference(cell=cell, field=path, old=a, new=b)
-        for path, a, b in _differing_leaves(content_of(old, ours), content_of(new, theirs))
+        for path, a, b in differing_values(content_of(old, ours), content_of(new, theirs))
     ]
     if fields or explained:
         return fields
@@ -98,11 +98,11 @@ def cell_fingerprints(run: Run) -> dict[str, set[str]]:
     return {cell: {row.fingerprint or "" for row in rows} for cell, rows in by_cell(run).items()}
 
 
-def _differing_leaves(old: Any, new: Any, path: str = "") -> Iterable[tuple[str, Any, Any]]:
-    """Yield each place at which two JSON values differ."""
+def differing_values(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield each place at which two JSON values differ, with both values; None: it is missing."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             inner = f"{path}.{key}" if path else str(key)
-            yield from _differing_leaves(old.get(key), new.get(key), inner)
+            yield from differing_values(old.get(key), new.get(key), inner)
     elif old != new:
         yield path, old, new

@@ -1,28 +1,15 @@
-"""Defines the content of run.json, and checks the parts that reading, comparing or resuming needs."""
+"""Defines the content of run.json, and reads it."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
 
 import msgspec
 
-from streamlab.json_value import JsonObject, JsonValue, json_list, json_object
+from streamlab.json_value import JsonObject, JsonValue
 from streamlab.results.errors import ResultsError
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """An object in run.json."""
-
-    @classmethod
-    def of(cls, content: JsonObject) -> Self:
-        """Convert a JSON object; keys of other versions of the lab are ignored."""
-        return cls(**{name: content[name] for name in cls.__struct_fields__ if name in content})
-
-
-_Record = TypeVar("_Record", bound=Record)
-
-
-class Revision(Record, frozen=True, kw_only=True):
+class Revision(msgspec.Struct, frozen=True, kw_only=True):
     """The source revision.
 
     Attributes:
@@ -36,7 +23,7 @@ class Revision(Record, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class Software(Record, frozen=True, kw_only=True):
+class Software(msgspec.Struct, frozen=True, kw_only=True):
     """The interpreter, and the version of each installed package."""
 
     python: str | None = None
@@ -45,7 +32,7 @@ class Software(Record, frozen=True, kw_only=True):
     packages: Mapping[str, str] = {}
 
 
-class DatasetRecord(Record, frozen=True, kw_only=True):
+class DatasetRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A dataset of the run; `invented` is the share of its events that an import invented, in words."""
 
     id: str
@@ -57,7 +44,7 @@ class DatasetRecord(Record, frozen=True, kw_only=True):
     invented: str | None = None
 
 
-class SessionRecord(Record, frozen=True, kw_only=True):
+class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A session of the run: from `lab run` or `lab run --resume` to its end.
 
     Attributes:
@@ -79,14 +66,14 @@ class SessionRecord(Record, frozen=True, kw_only=True):
     duration_s: float | None = None
 
 
-class CeilingRecord(Record, frozen=True, kw_only=True):
+class CeilingRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The highest rate of a load generator; `reason` says why it is unknown."""
 
     ceiling_eps: float | None = None
     reason: str | None = None
 
 
-class RunMeta(Record, frozen=True, kw_only=True):
+class RunMeta(msgspec.Struct, frozen=True, kw_only=True):
     """The content of run.json; a field that an older run lacks has its default.
 
     Attributes:
@@ -100,7 +87,7 @@ class RunMeta(Record, frozen=True, kw_only=True):
         host: properties of the machine, compared by `streamlab.results.machines`.
         datasets: by key of the workload.
         container: facts about the container engine; None for processes.
-        fingerprint: of all cells and datasets.
+        fingerprint: of all cells and datasets; None until the first session starts.
         generators: ceilings of the load generators, by engine, variant and batch.
         imported: of a run that was imported: the program, and the names of its files; None: the lab's own.
         recorded: the object as read, with keys of other versions; empty for a new run.
@@ -132,106 +119,19 @@ class RunMeta(Record, frozen=True, kw_only=True):
         """Return the JSON object of run.json, without the schema version."""
         content: dict[str, JsonValue] = msgspec.to_builtins(self)
         del content["recorded"]
-        if self.fingerprint is None:  # known when the first session starts
-            del content["fingerprint"]
         return {**self.recorded, **content}
 
 
 def parse_meta(run_dir: Path, content: JsonObject) -> RunMeta:
-    """Convert the JSON object of a run.json.
+    """Convert the JSON object of a run.json; keys of other versions of the lab are ignored.
 
     Raises:
         ResultsError: a part has the wrong type; the message names it.
     """
-    _check_types(run_dir, content)
-    meta = RunMeta.of(content)
-    return msgspec.structs.replace(
-        meta,
-        vcs=Revision.of(json_object(content.get("vcs"))),
-        software=Software.of(json_object(content.get("software"))),
-        datasets=_records(DatasetRecord, content.get("datasets")),
-        sessions=[
-            SessionRecord.of(json_object(each)) for each in json_list(content.get("sessions"))
-        ],
-        generators=_records(CeilingRecord, content.get("generators")),
-        recorded=content,
-    )
-
-
-def _records(kind: type[_Record], content: JsonValue) -> dict[str, _Record]:
-    return {name: kind.of(json_object(each)) for name, each in json_object(content).items()}
-
-
-class _Dataset(msgspec.Struct):
-    id: object
-
-
-_OBJECT = (dict[str, object], "an object")
-_TEXT = (str, "a text")
-_TEXT_OR_NULL = (str | None, "a text or null")
-_PARTS: Mapping[str, tuple[Any, str]] = {
-    "name": _TEXT,
-    "matrix_text": _TEXT,
-    "only": (list[str], "a list of texts"),
-    "keep_outputs": (bool, "true or false"),
-    "requested_engines": (list[str], "a list of texts"),
-    "settings": _OBJECT,
-    "settings.isolation": _OBJECT,
-    "cells": _OBJECT,
-    "vcs": _OBJECT,
-    "vcs.commit": _TEXT_OR_NULL,
-    "vcs.dirty_diff_sha256": _TEXT_OR_NULL,
-    "host": _OBJECT,
-    "software": _OBJECT,
-    "software.packages": _OBJECT,
-    "datasets": (dict[str, _Dataset], "objects with an id"),
-    "sessions": (list[dict[str, object]], "a list of objects"),
-    "complete": (bool, "true or false"),
-}
-"""Parts that resuming a run needs: their types, in code and in words."""
-
-_OTHER_PARTS: Mapping[str, tuple[Any, str]] = {
-    "code": (dict[str, str], "texts"),
-    "matrix_folder": _TEXT,
-    "generators": (dict[str, dict[str, object]], "objects"),
-}
-_TO_READ = ("vcs.commit", "vcs.dirty_diff_sha256", "host")
-"""Parts that every command needs."""
-
-_ABSENT = object()
-
-
-def check_meta(run_dir: Path, meta: RunMeta, *, to_resume: bool = False) -> None:
-    """Check that a run.json has the parts for reading or, with `to_resume`, for resuming the run.
-
-    Raises:
-        ResultsError: a part is missing; the message names it.
-    """
-    for path in _PARTS if to_resume else _TO_READ:
-        if _part(meta.recorded, path) is _ABSENT:
-            raise _damage(run_dir, path, "absent")
-
-
-def _check_types(run_dir: Path, content: JsonObject) -> None:
-    for path, (kind, _) in (*_PARTS.items(), *_OTHER_PARTS.items()):
-        part = _part(content, path)
-        try:
-            if part is not _ABSENT:
-                msgspec.convert(part, kind)
-        except msgspec.ValidationError as error:
-            raise _damage(run_dir, path, str(part)[:80]) from error
-
-
-def _part(content: JsonObject, path: str) -> object:
-    part: object = content
-    for name in path.split("."):
-        part = part.get(name, _ABSENT) if isinstance(part, Mapping) else _ABSENT
-    return part
-
-
-def _damage(run_dir: Path, path: str, shown: str) -> ResultsError:
-    expected = {**_PARTS, **_OTHER_PARTS}[path][1]
-    return ResultsError(
-        f"{run_dir / 'run.json'} is damaged: {path} is {shown}; expected {expected}; "
-        "take run.json from a copy, or run it again"
-    )
+    try:
+        meta = msgspec.convert(content, RunMeta)
+    except msgspec.ValidationError as error:
+        raise ResultsError(
+            f"{run_dir / 'run.json'} is damaged: {error}; take run.json from a copy, or run it again"
+        ) from error
+    return msgspec.structs.replace(meta, recorded=content)

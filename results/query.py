@@ -48,11 +48,10 @@ class CellSummary:
     """One cell over its repetitions.
 
     Attributes:
-        cell, workload, label, engine, variant, workers, batch, dataset, oversubscribed: as stored.
+        cell, workload, label, engine, variant, workers: as stored.
         status: the worst status of any repetition; the cell has numbers only if it is one of
             `schema.MEASURED`.
         reason: the first reason of a repetition with this status; None without one.
-        repetitions: number of recorded trials.
         rows: the trials, in order.
     """
 
@@ -62,12 +61,8 @@ class CellSummary:
     engine: str
     variant: str
     workers: int
-    batch: int | None
-    dataset: str | None
-    oversubscribed: bool
     status: str
     reason: str | None
-    repetitions: int
     rows: tuple[TrialRow, ...]
 
     def spread(self, column: str) -> Spread | None:
@@ -139,11 +134,7 @@ def _summarise(cell: str, rows: tuple[TrialRow, ...]) -> CellSummary:
         engine=first.engine,
         variant=first.variant,
         workers=first.workers,
-        batch=first.batch,
-        dataset=first.dataset,
-        oversubscribed=bool(first.oversubscribed),
         status=status,
         reason=reasons[0] if reasons else None,
-        repetitions=len(rows),
         rows=rows,
     )

@@ -338,9 +338,6 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     core_to_core_after_ns: Annotated[
         float | None, "the same time after the trial; a hypervisor may move cores"
     ] = None
-    planted_slowdown: Annotated[
-        float | None, "CPU time added to test a gate, as share of the run; 0: none"
-    ] = None
 
 
 def columns_of(row: TrialRow) -> dict[str, object]:

@@ -1,8 +1,11 @@
 """Types of values from or for a JSON file, and functions that narrow them."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 JsonValue = str | int | float | bool | None | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
+if not TYPE_CHECKING:
+    JsonValue = Any  # msgspec has no recursive types
 JsonObject = Mapping[str, JsonValue]
 
 

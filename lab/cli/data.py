@@ -1,5 +1,6 @@
 """Declares `lab data`: generate, import, list, show and verify datasets."""
 
+from contextlib import suppress
 from decimal import Decimal, DecimalException
 from importlib import import_module
 from typing import Any
@@ -53,6 +54,29 @@ class EventCount(click.types.IntParamType):
             pass
         return self.fail(
             f"{value!r} is not a whole number from 1 to {self._maximum:,}, such as 20000 or 1e6",
+            param,
+            ctx,
+        )
+
+
+class WholeNumbers(click.ParamType[tuple[int, ...]]):
+    """The type of a list of whole numbers of at least `least`, such as `1,2,4`."""
+
+    name = "N,..."
+
+    def __init__(self, least: int = 1) -> None:
+        self._least = least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """Return the numbers, or raise `BadParameter`."""
+        with suppress(ValueError):
+            numbers = tuple(map(int, value.split(",")))
+            if min(numbers) >= self._least:
+                return numbers
+        return self.fail(
+            f"{value!r} is not a list of whole numbers of at least {self._least}, such as 1,2",
             param,
             ctx,
         )

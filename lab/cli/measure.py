@@ -1,11 +1,9 @@
 """Declares the commands that measure: `lab run`, `lab figure` and `lab gate`."""
 
-from typing import Any
-
 import click
 
 from streamlab.lab.cli.completion import DATASETS, ENGINES, FIGURES, RUNS, WORKLOADS
-from streamlab.lab.cli.data import EventCount
+from streamlab.lab.cli.data import EventCount, WholeNumbers
 from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath, runs_option
 
@@ -39,9 +37,9 @@ _master_option = click.option(
     "{input}, or standard input, and prints the answer as CSV.",
 )
 @click.option(
-    "--workers", "-w", metavar="N,...", help="Numbers of workers; sequential engines use one."
+    "--workers", "-w", type=WholeNumbers(), help="Numbers of workers; sequential engines use one."
 )
-@click.option("--batch", metavar="N,...", help="Batch sizes, for variants that use one.")
+@click.option("--batch", type=WholeNumbers(), help="Batch sizes, for variants that use one.")
 @click.option(
     "--repetitions",
     "-n",
@@ -143,18 +141,6 @@ def quickstart() -> None:
     """
 
 
-def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    try:
-        numbers = tuple(sorted({int(part) for part in text.split(",")}))
-    except ValueError:
-        numbers = ()
-    if not numbers or numbers[0] < 1:
-        raise click.BadParameter(f"expected whole numbers above 0, e.g. 1,2,4; got {text!r}")
-    return numbers
-
-
 @click.command(
     "figure", cls=LazyCommand, short_help="Reproduce a figure of a paper, with a verdict."
 )
@@ -180,7 +166,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
 @click.option("--resume", help="Resume this interrupted run of the figure.", **RUNS)
 @click.option(
     "--workers",
-    callback=_whole_numbers,
+    type=WholeNumbers(),
     help="Degrees of parallelism, e.g. 1,2,4; default: up to the number of cores.",
 )
 @click.option(

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from streamlab.lab.cli.completion import DATASETS, ENGINES, WORKLOADS
-from streamlab.lab.cli.data import EventCount
+from streamlab.lab.cli.data import EventCount, WholeNumbers
 from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath
 
@@ -19,15 +19,6 @@ _in_option = click.option(
     default=Path(),
     help="Parent folder of the package; default: the current folder.",
 )
-
-
-def _parse_nodes(
-    context: click.Context, parameter: click.Parameter, text: str | None
-) -> tuple[int, ...]:
-    numbers = [part.strip() for part in (text or "").split(",") if part]
-    if not all(number.isdecimal() for number in numbers):
-        raise click.BadParameter(f"expected whole numbers, e.g. 0,1,1; got {text!r}")
-    return tuple(map(int, numbers))
 
 
 @click.command("plan", cls=LazyCommand, short_help="Show how a workload runs in parallel.")
@@ -53,8 +44,7 @@ def _parse_nodes(
 )
 @click.option(
     "--nodes",
-    callback=_parse_nodes,
-    metavar="N,...",
+    type=WholeNumbers(least=0),
     help="For appendix-b: the worker where each stream arrives, e.g. 0,1,1.",
 )
 @click.option(

@@ -20,11 +20,7 @@ _VENDORS = ("QEMU", "VMware", "VirtualBox", "innotek", "Xen", "Amazon EC2", "Goo
 
 def model(machine: Machine) -> str:
     """Return the processor's name from the kernel, or `unknown processor`."""
-    for line in (machine.text("/proc/cpuinfo") or "").splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() in ("model name", "Model") and value.strip():
-            return value.strip()
-    return "unknown processor"
+    return processor.cpu_field(machine, "model name", "Model") or "unknown processor"
 
 
 def cores(machine: Machine) -> Finding:
@@ -114,7 +110,7 @@ def clock(machine: Machine) -> Finding:
     base = "/sys/devices/system/clocksource/clocksource0"
     seen = machine.text(f"{base}/current_clocksource")
     if seen is None:
-        return warn("not visible", "none needed outside Linux; on Linux mount /sys")
+        return warn("not visible", "mount /sys")
     if seen in ("tsc", "arch_sys_counter"):
         return ok(seen)
     if "tsc" in (machine.text(f"{base}/available_clocksource") or "").split():
@@ -171,11 +167,8 @@ def virtualised(machine: Machine) -> Finding:
 
 def _hypervisor(machine: Machine) -> list[str]:
     evidence: list[str] = []
-    for line in (machine.text("/proc/cpuinfo") or "").splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == "flags" and "hypervisor" in value.split():
-            evidence.append("hypervisor flag in /proc/cpuinfo")
-            break
+    if "hypervisor" in (processor.cpu_field(machine, "flags") or "").split():
+        evidence.append("hypervisor flag in /proc/cpuinfo")
     if kind := machine.text("/sys/hypervisor/type"):
         evidence.append(f"/sys/hypervisor/type is {kind}")
     names = [machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]

@@ -9,6 +9,7 @@ from streamlab.lab.figures.figure import FigureStage, Outcome, Plan, Runs, Tree
 from streamlab.lab.figures.judge import MeasuredClaim, PublishedClaim, judge
 from streamlab.lab.figures.measurements import Series, machine, troubles
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.verdict import describe_systems
 from streamlab.reports.figures.paper import (
     PANEL_HEIGHT_IN,
     PANEL_WIDTH_IN,
@@ -145,10 +146,15 @@ def outcome(
     height_in: float = PANEL_HEIGHT_IN,
 ) -> Outcome:
     """Judge the claims of a figure, and prepare its drawing."""
+    claims = judge(posed)
     layout = Layout(
-        title=title, rows=share_axes(rows), notes=notes, width_in=width_in, height_in=height_in
+        title=title,
+        rows=share_axes(rows),
+        notes=(*notes, *describe_systems(claims)),
+        width_in=width_in,
+        height_in=height_in,
     )
-    return Outcome(claims=judge(posed), notes=notes, numbers=numbers, draw=lambda: draw(layout))
+    return Outcome(claims=claims, notes=notes, numbers=numbers, draw=lambda: draw(layout))
 
 
 def notes(

@@ -4,7 +4,7 @@ A stage may depend on the rates of earlier stages. Every stage is an ordinary ru
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import tomli_w
@@ -76,7 +76,6 @@ class Figure:
         needs: required workloads, and engines as `engine/variant`.
         stages: the figure's runs.
         outcome: judges the runs and prepares the drawing.
-        options: supported options of `lab figure`.
         scale: returns a run's share of the paper's lengths; None if the figure has its own lengths.
     """
 
@@ -86,7 +85,6 @@ class Figure:
     needs: tuple[str, ...]
     stages: tuple[FigureStage, ...]
     outcome: Callable[[Options, Runs], Outcome]
-    options: tuple[str, ...] = field(default=("workers", "repetitions", "scale", "quick"))
     scale: Callable[[Options], float] | None = None
 
     @property

@@ -124,12 +124,10 @@ class PublishedClaim:
             VALUE, measured, (-math.inf, limit), f"at most {_format_value(limit, unit)}", unit
         )
 
-    def at_least(
-        self, measured: Estimate | None, limit: float, unit: str = "", kind: str = VALUE
-    ) -> MeasuredClaim:
-        """Pose a claim with a lower bound."""
+    def at_least(self, measured: Estimate | None, limit: float, unit: str = "") -> MeasuredClaim:
+        """Pose a value claim with a lower bound."""
         return self._pose(
-            kind, measured, (limit, math.inf), f"at least {_format_value(limit, unit)}", unit
+            VALUE, measured, (limit, math.inf), f"at least {_format_value(limit, unit)}", unit
         )
 
     def shape(

@@ -3,6 +3,8 @@
 import json
 from dataclasses import asdict, dataclass
 
+import msgspec
+
 from streamlab.lab.errors import FigureError
 
 _STAMP = "# figure: "
@@ -91,10 +93,7 @@ def parse_stamp(matrix_text: str) -> tuple[str, str, Options] | None:
         if line.startswith(_STAMP):
             try:
                 content = json.loads(line.removeprefix(_STAMP))
-                workers = content["options"].pop("workers")
-                options = Options(
-                    workers=None if workers is None else tuple(workers), **content["options"]
-                )
+                options = msgspec.convert(content["options"], Options)
                 return (content["figure"], content["stage"], options)
             except (ValueError, KeyError, TypeError) as error:
                 raise FigureError(f"the run's stamp {line!r} is damaged: {error!r}") from error

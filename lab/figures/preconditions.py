@@ -6,8 +6,9 @@ need is not judged, and counts neither way.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from streamlab.lab.figures.measurements import Series
 from streamlab.lab.figures.options import Options
@@ -16,6 +17,7 @@ from streamlab.results.query import by_cell
 from streamlab.results.schema import UNSUSTAINED, VERIFIED, TrialRow
 from streamlab.results.store import Run
 
+Trial = TypeVar("Trial")
 MEDIAN_OUTPUTS = 20
 """Fewest outputs for a median: ten on either side, as for other percentiles
 (`streamlab.lab.measure.latency`)."""
@@ -87,10 +89,7 @@ def counted_synchronizations(rows: Sequence[TrialRow]) -> Need:
 
 def sustained_loads(rows: Sequence[TrialRow]) -> Need:
     """Return the need for sustained loads; without it, latency grows with the length of the load."""
-    sustained = sum(row.status != UNSUSTAINED for row in rows)
-    return Need(
-        quantity="trials that sustained their load", count=sustained, least=max(1, len(rows))
-    )
+    return every("trials that sustained their load", rows, lambda row: row.status != UNSUSTAINED)
 
 
 def latencies(rows: Sequence[TrialRow]) -> tuple[Need, Need]:
@@ -120,6 +119,11 @@ def two_degrees(options: Options, series: Series, degrees: Iterable[int] | None 
 def sweep_points(quantity: str, count: int, least: int = 2) -> Need:
     """Return the need of a claim on a sweep: at least `least` points."""
     return Need(quantity=quantity, count=count, least=least)
+
+
+def every(quantity: str, trials: Sequence[Trial], holds: Callable[[Trial], bool]) -> Need:
+    """Return the need that a condition holds in every trial, and that there is one."""
+    return Need(quantity=quantity, count=sum(map(holds, trials)), least=max(1, len(trials)))
 
 
 def cores(options: Options, least: int) -> Need:

@@ -14,15 +14,17 @@ from typing import TypedDict
 from streamlab.json_value import JsonValue
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.systems import absent, describe_systems
+from streamlab.lab.figures.systems import absent
 from streamlab.lab.figures.verdict import (
     INCONCLUSIVE,
     INDICATION,
     NOT_COMPARABLE,
     Claim,
     FigureVerdict,
+    describe_systems,
 )
-from streamlab.reports.figures.paper import add_notes, save_as, subtitle, watermark
+from streamlab.reports.figures.panel import save_as
+from streamlab.reports.figures.paper import subtitle, watermark
 from streamlab.reports.numbers import number_of
 from streamlab.reports.published import Fact, Facts
 from streamlab.reports.run_warnings import warnings_of
@@ -41,7 +43,7 @@ _NOT_IN_TRIALS = frozenset(
         *("workload_query", "workload_code", "fingerprint", "dataset", "kept_folders", "seed"),
         *("unit", "origin", "also_timed", "latency_definition", "load", "plan", "properties"),
         *("log", "series", "reconfigurations", "histograms", "warnings", "energy_source"),
-        *("energy_reason", "isolate", "returncode", "planted_slowdown", "floats", "checked_by"),
+        *("energy_reason", "isolate", "returncode", "floats", "checked_by"),
         *("order_index", "purpose", "engine_version", "attempt"),
     }
 )
@@ -88,7 +90,7 @@ class JudgedFigure:
     @property
     def systems(self) -> tuple[str, ...]:
         """Notes on the systems that the claims are about."""
-        return describe_systems((claim.system, claim.opponent) for claim in self.outcome.claims)
+        return describe_systems(self.outcome.claims)
 
     @property
     def published(self) -> tuple[Fact, ...]:
@@ -112,7 +114,6 @@ def write(judged: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[P
     if judged.options.quick:
         watermark(canvas, "QUICK RUN")
     subtitle(canvas, judged.text)
-    add_notes(canvas, judged.systems)
     files = [*save_as(canvas, stem, [name for name in formats if name != PAGE])]
     if PAGE in formats:
         page = stem.with_suffix(f".{PAGE}")
@@ -195,7 +196,7 @@ def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
         "## Published numbers\n\n"
         + _table(
             ("panel", "series", "quantity", "at", "number", "where"),
-            [(f.panel, f.series, f.quantity, f.x, _number(f), f.source) for f in judged.published],
+            [(f.panel, f.series, f.quantity, f.x, f.text, f.source) for f in judged.published],
         ),
         "## Runs\n\n"
         + _table(
@@ -254,16 +255,6 @@ def _describe_outcome(claim: Claim) -> str:
     if claim.outcome == NOT_COMPARABLE and absent((claim.system, claim.opponent)):
         return f"{NOT_COMPARABLE} (opponent absent)"
     return claim.outcome
-
-
-def _number(fact: Fact) -> str:
-    low, high = fact.low, fact.high
-    unit = "" if fact.unit == "1" else f" {fact.unit}"
-    if fact.relation in ("at most", "difference"):
-        return f"at most {high:,g}{unit}"
-    if high == float("inf"):
-        return f"at least {low:,g}{unit}"
-    return (f"{low:,g}" if low == high else f"{low:,g} to {high:,g}") + unit
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,10 +1,10 @@
 """Checks that an existing run has all cells of a figure's stage, under the same conditions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from streamlab.json_value import JsonObject
 from streamlab.lab.errors import FigureError
 from streamlab.lab.matrix.cells import Cell, describe
+from streamlab.results.differences import differing_values
 from streamlab.results.store import Run
 
 _FREE_KEYS = ("repetitions", "timeout_s")
@@ -32,21 +32,10 @@ def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
         )
     recorded = run.meta.cells
     for cell in cells:
-        difference = _describe_difference(recorded.get(cell.id, {}), describe(cell))
-        if difference:
-            raise FigureError(
-                f"{run.path} cannot serve {figure_id}, {stage}: its cell {cell.id} differs: "
-                f"{difference}"
-            )
-
-
-def _describe_difference(actual: JsonObject, expected: JsonObject) -> str | None:
-    for key, value in expected.items():
-        if key in _FREE_KEYS or key not in actual or actual[key] == value:
-            continue
-        stored = actual[key]
-        if isinstance(value, Mapping) and isinstance(stored, Mapping):
-            inner = next((k for k in {**stored, **value} if stored.get(k) != value.get(k)), "")
-            return f"{key}.{inner} is {stored.get(inner)!r}, expected {value.get(inner)!r}"
-        return f"{key} is {stored!r}, expected {value!r}"
-    return None
+        stored, expected = recorded.get(cell.id, {}), describe(cell)
+        for key in (key for key in expected if key in stored and key not in _FREE_KEYS):
+            for place, old, new in differing_values(stored[key], expected[key], key):
+                raise FigureError(
+                    f"{run.path} cannot serve {figure_id}, {stage}: its cell {cell.id} differs: "
+                    f"{place} is {old!r}, expected {new!r}"
+                )

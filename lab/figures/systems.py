@@ -108,8 +108,3 @@ def absent(sides: Iterable[System | None]) -> str | None:
 def stand_in(sides: Iterable[System | None]) -> str:
     """Return the stand-ins of absent systems among these, in words; empty without any."""
     return "; ".join(side.stand_in for side in sides if side is not None and side.stand_in)
-
-
-def describe_systems(sides: Iterable[tuple[System | None, System | None]]) -> tuple[str, ...]:
-    """Return a note on each distinct system of the claims."""
-    return tuple(dict.fromkeys(side.text for both in sides for side in both if side is not None))

@@ -106,6 +106,12 @@ class FigureVerdict:
         return self.verdict
 
 
+def describe_systems(claims: Iterable[Claim]) -> tuple[str, ...]:
+    """Return a note on each distinct system of claims."""
+    sides = (side for claim in claims for side in (claim.system, claim.opponent))
+    return tuple(dict.fromkeys(side.text for side in sides if side is not None))
+
+
 def conclude(claims: Sequence[Claim], *, quick: bool = False) -> FigureVerdict:
     """Return a figure's verdict by the rule of this module; for a quick run, an indication."""
     indicates, reason = _apply_rule([replace(claim, outcome=claim.indicates) for claim in claims])

@@ -101,16 +101,6 @@ def measure_run(
     return read_run(directory.path)
 
 
-def planted_work_notes(old: Run, new: Run) -> tuple[str, ...]:
-    """Return a note for each run with planted busy work."""
-    notes = []
-    for run in (old, new):
-        planted = max((row.planted_slowdown or 0 for row in run.rows), default=0)
-        if planted:
-            notes.append(f"{run.path.name} was run with {planted:.0%} of planted busy work")
-    return tuple(notes)
-
-
 def _list_cells(cells: Iterable[str]) -> str:
     return ", ".join(cells) or "no cell"
 

@@ -7,6 +7,7 @@ Without this module, a lab started by a hook would read that repository, and its
 import os
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from streamlab.lab.errors import LabError
@@ -17,36 +18,6 @@ _SETTINGS = (
     *("-c", f"core.hooksPath={os.devnull}"),  # hooks are for the user's own commands
     *("-c", "submodule.recurse=false"),
 )
-_LOCAL = frozenset(
-    {
-        # `git rev-parse --local-env-vars`; a test compares these with the installed git.
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_COMMON_DIR",
-        "GIT_CONFIG",
-        "GIT_CONFIG_COUNT",
-        "GIT_CONFIG_PARAMETERS",
-        "GIT_DIR",
-        "GIT_GRAFT_FILE",
-        "GIT_IMPLICIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_INTERNAL_SUPER_PREFIX",
-        "GIT_NO_REPLACE_OBJECTS",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_PREFIX",
-        "GIT_REPLACE_REF_BASE",
-        "GIT_SHALLOW_FILE",
-        "GIT_WORK_TREE",
-        # Set for a push that is not accepted yet, and for a repository inside a repository.
-        "GIT_NAMESPACE",
-        "GIT_QUARANTINE_PATH",
-        # How the command that called the hook interprets file names and attributes.
-        "GIT_ATTR_SOURCE",
-        "GIT_GLOB_PATHSPECS",
-        "GIT_ICASE_PATHSPECS",
-        "GIT_LITERAL_PATHSPECS",
-        "GIT_NOGLOB_PATHSPECS",
-    }
-)
 
 
 class GitError(LabError):
@@ -55,7 +26,19 @@ class GitError(LabError):
 
 def environment() -> dict[str, str]:
     """Return this process's environment without the variables that name a repository to git."""
-    return {name: value for name, value in os.environ.items() if name not in _LOCAL}
+    try:
+        local = _local_variables()
+    except (OSError, subprocess.SubprocessError):  # no git to read a variable
+        local = frozenset()
+    return {name: value for name, value in os.environ.items() if name not in local}
+
+
+@cache
+def _local_variables() -> frozenset[str]:
+    """Return the variables that git calls local to a repository, and that of an unaccepted push."""
+    command = ("git", "rev-parse", "--local-env-vars")
+    names = subprocess.check_output(command, encoding="ascii", timeout=TIMEOUT_S).split()
+    return frozenset({*names, "GIT_QUARANTINE_PATH"})
 
 
 def git(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:

@@ -49,13 +49,6 @@ def _connects(path: Path) -> bool:
     return True
 
 
-def _affinity() -> int:
-    # macOS has no affinity masks.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 MOST_PARTNERS = 8
 """Limit of cores, spread evenly, whose distance from the first core is measured."""
 _DISTANCE_LIMIT_NS = 20_000_000
@@ -64,8 +57,6 @@ _DISTANCE_LIMIT_NS = 20_000_000
 
 def _core_to_core() -> float | None:
     """Measure the distance from the first usable core to others; takes a millisecond for each."""
-    if not hasattr(os, "sched_getaffinity"):
-        return None
     first, *others = sorted(os.sched_getaffinity(0))
     step = -(-len(others) // MOST_PARTNERS) or 1
     try:
@@ -99,7 +90,7 @@ class Machine:
 
     root: Path = Path("/")
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    affinity: Callable[[], int] = _affinity
+    affinity: Callable[[], int] = lambda: len(os.sched_getaffinity(0))
     read: Callable[[Path], str] = _read
     which: Callable[[str], str | None] = shutil.which
     run: Callable[[Sequence[str]], str | None] = _run

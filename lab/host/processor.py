@@ -40,6 +40,15 @@ class Ticks:
     total: int
 
 
+def cpu_field(machine: Machine, *names: str) -> str | None:
+    """Return the first value in /proc/cpuinfo with one of these names; None without one."""
+    for line in (machine.text("/proc/cpuinfo") or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in names and value.strip():
+            return value.strip()
+    return None
+
+
 def count_cores(machine: Machine) -> int:
     """Return the number of cores; 0 if unreadable."""
     return len(machine.glob(f"{CPU}/cpu[0-9]*"))

@@ -20,9 +20,9 @@ PARTS = (
     "constraints.txt",
     "CMakeLists.txt",
 )
-"""The part of the source that a trial's result depends on; not documentation, tests and benchmarks."""
+"""The source that a trial's result depends on, without `DATA`; no documentation, tests and benchmarks."""
 
-_DATA = ("results/runs", "results/figures", "results/baselines", "reports/out")
+DATA = ("results/runs", "results/figures", "results/baselines", "reports/out")
 _COMPILED = (".pyc", ".so")
 
 
@@ -62,7 +62,7 @@ def _files(root: Path) -> list[tuple[str, Path]]:
                 for name in subfolders
                 if not name.startswith(".")
                 and name != "__pycache__"
-                and (parent / name).relative_to(root).as_posix() not in _DATA
+                and (parent / name).relative_to(root).as_posix() not in DATA
             ]
             files += [
                 ((parent / name).relative_to(root).as_posix(), parent / name)

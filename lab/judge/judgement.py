@@ -44,8 +44,6 @@ def judge(job: Job, folder: Path, phase_reports: tuple[PhaseReport, ...] | None)
     if evidence is None:
         return Judgement(columns={})
     result: Result = {name: value for name, value in evidence.columns.items() if name in READINGS}
-    if isinstance(job, EngineTrial):
-        result["planted_slowdown"] = job.planted_slowdown
     if evidence.status is not None:
         # A trial must not declare its own answer correct.
         failed = evidence.status not in schema.VERIFIED

@@ -1,6 +1,6 @@
 """Computes due times of events for the arrival processes, as pure functions of a specification.
 
-All processes except `poisson` are a piecewise linear curve U(t), once their phases are drawn.
+All processes except `poisson` are a piecewise linear curve U(t).
 U(t) is the time that a constant-rate source needs for the events sent by t; event k is due when U reaches k / rate.
 For `constant`, U(t) = t.
 
@@ -17,7 +17,6 @@ from streamlab.lab.load.spec import (
     ARRIVALS,
     BURSTS,
     CONSTANT,
-    PHASES,
     POISSON,
     REPLAY,
     STEP,
@@ -30,8 +29,6 @@ FloatArray = npt.NDArray[np.float64]
 NS_PER_S = 1_000_000_000
 _GAPS = 1 << 16
 """Size of a chunk of Poisson gaps."""
-_PHASES = 256
-"""Size of a chunk of phases."""
 _ROUNDING = 1e-9
 """Tolerance for a whole number of burst periods after rounding, as a share of the period."""
 
@@ -119,11 +116,8 @@ def _reached_ns(u: FloatArray, spec: LoadSpec) -> IntArray:
         np.maximum(u, 0.0, out=u)
         u *= on / period
         u += periods * period
-    elif spec.arrival == PHASES:
-        times, reached = _phases(spec, float(u[-1]) if len(u) else 0.0)
-        u = np.interp(u, reached, times)
     elif spec.arrival == STEP:
-        at_s = params["at_s"] * params["scale"]
+        at_s = params["at_s"]
         np.copyto(u, at_s + (u - at_s) / params["factor"], where=u > at_s)
     else:
         assert spec.arrival in (CONSTANT, POISSON)
@@ -136,37 +130,10 @@ def _cover(spec: LoadSpec) -> float:
     end_s = spec.warm_up_s + spec.window_s
     params = parameters(spec)
     if spec.arrival == STEP:
-        at_s = params["at_s"] * params["scale"]
+        at_s = params["at_s"]
         return min(end_s, at_s) + max(0.0, end_s - at_s) * params["factor"]
     if spec.arrival != BURSTS:
-        return end_s  # for `phases` because their rates are scaled
+        return end_s
     on, period = params["on_s"], params["on_s"] + params["off_s"]
     periods = math.floor(end_s / period + _ROUNDING)
     return periods * period + min(max(end_s - periods * period, 0.0), on) * period / on
-
-
-def _phases(spec: LoadSpec, u_max: float) -> tuple[FloatArray, FloatArray]:
-    """Return the corners (t, U) of the phases' curve, at least up to the value `u_max`."""
-    params = parameters(spec)
-    end_s = spec.warm_up_s + spec.window_s
-    random = np.random.Generator(np.random.PCG64(spec.seed))
-    lengths, factors = np.empty(0), np.empty(0)
-    while True:
-        drawn = random.random((_PHASES, 2))
-        drawn_s = _between(drawn[:, 0], params["min_s"], params["max_s"]) * params["scale"]
-        lengths = np.append(lengths, drawn_s)
-        factors = np.append(
-            factors, _between(drawn[:, 1], params["min_factor"], params["max_factor"])
-        )
-        times = np.append(0.0, np.cumsum(lengths))
-        reached = np.append(0.0, np.cumsum(lengths * factors))
-        at_end = float(np.interp(end_s, times, reached))
-        if times[-1] < end_s or at_end == 0.0:
-            continue
-        reached *= end_s / at_end
-        if reached[-1] > u_max:
-            return times, reached
-
-
-def _between(unit: FloatArray, low: float, high: float) -> FloatArray:
-    return low + unit * (high - low)

@@ -10,7 +10,6 @@ CONSTANT = "constant"
 POISSON = "poisson"
 BURSTS = "bursts"
 REPLAY = "replay"
-PHASES = "phases"
 STEP = "step"
 
 SHORTEST_HEARTBEAT_MS = 0.01
@@ -24,8 +23,7 @@ ARRIVALS: Mapping[str, Mapping[str, float]] = {
     POISSON: {},
     BURSTS: {"on_s": 0.1, "off_s": 0.1},
     REPLAY: {"speed_up": 1.0, "tick_ns": 1_000_000.0},
-    PHASES: {"min_s": 0.5, "max_s": 2.0, "min_factor": 0.5, "max_factor": 1.5, "scale": 1.0},
-    STEP: {"at_s": 30.0, "factor": 2.0, "scale": 1.0},
+    STEP: {"at_s": 30.0, "factor": 2.0},
 }
 """Arrival processes and their parameters, with defaults."""
 
@@ -39,9 +37,7 @@ class LoadSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     - `poisson`: exponential gaps, seeded.
     - `bursts`: active for `on_s`, then silent for `off_s`, with the mean rate `rate_eps`.
     - `replay`: the recorded event times in units of `tick_ns`, `speed_up` times as fast; has no `rate_eps`.
-    - `phases`: phases of random length in [min_s, max_s] x `scale` and random rate in
-      [min_factor, max_factor] x `rate_eps`, scaled to the mean rate `rate_eps` until the end of the window; seeded.
-    - `step`: `rate_eps` for `at_s` x `scale` seconds from the start of the warm-up, then `factor` x `rate_eps`.
+    - `step`: `rate_eps` for `at_s` seconds from the start of the warm-up, then `factor` x `rate_eps`.
 
     Attributes:
         arrival: one of ARRIVALS.

@@ -73,7 +73,6 @@ class LoadEntry:
     workloads: tuple[str, ...] | None = None
 
 
-_MAY_BE_ZERO = frozenset({"off_s", "min_factor"})
 _KEYS_OF_ANY_MODE = frozenset({"mode", "search", "label", "engines", "workloads"})
 _SEARCH_KEYS = tuple(field.name for field in fields(SearchSettings))
 _KEYS = (
@@ -181,18 +180,11 @@ def _params(table: TomlTable, content: Mapping[str, object], arrival: str) -> di
     """Take the parameters of the arrival process; raise an error for parameters of other processes."""
     for other, names in ARRIVALS.items():
         if other != arrival:
-            foreign = set(names) - set(ARRIVALS[arrival])
-            _refuse(table, content, foreign, f'arrival = "{other}"')
-    params = {
-        name: _number(table, name, default, least=0 if name in _MAY_BE_ZERO else None)
+            _refuse(table, content, set(names), f'arrival = "{other}"')
+    return {
+        name: _number(table, name, default, least=0 if name == "off_s" else None)
         for name, default in ARRIVALS[arrival].items()
     }
-    for low, high in (("min_s", "max_s"), ("min_factor", "max_factor")):
-        if low in params and params[low] > params[high]:
-            raise table.error(
-                low, f"is {params[low]:g} and {high} is {params[high]:g}", f"at most {high}"
-            )
-    return params
 
 
 def _search_settings(table: TomlTable) -> SearchSettings:

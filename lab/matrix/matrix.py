@@ -40,7 +40,6 @@ DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
 
 MOST_REPETITIONS = 10_000
-MOST_SLOWDOWN = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,14 +118,12 @@ class Settings:
         cores_within_ns: a trial waits up to a minute until the cores are this close to each other
             (`streamlab.lab.measure.machine.await_near`); None for no wait.
         isolation: whether trials run in processes or containers.
-        planted_slowdown: share of a trial's own time to add to it, to test a gate.
     """
 
     energy: str = AUTO
     idle_s: float = 0.0
     cores_within_ns: float | None = None
     isolation: Isolation = field(default_factory=Isolation)
-    planted_slowdown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +232,6 @@ def _parse_settings(run: TomlTable) -> Settings:
         idle_s=float(run.number("idle_s", 0.0, least=0, maximum=LONGEST_S)),
         cores_within_ns=run.number("cores_within_ns"),
         isolation=isolation,
-        planted_slowdown=float(run.number("planted_slowdown", 0.0, least=0, maximum=MOST_SLOWDOWN)),
     )
 
 

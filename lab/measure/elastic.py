@@ -7,7 +7,6 @@ lack the column `active`.
 
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +20,13 @@ def columns(elasticity: Elasticity | None) -> dict[str, object]:
     """Return the columns of a trial; empty if its operator is not elastic."""
     if elasticity is None:
         return {}
-    durations_ns = np.sort([change.duration_ns for change in elasticity.reconfigurations])
+    durations_ns = [change.duration_ns for change in elasticity.reconfigurations]
     load_cov = elasticity.load_cov[~np.isnan(elasticity.load_cov)]
     result: dict[str, object] = {"reconfiguration_count": len(durations_ns)}
-    if len(durations_ns):
-        result |= {
-            "reconfiguration_p50_ns": _percentile(durations_ns, 50),
-            "reconfiguration_p99_ns": _percentile(durations_ns, 99),
-            "reconfiguration_max_ns": int(durations_ns[-1]),
-        }
+    if durations_ns:
+        for name, percent in (("p50", 50), ("p99", 99), ("max", 100)):
+            nearest = np.percentile(durations_ns, percent, method="inverted_cdf")
+            result[f"reconfiguration_{name}_ns"] = int(nearest)
     if len(elasticity.instances):
         result["instances_min"] = int(elasticity.instances.min())
         result["instances_max"] = int(elasticity.instances.max())
@@ -59,8 +56,3 @@ def read_reconfigurations(content: bytes) -> tuple[Reconfiguration, ...]:
         Reconfiguration(**{**row, "active": tuple(row.get("active", ()))})
         for row in table_of(content).to_pylist()
     )
-
-
-def _percentile(ascending: np.ndarray[Any, np.dtype[Any]], percent: int) -> int:
-    """Return the nearest-rank percentile."""
-    return int(ascending[-(-len(ascending) * percent // 100) - 1])

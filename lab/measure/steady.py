@@ -66,12 +66,10 @@ class Steadiness:
 
     Attributes:
         reason: the failed test with value and bound; None if steady.
-        tail_start: index of the tail's first point.
     """
 
     verdict: str
     reason: str | None
-    tail_start: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,16 +94,14 @@ def steady_state(
     n = len(values)
     if n < rules.fewest_points:
         reason = f"{n} points, below {rules.fewest_points}"
-        return Steadiness(verdict=TOO_SHORT, reason=reason, tail_start=0)
+        return Steadiness(verdict=TOO_SHORT, reason=reason)
     mean = float(np.mean(values))
     if not math.isfinite(mean) or mean == 0:
         reason = f"the mean is {mean:g}: nothing happened"
-        return Steadiness(verdict=UNSTEADY, reason=reason, tail_start=0)
+        return Steadiness(verdict=UNSTEADY, reason=reason)
     start = _find_tail(values, rules)
     failed = _find_failed_test(values[start:], n, noise_sd, rules)
-    return Steadiness(
-        verdict=STEADY if failed is None else UNSTEADY, reason=failed, tail_start=start
-    )
+    return Steadiness(verdict=STEADY if failed is None else UNSTEADY, reason=failed)
 
 
 def _find_failed_test(

@@ -5,46 +5,36 @@ import os
 import platform
 import sys
 from importlib.metadata import distributions
-from pathlib import Path
 
 import psutil
 
 from streamlab.json_value import JsonValue
 from streamlab.lab.host.git import GitError, git, git_bytes
 from streamlab.lab.host.installation import SOURCE
-from streamlab.lab.isolate.source import source_bytes
+from streamlab.lab.host.machine import Machine
+from streamlab.lab.host.processor import CPU, cpu_field
+from streamlab.lab.isolate.source import DATA, PARTS, source_bytes
 from streamlab.results.meta import Revision, Software
 from streamlab.workloads import control_group
-
-SOURCE_PARTS = (
-    "streamlab",
-    "lab",
-    "workloads",
-    "engines",
-    "results/*.py",
-    "reports",
-    "pyproject.toml",
-    "CMakeLists.txt",
-)
-"""The part of the source that results depend on; not documentation, tests and runs."""
 
 
 def host() -> dict[str, JsonValue]:
     """Return the machine's properties for `streamlab.results.machines`; None where unreadable."""
+    machine = Machine()
     return {
-        "cpu_model": _cpu_field("model name"),
-        "microcode": _cpu_field("microcode"),
+        "cpu_model": cpu_field(machine, "model name"),
+        "microcode": cpu_field(machine, "microcode"),
         "cores_logical": os.cpu_count(),
         "cores_physical": psutil.cpu_count(logical=False),
         "cores_usable": len(os.sched_getaffinity(0)),
-        "governor": _text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "turbo_off": _text("/sys/devices/system/cpu/intel_pstate/no_turbo"),
-        "smt": _text("/sys/devices/system/cpu/smt/control"),
-        "virtualised": "hypervisor" in (_cpu_field("flags") or "").split(),
-        "hypervisor": _text("/sys/class/dmi/id/sys_vendor"),
+        "governor": machine.text(f"{CPU}/cpu0/cpufreq/scaling_governor"),
+        "turbo_off": machine.text(f"{CPU}/intel_pstate/no_turbo"),
+        "smt": machine.text(f"{CPU}/smt/control"),
+        "virtualised": "hypervisor" in (cpu_field(machine, "flags") or "").split(),
+        "hypervisor": machine.text("/sys/class/dmi/id/sys_vendor"),
         "memory_bytes": psutil.virtual_memory().total,
-        "memory_limit_bytes": control_group.memory_bytes(control_group.read_text),
-        "cpu_quota_cores": control_group.cpu_quota(control_group.read_text),
+        "memory_limit_bytes": control_group.memory_bytes(machine.text),
+        "cpu_quota_cores": control_group.cpu_quota(machine.text),
         "kernel": platform.release(),
         "os": _os_name(),
         "architecture": platform.machine(),
@@ -66,10 +56,10 @@ def software() -> Software:
 def revision() -> Revision:
     """Return the source revision: the commit, and a hash of changes since.
 
-    `dirty_diff_sha256` covers changed and untracked files of SOURCE_PARTS; None for a clean tree.
+    `dirty_diff_sha256` covers changed and untracked files of the source; None for a clean tree.
     Without a checkout, `commit` is None and `reason` has the cause.
     """
-    parts = ("--", *SOURCE_PARTS)
+    parts = ("--", *PARTS, *(f":!{folder}" for folder in DATA))
     try:
         # Without this, an installation inside another checkout's .venv would report its commit.
         git(SOURCE, "ls-files", "--error-unmatch", "lab/runner/provenance.py")
@@ -83,21 +73,6 @@ def revision() -> Revision:
         digest.update(name + b"\0" + source_bytes(SOURCE / os.fsdecode(name)))
     dirty = digest.hexdigest() if diff or untracked else None
     return Revision(commit=commit, dirty_diff_sha256=dirty)
-
-
-def _text(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def _cpu_field(name: str) -> str | None:
-    for line in (_text("/proc/cpuinfo") or "").splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == name:
-            return value.strip()
-    return None
 
 
 def _os_name() -> str | None:

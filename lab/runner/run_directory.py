@@ -22,8 +22,9 @@ from streamlab.lab.matrix.cells import Cell, describe
 from streamlab.lab.runner.provenance import host, revision, software
 from streamlab.lab.runner.run_plan import RunPlan
 from streamlab.results import fingerprints
+from streamlab.results.differences import differing_values
 from streamlab.results.machines import compare_machines
-from streamlab.results.meta import DatasetRecord, RunMeta, SessionRecord, check_meta
+from streamlab.results.meta import DatasetRecord, RunMeta, SessionRecord
 from streamlab.results.row_conversion import escape_text
 from streamlab.results.schema import TrialRow
 from streamlab.results.seal import compact, seal_files, seal_old_run, verify_run
@@ -104,7 +105,6 @@ class RunDirectory:
             ResultsError: `path` is not a run.
         """
         stored = read_meta(path)
-        check_meta(path, stored, to_resume=True)
         _check_same_run(path, stored, meta)
         return cls(path, stored)
 
@@ -219,11 +219,14 @@ def _check_same_run(run_dir: Path, stored: RunMeta, meta: RunMeta) -> None:
     ]
     _refuse_edited(run_dir, stored.code, escape_text(meta.code))
     changed_fields = compare_machines(stored.host, meta.host).decisive
-    pairs += [(f"host[{field.name!r}]", field.old, field.new) for field in changed_fields]
+    pairs += [(f"host.{field.name}", field.old, field.new) for field in changed_fields]
     for name, before, after in pairs:
-        difference = _difference(name, before, after)
-        if difference:
-            raise ResumeError(f"{run_dir} cannot be resumed: {difference}; start a new run instead")
+        for path, old, new in differing_values(before, after, name):
+            words = "is new" if isinstance(new, dict) else f"was {old!r}, is {new!r} now"
+            words = "is missing now" if isinstance(old, dict) else words
+            raise ResumeError(
+                f"{run_dir} cannot be resumed: {path} {words}; start a new run instead"
+            )
 
 
 def _refuse_edited(run_dir: Path, stored: Mapping[str, str], current: Mapping[str, str]) -> None:
@@ -288,21 +291,6 @@ def run_fingerprint(meta: RunMeta) -> str:
         "isolation": meta.settings["isolation"],
     }
     return fingerprints.fingerprint(content)
-
-
-def _difference(name: str, before: Any, after: Any) -> str | None:
-    """Return a text about the first difference of two JSON values; None if they are equal."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in [*before, *(key for key in after if key not in before)]:
-            if key not in after:
-                return f"{name}[{key!r}] is missing now"
-            if key not in before:
-                return f"{name}[{key!r}] is new"
-            difference = _difference(f"{name}[{key!r}]", before[key], after[key])
-            if difference:
-                return difference
-        return None
-    return None if before == after else f"{name} was {before!r}, is {after!r} now"
 
 
 def _lab_version() -> str:

@@ -8,7 +8,6 @@ from streamlab.lab.errors import ResumeError
 from streamlab.lab.matrix.cells import Cell, expand
 from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry, parse_matrix
 from streamlab.lab.runner.datasets import check_entries
-from streamlab.results.meta import check_meta
 from streamlab.results.row_conversion import restore_bytes
 from streamlab.results.store import read_meta
 
@@ -76,7 +75,6 @@ def read_plan(run_dir: Path) -> RunPlan:
             f"{run_dir} was imported from a file of {meta.imported.get('tool')}: it has no matrix, and "
             "no answers; import a new file instead (lab import-run)"
         )
-    check_meta(run_dir, meta, to_resume=True)
     return plan_run(
         restore_bytes(meta.matrix_text),
         str(run_dir / "run.json"),

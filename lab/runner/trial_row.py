@@ -68,7 +68,6 @@ def measure_trial(
         reconfigurations=run_dir / reconfigurations,
         histograms=run_dir / histograms,
         outputs=answer if keep_outputs else None,
-        planted_slowdown=session.settings.planted_slowdown,
         loses_worker=fault is not None and fault.action == KILL,
         energy=session.energy.name,
         energy_reason=session.energy.reason,
@@ -183,7 +182,6 @@ def _request_columns(
         "seed": dataset.origin.get("seed"),
         "fingerprint": fingerprint(cell, dataset, meta),
         "isolate": session.settings.isolation.kind,
-        "planted_slowdown": session.settings.planted_slowdown,
         "load_label": cell.load_label,
         "fault": cell.fault,
     }

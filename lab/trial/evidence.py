@@ -9,12 +9,11 @@ A trial sets no status of success and no rate. It writes to its folder:
 """
 
 import json
-import math
 import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import msgspec
 import numpy as np
@@ -182,13 +181,7 @@ def _check_regular(path: Path) -> None:
 
 def _map_array(path: Path) -> npt.NDArray[Any]:
     _check_regular(path)
-    with path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0
-        shape, _, _ = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(file)
-    # An empty file cannot be mapped.
-    mode: Literal["r"] | None = "r" if math.prod(shape) else None
-    values: npt.NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)
+    values: npt.NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     return values
 
 

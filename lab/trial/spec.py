@@ -23,7 +23,7 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         code: expected `Workload.code`; None if any code is valid.
         load: specification of the offered load; None for catch-up. The trial truncates the input to its length.
         planted_slowdown: busy work that the lab adds to the timed part, as a share of the run's own time, to test a
-            gate; stored with the result, 0 in real trials.
+            gate.
         planted_memory: share by which the lab raises the peak memory, to test a gate.
         planted_delay_ns: delay that the lab adds to one output in a hundred, to test a gate.
         spawned_ns: start of the process by the machine's monotonic clock, set by the launcher.

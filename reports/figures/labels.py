@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -116,39 +117,18 @@ def spread(preferred: Sequence[float], *, gap: float, low: float, high: float) -
     Returns:
         The new positions, in the order of `preferred`.
     """
-    order = sorted(range(len(preferred)), key=lambda index: preferred[index])
-    if not order:
+    from scipy.optimize import isotonic_regression  # heavy
+
+    if not preferred:
         return []
-    if gap * (len(order) - 1) > high - low:
-        step = (high - low) / (len(order) - 1)
-        placed = [low + step * rank for rank in range(len(order))]
+    order = np.argsort(preferred, kind="stable")
+    offsets = gap * np.arange(len(order))
+    room = high - low - offsets[-1]
+    if room < 0:
+        placed = np.linspace(low, high, len(order))
     else:
-        placed = _relax([preferred[index] for index in order], gap, low, high)
-    result = [0.0] * len(preferred)
-    for rank, index in enumerate(order):
-        result[index] = placed[rank]
-    return result
-
-
-def _relax(preferred: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Merge neighbours that are too close into blocks, centred on their mean preferred position."""
-    blocks: list[list[float]] = []  # [sum over members of (preferred - gap * place in block), size]
-    for position in preferred:
-        blocks.append([position, 1])
-        while len(blocks) > 1 and _block_start(blocks[-1], gap, low, high) < (
-            _block_start(blocks[-2], gap, low, high) + gap * blocks[-2][1]
-        ):
-            total, size = blocks.pop()
-            blocks[-1][0] += total - size * gap * blocks[-1][1]
-            blocks[-1][1] += size
-    return [
-        _block_start(block, gap, low, high) + gap * index
-        for block in blocks
-        for index in range(int(block[1]))
-    ]
-
-
-def _block_start(block: Sequence[float], gap: float, low: float, high: float) -> float:
-    """Return the start of a block within the range; member k lies at `start + gap * k`."""
-    total, size = block
-    return min(max(total / size, low), high - gap * (size - 1))
+        starts = isotonic_regression(np.asarray(preferred)[order] - offsets).x
+        placed = np.clip(starts, low, low + room) + offsets
+    result = np.empty(len(order))
+    result[order] = placed
+    return [float(position) for position in result]

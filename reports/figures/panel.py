@@ -25,6 +25,12 @@ RC: "dict[RcKeyType, str]" = {
     "svg.hashsalt": "stream-lab",  # keeps element ids equal from one rendering to the next
 }
 
+_NO_METADATA: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
 Mark = tuple[float, float, str]
 """A place in data coordinates, and the text of its mark."""
 
@@ -140,20 +146,23 @@ def describe_spread(spread: Spread, write: Callable[[float], Quantity]) -> str:
 
 
 def save(axes: Axes, stem: Path) -> str:
-    """Write `<stem>.svg` and `<stem>.png`, and return the SVG text.
-
-    Equal figures give equal bytes.
-    """
+    """Write `<stem>.svg` and `<stem>.png`, and return the SVG text."""
     figure = axes.figure
     assert isinstance(figure, Figure)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    svg = as_svg(axes)
-    stem.with_name(stem.name + ".svg").write_text(svg, encoding="utf-8")
+    svg, _ = save_as(figure, stem, ("svg", "png"), dpi=200)
+    return svg.read_text(encoding="utf-8")
+
+
+def save_as(
+    figure: Figure, stem: Path, formats: Sequence[str], *, dpi: int = 160
+) -> tuple[Path, ...]:
+    """Write the figure in these formats; equal figures give equal bytes."""
+    paths = tuple(stem.with_name(f"{stem.name}.{kind}") for kind in formats)
     with mpl.rc_context(RC):
-        figure.savefig(
-            stem.with_name(stem.name + ".png"), format="png", dpi=200, metadata={"Software": None}
-        )
-    return svg
+        for path, kind in zip(paths, formats, strict=True):
+            figure.savefig(path, format=kind, dpi=dpi, metadata=_NO_METADATA[kind])
+    return paths
 
 
 def as_svg(axes: Axes) -> str:
@@ -161,5 +170,5 @@ def as_svg(axes: Axes) -> str:
     figure, file = axes.figure, StringIO()
     assert isinstance(figure, Figure)
     with mpl.rc_context(RC):
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(file, format="svg", metadata=_NO_METADATA["svg"])
     return file.getvalue()

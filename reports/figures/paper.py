@@ -7,11 +7,9 @@ separate legend, to avoid confusion.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import fill
 from typing import Literal
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,7 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from streamlab.reports.figures.panel import RC, grid
+from streamlab.reports.figures.panel import grid
 from streamlab.reports.figures.time_axis import log_ticks, readable_ticks
 from streamlab.reports.numbers import count
 from streamlab.reports.palette import INK, MUTED, PAPER, slot
@@ -213,54 +211,6 @@ def subtitle(figure: Figure, text: str) -> None:
         0.12 / width, 1 - 0.3 / height, text, size=_SUBTITLE_SIZE * min(1.0, share),
         color=INK.light, va="top", parse_math=False,
     )  # fmt: skip
-
-
-def add_notes(figure: Figure, notes: Sequence[str]) -> None:
-    """Write further notes below a drawing's notes, and enlarge the drawing for them."""
-    width, height = figure.get_size_inches()
-    text = "\n".join(fill(note, int(width * _NOTE_CHARACTERS_PER_IN)) for note in notes)
-    if not text:
-        return
-    added_in = _NOTE_LINE_IN * (text.count("\n") + 1)
-    to_figure = figure.transFigure.inverted()
-    anchors = [
-        to_figure.transform(legend.get_bbox_to_anchor().get_points()[0])
-        for legend in figure.legends
-    ]
-    taller = height + added_in
-    figure.set_size_inches(width, taller)
-
-    def raise_value(y: float) -> float:
-        return float((y * height + added_in) / taller)
-
-    for axes in figure.axes:
-        x, y, wide, high = axes.get_position().bounds
-        axes.set_position((x, raise_value(y), wide, high * height / taller))
-    for note_text in figure.texts:
-        x, y = note_text.get_position()
-        note_text.set_position((x, raise_value(y)))
-    for legend, (x, y) in zip(figure.legends, anchors, strict=True):
-        legend.set_bbox_to_anchor((x, raise_value(y)))
-    figure.text(
-        0.12 / width, 0.06 / taller, text, size=7, color=MUTED.light, va="bottom",
-        parse_math=False, linespacing=1.25,
-    )  # fmt: skip
-
-
-def save_as(figure: Figure, stem: Path, formats: Sequence[str]) -> tuple[Path, ...]:
-    """Write the figure in these formats; equal figures give equal bytes."""
-    no_metadata: dict[str, dict[str, None]] = {
-        "png": {"Software": None},
-        "svg": {"Date": None, "Creator": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }
-    paths = []
-    with mpl.rc_context(RC):
-        for kind in formats:
-            path = stem.with_name(f"{stem.name}.{kind}")
-            figure.savefig(path, format=kind, dpi=160, metadata=no_metadata[kind])
-            paths.append(path)
-    return tuple(paths)
 
 
 def _draw_panel(axes: Axes, panel: Panel, word_lines: int) -> None:

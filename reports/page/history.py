@@ -85,10 +85,9 @@ def _list_runs(runs: Sequence[Run], names: Sequence[str]) -> list[_ListedRun]:
 
 
 def _explaining_facts(run: Run) -> dict[str, JsonValue]:
-    """Return the facts of a run that can explain a step: all but its start and load average."""
-    facts = {name: part for name, part in recorded_facts(run).items() if name != "started_at"}
+    """Return the facts of a run that can explain a step: all but its load average."""
     host = {name: value for name, value in run.meta.host.items() if name != "loadavg"}
-    return facts | {"host": host}
+    return recorded_facts(run) | {"host": host}
 
 
 def _describe_track(track: Track, metric: str, runs: int) -> str:

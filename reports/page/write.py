@@ -141,7 +141,7 @@ def render(
         counter_tables=counter_tables(
             [*cells, *(s.at_rate for s in searches if s.at_rate is not None)]
         ),
-        provenance=sections({**run.meta.recorded, "searches": None}),
+        provenance=sections(run.meta.recorded),
         invented=invented(run.meta),
         timelines=timelines(run, colours),
         slower=slower(cells, run.rows),

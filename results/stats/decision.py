@@ -91,7 +91,7 @@ class StageResult:
         too_few: whether even the clearest order of so few values is not significant among the
             stage's tests.
         ratio: new / old: the ratio of medians, or for pairs the Hodges-Lehmann estimate.
-        p_worse, p_better: p-values, adjusted over the cells of the stage.
+        p_worse: p-value that it got worse, adjusted over the cells of the stage.
         noise: A/A noise of `ratio` with the same number of values.
         floor: effects up to this share do not count.
         worse, better: whether the test is significant and the effect exceeds the floor.
@@ -104,7 +104,6 @@ class StageResult:
     too_few: bool
     ratio: float
     p_worse: float
-    p_better: float
     noise: Noise
     floor: float
     worse: bool
@@ -249,7 +248,6 @@ def _test_cell(
         too_few=_is_undecidable(method.smallest_p(n_old, n_new), tests, rule),
         ratio=ratio,
         p_worse=q_values[0],
-        p_better=q_values[1],
         noise=noise,
         floor=floor,
         worse=is_significant[0] and ratio > 1 + floor,

@@ -12,13 +12,13 @@ import pytest
 
 from streamlab.reports.page import write_report
 from streamlab.results.schema import VERIFIED
+from streamlab.results.seal import write_sealed
 from streamlab.results.store import write_table
 from tests.results.records import store_meta, store_trial
 
 META = {
     "name": "sample",
     "lab_version": "0.1.0",
-    "started_at": "2026-11-21T08:00:00+00:00",
     "matrix_text": '[[workload]]\nname = "event_window"\nevents = 40_000_000\n',
     "complete": True,
     "host": {"cpu_model": "Sample CPU <2.6 GHz>", "cores_usable": 2, "loadavg": [0.1, 0.2, 0.3]},
@@ -33,6 +33,12 @@ META = {
     },
     "sessions": [{"started_at": "2026-11-21T08:00:00+00:00", "interrupted": False}],
 }
+
+
+def started(at: str) -> dict[str, Any]:
+    """Return the part of a run's meta with its start."""
+    return {"sessions": [{"started_at": at}]}
+
 
 Maker = Callable[..., Path]
 Row = dict[str, Any]
@@ -204,7 +210,7 @@ FAILS = "backlog grows by 900 events/s, 2.25% of the rate, above 1.0%"
 
 
 def a_search(engine: str = "multicore") -> tuple[list[Row], dict[str, object]]:
-    """Return rows of a search between 30 and 30.6 k events/s with levels, and its part of run.json."""
+    """Return rows of a search between 30 and 30.6 k events/s with levels, and its part of a run's meta."""
     planned = [
         ("double", 1, 20_000.0, "pass"),
         ("double", 2, 40_000.0, "fail"),
@@ -275,7 +281,11 @@ def write_run(
 ) -> Path:
     """Write a run of that name with these rows into a folder, and return its directory."""
     run_dir = folder / name
-    store_meta(run_dir, META if meta is None else meta)
+    meta = dict(META if meta is None else meta)
+    for number, (cell, record) in enumerate(meta.pop("searches", {}).items()):
+        content = json.dumps({"cell": cell, **record}).encode()
+        write_sealed(run_dir, run_dir / "searches" / f"{number}.json", content)
+    store_meta(run_dir, meta)
     for index, row in enumerate(rows):
         store_trial(run_dir, f"{index:04d}", row | {"order_index": index})
     write_table(run_dir)

@@ -70,7 +70,7 @@ def test_pages_of_several_runs_name_the_cells_without_an_oracle(tmp_path, trial)
         own = trial(variant="own", fingerprint="own", **more)
         rows = [trial(fingerprint="dgs"), own]
         whole = tuple(map(trial_row, rows))
-        meta = {"host": {}, "vcs": {}, "started_at": name}
+        meta = {"host": {}, "vcs": {}, "sessions": [{"started_at": name}]}
         return Run(path=tmp_path / name, meta=run_meta(meta), rows=whole)
 
     runs = [run("a"), run("b", **REFERENCE)]

@@ -135,9 +135,3 @@ def test_the_page_fits_the_window(runs, tmp_path, width):
         width,
     )
     assert seen == [True, 0]
-
-
-def test_a_run_with_planted_busy_work_says_so(runs, make_run, trial):
-    rows = [trial(planted_slowdown=0.1, fingerprint="f1", repetition=n) for n in range(1, 4)]
-    text = words(page_of_runs(runs[0], make_run(rows, name="planted")))
-    assert "planted commit 0123456789ab, 10% of planted busy work, 3 trials" in text

@@ -17,7 +17,7 @@ from streamlab.reports.steps import history, runs_in_words
 from streamlab.results.compare import METRICS
 from streamlab.results.stats.decision import ONE_STAGE, Arms, GateVerdict, decide_once
 from streamlab.results.store import Run
-from tests.reports.conftest import META
+from tests.reports.conftest import META, started
 from tests.results.records import run_meta, trial_row
 
 SEED = 1
@@ -149,7 +149,7 @@ def runs(make_run, trial, monkeypatch, tmp_path):
             for variant in ("dgs", "<b>odd</b>")
             for n in range(1, 8)
         ]
-        meta = META | {"started_at": f"2026-11-21T0{9 - hour}:00:00+00:00"}
+        meta = META | started(f"2026-11-21T0{9 - hour}:00:00+00:00")
         found.append(make_run(rows, name=name, meta=meta))
     monkeypatch.setenv("LAB_RUNS", str(tmp_path))
     return found
@@ -176,7 +176,7 @@ def test_the_page_draws_each_cell_over_all_runs_in_order_of_time(runs, tmp_path)
 
 def test_other_machines_and_damaged_runs_are_left_out_by_name(runs, make_run, trial):
     host = META["host"] | {"cpu_model": "Another"}
-    make_run([trial()], name="away", meta=META | {"host": host, "started_at": "2025-01-01"})
+    make_run([trial()], name="away", meta=META | {"host": host} | started("2025-01-01"))
     broken = make_run([trial()], name="broken")
     (broken / "run.json").write_text(json.dumps({"schema_version": 2}), encoding="utf-8")
     page = page_of()
@@ -187,11 +187,11 @@ def test_other_machines_and_damaged_runs_are_left_out_by_name(runs, make_run, tr
 
 def test_a_machine_after_an_update_is_still_the_same_machine(runs, make_run, trial):
     host = META["host"] | {"memory_bytes": 8 << 30, "kernel": "6.1"}
-    make_run([trial()], name="before", meta=META | {"host": host, "started_at": "2030-01-01"})
+    make_run([trial()], name="before", meta=META | {"host": host} | started("2030-01-01"))
     updated = host | {"memory_bytes": (8 << 30) - 150_000, "kernel": "6.6"}
-    make_run([trial()], name="after", meta=META | {"host": updated, "started_at": "2030-01-02"})
+    make_run([trial()], name="after", meta=META | {"host": updated} | started("2030-01-02"))
     halved = updated | {"cpu_quota_cores": 0.5}
-    make_run([trial()], name="half", meta=META | {"host": halved, "started_at": "2025-01-01"})
+    make_run([trial()], name="half", meta=META | {"host": halved} | started("2025-01-01"))
     page = page_of()
     assert "before: made" not in page
     assert "half: made on another machine (host.cpu_quota_cores is 0.5, not" in page

@@ -29,7 +29,8 @@ def test_labels_never_overlap_stay_in_range_and_keep_their_order(wanted):
 
 
 def test_labels_that_have_room_do_not_move():
-    assert spread([0.9, 0.1, 0.5], gap=0.1, low=0.0, high=1.0) == [0.9, 0.1, 0.5]
+    wanted = [0.9, 0.1, 0.5]
+    assert spread(wanted, gap=0.1, low=0.0, high=1.0) == pytest.approx(wanted)
 
 
 def test_two_labels_at_one_place_part_evenly():

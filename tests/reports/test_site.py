@@ -9,7 +9,7 @@ import pytest
 from streamlab.lab.cli import call
 from streamlab.reports.page.site import write_site
 from tests.reports.chromium import NEEDS_CHROMIUM, ask, browse
-from tests.reports.conftest import META, parse, words, write_run
+from tests.reports.conftest import META, parse, started, words, write_run
 from tests.results.records import change_meta
 
 SEED = 1
@@ -32,7 +32,7 @@ def runs(tmp_path, trial):
             for n in range(1, 8)
         ]
         meta = META | {
-            "started_at": f"2026-11-2{day}T08:00:00+00:00",
+            **started(f"2026-11-2{day}T08:00:00+00:00"),
             "vcs": {"commit": name * 40, "dirty_diff_sha256": None},
         }
         write_run(folder, rows, name=name, meta=meta)
@@ -102,7 +102,7 @@ def test_an_update_writes_only_what_has_changed(runs, tmp_path, trial):
 
 def test_runs_with_other_settings_are_apart_and_offer_no_comparison(runs, tmp_path, trial):
     rows = [trial(variant="fast", fingerprint="new", repetition=n) for n in range(1, 8)]
-    write_run(runs, rows, name="zz", meta=META | {"started_at": "2026-11-24T08:00:00+00:00"})
+    write_run(runs, rows, name="zz", meta=META | started("2026-11-24T08:00:00+00:00"))
     site = tmp_path / "site"
     index = made(runs, site).index.read_text(encoding="utf-8")
     assert '&amp;b=z"' in index and '&amp;b=zz"' not in index

@@ -1,7 +1,7 @@
 """Numbers texts, and writes the numbering to a dictionary file."""
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,13 @@ class Numbering:
 
     Args:
         first: the texts with the lowest numbers.
-        only: the texts to number. Other texts get -1. None numbers all texts.
         separator: ends the part of a text that identifies it. The dictionary has the complete text that appeared first.
             If empty, the complete text identifies itself.
     """
 
-    def __init__(
-        self, first: Iterable[str] = (), only: Container[str] | None = None, separator: str = ""
-    ) -> None:
+    def __init__(self, first: Iterable[str] = (), separator: str = "") -> None:
         self._number_of = {text: number for number, text in enumerate(first)}
-        self._only, self._separator = only, separator
+        self._separator = separator
         self._complete_texts: list[str] = []
 
     def __len__(self) -> int:
@@ -37,13 +34,11 @@ class Numbering:
 
     def add(self, texts: "pa.Array") -> npt.NDArray[np.int32]:
         """Return the numbers of distinct texts."""
-        number_of, selected = self._number_of, texts.to_pylist()
+        number_of, members = self._number_of, texts.to_pylist()
         if self._separator:
-            return np.array([self._number_before_separator(text) for text in selected], np.int32)
-        if self._only is not None:
-            selected = [text if text in self._only else None for text in selected]
+            return np.array([self._number_before_separator(text) for text in members], np.int32)
         ids = [
-            -1 if text is None else number_of.setdefault(text, len(number_of)) for text in selected
+            -1 if text is None else number_of.setdefault(text, len(number_of)) for text in members
         ]
         return np.array(ids, dtype=np.int32)
 

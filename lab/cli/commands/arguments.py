@@ -23,8 +23,8 @@ class WorkloadOptions:
 
     engines: tuple[str, ...]
     commands: tuple[str, ...]
-    workers: str | None
-    batch: str | None
+    workers: tuple[int, ...] | None
+    batch: tuple[int, ...] | None
     repetitions: int | None
     timeout_s: float | None
     options: tuple[str, ...]
@@ -67,8 +67,8 @@ def run_arguments(
         name=reference if is_suite else "",
         engines=options.engines or (() if options.commands else ENGINES),
         commands=_check_commands(options.commands),
-        workers=_parse_numbers("--workers", options.workers),
-        batch=_parse_numbers("--batch", options.batch),
+        workers=options.workers or (),
+        batch=options.batch or (),
         repetitions=options.repetitions,
         timeout_s=options.timeout_s,
         options=_parse_values("--option", options.options),
@@ -94,17 +94,6 @@ def _check_commands(commands: Sequence[str]) -> Sequence[str]:
                 "name a file of this folder as ./program"
             )
     return commands
-
-
-def _parse_numbers(option: str, text: str | None) -> list[int]:
-    if text is None:
-        return []
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise click.BadParameter(
-            f"{text!r} is not a list of whole numbers such as 1,2", param_hint=option
-        ) from None
 
 
 def _parse_values(option: str, texts: Sequence[str]) -> dict[str, object]:

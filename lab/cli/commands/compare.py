@@ -11,10 +11,9 @@ from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.results import COMPARE_METRICS
 from streamlab.lab.cli.write_errors import writing
 from streamlab.lab.gate.render import align_rows
-from streamlab.lab.gate.stored_baseline import planted_work_notes
 from streamlab.reports.numbers import UNCLEAR, number_of
 from streamlab.reports.side_by_side import write_ratio, write_value
-from streamlab.reports.summary import cells_without_oracle, conditions_of
+from streamlab.reports.summary import cells_without_oracle, code_of, conditions_of
 from streamlab.results.compare import METRICS, Comparison, Ratio
 from streamlab.results.compare import compare as compare_runs
 from streamlab.results.differences import describe_differences
@@ -51,13 +50,13 @@ def compare(
 
 def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
     """Return the comparison as lines of Markdown, for the terminal and for the file."""
-    lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
+    lines = [f"{side}: {run.path.name} ({code_of(run)})" for side, run in (("A", old), ("B", new))]
+    lines.append("")
     if comparison.differences:
         lines += [
             f"**{NOT_COMPARABLE}**: ratios do not show the revision alone; these differ, too:"
         ]
         lines += [f"- {difference}" for difference in comparison.differences] + [""]
-    lines += [f"- {note}" for note in planted_work_notes(old, new)]
     if comparison.unlike:
         left_out = number_of(len({item.cell for item in comparison.unlike}), "cell")
         lines += [
@@ -115,12 +114,6 @@ def _row(ratio: Ratio) -> tuple[str, ...]:
         "" if ratio.p is None else f"{ratio.p:.2g}",
         ratio.word,
     )
-
-
-def _title(run: Run) -> str:
-    vcs = run.meta.vcs
-    dirty = " with changes" if vcs.dirty_diff_sha256 else ""
-    return f"{run.path.name} ({(vcs.commit or 'no commit')[:12]}{dirty})"
 
 
 def _write(out: Path, old: Run, new: Run, comparison: Comparison) -> list[Path]:

@@ -44,7 +44,6 @@ from streamlab.lab.gate.stored_baseline import (
     machine_notes,
     measure_run,
     pair_runs,
-    planted_work_notes,
 )
 from streamlab.lab.gate.trials import check_cells
 from streamlab.lab.matrix.cells import expand
@@ -256,12 +255,7 @@ def _gate_stored_run(options: GateOptions, accepted: Sequence[Acceptance]) -> Ga
         new=str(new.path),
         rule=describe_rule(criteria.rule, two_stages=not options.run_name),
         lines=lines,
-        notes=(
-            note,
-            *machine_notes(old, new),
-            *reference_notes(pairs),
-            *planted_work_notes(old, new),
-        ),
+        notes=(note, *machine_notes(old, new), *reference_notes(pairs)),
     )
 
 

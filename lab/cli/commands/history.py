@@ -4,7 +4,7 @@ from pathlib import Path
 
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.commands.compare import SEED
-from streamlab.lab.cli.commands.stored_runs import check_run, find_run
+from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.write_errors import check_file, writing
 from streamlab.lab.errors import LabError
@@ -44,7 +44,7 @@ def _stored_runs(root: Path) -> tuple[list[Run], list[str]]:
     readable, left_out = [], []
     for path in list_runs(root):
         try:
-            run = read_run(check_run(path))
+            run = read_run(path)
             if run.meta.imported is None:
                 readable.append(run)
             else:

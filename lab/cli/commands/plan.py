@@ -45,7 +45,7 @@ def plan(
     events: int,
     dataset: str | None,
     optimizer: str | None,
-    nodes: tuple[int, ...],
+    nodes: tuple[int, ...] | None,
     streams: Sequence[str],
     svg: Path | None,
 ) -> int:
@@ -56,10 +56,10 @@ def plan(
         _refuse(workload, "a typed dataflow graph, query or pipeline", ("--streams", streams))
         assert target is not None, "a synchronization plan needs the workload's input"
         if dataset is None and target.source is None:
-            choice = plan_for_parameters(target, values, events, workers, optimizer, nodes)
+            choice = plan_for_parameters(target, values, events, workers, optimizer, nodes or ())
         else:
             data = _input_of(target, dataset, values, events)
-            choice = plan_for_dataset(target, data, workers, optimizer, nodes)
+            choice = plan_for_dataset(target, data, workers, optimizer, nodes or ())
         text = "\n".join([plan_text(choice.plan), *choice.reasons])
         return _show(text, svg, lambda: plan_svg(choice.plan))
     _refuse(workload, "a DGS program", ("--optimizer", optimizer), ("--nodes", nodes))

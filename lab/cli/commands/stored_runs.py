@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from streamlab.lab.cli.paths import LATEST
-from streamlab.results.meta import check_meta
-from streamlab.results.store import list_runs, read_meta
+from streamlab.results.store import list_runs
 from streamlab.workloads.default_folders import RUNS_VARIABLE
 from streamlab.workloads.name_suggestions import suggest_names
 
@@ -18,13 +17,12 @@ def find_run(name: str, *roots: Path) -> Path:
 
     Raises:
         click.UsageError: no run or several runs match.
-        ResultsError: the run's run.json is damaged.
     """
     if (Path(name) / "run.json").is_file():
-        return check_run(Path(name).absolute())
+        return Path(name).absolute()
     stored = [path for root in roots for path in list_runs(root)]
     if name == LATEST and stored:
-        return check_run(max(stored, key=lambda path: ((path / "run.json").stat().st_mtime, path)))
+        return max(stored, key=lambda path: ((path / "run.json").stat().st_mtime, path))
     matching = [path for path in stored if path.name == name] or [
         path for path in stored if name in path.name and name.strip(".")
     ]
@@ -39,10 +37,4 @@ def find_run(name: str, *roots: Path) -> Path:
             f"{places}; {suggest_names(name, names, 'lab list runs')}, or set "
             f"{RUNS_VARIABLE} to another folder"
         )
-    return check_run(matching[0])
-
-
-def check_run(run_dir: Path) -> Path:
-    """Return a run's directory after a check of its run.json."""
-    check_meta(run_dir, read_meta(run_dir))
-    return run_dir
+    return matching[0]

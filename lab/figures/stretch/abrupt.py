@@ -17,6 +17,7 @@ from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import (
     Need,
+    every,
     reconfigurations,
     several_workers,
     sweep_points,
@@ -124,11 +125,8 @@ def rate_variation(trials: Sequence[ElasticTimeline], planned: Sequence[Phase]) 
     """Return the need for trials whose offered rate varied at least half as much as planned."""
     rates = [phase.rate_eps for phase in planned]
     least = max(rates) / min(rates) / 2
-    return Need(
-        quantity="trials whose offered rate varied as planned",
-        count=sum(_variation(timeline) >= least for timeline in trials),
-        least=max(1, len(trials)),
-    )
+    quantity = "trials whose offered rate varied as planned"
+    return every(quantity, trials, lambda timeline: _variation(timeline) >= least)
 
 
 def _variation(timeline: ElasticTimeline) -> float:

@@ -25,7 +25,7 @@ from streamlab.lab.figures.measurements import (
 )
 from streamlab.lab.figures.offered_stages import LAG_NOTE, SEND_LAG_MS
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.preconditions import Need
+from streamlab.lab.figures.preconditions import Need, every
 from streamlab.lab.figures.stretch.paper_setup import (
     ADHOC,
     VSN,
@@ -363,17 +363,10 @@ def start_points(values: Mapping[int, Sequence[float]], options: Options) -> lis
 
 def rate_steps(trials: Sequence[Step]) -> Need:
     """Return the need for trials whose offered rate stepped as planned."""
-    return Need(
-        quantity="trials whose offered rate stepped",
-        count=sum(step.has_stepped for step in trials),
-        least=max(1, len(trials)),
-    )
+    return every("trials whose offered rate stepped", trials, lambda step: step.has_stepped)
 
 
 def step_reconfigurations(trials: Sequence[Step]) -> Need:
     """Return the need for trials whose number of instances changed after the step."""
-    return Need(
-        quantity="trials with a reconfiguration after the step",
-        count=sum(step.duration_ms is not None for step in trials),
-        least=max(1, len(trials)),
-    )
+    quantity = "trials with a reconfiguration after the step"
+    return every(quantity, trials, lambda step: step.duration_ms is not None)

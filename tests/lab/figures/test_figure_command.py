@@ -158,7 +158,7 @@ def test_an_unknown_figure_lists_those_that_exist(capsys):
 @pytest.mark.parametrize("text", ["0", "1,x", "", "-1"])
 def test_workers_must_be_numbers_from_one(text, capsys):
     assert call(["figure", "stretch:6", f"--workers={text}"]) == EXIT_USER_ERROR
-    assert "expected whole numbers above 0" in capsys.readouterr().err
+    assert "not a list of whole numbers of at least 1" in capsys.readouterr().err
 
 
 def test_a_record_says_the_intervals_by_which_its_claims_were_judged(done):

@@ -11,8 +11,8 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.record import JudgedFigure, as_markdown, claim_line
 from streamlab.lab.figures.registry import PAPERS, figures
-from streamlab.lab.figures.systems import System, absent, describe_systems
-from streamlab.lab.figures.verdict import MET, NOT_COMPARABLE, conclude
+from streamlab.lab.figures.systems import System, absent
+from streamlab.lab.figures.verdict import MET, NOT_COMPARABLE, conclude, describe_systems
 from streamlab.reports.published import Facts
 from streamlab.results.stats.estimates import Level
 from tests.lab.figures.claims import hollow, hollow_claims
@@ -199,8 +199,7 @@ def test_an_absent_opponent_says_more_than_a_lack_of_cores():
 
 def test_the_record_names_both_sides_and_notes_explain_them():
     (claim,) = judge([CLAIM.between(ONE, MISSING).at_least(None, 1.0)])
-    notes = describe_systems([(claim.system, claim.opponent), (ONE, None)])
-    assert notes == (
+    assert describe_systems([claim, claim]) == (
         "CL: ordered channels (paper, section 3).",
         "OL: queues in turn (paper, in Storm); absent: nobody built it; measured in its place, and "
         "not judged: merge operators of this lab.",
@@ -220,17 +219,13 @@ def test_the_record_names_both_sides_and_notes_explain_them():
 
 
 def test_notes_on_systems_stand_below_the_others_and_cover_nothing():
-    from streamlab.reports.figures.paper import Layout, Line, Panel, Point, add_notes, draw
+    from streamlab.lab.figures.experiment import outcome
+    from streamlab.reports.figures.paper import Line, Panel, Point
 
     panel = Panel(title="t", y_label="y", lines=[Line(name="l", points=[Point(1, 1, 1, 1)])])
-    canvas = draw(Layout(title="title", rows=[[panel]], notes=["first note"]))
-    axes_in = canvas.axes[0].get_position().height * canvas.get_size_inches()[1]
-    height_in = canvas.get_size_inches()[1]
-    add_notes(canvas, ["CL: ordered channels (paper).", "OL: merge operators (paper)."])
-    assert canvas.get_size_inches()[1] > height_in
-    assert canvas.axes[0].get_position().height * canvas.get_size_inches()[1] == pytest.approx(
-        axes_in
-    )
+    posed = [CLAIM.between(ONE, MISSING).at_least(None, 1.0)]
+    canvas = outcome(posed, ("first note",), {}, "title", [[panel]]).draw()
+    assert canvas.texts[-1].get_text().startswith("first note\nCL: ordered channels (paper")
     canvas.canvas.draw()
     boxes = [text.get_window_extent() for text in canvas.texts]
     boxes += [legend.get_window_extent() for legend in canvas.legends]

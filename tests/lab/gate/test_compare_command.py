@@ -171,12 +171,6 @@ def test_compare_takes_only_the_metrics_that_are_named(stored, capsys):
     assert "| cpu" in output and "| throughput" not in output
 
 
-def test_planted_work_is_reported(stored, capsys):
-    names = [stored("old", RATES), stored("new", SLOWER, planted_slowdown=0.1)]
-    assert call(["compare", *names]) == EXIT_OK
-    assert "new was run with 10% of planted busy work" in capsys.readouterr().out
-
-
 WRONG = {"status": "wrong_output", "reason": "2 missing"}
 MEMORY = {"peak_rss_bytes": 106_000_000, "latency_p99_ns": 2_000_000}
 LESS_MEMORY = {"peak_rss_bytes": 100_000_000, "latency_p99_ns": 1_000_000}

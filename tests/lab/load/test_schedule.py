@@ -10,7 +10,7 @@ from streamlab.engines.protocol import FULL
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.errors import LoadError
 from streamlab.lab.load.schedule import offer
-from streamlab.lab.load.spec import BURSTS, CONSTANT, PHASES, POISSON, REPLAY, STEP, LoadSpec
+from streamlab.lab.load.spec import BURSTS, CONSTANT, POISSON, REPLAY, STEP, LoadSpec
 from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.registry import workload
 from tests.examples import examples
@@ -129,7 +129,7 @@ def test_heartbeats_per_barrier_want_something_that_synchronizes(windows, tmp_pa
         offer(spec(heartbeats_per_barrier=1e6), windows, program=EVENT_WINDOW.program)
 
 
-@pytest.mark.parametrize("arrival", [CONSTANT, POISSON, BURSTS, PHASES, STEP])
+@pytest.mark.parametrize("arrival", [CONSTANT, POISSON, BURSTS, STEP])
 def test_too_few_events_are_an_error_that_names_a_rate_that_works(tmp_path, arrival):
     data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 1_000, 1)
     whole = write_dataset(data, "event_window", tmp_path / "data")
@@ -196,7 +196,7 @@ def folder(tmp_path_factory):
 @LIMITS
 @given(
     times=st.lists(TIMES, min_size=1, max_size=4).filter(any),
-    arrival=st.sampled_from([CONSTANT, POISSON, BURSTS, PHASES, STEP, REPLAY]),
+    arrival=st.sampled_from([CONSTANT, POISSON, BURSTS, STEP, REPLAY]),
     rate=st.integers(20, 200),
     heartbeat_ms=st.sampled_from([0.5, 3.0, 40.0]),
     seed=st.integers(0, 3),
@@ -204,7 +204,6 @@ def folder(tmp_path_factory):
 def test_heartbeats_keep_their_promise(folder, times, arrival, rate, heartbeat_ms, seed):
     whole = dataset_of(folder, *times)
     params = {"on_s": 0.01, "off_s": 0.02} if arrival == BURSTS else {}
-    params |= {"min_s": 0.01, "max_s": 0.03} if arrival == PHASES else {}
     params |= {"at_s": 0.05} if arrival == STEP else {}
     rate_eps = None if arrival == REPLAY else float(rate)
     expected = spec(arrival, rate_eps, seed=seed, heartbeat_ms=heartbeat_ms, params=params)

@@ -25,7 +25,6 @@ idle_s = 0
 cores_within_ns = 100
 isolate = "container"
 container = { image = "stream-lab", memory = "2g", cpus = "0-1" }
-planted_slowdown = 0.1
 
 [[workload]]
 name = "page_view_join"
@@ -53,7 +52,7 @@ label = "pinned"
 
 [[load]]
 mode = "open"
-arrival = "phases"
+arrival = "step"
 rate_eps = [100_000, 1e6]
 warm_up_s = 10
 window_s = 60
@@ -65,11 +64,8 @@ send_lag_ms = 1
 label = "day"
 engines = ["fake"]
 workloads = ["page_*"]
-min_s = 0.5
-max_s = 2.0
-min_factor = 0.5
-max_factor = 1.5
-scale = 0.1
+at_s = 30
+factor = 2.0
 
 [[load]]
 search = "sustainable"

@@ -67,12 +67,9 @@ def test_every_rate_of_a_list_is_a_load_with_a_label_of_its_own():
     assert labels('label = "day"\nrate_eps = 1_000') == ["day"]
 
 
-def test_phases_and_steps_share_a_scale_that_others_do_not_have():
-    for arrival in ("phases", "step"):
-        ((_, spec),) = one(f'arrival = "{arrival}"\nrate_eps = 5\nscale = 0.1').offers
-        assert spec.params["scale"] == 0.1
-    with pytest.raises(MatrixError, match=r"key scale \(= 2\) is out of place .* \"phases\""):
-        one("rate_eps = 5\nscale = 2")
+def test_a_parameter_of_another_arrival_process_is_out_of_place():
+    with pytest.raises(MatrixError, match=r"key factor \(= 2\) is out of place .* \"step\""):
+        one("rate_eps = 5\nfactor = 2")
 
 
 def test_a_replay_has_a_speed_and_no_rate():
@@ -151,10 +148,6 @@ def test_several_tables_are_several_entries():
         ("rate_eps = 5\nsend_lag_ms = 0", "key send_lag_ms is 0; expected a finite number above"),
         ('rate_eps = 5\nlabel = "a/b"', "key label is 'a/b'; expected letters"),
         ('rate_eps = 5\nengines = "fake"', "key engines is 'fake'; expected a list of"),
-        (
-            'arrival = "phases"\nrate_eps = 5\nmin_s = 3',
-            "key min_s is 3 and max_s is 2; expected at most max_s",
-        ),
         ('search = "sustainable"\nvotes = 2', "key votes is 2; expected an odd whole number"),
         ("rate_eps = 1e16", r"key rate_eps is 1e\+16; expected .* at most 1e\+15"),
         ("rate_eps = 1\nwindow_s = 1e9", "key window_s is 1000000000.0; expected .* most 1e.07"),

@@ -432,11 +432,11 @@ def test_largest_seed_of_the_results_is_taken():
 
 def test_settings_of_a_run_are_read():
     text = (
-        '[run]\nenergy = "none"\nidle_s = 60\nisolate = "container"\nplanted_slowdown = 0.1\n'
+        '[run]\nenergy = "none"\nidle_s = 60\nisolate = "container"\n'
         'container = { memory = "2g", cpus = "0-1" }\n'
     )
     settings = parse_matrix(text + W + E, "m.toml").settings
-    assert (settings.energy, settings.idle_s, settings.planted_slowdown) == ("none", 60.0, 0.1)
+    assert (settings.energy, settings.idle_s) == ("none", 60.0)
     assert (settings.isolation.kind, settings.isolation.memory) == ("container", "2g")
     assert settings.isolation.image == "stream-lab"
 

@@ -56,13 +56,13 @@ def test_option_with_a_control_character_does_not_keep_a_run_from_being_resumed(
     [
         (lambda meta: meta["vcs"].update(commit="0" * 40), "source revision vcs.commit"),
         (
-            lambda meta: meta["settings"].update(planted_slowdown=0.1),
-            "matrix settings['planted_slowdown'] was 0.1, is 0.0 now",
+            lambda meta: meta["settings"].update(idle_s=0.1),
+            "matrix settings.idle_s was 0.1, is 0.0 now",
         ),
-        (lambda meta: meta["host"].update(cpu_model="abacus"), "host['cpu_model'] was 'abacus'"),
+        (lambda meta: meta["host"].update(cpu_model="abacus"), "host.cpu_model was 'abacus'"),
         (
             lambda meta: meta["cells"]["event_window@small/fake/correct/w1"].update(workers=9),
-            "['workers'] was 9, is 1 now",
+            ".workers was 9, is 1 now",
         ),
         (lambda meta: meta["datasets"]["event_window@small"].update(id="ff"), "dataset of event_"),
     ],
@@ -102,4 +102,4 @@ def test_resume_with_another_matrix_is_refused(capsys, matrix, stored_run):
     run_dir = stored_run(["correct"])
     code, _, err = run_lab(capsys, matrix(["correct", "lose"], name="n"), "--resume", run_dir)
     assert code == EXIT_USER_ERROR
-    assert "matrix cells['event_window@small/fake/lose/w1'] is new" in err
+    assert "matrix cells.event_window@small/fake/lose/w1 is new" in err

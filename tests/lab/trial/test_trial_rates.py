@@ -68,7 +68,6 @@ def test_rate_below_the_capacity_is_sustained_and_has_every_column_of_the_load(t
     assert row["latency_p50_ns"] == pytest.approx(500_000, rel=0.01)
     assert row["service_p50_ns"] == pytest.approx(500_000, rel=0.01)
     assert row.get("throughput_eps") is None and row["outputs_eps"] > 0
-    assert row["planted_slowdown"] == 0.0
     written = {"latency_p999_ns", "service_max_ns", "backlog_slope_eps", "backlog_max", "drain_s"}
     assert written <= set(row) <= NAMES
 
@@ -142,7 +141,6 @@ def test_stall_shows_in_the_latency_of_all_events_due_meanwhile(trial_here):
 
 def test_planted_slowdown_is_in_the_time_and_in_the_cpu_time(trial):
     row = trial("correct", capacity_eps=10_000, planted_slowdown=0.5)
-    assert row["planted_slowdown"] == 0.5
     assert row["duration_s"] > 1.45 * row["events"] / 10_000
     assert row["cpu_s"] > 0.1
 

@@ -122,7 +122,7 @@ RAW: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "trades": (
         trades,
-        {"columns": {"ts": "1", "price": "2", "symbol": "3"}, "settings": {**MS, "top": 5}},
+        {"columns": {"ts": "1", "price": "2", "symbol": "3"}, "settings": MS},
     ),
     "wikipedia-edits": (edits, {"streams": 2}),
 }

@@ -17,7 +17,7 @@ import pytest
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.trades import price_in_units
+from streamlab.workloads.datasets.imports.trades import price_in_cents
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import expected_answer, imported, rows, rows_of, texts
 
@@ -149,17 +149,6 @@ class TestImport:
         dataset = traded(catalog, file, layout=TAQ, averages=str(table), symbols="aapl")
         assert texts(dataset, "symbols") == ["AAPL"]
 
-    def test_only_symbols_with_the_most_trades_stay_on_request(
-        self, catalog: Catalog, tmp_path: Path
-    ):
-        trades = [Trade(OPEN_MS + i, "ABBC"[i % 4], 100 + i) for i in range(600)]
-        count = {s: sum(t.symbol == s for t in trades) for s in "ABC"}
-        assert count["B"] > count["A"] == count["C"] > 0
-        file = taq(tmp_path / "taq.txt", trades)
-        dataset = traded(catalog, file, layout=TAQ, top=1)
-        assert texts(dataset, "symbols") == ["B"]
-        assert len(side(dataset, "left")) == count["B"]
-
     def test_a_damaged_zip_is_reported(self, catalog: Catalog, tmp_path: Path):
         (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 2000))
         whole = path.read_bytes()
@@ -169,19 +158,16 @@ class TestImport:
 
 
 def test_prices_are_scaled_and_rounded_half_up_exactly():
-    assert price_in_units("1912000", 10_000.0, 2) == 19_120
-    assert price_in_units(" 13.105 ", 1.0, 2) == 1_311
-    assert price_in_units("13.105", 1.0, 4) == 131_050
-    assert price_in_units("1.005", 1.0, 2) == 101, "which it would not be in binary fractions"
+    assert price_in_cents("1912000", 10_000.0) == 19_120
+    assert price_in_cents(" 13.105 ") == 1_311
+    assert price_in_cents("1.005") == 101, "which it would not be in binary fractions"
 
 
-def test_a_file_name_without_a_symbol_is_a_bad_row_and_a_pattern_finds_it(tmp_path: Path):
+def test_a_file_name_without_a_symbol_is_a_bad_row(tmp_path: Path):
     path = tmp_path / "1.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("2018_07", "1,10000\n")
         archive.writestr("trades-of-GE.csv", "1,10000\n")
     found, rows = rows_of("trades", path, **LEAN)
-    assert "'2018_07' has no symbol; see --symbol-pattern" in found.bad_lines[0]
+    assert "'2018_07' has no symbol; add symbol= to --columns" in found.bad_lines[0]
     assert rows == [(1, "TRADES", 100)]
-    settings = LEAN["settings"] | {"symbol-pattern": r"of-(\w+)\.csv"}
-    assert rows_of("trades", path, **(LEAN | {"settings": settings}))[1] == [(1, "GE", 100)]

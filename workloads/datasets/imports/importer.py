@@ -22,7 +22,6 @@ from streamlab.workloads.datasets.imports.kind_rows import read
 from streamlab.workloads.datasets.imports.raw_files import state_of
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, file_sha256
 from streamlab.workloads.datasets.progress import Progress, watch
-from streamlab.workloads.datasets.sorted_runs import select_rows
 from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_table import write_streams
 from streamlab.workloads.datasets.tables.split_reader import FORMAT, SplitRows
@@ -104,10 +103,7 @@ def _write(
     lookup = kind.lookup
     numbers = {} if lookup is None else lookup.numbers(rows, options, executor)
     numberings = {
-        column: Numbering(
-            only=numbers if lookup and column == lookup.column else None, separator=kind.separator
-        )
-        for column in kind.dictionaries.values()
+        column: Numbering(separator=kind.separator) for column in kind.dictionaries.values()
     }
     with watch(progress, "numbering texts", folder, 0):
         rows.number(numberings)
@@ -154,13 +150,9 @@ def _looked_up(
     blocks: Iterator[Block],
 ) -> Iterator[Block]:
     """Yield the blocks of a stream, made from rows that also have the column of a look-up."""
-
-    def looked_up() -> Iterator[Block]:
-        for block in blocks:
-            matched = select_rows(block, np.asarray(block[lookup.column]) >= 0)
-            yield {**matched, lookup.name: values[np.asarray(matched[lookup.column])]}
-
-    return blocks_of(looked_up())
+    return blocks_of(
+        {**block, lookup.name: values[np.asarray(block[lookup.column])]} for block in blocks
+    )
 
 
 def _invented_events(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict[str, object]:

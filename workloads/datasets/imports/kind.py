@@ -269,7 +269,7 @@ FileFormat = Lines | Layout | NamedColumns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """An additional column: a number for each text of another column. Rows whose text has no number are left out.
+    """An additional column: the number that all rows together give to each text of another column.
 
     Attributes:
         name: the additional column.

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from streamlab.reports.numbers import number_of
 from streamlab.results.errors import ResultsError
-from streamlab.results.meta import check_meta
 from streamlab.results.store import list_runs, read_meta
 
 
@@ -32,7 +31,6 @@ def _record(run_dir: Path) -> RunRecord:
     name, path = run_dir.name, str(run_dir)
     try:
         meta = read_meta(run_dir)
-        check_meta(run_dir, meta)
     except ResultsError as error:
         return RunRecord(name=name, path=path, error=str(error))
     return RunRecord(
