@@ -59,7 +59,7 @@ class EventCount(click.types.IntParamType):
         )
 
 
-class WholeNumbers(click.ParamType[tuple[int, ...]]):
+class WholeNumbers(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.5
     """The type of a list of whole numbers of at least `least`, such as `1,2,4`."""
 
     name = "N,..."
