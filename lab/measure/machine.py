@@ -118,7 +118,7 @@ def _state_warnings(machine: Machine, usable: int, load: float | None) -> Iterat
     present = processor.present(machine)
     if usable < present:
         yield f"the lab may use {usable} of {present} cores"
-    quota = control_group.cores(machine.text)
+    quota = control_group.cpu_quota(machine.text)
     if quota is not None and quota < usable:
         yield f"a control group limits {usable} cores to {quota:g} cores' time: trials are throttled"
     busy = None if load is None else _busy_cores(machine, usable, load)

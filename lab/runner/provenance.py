@@ -44,7 +44,7 @@ def host() -> dict[str, JsonValue]:
         "hypervisor": _text("/sys/class/dmi/id/sys_vendor"),
         "memory_bytes": psutil.virtual_memory().total,
         "memory_limit_bytes": control_group.memory_bytes(control_group.read_text),
-        "cpu_quota_cores": control_group.cores(control_group.read_text),
+        "cpu_quota_cores": control_group.cpu_quota(control_group.read_text),
         "kernel": platform.release(),
         "os": _os_name(),
         "architecture": platform.machine(),
