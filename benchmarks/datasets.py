@@ -92,7 +92,11 @@ def write_csv(path: Path, size_bytes: int) -> int:
 def import_csv(path: Path, root: Path, way: str, master: str) -> None:
     """Import the table of orders, and print its id."""
     table = csv(path, ts="time", ids=("customer", "category"))
-    print(dataset_of(table, "orders", PROGRAM, Catalog(root=root), executor_name=way, master=master).id)
+    print(
+        dataset_of(
+            table, "orders", PROGRAM, Catalog(root=root), executor_name=way, master=master
+        ).id
+    )
 
 
 @contextmanager
