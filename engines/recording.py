@@ -22,7 +22,7 @@ PUNCTUAL_NS = 1_000_000
 """The last event may be due at the end of the load. A source that lags less than this has then sent all events."""
 STEP_NS = 100_000_000
 """Width of a row of progress."""
-MOST_STEPS = 36_000
+MAX_STEPS = 36_000
 """Steps of one hour; later events count for the last step."""
 
 _HIGHEST_NS = 3600 * 1_000_000_000
@@ -145,7 +145,7 @@ def progress(
 
 
 def _steps(times_ns: IntArray) -> IntArray:
-    return np.minimum(times_ns // STEP_NS, MOST_STEPS - 1)
+    return np.minimum(times_ns // STEP_NS, MAX_STEPS - 1)
 
 
 def _counts(steps: IntArray, rows: int) -> IntArray:

@@ -12,7 +12,7 @@ from streamlab.results.meta import RunMeta
 from streamlab.results.query import Spread, by_cell
 from streamlab.results.schema import OK, TrialRow
 
-MOST_NAMED = 6
+MAX_NAMED = 6
 """Most engine variants that a warning names; it only counts further variants."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -126,7 +126,7 @@ def _describe_variants(affected: Counter[str], totals: Counter[str]) -> str:
     if len(totals) == 1 or affected == totals:
         return ""
     names = sorted(affected, key=lambda name: (-affected[name] / totals[name], -affected[name]))
-    shown = [f"{name} {affected[name]} of {totals[name]}" for name in names[:MOST_NAMED]]
+    shown = [f"{name} {affected[name]} of {totals[name]}" for name in names[:MAX_NAMED]]
     hidden = len(names) - len(shown)
     return ", ".join(shown) + (f", {hidden} more variant{'s' * (hidden > 1)}" if hidden else "")
 

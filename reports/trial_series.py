@@ -15,7 +15,7 @@ from streamlab.results.table import table_of
 
 STEP_S = 0.1
 """Length of a row."""
-MOST_POINTS = 400
+MAX_POINTS = 400
 """Most points of a drawing; of longer trials, several rows make a point."""
 FEWEST_ROWS = 3
 """Fewest rows of a drawing."""
@@ -77,7 +77,7 @@ def timeline(table: Mapping[str, list[Any]], first: int) -> TrialTimeline | None
     rows = len(table["t_ns"])
     if rows - first < FEWEST_ROWS:
         return None
-    width = -(-(rows - first) // MOST_POINTS)
+    width = -(-(rows - first) // MAX_POINTS)
 
     def points(values: Sequence[float | None], pick: Callable[[list[float]], float]) -> Values:
         groups = (values[start : start + width] for start in range(first, rows, width))

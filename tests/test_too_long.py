@@ -16,7 +16,7 @@ import limited
 from limited import pytest_runtest_makereport, pytest_terminal_summary
 
 limited.LIMIT_S = {limit}
-limited.MOST_LOAD = 10_000
+limited.MAX_LOAD = 10_000
 """
 TESTS = """
 import pytest

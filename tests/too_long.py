@@ -4,7 +4,7 @@ Judged is the wall time of set-up and call, since that is what people wait for; 
 processor time counts as well. What many tests share and one of them starts (Spark) is not counted.
 None fails by it: a slow or busy machine makes any test long. So that the list is short there too,
 the limit grows with the load: by the one-minute load average for each core, where that is above
-NOISE; above MOST_LOAD a core nothing is said. Two processes that test on two quiet cores make a
+NOISE; above MAX_LOAD a core nothing is said. Two processes that test on two quiet cores make a
 load of 2 to 3. Errs towards saying nothing: threads and children of the tests are part of the load.
 """
 
@@ -14,7 +14,7 @@ import os
 import pytest
 
 LIMIT_S = 20.0
-MOST_LOAD = 4.0
+MAX_LOAD = 4.0
 """At 10 a core tests of 15 s on a quiet machine were seen to take 300 s: out of proportion."""
 
 NOISE = 1.5
@@ -30,7 +30,7 @@ SHARED_S = pytest.StashKey[float]()
 def limit_s(load, cores):
     """Return how long a test may take at a load average."""
     busy = max(NOISE, load / cores)
-    return LIMIT_S * busy if busy <= MOST_LOAD else math.inf
+    return LIMIT_S * busy if busy <= MAX_LOAD else math.inf
 
 
 @pytest.hookimpl(wrapper=True)

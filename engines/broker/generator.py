@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.broker.records import MOST_ROWS, NO_PROMISE, Rows, Topic, rows_of
+from streamlab.engines.broker.records import MAX_ROWS, NO_PROMISE, Rows, Topic, rows_of
 from streamlab.engines.broker.topics import (
     TIMEOUT_S,
     check_answers,
@@ -231,7 +231,7 @@ class _Part:
         end = int(np.searchsorted(self._due, now_ns, side="right"))
         records = []
         while self._next < end:
-            last = min(self._next + MOST_ROWS, end)
+            last = min(self._next + MAX_ROWS, end)
             rows = self._rows[self._next : last]
             row_promise = promise if last == end else self._promise
             records.append((self._topic.encode(rows, promise=row_promise), rows))

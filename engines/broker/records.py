@@ -28,7 +28,7 @@ HEADER = np.dtype(
 """Fields that begin a record. `end` is 1 in the last record of a partition, else 0.
 `dataset` is the beginning of the dataset's id. Later rows of the partition have event times above `promise`."""
 MAGIC = b"LAB1"
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 SILENCE_S = 10.0
 """A broker that owes records and sends none for this long counts as dead."""
 PARTITIONS = 4

@@ -17,7 +17,7 @@ import numpy as np
 from streamlab.engines import environment
 from streamlab.engines.broker.broker import NAME, answers
 from streamlab.engines.broker.records import (
-    MOST_ROWS,
+    MAX_ROWS,
     NO_PROMISE,
     Rows,
     Topic,
@@ -286,9 +286,9 @@ class _Writer:
         for begin in range(0, rows, CHUNK_ROWS):
             chunk = rows_of(topic, stream, begin, min(begin + CHUNK_ROWS, rows))
             for partition, part in enumerate(split(topic, chunk)):
-                for first in range(0, len(part), MOST_ROWS):
-                    block = part[first : first + MOST_ROWS]
-                    following = part["ts"][first + MOST_ROWS : first + MOST_ROWS + 1]
+                for first in range(0, len(part), MAX_ROWS):
+                    block = part[first : first + MAX_ROWS]
+                    following = part["ts"][first + MAX_ROWS : first + MAX_ROWS + 1]
                     promise = _promise(
                         stream.heartbeats, following if len(following) else block["ts"][-1:]
                     )

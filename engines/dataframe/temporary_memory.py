@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # malloc.h
-_MOST_MMAPS, _TRIM_BYTES = 65536, 128 << 10  # glibc's defaults
+_MAX_MMAPS, _TRIM_BYTES = 65536, 128 << 10  # glibc's defaults
 
 
 def keep(touched_bytes: int) -> None:
@@ -28,7 +28,7 @@ def release() -> None:
     libc = glibc()
     if libc is None:
         return
-    libc.mallopt(_MMAP_MAX, _MOST_MMAPS)
+    libc.mallopt(_MMAP_MAX, _MAX_MMAPS)
     libc.mallopt(_TRIM_THRESHOLD, _TRIM_BYTES)
     libc.malloc_trim(0)
 

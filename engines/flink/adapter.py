@@ -51,7 +51,7 @@ With less than half of it, paircount with 2.1 million rows ran at 0.88 of the ra
 CLIENT_HEAP_MB = 512
 """Heap of the trial's own Java process if the job runs on a cluster."""
 
-MOST_LEAVES = 1_000_000
+MAX_LEAVES = 1_000_000
 """Most leaves of all trees of variant `manual`: about 150 MB of semaphores."""
 
 _CONDITIONS = Conditions(unit=RECORD, origin=MEMORY)
@@ -148,10 +148,10 @@ class FlinkEngine(BaseEngine):
                 "nothing; remove the option"
             )
         keys = task.dataset.alphabet.keys
-        if task.variant == "manual" and keys * task.workers > MOST_LEAVES:
+        if task.variant == "manual" and keys * task.workers > MAX_LEAVES:
             return (
                 f"manual has a leaf for each of {keys} keys and {task.workers} workers, and "
-                f"supports at most {MOST_LEAVES} leaves; use fewer keys, or variant automatic"
+                f"supports at most {MAX_LEAVES} leaves; use fewer keys, or variant automatic"
             )
         return None
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 STEP_NS: int = 100000000
 
-MOST_WORKERS: int = 256
+MAX_WORKERS: int = 256
 
 class RunSettings:
     """What every run is given; see core/run/run.h."""
@@ -171,7 +171,7 @@ class DgsRun(Run):
 
 FARTHEST: int = 2305843009213693952
 
-MOST_DOWNSTREAM: int = 256
+MAX_DOWNSTREAM: int = 256
 
 WINDOW_TABLE_BYTES: int = 64
 
@@ -201,13 +201,13 @@ class OplusRun(Run):
 
     def load_steps(self) -> list[list[tuple[int, int]]]: ...
 
-MOST_STREAMS: int = 256
+MAX_STREAMS: int = 256
 
-MOST_UNIT_RECORDS: int = 65536
+MAX_UNIT_RECORDS: int = 65536
 
-MOST_WINDOW: int = 65536
+MAX_WINDOW: int = 65536
 
-MOST_GROUPS: int = 16777216
+MAX_GROUPS: int = 16777216
 
 KEY_STATES_BYTES: int = 128
 

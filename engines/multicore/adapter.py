@@ -53,8 +53,8 @@ class MulticoreEngine(BaseEngine):
 
     def unsupported(self, task: Task) -> str | None:
         """Return why a task cannot run, or None."""
-        if not 1 <= task.workers <= _core.MOST_WORKERS:
-            return f"workers must be between 1 and {_core.MOST_WORKERS}, got {task.workers}"
+        if not 1 <= task.workers <= _core.MAX_WORKERS:
+            return f"workers must be between 1 and {_core.MAX_WORKERS}, got {task.workers}"
         family = FAMILIES.get(task.variant)
         if family is None:
             return f"no variant {task.variant!r}; choose one of {', '.join(FAMILIES)}"

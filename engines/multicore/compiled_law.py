@@ -41,7 +41,7 @@ Column = npt.NDArray[np.generic] | ListColumn
 
 WORKERS = 2
 """The smallest number of workers with forks and joins."""
-MOST_EVENTS = 24
+MAX_EVENTS = 24
 """Maximum number of events in one stream."""
 
 
@@ -57,7 +57,7 @@ def compiled_law(program: Program) -> Callable[[Draw], None] | str:
 
 def _check_same_answer(family: Family, program: Program, draw: Draw) -> None:
     """Compiled: compiled functions give the same answer as interpreted ones on any input."""
-    data = draw(inputs(program, layouts=[_layout(program)], max_events=MOST_EVENTS))
+    data = draw(inputs(program, layouts=[_layout(program)], max_events=MAX_EVENTS))
     events = [str(event) for event in merge(data, program).events(program)]
     try:
         expected = answer_of(program, data)

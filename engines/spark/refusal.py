@@ -35,11 +35,11 @@ from streamlab.workloads.model.dataflow.reference import first_marker
 
 TIMELESS = frozenset({"forward"})
 """Workloads whose relation uses no timestamps, so that event times are not restricted."""
-MOST_OVERLAPS = 1000
+MAX_OVERLAPS = 1000
 """Spark's `window` adds an expression per overlap to the plan. Answers were right with this many overlaps; higher
 numbers were not tried."""
 
-MOST_MARKERS = 1 << 24
+MAX_MARKERS = 1 << 24
 """Maximum number of markers of a typed dataflow graph. Each costs a Python call in every group of every level, and
 about 100 bytes in a batch query."""
 
@@ -173,9 +173,9 @@ def _refuse_flow(flow: Dataflow, dataset: Dataset) -> str | None:
         return None
     first, last = span
     markers = (last - first_marker(first, flow.markers)) // flow.markers + 1
-    if markers > MOST_MARKERS:
+    if markers > MAX_MARKERS:
         return (
-            f"spark supports at most {MOST_MARKERS:,} markers, and the input has {markers:,}, one "
+            f"spark supports at most {MAX_MARKERS:,} markers, and the input has {markers:,}, one "
             f"every {flow.markers}; use a longer period"
         )
     return None
@@ -193,9 +193,9 @@ def _refuse_query(task: Task, query: Query) -> str | None:
         return reason
     window = query.operators[0].window
     overlaps = -(-window.size // window.advance)
-    if window.type == "multi" and overlaps > MOST_OVERLAPS:
+    if window.type == "multi" and overlaps > MAX_OVERLAPS:
         return (
-            f"spark supports at most {MOST_OVERLAPS} windows per tuple, and a tuple has {overlaps:,} windows of "
+            f"spark supports at most {MAX_OVERLAPS} windows per tuple, and a tuple has {overlaps:,} windows of "
             f"{window.size} ms every {window.advance} ms; use a larger advance"
         )
     return timestamp_overflow(task.dataset, window.advance, window.size)

@@ -19,7 +19,7 @@ from streamlab.workloads.inputs.ads.tables import (
 from streamlab.workloads.model import Dataflow, Input
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.plan import Deployment, Unit, deploy, streams_of
-from streamlab.workloads.model.dataflow.reference import MOST_MARKERS, first_marker
+from streamlab.workloads.model.dataflow.reference import MAX_MARKERS, first_marker
 from streamlab.workloads.suite.smart_home_prediction.tree import read_tree, write_tree
 from streamlab.workloads.suite.user_activity.persist import NOWHERE, TABLE
 
@@ -51,9 +51,9 @@ def topology_settings(task: Task, data: Input) -> Mapping[str, object]:
     deployment = deployment_of(task, data)
     flow = deployment.flow
     first, last = extent(data)
-    if (last - first) // flow.markers > MOST_MARKERS:
+    if (last - first) // flow.markers > MAX_MARKERS:
         raise UnsupportedError(
-            f"{flow.name}: storm supports at most {MOST_MARKERS:,} markers; give markers a longer period"
+            f"{flow.name}: storm supports at most {MAX_MARKERS:,} markers; give markers a longer period"
         )
     is_typed = task.variant == "typed"
     return {

@@ -12,7 +12,7 @@ from streamlab.lab.cli.output import LazyCommand, SingleOptionCommand
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.workloads.default_folders import ROOT_VARIABLE
 
-LARGEST_SEED = MOST_EVENTS = 2**63 - 1
+LARGEST_SEED = MAX_EVENTS = 2**63 - 1
 """The largest whole number that results can store."""
 WAYS = ("auto", "process", "spark")
 
@@ -39,7 +39,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 class EventCount(click.types.IntParamType):
     """The type of `--events`: a whole number of at least 1, also written `1_000_000` or `1e6`."""
 
-    def __init__(self, maximum: int = MOST_EVENTS) -> None:
+    def __init__(self, maximum: int = MAX_EVENTS) -> None:
         """Accept numbers up to `maximum`."""
         self._maximum = maximum
 

@@ -9,7 +9,7 @@ from streamlab.lab.cli.data import EventCount, WholeNumbers
 from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath
 
-MOST_PLANNED_EVENTS = 10**15
+MAX_PLANNED_EVENTS = 10**15
 """Limit for `lab plan --events`: sums of stream frequencies must fit in 64 bits."""
 
 _in_option = click.option(
@@ -29,7 +29,7 @@ _in_option = click.option(
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A generator parameter.")
 @click.option(
     "--events",
-    type=EventCount(MOST_PLANNED_EVENTS),
+    type=EventCount(MAX_PLANNED_EVENTS),
     default=1_000_000,
     show_default=True,
     help="Size of the input to plan for; all keys count as equally frequent.",

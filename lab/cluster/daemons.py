@@ -39,7 +39,7 @@ from streamlab.lab.isolate.process import last_lines
 
 START_TIMEOUT_S = 180.0
 """Time limit for the start of all daemons, in seconds."""
-MOST_STARTS = 3
+MAX_STARTS = 3
 """Limit of starts of a daemon, which may give up on a loaded machine while it starts."""
 STOP_TIMEOUT_S = 10.0
 """Time in seconds that processes have to end after SIGTERM, and again after SIGKILL."""
@@ -131,8 +131,8 @@ def _start(engine: ClusterEngine, record: ClusterRecord, network: Network) -> Cl
             for daemon in (first, *others):
                 process = next((each for each in record.daemons if each.name == daemon.name), None)
                 if process is not None and not is_alive(process):
-                    if starts[daemon.name] == MOST_STARTS:
-                        raise _failure(record, daemon, f"ended {MOST_STARTS} times as it started")
+                    if starts[daemon.name] == MAX_STARTS:
+                        raise _failure(record, daemon, f"ended {MAX_STARTS} times as it started")
                     record = begin(record, daemon)
             if time.monotonic() > deadline:
                 daemon = first if state is None else others[-1]

@@ -31,7 +31,7 @@ from streamlab.reports.numbers import number_of
 from streamlab.results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
 from streamlab.results.stats.intervals import CONFIDENCE
 
-MOST_REPETITIONS = 100
+MAX_REPETITIONS = 100
 """Most repetitions that an advice recommends; more are unreasonable."""
 
 FEWEST_TRIALS = 2
@@ -173,9 +173,9 @@ def side(ends: Ends, bounds: Ends) -> str:
 def repetitions_needed(measured: Estimate, bounds: Ends, alpha: float) -> int | None:
     """Return the number of values a cell that would probably decide the claim, at the present spread.
 
-    None if MOST_REPETITIONS would not suffice, or the spread is unknown.
+    None if MAX_REPETITIONS would not suffice, or the spread is unknown.
     """
-    counts = range(max(FEWEST, measured.n + 1), MOST_REPETITIONS + 1)
+    counts = range(max(FEWEST, measured.n + 1), MAX_REPETITIONS + 1)
 
     def decides(n: int) -> bool:
         return side(measured.ends(alpha, n), bounds) != INCONCLUSIVE
@@ -241,7 +241,7 @@ def _advice(measured: Estimate, bounds: Ends, alpha: float) -> str:
         return f"an interval needs at least {FEWEST}; 8 also tolerate a stalled process"
     needed = repetitions_needed(measured, bounds, alpha)
     if needed is None:
-        return f"even {MOST_REPETITIONS} repetitions would not decide: too noisy so near the bound"
+        return f"even {MAX_REPETITIONS} repetitions would not decide: too noisy so near the bound"
     return f"about {needed} repetitions would decide"
 
 

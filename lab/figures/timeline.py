@@ -15,7 +15,7 @@ from streamlab.results.table import table_of
 STEP_S = 0.1
 """Length of a row of a series (`lab/measure/series.py`)."""
 _ROWS_PER_S = round(1 / STEP_S)
-MOST_BINS = 600
+MAX_BINS = 600
 """Most bins of a drawing; more points would be indistinguishable."""
 Values = npt.NDArray[np.float64]
 
@@ -89,7 +89,7 @@ def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | 
 
 
 def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[float, float]]:
-    """Return (start, mean) of at most MOST_BINS bins of equal length, from the first to the last value.
+    """Return (start, mean) of at most MAX_BINS bins of equal length, from the first to the last value.
 
     A bin without a value between others is NaN, and a gap in the drawing. `t_s` is the start of each
     row. With `last`, a bin has its last value instead of the mean, for counts.
@@ -97,7 +97,7 @@ def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[
     present = np.flatnonzero(~np.isnan(values))
     if not len(present):
         return []
-    width = max(1, -(-len(t_s) // MOST_BINS))
+    width = max(1, -(-len(t_s) // MAX_BINS))
     bins = []
     for start in range(present[0] // width * width, present[-1] + 1, width):
         part = values[start : start + width]

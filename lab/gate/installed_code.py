@@ -24,7 +24,7 @@ _COMPILED_SUFFIXES = (".so", ".pyd")
 _SOURCE_SUFFIXES = frozenset(
     {".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".go", ".h", ".hh", ".hpp", ".pxd", ".pyx", ".rs"}
 )
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
@@ -67,10 +67,10 @@ def check_different(
     """
     if not changed or not new or _contents(old, arms[0]) != _contents(new, arms[1]):
         return None
-    ellipsis = ", ..." if len(changed) > _MOST_NAMED else ""
+    ellipsis = ", ..." if len(changed) > _MAX_NAMED else ""
     same = (
         "both arms load the same code: no cell imports a file that differs between the revisions "
-        f"({', '.join(changed[:_MOST_NAMED])}{ellipsis})"
+        f"({', '.join(changed[:_MAX_NAMED])}{ellipsis})"
     )
     sources = [name for name in changed if PurePosixPath(name).suffix in _SOURCE_SUFFIXES]
     compiled = [file for file in new if file.suffix in _COMPILED_SUFFIXES]

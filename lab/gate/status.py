@@ -12,7 +12,7 @@ from streamlab.results.stats.statuses import FAULTS, ORDER, StatusTest, compare_
 STATUS = "status"
 """Metric of a line on statuses; a line on a fault has an empty metric."""
 
-MOST_UNVERIFIED = 4
+MAX_UNVERIFIED = 4
 """Unverified trials in one arm after which its cell stops. A number needs verified answers in all
 trials, and four of four per arm are enough for a regression of the status."""
 
@@ -30,7 +30,7 @@ def has_numbers(result: TrialResult) -> bool:
 def is_lost(results: Sequence[TrialResult]) -> bool:
     """Return whether further trials of a cell cannot give a number."""
     unverified = sum(not has_numbers(result) for result in results)
-    return any(map(is_fault, results)) or unverified >= MOST_UNVERIFIED
+    return any(map(is_fault, results)) or unverified >= MAX_UNVERIFIED
 
 
 def fault_line(cell: str, pair: Pair) -> Line | None:

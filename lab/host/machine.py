@@ -49,7 +49,7 @@ def _connects(path: Path) -> bool:
     return True
 
 
-MOST_PARTNERS = 8
+MAX_PARTNERS = 8
 """Limit of cores, spread evenly, whose distance from the first core is measured."""
 _DISTANCE_LIMIT_NS = 20_000_000
 """Time limit of one measurement, which needs both cores at once."""
@@ -58,7 +58,7 @@ _DISTANCE_LIMIT_NS = 20_000_000
 def _core_to_core() -> float | None:
     """Measure the distance from the first usable core to others; takes a millisecond for each."""
     first, *others = sorted(os.sched_getaffinity(0))
-    step = -(-len(others) // MOST_PARTNERS) or 1
+    step = -(-len(others) // MAX_PARTNERS) or 1
     try:
         # Step from the end, so that the last core is included.
         distances_ns = [

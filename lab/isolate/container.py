@@ -30,7 +30,7 @@ from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.process import Outcome, oom_kills, supervise
 from streamlab.workloads.default_folders import cache_folder
 
-MOST_PROCESSES = 4096
+MAX_PROCESSES = 4096
 """Stops a fork bomb, but not an engine: a Java virtual machine has some hundred threads."""
 _LOOK_S = 10.0
 """Period of checks for a lost signal while waiting; each check is work for the container engine."""
@@ -125,7 +125,7 @@ def _options(
     """Return the limits of a trial's container as options of the Docker SDK."""
     limits: dict[str, Any] = {
         "cpuset_cpus": isolation.cpus or ",".join(map(str, sorted(os.sched_getaffinity(0)))),
-        "pids_limit": MOST_PROCESSES,
+        "pids_limit": MAX_PROCESSES,
     }
     if isolation.memory is not None:
         # Equal limits leave no swap: the measurement of a swapping trial would be useless.

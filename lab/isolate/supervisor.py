@@ -36,7 +36,7 @@ SETTLE_S = 1.0
 """Time for other processes to end after the command: enough for a process that is ending, short for a trial."""
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 1.0
 """Pause between two rounds of killing; the end of a process shortens it."""
-_MOST_REPORTED = 100
+_MAX_REPORTED = 100
 """Limit of processes to describe in the report."""
 _LONGEST_POLL_S = 86_400.0
 """A day; poll(2) counts milliseconds in an int, which ends after 24 days."""
@@ -233,9 +233,9 @@ def _supervise(command: Sequence[str], timeout_s: float) -> bool:
     tree.end()
     assert tree.status is not None  # all children were reaped
     code = os.waitstatus_to_exitcode(tree.status)
-    fields = [str(code), "late" if timed_out else "", *survivors[:_MOST_REPORTED]]
-    if len(survivors) > _MOST_REPORTED:
-        fields.append(f"and {len(survivors) - _MOST_REPORTED} more")
+    fields = [str(code), "late" if timed_out else "", *survivors[:_MAX_REPORTED]]
+    if len(survivors) > _MAX_REPORTED:
+        fields.append(f"and {len(survivors) - _MAX_REPORTED} more")
     try:
         os.write(1, "\0".join(fields).encode(errors="replace"))
         os.close(1)

@@ -214,7 +214,7 @@ def _size_request(job: Job, log: Path, environ: Mapping[str, str]) -> SizeReques
     )
 
 
-MOST_SERVERS = 2
+MAX_SERVERS = 2
 """A gate needs a server for each arm."""
 _judges: dict[tuple[str, ...], Judge] = {}
 
@@ -224,7 +224,7 @@ def judge_of(python: str, env: Mapping[str, str]) -> Judge:
     key = (python, *(f"{name}={value}" for name, value in sorted(env.items())))
     judge = _judges.pop(key, None) or Judge(python, env)
     _judges[key] = judge  # ordered by last use
-    if len(_judges) > MOST_SERVERS:
+    if len(_judges) > MAX_SERVERS:
         _judges.pop(next(iter(_judges))).close()
     return judge
 

@@ -27,7 +27,7 @@ from streamlab.workloads.name_suggestions import suggest_names
 CELL = "cell"
 """Purpose of a trial outside a search; `streamlab.lab.runner.search.state` has the purposes within one."""
 
-MOST_TRIALS = 1_000_000
+MAX_TRIALS = 1_000_000
 """Limit for a matrix, not counting searches: a million trials of one second take twelve days."""
 
 LONGEST_SLUG_BYTES = 150
@@ -156,10 +156,10 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
         for cell in _cells(entry, engine, variant, load, _part(matrix, entry, engine))
     ]
     trials = sum(cell.repetitions for cell in cells)
-    if trials > MOST_TRIALS:
+    if trials > MAX_TRIALS:
         raise MatrixError(
             f"{matrix.source}: {len(cells)} cells make {trials:,} trials; a run has at most "
-            f"{MOST_TRIALS:,}: reduce repetitions, workers or batches"
+            f"{MAX_TRIALS:,}: reduce repetitions, workers or batches"
         )
     _check_loads(matrix, {name: adapter.variants() for name, adapter in adapters.items()})
     if twice := [id_ for id_, count in Counter(cell.id for cell in cells).items() if count > 1]:

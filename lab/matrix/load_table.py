@@ -24,9 +24,9 @@ from streamlab.lab.measure.latency import EXPECTED, parse_objective
 
 CATCH_UP, OPEN = "catch-up", "open"
 SUSTAINABLE = "sustainable"
-MOST_VOTES = 999
+MAX_VOTES = 999
 """Limit for votes, confirmations and repetitions; no search needs more."""
-MOST = 1e15
+MAX_VALUE = 1e15
 """Limit for rates, factors and ticks; a thousand times this still fits in 64 bits."""
 
 
@@ -200,12 +200,12 @@ def _search_settings(table: TomlTable) -> SearchSettings:
         ),
         votes=table.take(
             "votes",
-            f"an odd whole number up to {MOST_VOTES}, for a majority",
-            lambda v: type(v) is int and 0 < v <= MOST_VOTES and v % 2 == 1,
+            f"an odd whole number up to {MAX_VOTES}, for a majority",
+            lambda v: type(v) is int and 0 < v <= MAX_VOTES and v % 2 == 1,
             default.votes,
         ),
         confirmations=table.integer(
-            "confirmations", default.confirmations, minimum=0, maximum=MOST_VOTES
+            "confirmations", default.confirmations, minimum=0, maximum=MAX_VOTES
         ),
         levels=tuple(
             table.take(
@@ -216,7 +216,7 @@ def _search_settings(table: TomlTable) -> SearchSettings:
             )
         ),
         level_repetitions=table.integer(
-            "level_repetitions", default.level_repetitions, maximum=MOST_VOTES
+            "level_repetitions", default.level_repetitions, maximum=MAX_VOTES
         ),
         max_eps=_number(table, "max_eps", None, least=start_eps),
     )
@@ -233,13 +233,13 @@ def _number(
     table: TomlTable, key: str, default: float | None, *, least: float | None = None
 ) -> Any:
     """Take a finite number as a float: above 0, or at least `least`."""
-    maximum = LONGEST_S if key.endswith("_s") else MOST
+    maximum = LONGEST_S if key.endswith("_s") else MAX_VALUE
     value = table.number(key, default, least=least, maximum=maximum)
     return None if value is None else float(value)
 
 
 def _is_rate_or_list(value: Any) -> bool:
-    return value != [] and _are_different(value if isinstance(value, list) else [value], MOST)
+    return value != [] and _are_different(value if isinstance(value, list) else [value], MAX_VALUE)
 
 
 def _are_different(numbers: list[Any], most: float) -> bool:
@@ -262,6 +262,6 @@ def _is_objective(value: object) -> bool:
 
 
 _RATE_CHECK: tuple[str, Callable[[Any], bool]] = (
-    f"events/s: a number above 0 and at most {MOST:g}, or a list of different ones",
+    f"events/s: a number above 0 and at most {MAX_VALUE:g}, or a list of different ones",
     _is_rate_or_list,
 )

@@ -39,7 +39,7 @@ DOUBLING = "doubling"
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
 
-MOST_REPETITIONS = 10_000
+MAX_REPETITIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +185,7 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     load = top.take("load", "a [load] table or [[load]] tables", lambda _: True, None)
     top.done()
     name = run.label("name", _name_of(source))
-    repetitions = run.integer("repetitions", 1, maximum=MOST_REPETITIONS)
+    repetitions = run.integer("repetitions", 1, maximum=MAX_REPETITIONS)
     timeout_s = float(run.number("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
     seed = run.seed(1)
     settings = _parse_settings(run)
@@ -284,7 +284,7 @@ def _parse_engine(table: TomlTable, repetitions: int, timeout_s: float) -> Engin
         batch=table.integers("batch", (DEFAULT_BATCH,)),
         options=table.free_table("options"),
         workloads=table.texts("workloads"),
-        repetitions=table.integer("repetitions", repetitions, maximum=MOST_REPETITIONS),
+        repetitions=table.integer("repetitions", repetitions, maximum=MAX_REPETITIONS),
         timeout_s=float(table.number("timeout_s", timeout_s, maximum=LONGEST_S)),
         label=table.label("label"),
         fault=table.take("fault", EXPECTED, _is_fault, None),

@@ -15,13 +15,13 @@ from streamlab.workloads import control_group
 # The load average also counts the lab's own trials of the last minute.
 # So a high load average gives a warning only if cores are busy now, while the lab waits.
 _BUSY_INTERVAL_S = 0.1
-_MOST_LOAD_PER_CORE = 0.5
-_MOST_BUSY_CORES = 0.25
+_MAX_LOAD_PER_CORE = 0.5
+_MAX_BUSY_CORES = 0.25
 # Gates detect effects of one per cent; a hypervisor's housekeeping is far below.
-_MOST_STOLEN = 0.01
+_MAX_STOLEN = 0.01
 # On an idle machine two measurements differ by a tenth; between clusters of cores, several times.
-_MOST_MOVED = 2.0
-_WAIT_S, _MOST_WAITS = 0.5, 120  # a minute in total
+_MAX_MOVED = 2.0
+_WAIT_S, _MAX_WAITS = 0.5, 120  # a minute in total
 _MIB = 1 << 20
 
 
@@ -54,7 +54,7 @@ class MachineState:
         before_ns, after_ns = since.core_to_core_ns, self.core_to_core_ns
         if before_ns is None or after_ns is None or math.inf in (before_ns, after_ns):
             return False
-        return max(before_ns, after_ns) > _MOST_MOVED * min(before_ns, after_ns)
+        return max(before_ns, after_ns) > _MAX_MOVED * min(before_ns, after_ns)
 
 
 def inspect_machine(
@@ -97,7 +97,7 @@ def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
     """
     machine = machine or Machine()
     distance_ns = machine.core_to_core()
-    for _ in range(_MOST_WAITS):
+    for _ in range(_MAX_WAITS):
         if distance_ns is None or distance_ns <= within_ns:
             return None
         machine.pause(_WAIT_S)
@@ -124,7 +124,7 @@ def _state_warnings(machine: Machine, usable: int, load: float | None) -> Iterat
     if quota is not None and quota < usable:
         yield f"a control group limits {usable} cores to {quota:g} cores' time: trials are throttled"
     busy = None if load is None else _busy_cores(machine, usable, load)
-    if busy is not None and busy > _MOST_BUSY_CORES:
+    if busy is not None and busy > _MAX_BUSY_CORES:
         # `reports.scaling` searches stored rows for "busy beside the lab".
         yield f"load average {load:.2f} on {usable} cores, and {busy:.1f} cores busy beside the lab"
     sizes = processor.read_memory_sizes(machine)
@@ -135,7 +135,7 @@ def _state_warnings(machine: Machine, usable: int, load: float | None) -> Iterat
 
 def _busy_cores(machine: Machine, usable: int, load: float) -> float | None:
     """Return how many cores are busy now, if the load average is high; None if it is not."""
-    if load <= _MOST_LOAD_PER_CORE * usable:
+    if load <= _MAX_LOAD_PER_CORE * usable:
         return None
     before = processor.read_ticks(machine)
     machine.pause(_BUSY_INTERVAL_S)
@@ -151,7 +151,7 @@ def _change_warnings(
 ) -> Iterator[str]:
     if since.ticks is not None and ticks is not None and ticks.total > since.ticks.total:
         share = (ticks.stolen - since.ticks.stolen) / (ticks.total - since.ticks.total)
-        if share > _MOST_STOLEN:
+        if share > _MAX_STOLEN:
             yield f"{share:.1%} of the cores' time went to other guests of the hypervisor"
     if since.throttled is not None and throttled is not None and throttled > since.throttled:
         yield f"heat slowed the processor {throttled - since.throttled} times"

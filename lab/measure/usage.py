@@ -10,7 +10,7 @@ import psutil
 
 from streamlab.results.schema import TrialRow
 
-MOST_SYSTEM_SHARE = 0.2
+MAX_SYSTEM_SHARE = 0.2
 """Largest share of system time in a timed part without a warning; above it, the rate depends on the kernel as well.
 Trials on fresh memory showed 0.6 to 0.9, others 0.0 to 0.15."""
 LEAST_SYSTEM_S = 0.02
@@ -22,7 +22,7 @@ FEW_FAULTS = 64
 """Page faults of code that runs for the first time. With more faults, the split counts from one tick on. Trials on
 fresh memory had 77 to 24,000 faults, others 11 to 57."""
 
-MOST_CORES_PER_WORKER = 1.1
+MAX_CORES_PER_WORKER = 1.1
 """Largest number of used cores per worker without a warning."""
 PROCESS_TICK_S = 0.01
 """The kernel counts the CPU time of other processes in these steps."""
@@ -102,7 +102,7 @@ def core_warnings(row: TrialRow) -> list[str]:
     cpu_s, duration_s, workers = row.cpu_s, row.duration_s, row.workers
     if cpu_s is None or duration_s is None or duration_s <= 0:
         return []
-    if cpu_s <= MOST_CORES_PER_WORKER * workers * duration_s + 2 * PROCESS_TICK_S:
+    if cpu_s <= MAX_CORES_PER_WORKER * workers * duration_s + 2 * PROCESS_TICK_S:
         return []
     unit = "worker" if workers == 1 else "workers"
     return [
@@ -118,11 +118,11 @@ def kernel_warnings(row: TrialRow) -> list[str]:
         return []
     share, minor = system_s / cpu_s, row.minor_faults
     has_many_faults = minor is not None and minor > FEW_FAULTS
-    if share <= MOST_SYSTEM_SHARE or system_s < (TICK_S if has_many_faults else LEAST_SYSTEM_S):
+    if share <= MAX_SYSTEM_SHARE or system_s < (TICK_S if has_many_faults else LEAST_SYSTEM_S):
         return []
     return [
         f"the kernel took {share:.0%} of its CPU time ({system_s * 1e3:.0f} ms); above "
-        f"{MOST_SYSTEM_SHARE:.0%} the rate is not the engine's alone: {minor} page faults of fresh "
+        f"{MAX_SYSTEM_SHARE:.0%} the rate is not the engine's alone: {minor} page faults of fresh "
         f"memory, {row.major_faults} that waited for a disk, and threads that wait and wake"
     ]
 

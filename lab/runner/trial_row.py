@@ -29,7 +29,7 @@ from streamlab.workloads.control_group import usable_cores_here
 from streamlab.workloads.datasets.dataset import Dataset, late_words, left_out_words
 from streamlab.workloads.default_folders import runs
 
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 """Limit of attempts for a trial that needs its cores near each other (`cores_within_ns`)."""
 
 
@@ -130,12 +130,12 @@ def _observe_trial(
 ) -> tuple[MachineState, TrialResult, MachineState, list[str]]:
     """Inspect the machine, run a trial, inspect again; return state, result, state and warnings.
 
-    If cores must be near each other and are not, the trial runs again, at most MOST_ATTEMPTS times. The last result
+    If cores must be near each other and are not, the trial runs again, at most MAX_ATTEMPTS times. The last result
     stays, with a warning.
     """
     within_ns = settings.cores_within_ns
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"
-    for attempt in range(1, MOST_ATTEMPTS + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         far = None if within_ns is None else await_near(within_ns)
         before = inspect_machine()
         result = once()
@@ -151,7 +151,7 @@ def _observe_trial(
             warnings.append(far)
             break
     else:
-        warnings.append(f"cores did not stay {near_words} in {MOST_ATTEMPTS} attempts")
+        warnings.append(f"cores did not stay {near_words} in {MAX_ATTEMPTS} attempts")
     return before, result, after, warnings
 
 

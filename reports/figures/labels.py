@@ -14,7 +14,7 @@ LABEL_GAP_IN = 0.155
 _FONT_SIZE = 8.0
 _LETTER_IN = 0.062  # average width of a letter at _FONT_SIZE
 _LABEL_X = 1.055  # start of labels, as share of the width of the axes
-_LEAST_MARGIN_IN, _MOST_MARGIN_IN = 1.52, 2.4
+_LEAST_MARGIN_IN, _MAX_MARGIN_IN = 1.52, 2.4
 
 Series = tuple[str, str, int | None, str]
 
@@ -51,7 +51,7 @@ def place_names(cells: Iterable[Cell]) -> Mapping[str, str]:
 def label_margin_in(names: Iterable[str]) -> float:
     """Return the width in inches, right of the axes, that `label_ends` needs for names."""
     longest = max(map(len, names), default=0)
-    return min(max(_LEAST_MARGIN_IN, 0.3 + _LETTER_IN * longest), _MOST_MARGIN_IN)
+    return min(max(_LEAST_MARGIN_IN, 0.3 + _LETTER_IN * longest), _MAX_MARGIN_IN)
 
 
 def label_ends(

@@ -12,7 +12,7 @@ from streamlab.reports.summary import Cell
 from streamlab.reports.table import HeadlineRow, classes_of
 from streamlab.results.query import Spread, group_by
 
-_MOST_STEPS = 2
+_MAX_STEPS = 2
 """Most intervals between ticks."""
 _ROOM = 0.1
 """Free part of the scale above the highest rate, in decades."""
@@ -82,7 +82,7 @@ class RateScale:
     def ticks(self) -> list[tuple[float, str]]:
         """The places and texts of two or more powers of ten, at equal distances."""
         last = math.floor(self.high)
-        step = math.ceil((last - self.low) / _MOST_STEPS)
+        step = math.ceil((last - self.low) / _MAX_STEPS)
         return [
             (self.place(10.0**power), count(10.0**power).text)
             for power in range(self.low, last + 1, step)

@@ -10,7 +10,7 @@ from streamlab.json_value import JsonObject
 from streamlab.results.errors import ResultsError
 from streamlab.results.row_conversion import escape_text
 
-LEAST_S, MOST_S = 1e-12, 1e9
+LEAST_S, MAX_S = 1e-12, 1e9
 """Range of plausible times: a clock's finest step to thirty years. Other values could overflow a ratio."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -88,10 +88,10 @@ def check_seconds(path: Path, name: str, quantity: str, value: object) -> float:
     Raises:
         ResultsError: the value is not a plausible number; the message calls it `quantity`.
     """
-    if type(value) not in (int, float) or not LEAST_S <= value <= MOST_S:  # type: ignore[operator]
+    if type(value) not in (int, float) or not LEAST_S <= value <= MAX_S:  # type: ignore[operator]
         raise ResultsError(
             f"{path}: {escape_text(name)} has a {quantity} of {str(value)[:40]} s; expected a "
-            f"number from {LEAST_S:g} to {MOST_S:g}; run this benchmark again"
+            f"number from {LEAST_S:g} to {MAX_S:g}; run this benchmark again"
         )
     return float(value)  # type: ignore[arg-type]
 

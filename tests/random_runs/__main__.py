@@ -9,7 +9,7 @@ import tests.random_runs
 from tests.random_runs.campaign import Campaign
 
 PROGRESS_S = 10.0
-MOST_SHRUNK = 5
+MAX_SHRUNK = 5
 """Findings that are shrunk; of the others there is a line each."""
 DIGITS = 10**9
 
@@ -41,7 +41,7 @@ def _go(campaign: Campaign, names: list[str], seeds: range, runs: int, repeat: i
     done = 0
     for seed in seeds:
         for name in names[: runs - done]:
-            shrink = len(campaign.findings) < MOST_SHRUNK
+            shrink = len(campaign.findings) < MAX_SHRUNK
             finding = campaign.run(name, seed, repeat=repeat, shrink=shrink)
             done += 1
             if finding is not None:

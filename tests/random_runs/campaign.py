@@ -11,7 +11,7 @@ from tests.random_runs.process import Outcome, Runner, families_at
 
 TRIES = 10
 """How often a case that failed is run again, to see how often it does."""
-MOST_TRIES = 40
+MAX_TRIES = 40
 """Of each step of shrinking, where a case fails now and then."""
 
 
@@ -151,7 +151,7 @@ class Campaign:
             again += self._runner.run(found.case).kind == kind
             if time.monotonic() - begin > self._shrink_s:
                 break
-        tries = min(MOST_TRIES, 3 * TRIES // again) if 0 < again < TRIES else 1
+        tries = min(MAX_TRIES, 3 * TRIES // again) if 0 < again < TRIES else 1
         how: list[Outcome] = []
 
         def fails(case: Case) -> bool:

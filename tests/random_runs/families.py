@@ -164,11 +164,11 @@ def _check_dgs(case: Case) -> None:
 # ---- oplus: shared, not shared, or behind a map stage, their instances changing or not ----------
 
 QUERIES = OPERATORS | CHAINS | BY_KEY
-MOST_INSTANCES = 6
-MOST_MAPS = 64 // 3
+MAX_INSTANCES = 6
+MAX_MAPS = 64 // 3
 """For as many streams as an input here has at most."""
-INSTANCES = st.integers(1, MOST_INSTANCES) | st.sets(
-    st.integers(0, MOST_INSTANCES - 1), min_size=1
+INSTANCES = st.integers(1, MAX_INSTANCES) | st.sets(
+    st.integers(0, MAX_INSTANCES - 1), min_size=1
 ).map(sorted)
 SCRIPTS = st.lists(
     st.tuples(st.integers(0, 40), INSTANCES),
@@ -182,7 +182,7 @@ SCRIPTS = st.lists(
         "steps": [[ms / 2000, active] for ms, active in sorted(steps, key=lambda step: step[0])],
     }
 )
-THRESHOLDS = st.just({"kind": "thresholds", "period_ms": 1.0, "min": 1, "max": MOST_INSTANCES})
+THRESHOLDS = st.just({"kind": "thresholds", "period_ms": 1.0, "min": 1, "max": MAX_INSTANCES})
 
 
 @st.composite
@@ -222,7 +222,7 @@ def _oplus_cases(draw: st.DrawFn) -> Case:
         how["variant"] = draw(st.sampled_from(ways))
     changes = ["", "moves", "controller"]
     if how["variant"] == "sn-map":
-        how["map_instances"] = draw(st.sampled_from([1, 2, 5, MOST_MAPS]))
+        how["map_instances"] = draw(st.sampled_from([1, 2, 5, MAX_MAPS]))
         changes = [""]  # what is behind a map stage stays as it is
     change = draw(st.sampled_from(changes))
     if change == "moves":
@@ -232,7 +232,7 @@ def _oplus_cases(draw: st.DrawFn) -> Case:
         how["controller"] = draw(SCRIPTS | THRESHOLDS)
         how["measure"] = True
     if change:
-        how["max_instances"] = MOST_INSTANCES
+        how["max_instances"] = MAX_INSTANCES
     data = draw(_query_inputs(subject))
     return Case(family="oplus", program=name, data=data, how=how)
 
@@ -344,7 +344,7 @@ def _joins_cases(draw: st.DrawFn) -> Case:
 
 # ---- dataflow: degrees of vertices, partial sums, full links -------------------------------------
 
-MOST_MARKERS = 20_000
+MAX_MARKERS = 20_000
 """The interpreter takes them one by one, in all vertices."""
 
 
@@ -358,7 +358,7 @@ def _dataflow_cases(draw: st.DrawFn) -> Case:
         "link_rows": draw(st.sampled_from([1 << 14, 1])),
         "degrees": tuple(draw(st.sampled_from([None, None, 1, 2, 3])) for _ in flow.vertices),
     }
-    data = draw(shaped(FLOWS[name].inputs, *OF_FUNCTIONS, MOST_MARKERS * flow.markers))
+    data = draw(shaped(FLOWS[name].inputs, *OF_FUNCTIONS, MAX_MARKERS * flow.markers))
     return Case(family="dataflow", program=name, data=data, how=how)
 
 

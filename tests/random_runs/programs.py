@@ -60,7 +60,7 @@ BOUND: dict[str, dict[str, object]] = {
 """Query parameters at which a dozen events have an answer; few, since each is compiled."""
 
 
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 """Of windows, which the interpreter moves in some tenths of a second."""
 
 
@@ -83,7 +83,7 @@ class Subject:
         steps = isinstance(program, Query) and any(
             operator.window.type == SINGLE for operator in program.operators
         )
-        return MOST_STEPS if steps else 1 << 62
+        return MAX_STEPS if steps else 1 << 62
 
 
 def _of_suite(name: str, sides: Sequence[Sequence[str]] = ()) -> Subject:

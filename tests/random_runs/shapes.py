@@ -12,7 +12,7 @@ from streamlab.workloads.model import Input, ListColumn, Stream
 
 IntArray = npt.NDArray[np.int64]
 
-MOST_EVENTS = 1_200
+MAX_EVENTS = 1_200
 """Of an input that is repeated: what the interpreter needs some hundredths of a second for."""
 COPIES = (1, 1, 1, 5, 40, 400)
 INSTANTS = (2, 5, 1000)
@@ -54,7 +54,7 @@ def _repeated(data: Input) -> st.SearchStrategy[Input]:
     events, (first, last) = data.events, _span(data)
 
     def build(copies: int, gap: int) -> Input:
-        copies = min(copies, MOST_EVENTS // max(1, events))
+        copies = min(copies, MAX_EVENTS // max(1, events))
         if copies < 2 or events == 0:
             return data
         starts = np.arange(copies, dtype=np.int64) * (last - first + gap)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from streamlab.lab.figures.timeline import MOST_BINS, bin_means
+from streamlab.lab.figures.timeline import MAX_BINS, bin_means
 from streamlab.reports.figures.labels import spread
 from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw, subtitle
 from streamlab.reports.figures.shared_axes import share_axes
@@ -111,10 +111,10 @@ def test_a_time_without_samples_is_a_gap_and_a_sample_between_gaps_is_a_dot():
 
 
 def test_bins_of_a_long_series_are_means_and_last_values():
-    t_s, values = np.arange(2 * MOST_BINS) / 10, np.arange(2.0 * MOST_BINS)
+    t_s, values = np.arange(2 * MAX_BINS) / 10, np.arange(2.0 * MAX_BINS)
     assert bin_means(t_s, values)[1] == (0.2, 2.5)
     assert bin_means(t_s, values, last=True)[1] == (0.2, 3.0)
-    assert bin_means(t_s, np.full(2 * MOST_BINS, np.nan)) == []
+    assert bin_means(t_s, np.full(2 * MAX_BINS, np.nan)) == []
 
 
 def test_panels_over_time_share_their_time_axis_and_the_range_of_each_quantity():

@@ -140,7 +140,7 @@ def test_the_first_trial_of_each_cell_and_all_that_are_not_ok_are_drawn(run_with
 
 
 def test_trials_beyond_the_limit_are_left_out_and_counted(run_with, offered, monkeypatch):
-    monkeypatch.setattr(chosen, "MOST", 2)
+    monkeypatch.setattr(chosen, "MAX", 2)
     rows = [
         offered(repetition=n, series=f"series/{n}.parquet", status="unsustained", reason="r")
         for n in range(1, 6)

@@ -8,7 +8,7 @@ A script has the factors on the stream's base rate, in thousandths, and the time
 
     steady                                  factor 1 always
     step(AT_MS, PERMILLE)                   a factor from AT_MS on
-    phases(LEAST_MS, MOST_MS, LOW, HIGH)    consecutive phases; the seed determines the length and the
+    phases(LEAST_MS, MAX_MS, LOW, HIGH)    consecutive phases; the seed determines the length and the
                                             factor of each, uniformly from these bounds
 
 `phases(100000, 300000, 63, 1000)` on two streams of 4,000 t/s each is section 8.5: phases of 100 to 300 s with 504 to
@@ -27,7 +27,7 @@ from streamlab.workloads.model import ModelError
 IntArray = npt.NDArray[np.int64]
 
 STEADY, STEP, PHASES = "steady", "step", "phases"
-FORMS = "steady, step(AT_MS, PERMILLE) or phases(LEAST_MS, MOST_MS, LOW, HIGH)"
+FORMS = "steady, step(AT_MS, PERMILLE) or phases(LEAST_MS, MAX_MS, LOW, HIGH)"
 _PLAIN = 1000
 """The factor 1 in thousandths."""
 _UNIT = 1000 * _PLAIN
@@ -38,8 +38,8 @@ _STREAM = 1 << 31
 """The stream index for the random numbers of phases, beyond that of any stream."""
 _LENGTH, _FACTOR = range(2)
 """Lanes of the random numbers of a phase."""
-_MOST_MS = 10**9
-_MOST_PERMILLE = 10**6
+_MAX_MS = 10**9
+_MAX_PERMILLE = 10**6
 """With these limits sums over phases stay below 2^63 for any input that fits on a disk."""
 
 
@@ -133,8 +133,8 @@ def parse_rates(text: str, where: str) -> RateScript:
         raise ModelError(f"{where} is {text!r}; expected whole numbers in {FORMS}") from None
     half = len(values) // 2
     for numbers, unit, most in (
-        (values[:half], "ms", _MOST_MS),
-        (values[half:], "thousandths", _MOST_PERMILLE),
+        (values[:half], "ms", _MAX_MS),
+        (values[half:], "thousandths", _MAX_PERMILLE),
     ):
         if any(not 1 <= value <= most for value in numbers):
             raise ModelError(f"{where} is {text!r}; {unit} must be from 1 to {most:,}")

@@ -59,7 +59,7 @@ def _take(column: Column, selected: slice) -> Column:
     return column[selected]
 
 
-MOST_IN_ORDER = 256
+MAX_IN_ORDER = 256
 """Maximum number of streams of queries and pipelines, which the multicore engine's ordered log merges."""
 
 
@@ -79,8 +79,8 @@ def check_streams(program: Program, streams: int) -> None:
     if _too_many(program, count):
         raise DatasetError(
             f"streams is {streams}, which makes {count} streams for {program.name}; engines that "
-            f"merge streams in order take {MOST_IN_ORDER} at most, so give "
-            f"{MOST_IN_ORDER // len(reasons)} or fewer"
+            f"merge streams in order take {MAX_IN_ORDER} at most, so give "
+            f"{MAX_IN_ORDER // len(reasons)} or fewer"
         )
 
 
@@ -101,12 +101,12 @@ def check_generated(program: Program, streams: Sequence[StreamSpec]) -> None:
     if _too_many(program, len(streams)):
         raise DatasetError(
             f"there would be {len(streams)} streams for {program.name}; engines that merge streams "
-            f"in order take {MOST_IN_ORDER} at most; give other parameters (--param)"
+            f"in order take {MAX_IN_ORDER} at most; give other parameters (--param)"
         )
 
 
 def _too_many(program: Program, streams: int) -> bool:
-    return not isinstance(program, DGSProgram) and streams > MOST_IN_ORDER
+    return not isinstance(program, DGSProgram) and streams > MAX_IN_ORDER
 
 
 def shares(program: Program, streams: int) -> tuple[Share, ...]:

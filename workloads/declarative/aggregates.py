@@ -29,7 +29,7 @@ from streamlab.workloads.model.exact_sum import EXACT_SUM, add_exactly, round_su
 ROWS = "rows_"
 """The field of the state that counts rows."""
 
-_MOST_BINS = 1 << 16
+_MAX_BINS = 1 << 16
 """Largest number of counters of a percentile: 256 KiB per window."""
 
 
@@ -102,9 +102,9 @@ def percentile(
         function=Function.PERCENTILE, of=of, percent=percent, error=error, low=low, high=high
     )
     bins = Bins.from_aggregate(aggregate)
-    if bins.count > _MOST_BINS:
+    if bins.count > _MAX_BINS:
         raise ModelError(
-            f"{where} needs {bins.count:,} counters per window, of at most {_MOST_BINS:,}; give a larger "
+            f"{where} needs {bins.count:,} counters per window, of at most {_MAX_BINS:,}; give a larger "
             "error, or low and high closer together"
         )
     return aggregate

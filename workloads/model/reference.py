@@ -71,7 +71,7 @@ def _record_last(events: Iterable[Any], last: list[Any]) -> Iterator[Any]:
         yield event
 
 
-MOST_UPDATES = 100_000
+MAX_UPDATES = 100_000
 """Largest number of tuples times windows that `outputs_at_end` processes, in about a second."""
 
 
@@ -79,7 +79,7 @@ def outputs_at_end(program: Program, data: Input) -> int | None:
     """Return the number of records that a flush at the input's end adds: those of the open windows.
 
     Return None for programs that are not queries, for arrival times, and for cut inputs, which have not ended.
-    Return None also if the open windows depend on more than MOST_UPDATES updates. Multi windows depend on the tuples
+    Return None also if the open windows depend on more than MAX_UPDATES updates. Multi windows depend on the tuples
     of their reach, single windows on all tuples.
     """
     if not isinstance(program, Query) or data.until_ts is not None:
@@ -95,7 +95,7 @@ def outputs_at_end(program: Program, data: Input) -> int | None:
         begin = whole.until_ts - 1 - 2 * query.reach
         whole = replace(whole, streams=tuple(since(stream, begin) for stream in whole.streams))
     overlaps = sum(-(-each.window.size // each.window.advance) for each in query.operators)
-    if whole.events * overlaps > MOST_UPDATES:
+    if whole.events * overlaps > MAX_UPDATES:
         return None
     rows: list[Any] = []
     run = QueryRun(query, rows.append)

@@ -74,7 +74,7 @@ std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> load_steps(const
 
 void bind_oplus(nb::module_& m) {
   m.attr("FARTHEST") = kFarthestTime;
-  m.attr("MOST_DOWNSTREAM") = kMaxLogReaders;
+  m.attr("MAX_DOWNSTREAM") = kMaxLogReaders;
   m.attr("WINDOW_TABLE_BYTES") = sizeof(WindowTable);
   m.attr("TUPLE_BUFFERS") = list_of(kTupleBuffers);
   nb::class_<OperatorSpec>(m, "OperatorSpec")

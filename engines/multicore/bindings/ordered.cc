@@ -32,10 +32,10 @@ void restore(OrderedRun& run, std::size_t stage, const std::vector<nb::bytes>& s
 }  // namespace
 
 void bind_ordered(nb::module_& m) {
-  m.attr("MOST_STREAMS") = kMaxLogSources;
-  m.attr("MOST_UNIT_RECORDS") = OrderedOptions::kMostBatch;
-  m.attr("MOST_WINDOW") = OrderedOptions::kMostWindow;
-  m.attr("MOST_GROUPS") = kMostGroups;
+  m.attr("MAX_STREAMS") = kMaxLogSources;
+  m.attr("MAX_UNIT_RECORDS") = OrderedOptions::kMostBatch;
+  m.attr("MAX_WINDOW") = OrderedOptions::kMostWindow;
+  m.attr("MAX_GROUPS") = kMostGroups;
   m.attr("KEY_STATES_BYTES") = sizeof(KeyStates);
   m.attr("SCHEDULERS") = list_of(heuristic_names());
   m.attr("WORKLISTS") = list_of(kWorklists);

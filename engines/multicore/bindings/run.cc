@@ -47,7 +47,7 @@ std::vector<std::vector<std::int64_t>> progress(const Run& run) {
 
 void bind_run(nb::module_& m) {
   m.attr("STEP_NS") = Recorder::kStepNs;
-  m.attr("MOST_WORKERS") = RunSettings::kMostWorkers;
+  m.attr("MAX_WORKERS") = RunSettings::kMostWorkers;
   nb::class_<RunSettings>(m, "RunSettings", "Settings of every run; see core/run/run.h.")
       .def(
           "__init__",

@@ -26,7 +26,7 @@ from streamlab.workloads.model.dataflow.plan import (
     preserves_keys,
     streams_of,
 )
-from streamlab.workloads.model.dataflow.reference import MOST_MARKERS, first_marker
+from streamlab.workloads.model.dataflow.reference import MAX_MARKERS, first_marker
 
 _FIELDS = {"i": "signed", "u": "unsigned", "b": "unsigned", "f": "float"}
 """The core's comparison of fields, by NumPy kind."""
@@ -210,9 +210,9 @@ def check_flow(flow: Dataflow, data: Input) -> str | None:
                     f"stream {stream.name}: column {name} holds lists, but the graph reads numbers"
                 )
     _, count = _markers(flow, data)
-    if count > MOST_MARKERS:
+    if count > MAX_MARKERS:
         return (
-            f"the input has {count:,} markers, one every {flow.markers}; expected at most {MOST_MARKERS:,}; "
+            f"the input has {count:,} markers, one every {flow.markers}; expected at most {MAX_MARKERS:,}; "
             "use a longer period"
         )
     return None

@@ -29,13 +29,13 @@ TimePlan = Callable[[Plan, Input], float]
 
 FIRST_EVENTS = 1 << 13
 """Events of the first sample."""
-MOST_EVENTS = 1 << 23
+MAX_EVENTS = 1 << 23
 """Maximum number of events of a sample."""
-GROWTH_STEPS, MOST_LONGER = 3, 32
+GROWTH_STEPS, MAX_LONGER = 3, 32
 """Maximum number of times that a sample grows, and maximum factor of each time: short samples predict badly."""
 WANTED_NS = 4e6
 """Target duration with one worker: above the 50 us that threads need to start, and a scheduler slice of 3 ms."""
-MOST_NS = 100e6
+MAX_NS = 100e6
 """Maximum duration with two workers, where each synchronization may take a scheduler slice."""
 ROUNDS = 5
 ENOUGH_NS = 5e8
@@ -167,16 +167,16 @@ def _sample(program: DGSProgram, data: Input, time_plan: TimePlan) -> Input:
     # The first runs also compile, and touch their memory for the first time.
     alone, apart = time_plan(plans["alone"], sample), time_plan(plans["apart"], sample)
     for _ in range(GROWTH_STEPS):
-        if apart > MOST_NS:
+        if apart > MAX_NS:
             break
         alone, apart = (
             max(1.0, min(time_plan(plans[name], sample) for _ in range(2)))
             for name in ("alone", "apart")
         )
-        factor = min(WANTED_NS / alone, MOST_NS / apart, MOST_EVENTS / max(1, sample.events))
+        factor = min(WANTED_NS / alone, MAX_NS / apart, MAX_EVENTS / max(1, sample.events))
         if factor < 2 or sample is data:
             break
-        sample = _beginning(data, int(min(factor, MOST_LONGER) * sample.events))
+        sample = _beginning(data, int(min(factor, MAX_LONGER) * sample.events))
     return sample
 
 

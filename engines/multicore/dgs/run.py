@@ -35,11 +35,11 @@ from streamlab.workloads.optimizers.registry import optimizer
 
 BATCH = 4096
 """Events in a block when costs are measured outside a run: the lab's default batch."""
-MOST_RESERVED_BYTES = 512 << 20
+MAX_RESERVED_BYTES = 512 << 20
 """Maximum memory to reserve for outputs under a load when their number is unknown."""
-MOST_CHANGE_CUTS = 1 << 12
+MAX_CHANGE_CUTS = 1 << 12
 """Maximum number of cuts at which the plan may change. Each cut ends a run of events, which costs time."""
-MOST_CHANGES_SHOWN = 20
+MAX_CHANGES_SHOWN = 20
 """Maximum number of changes in the notice and the plan's text."""
 
 
@@ -123,7 +123,7 @@ class DgsRun(CoreRun):
         rest = recovery.rest if recovery else data
         cuts: Cuts | None = recovery.cuts if recovery else None
         if self._adapts and cuts is None:
-            cuts = find_cuts(program, data, 1, MOST_CHANGE_CUTS)
+            cuts = find_cuts(program, data, 1, MAX_CHANGE_CUTS)
         with setup_errors():
             self._core = _core.DgsRun(
                 settings.for_core(program.output, most_rows=_most_rows(program, data)),
@@ -189,12 +189,10 @@ class DgsRun(CoreRun):
         lines = [plan_text(self.plan), *self._reasons]
         if self._changer is not None and (changes := self._changer.changes):
             counters["plan_change_max_ns"] = float(max(change.took_ns for change in changes))
-            times = ", ".join(
-                f"{change.at_ns / 1e9:.3f}" for change in changes[:MOST_CHANGES_SHOWN]
-            )
+            times = ", ".join(f"{change.at_ns / 1e9:.3f}" for change in changes[:MAX_CHANGES_SHOWN])
             summary = f"the plan changed {len(changes)} times, at {times} s"
             notices.append(f"{summary}; the trial's plan shows the last plan and the reasons")
-            lines += [summary, *map(str, changes[:MOST_CHANGES_SHOWN])]
+            lines += [summary, *map(str, changes[:MAX_CHANGES_SHOWN])]
         return self._build_measured("\n".join(lines), counters, notices=tuple(notices))
 
     def answer(self) -> Columns:
@@ -303,7 +301,7 @@ def _costs(
 
 def _most_rows(program: DGSProgram, data: Input) -> int:
     """Return the maximum number of rows that a program can emit, limited to the reserved memory."""
-    most = MOST_RESERVED_BYTES // program.output.itemsize
+    most = MAX_RESERVED_BYTES // program.output.itemsize
     key_kinds = program.key_kinds()
     across = sum(len(stream) for stream in data.streams if not key_kinds.issuperset(stream.kinds))
     rows = data.events * program.max_outputs_per_event

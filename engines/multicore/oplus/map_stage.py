@@ -89,7 +89,7 @@ def check_query(query: Query) -> str | None:
 
 def check_maps(maps: int, data: Input | Dataset) -> str | None:
     """Return why the number of map instances is invalid for an input, or None."""
-    most = _core.MOST_STREAMS // max(1, len(data.streams))
+    most = _core.MAX_STREAMS // max(1, len(data.streams))
     if 1 <= maps <= most:
         return None
     streams = f" with {len(data.streams)} streams" if len(data.streams) > 1 else ""

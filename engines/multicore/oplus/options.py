@@ -10,7 +10,7 @@ from streamlab.engines.multicore.oplus.elastic.controller import Settings, make_
 from streamlab.engines.multicore.run.settings import CompiledOptions
 from streamlab.workloads.model import Operator
 
-Readers = Annotated[int, Meta(ge=0, le=_core.MOST_DOWNSTREAM)]
+Readers = Annotated[int, Meta(ge=0, le=_core.MAX_DOWNSTREAM)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +67,9 @@ class MapStageOptions(CompiledOptions):
 def check_instances(workers: int, options: OplusOptions) -> str | None:
     """Return why the initial or the maximum number of instances is invalid, or None."""
     most = options.threads(workers)
-    if not workers <= most <= _core.MOST_WORKERS:
+    if not workers <= most <= _core.MAX_WORKERS:
         return (
-            f"max_instances must be between workers ({workers}) and {_core.MOST_WORKERS}, "
-            f"got {most}"
+            f"max_instances must be between workers ({workers}) and {_core.MAX_WORKERS}, got {most}"
         )
     settings = options.settings_of_controller()
     if settings is not None and max(settings.min, settings.max or 0) > most:

@@ -11,7 +11,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, ListColumn, Operator, Query
 from streamlab.workloads.model.operators.program import SINGLE
 
-MOST_WINDOWS = 1 << 21
+MAX_WINDOWS = 1 << 21
 """Maximum number of windows of a run with one key per bucket, over all operators and their states.
 
 With the default of 1,024 buckets this allows 2,048 overlapping windows, which take at least 192 MiB. A tuple updates
@@ -28,8 +28,8 @@ def check_streams(data: Input | Dataset) -> str | None:
 
     The core refuses too many streams, and streams with tuples of several inputs.
     """
-    if len(data.streams) > _core.MOST_STREAMS:
-        return f"a query reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}; merge streams"
+    if len(data.streams) > _core.MAX_STREAMS:
+        return f"a query reads at most {_core.MAX_STREAMS} streams, got {len(data.streams)}; merge streams"
     for stream in data.streams:
         if len(stream.kinds) != 1:
             return f"stream {stream.name} carries several inputs; give each input separate streams"
@@ -139,7 +139,7 @@ def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
     keyed = list(operators)
     windows = [max_open_windows(operator) * operator.buckets for operator in keyed]
     total = sum(windows) * states
-    if total <= MOST_WINDOWS:
+    if total <= MAX_WINDOWS:
         return None
     most = max(windows)
     operator = keyed[windows.index(most)]
@@ -155,14 +155,14 @@ def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
         described += f", and {total} with the other operators"
     elif states > 1:
         described += f", and {total} in total"
-    remedies = _remedies(operator, (MOST_WINDOWS - (total - most * states)) // states)
-    if states > 1 and sum(windows) <= MOST_WINDOWS:
-        remedies.append(f"use at most {MOST_WINDOWS // sum(windows)} instances")
+    remedies = _remedies(operator, (MAX_WINDOWS - (total - most * states)) // states)
+    if states > 1 and sum(windows) <= MAX_WINDOWS:
+        remedies.append(f"use at most {MAX_WINDOWS // sum(windows)} instances")
     if not remedies:
         remedies.append("use fewer buckets and a larger advance")
     return (
         f"{described}, at least {total * _LEAST_BYTES >> 20:,} MiB; "
-        f"the maximum of a run is {MOST_WINDOWS} windows; {', or '.join(remedies)}"
+        f"the maximum of a run is {MAX_WINDOWS} windows; {', or '.join(remedies)}"
     )
 
 

@@ -34,7 +34,7 @@ STAMP, KEY = 0, HEAD_BYTES // 8
 """Words of an entry: its stamp, and its key, which is the first word of its first window."""
 LEFT = 1
 """The word of a window with its left boundary; the key is word 0."""
-MOST_LINES = 8
+MAX_LINES = 8
 """Maximum number of cache lines of an entry to prefetch; more would evict each other."""
 
 
@@ -120,7 +120,7 @@ def prefetch_windows(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
     if entry_number < 0:
         entry_number = load(table, INDEX.count, np.int64)
     entry = offset(pointer_at(table, INDEX.entries), entry_number * stride)
-    for line in range(min(MOST_LINES, (stride + 63) // 64)):
+    for line in range(min(MAX_LINES, (stride + 63) // 64)):
         prefetch(offset(entry, 64 * line))
 
 

@@ -70,7 +70,7 @@ class OrderedOptions(CompiledOptions):
     worklist: Literal["homed", "hybrid", "partitioned", "shared"] | None = None
     reordering: Literal["nonblocking", "lock"] = "nonblocking"
     partitions: Positive | None = None
-    window: Annotated[int, Meta(ge=1, le=_core.MOST_WINDOW)] | None = None
+    window: Annotated[int, Meta(ge=1, le=_core.MAX_WINDOW)] | None = None
 
     def __post_init__(self) -> None:
         if self.serials == BY_OPERATOR and self.queue == HOMED:
@@ -205,10 +205,10 @@ def check_pipeline(
     units = options.units_for(window)
     for stage in pipeline.stages:
         partitions = options.partitions_of(stage, workers)
-        if units * partitions > _core.MOST_GROUPS:
+        if units * partitions > _core.MAX_GROUPS:
             return (
                 f"operator {stage.name}: {partitions} partitions times a window of {units} units "
-                f"exceed {_core.MOST_GROUPS} groups; use fewer partitions or a smaller window"
+                f"exceed {_core.MAX_GROUPS} groups; use fewer partitions or a smaller window"
             )
     return None
 

@@ -198,8 +198,8 @@ def add_stages(
 
 def check_fields(pipeline: Pipeline, data: Input) -> str | None:
     """Return why the core cannot take an input or a field of a pipeline, or None."""
-    if len(data.streams) > _core.MOST_STREAMS:
-        return f"a pipeline reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}; merge streams"
+    if len(data.streams) > _core.MAX_STREAMS:
+        return f"a pipeline reads at most {_core.MAX_STREAMS} streams, got {len(data.streams)}; merge streams"
     for index, stage in enumerate(pipeline.stages):
         for verb, fields in (("reads", pipeline.input_of(index)), ("forwards", stage.output)):
             for name in fields.names or ():

@@ -23,7 +23,7 @@ from streamlab.workloads.registry import workload
 _COLUMNS = ("id", "workload", "events", "streams", "keys", "origin")
 _DROPPED = ("keys", "streams")
 """Columns to leave out on a narrow terminal, in this order."""
-_MOST_FILES = 5
+_MAX_FILES = 5
 """Maximum number of files of an import to name; `show --json` lists all."""
 
 
@@ -200,8 +200,8 @@ def origin_words(dataset: Dataset) -> str:
     origin = dataset.origin
     files, params = origin.get("files"), origin.get("params", {})
     if isinstance(files, list):
-        names = ", ".join(str(file["name"]) for file in files[:_MOST_FILES]) or origin.get("table")
-        if unnamed := len(files[_MOST_FILES:]):
+        names = ", ".join(str(file["name"]) for file in files[:_MAX_FILES]) or origin.get("table")
+        if unnamed := len(files[_MAX_FILES:]):
             names = f"{names}, and {unnamed} more"
         return f"import {origin.get('import')}: {names}"
     assert isinstance(params, dict), "manifest.read checks it"

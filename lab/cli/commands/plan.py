@@ -34,7 +34,7 @@ from streamlab.workloads.model.workload import Program, dgs_program
 from streamlab.workloads.optimizers import DEFAULT, Choice, PlanRequest, choose
 from streamlab.workloads.registry import workload
 
-MOST_SAMPLED = 2_000_000
+MAX_SAMPLED = 2_000_000
 """Maximum number of events to generate for the measurement of costs."""
 
 
@@ -178,7 +178,7 @@ def plan_for_parameters(
     alphabet = Alphabet(kinds=program.kinds, keys=workload.keys(params))
 
     def sample() -> Input:
-        return generate_input(workload, params, min(events, MOST_SAMPLED), 1)
+        return generate_input(workload, params, min(events, MAX_SAMPLED), 1)
 
     if program.across:
         streams = profile(sample())

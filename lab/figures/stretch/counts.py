@@ -51,7 +51,7 @@ COUNTS: tuple[tuple[str, str, dict[str, JsonValue]], ...] = (
 )
 """Panel, key of the workload in the matrix, query."""
 
-MOST_MAPS = 36
+MAX_MAPS = 36
 """Most map instances of the figure."""
 
 
@@ -93,9 +93,9 @@ def _scale(options: Options) -> float:
 def _maps(options: Options) -> tuple[int, ...]:
     """Return the map stage's degrees of parallelism: powers of two up to the limit, and the limit.
 
-    The limit is the number of cores, at most MOST_MAPS.
+    The limit is the number of cores, at most MAX_MAPS.
     """
-    most = min(options.cores, MOST_MAPS)
+    most = min(options.cores, MAX_MAPS)
     return tuple(sorted({1 << k for k in range(most.bit_length())} | {most}))
 
 

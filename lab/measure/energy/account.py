@@ -16,7 +16,7 @@ SHORT_WINDOW_S = 10.0
 """Shorter windows get a remark: two interpolated edges of up to 100 ms are 2 % of 10 s (docs/energy.md)."""
 SHORTEST_S = 0.1
 """Shorter windows get no energy: one counter refresh at each edge is 2 % of 0.1 s, and some counters are slower."""
-MOST_LOST = 0.01
+MAX_LOST = 0.01
 """Largest lost share of the window; with more the total is null."""
 REFRESH_S = 1e-3
 """Losses up to one refresh of the counters are ignored: a window's edge always lies between two values."""
@@ -72,7 +72,7 @@ def account(
     for name, track in tracks.items():
         consumed_j = joules_between(track, start_ns, end_ns)
         lost_s = union_s(lost_spans(track, start_ns, end_ns))
-        if lost_s > MOST_LOST * window_s:
+        if lost_s > MAX_LOST * window_s:
             reason = ", ".join(track.reasons) or "no reading"
             target = fatal if name in gross else warnings
             target.append(f"{name}: {lost_s:.3g} s of {window_s:.3g} s lost ({reason})")

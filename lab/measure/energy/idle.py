@@ -13,7 +13,7 @@ from streamlab.results.schema import TrialRow
 
 SECONDS = 60.0
 """Duration of a baseline before and after a session (docs/energy.md)."""
-MOST_DRIFT = 0.1
+MAX_DRIFT = 0.1
 """Largest difference of the two baselines without a remark, as a share of their mean."""
 
 Watts = Mapping[str, float]
@@ -65,10 +65,10 @@ def net(row: TrialRow, *, before: Watts | None, after: Watts | None) -> TrialRow
     idle_w = sum(baselines) / len(baselines)
     if len(baselines) == 1:
         reasons.append(f"baseline only {'before' if idle[0] is not None else 'after'} the session")
-    elif abs(baselines[1] - baselines[0]) > MOST_DRIFT * idle_w:
+    elif abs(baselines[1] - baselines[0]) > MAX_DRIFT * idle_w:
         reasons.append(
             f"idle went from {baselines[0]:.3g} W before to {baselines[1]:.3g} W after the session, "
-            f"more than {MOST_DRIFT:.0%} apart"
+            f"more than {MAX_DRIFT:.0%} apart"
         )
     net_j = row.energy_gross_j - idle_w * row.duration_s
     if net_j < 0:

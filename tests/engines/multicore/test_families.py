@@ -178,7 +178,7 @@ def test_closing_a_run_that_never_ran_ends_its_threads(variant, name):
 
 
 def test_settings_out_of_range_are_refused_by_the_core():
-    for wrong in ({"workers": 0}, {"workers": _core.MOST_WORKERS + 1}, {"batch": 0}):
+    for wrong in ({"workers": 0}, {"workers": _core.MAX_WORKERS + 1}, {"batch": 0}):
         settings = RunSettings(**wrong).for_core(OUTPUT, threads=0)
         with pytest.raises(ValueError, match=rf"{next(iter(wrong))} must be"):
             _core.DgsRun(settings, max_outputs_per_event=1, itemsizes=[8, 8])
@@ -215,7 +215,7 @@ def test_a_run_holds_its_arrays_until_it_is_destroyed():
 )
 def test_many_more_workers_than_cores_give_the_oracles_answer(variant, name, how):
     subject = workload(name)
-    most = {"workers": _core.MOST_WORKERS, "batch": 16}
+    most = {"workers": _core.MAX_WORKERS, "batch": 16}
     check_native(variant, subject, ordinary_input(subject), **most | how)
 
 
@@ -223,7 +223,7 @@ def test_many_more_workers_than_cores_give_the_oracles_answer(variant, name, how
 @pytest.mark.parametrize("variant", ["vsn", "sn", "layers", "ordered"])
 def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, tmp_path):
     subject = workload("parametric" if variant == "ordered" else "forward")
-    sides, most = len(subject.program.kinds), _core.MOST_STREAMS
+    sides, most = len(subject.program.kinds), _core.MAX_STREAMS
 
     def prepared(streams):
         data = generated(subject, {"streams": streams // sides}, 1000, 1)

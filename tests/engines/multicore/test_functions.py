@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.engines.errors import EngineError, UnsupportedError
-from streamlab.engines.multicore.oplus.refusal import MOST_WINDOWS, check_windows
+from streamlab.engines.multicore.oplus.refusal import MAX_WINDOWS, check_windows
 from streamlab.workloads.model import (
     InputType,
     Operator,
@@ -288,7 +288,7 @@ HALF = sized(1, 1024)
         ([sized(1, 4096, buckets=512)], 1, []),
         ([sized(1, 3_600_000, kind=SINGLE)], 1, []),
         ([MADE["j+"]], 1, []),
-        ([sized(1, 1 << 40, buckets=MOST_WINDOWS + 1)], 1, ["fewer buckets and a larger advance"]),
+        ([sized(1, 1 << 40, buckets=MAX_WINDOWS + 1)], 1, ["fewer buckets and a larger advance"]),
         ([HALF], 2, []),
         ([HALF, HALF], 1, []),
         (

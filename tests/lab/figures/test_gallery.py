@@ -9,7 +9,7 @@ from streamlab.lab.figures.stored_figures import write_failure
 from tests.lab.figures import toy
 
 GALLERY = Path(__file__).parents[3] / "docs" / "gallery"
-MOST_BYTES = 4_000_000
+MAX_BYTES = 4_000_000
 
 
 def test_a_figure_without_a_record_shows_its_command_and_why(tmp_path):
@@ -35,7 +35,7 @@ def test_a_card_says_which_side_is_absent():
 def test_the_repositorys_gallery_is_small_and_complete():
     slugs = {figure.slug for figure in figures()}
     files = list(GALLERY.iterdir())
-    assert sum(path.stat().st_size for path in files) < MOST_BYTES
+    assert sum(path.stat().st_size for path in files) < MAX_BYTES
     for path in files:
         slug, _, kind = path.name.partition(".")
         assert slug in slugs

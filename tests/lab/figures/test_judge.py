@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from streamlab.lab.figures.judge import (
-    MOST_REPETITIONS,
+    MAX_REPETITIONS,
     PublishedClaim,
     judge,
     repetitions_needed,
@@ -147,7 +147,7 @@ def test_an_inconclusive_claim_says_its_interval_and_how_many_repetitions_would_
 
 def test_a_value_on_its_bound_is_never_reported():
     found = judged(asked.shape(cell_median([0.9, 1.0, 1.111, 0.95, 1.053]), 1.0, UP))
-    assert f"even {MOST_REPETITIONS} repetitions would not decide" in found.reason
+    assert f"even {MAX_REPETITIONS} repetitions would not decide" in found.reason
 
 
 def test_the_more_claims_a_figure_has_the_wider_is_each_interval():

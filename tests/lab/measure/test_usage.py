@@ -11,7 +11,7 @@ from streamlab.lab.measure.tree import descendants
 from streamlab.lab.measure.usage import (
     FEW_FAULTS,
     LEAST_SYSTEM_S,
-    MOST_SYSTEM_SHARE,
+    MAX_SYSTEM_SHARE,
     TICK_S,
     Usage,
     core_warnings,
@@ -121,7 +121,7 @@ def test_a_short_timed_part_is_doubted_when_it_had_page_faults_as_well():
 @pytest.mark.parametrize(
     "harmless",
     [
-        row(MOST_SYSTEM_SHARE * 0.99),
+        row(MAX_SYSTEM_SHARE * 0.99),
         row(0.9, system_s=LEAST_SYSTEM_S * 0.9, minor=FEW_FAULTS),  # a few ticks may be chance
         row(0.9, system_s=TICK_S * 0.9, minor=10**6),
         trial_row({"cpu_s": 0.0, "system_s": 0.0}),

@@ -6,7 +6,7 @@ from streamlab.lab.matrix.matrix import Settings
 from streamlab.lab.measure.machine import Look
 from streamlab.lab.runner import trial_row
 from streamlab.lab.runner.launcher import TrialResult
-from streamlab.lab.runner.trial_row import MOST_ATTEMPTS
+from streamlab.lab.runner.trial_row import MAX_ATTEMPTS
 
 
 @pytest.fixture
@@ -59,8 +59,8 @@ def test_a_trial_without_a_number_is_run_again_too_as_far_cores_may_be_why(watch
 
 
 def test_it_is_not_tried_for_ever(watched):
-    *_, runs, warnings = watched(*[30.0, 250.0] * MOST_ATTEMPTS)
-    assert runs == MOST_ATTEMPTS
+    *_, runs, warnings = watched(*[30.0, 250.0] * MAX_ATTEMPTS)
+    assert runs == MAX_ATTEMPTS
     assert warnings == ["cores did not stay within 100 ns in 5 attempts"]
 
 

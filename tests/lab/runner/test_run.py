@@ -434,7 +434,7 @@ def test_list_runs_tells_damaged_runs_and_lists_the_others(capsys, tmp_path, dam
 
 
 def test_kernel_time_in_a_timed_part_is_among_the_warnings(capsys, matrix, monkeypatch):
-    monkeypatch.setattr("streamlab.lab.measure.usage.MOST_SYSTEM_SHARE", -1.0)
+    monkeypatch.setattr("streamlab.lab.measure.usage.MAX_SYSTEM_SHARE", -1.0)
     monkeypatch.setattr("streamlab.lab.measure.usage.LEAST_SYSTEM_S", 0.0)
     _, out, _ = run_lab(capsys, matrix(["correct"]))
     (row,) = read_run(Path(out[-1])).rows

@@ -14,7 +14,7 @@ from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.sorted_runs import SortedRuns, write_run
 from streamlab.workloads.datasets.stream_split import (
-    MOST_IN_ORDER,
+    MAX_IN_ORDER,
     check_generated,
     check_streams,
     shares,
@@ -26,7 +26,7 @@ from tests.workloads.datasets.tables.programs import COUNTER, PAIRS, REPORTS, SU
 
 
 def test_the_limit_of_streams_is_that_of_the_engine():
-    assert MOST_IN_ORDER == _core.MOST_STREAMS
+    assert MAX_IN_ORDER == _core.MAX_STREAMS
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tests.examples_folder import EXAMPLES
 from tests.workloads.declarative.declared_runs import answer_of
 
 DOCS = EXAMPLES.parent / "docs"
-MOST_LINES = 15
+MAX_LINES = 15
 ARRIVAL = "Arrival time"
 """The recipe without an answer; tests/lab/runner/test_answer.py runs it."""
 OUTPUTS = {"Busiest stations, a chain with two outputs": "busiest"}
@@ -47,7 +47,7 @@ def load(page: str, title: str, folder: Path) -> Workload:
     """Write the program of a recipe and its input to a folder; return the workload."""
     head, recipe = PAGES[page][0], PAGES[page][1][title]
     (imports,), (program,) = blocks(head, "python"), blocks(recipe, "python")
-    assert len([line for line in program.splitlines() if line.strip()]) <= MOST_LINES
+    assert len([line for line in program.splitlines() if line.strip()]) <= MAX_LINES
     (folder / "rides.csv").write_bytes((EXAMPLES / "cookbook" / "rides.csv").read_bytes())
     files = re.findall(r"^`(\S+)`:\n\n```\n(.*?)^```$", head + recipe, re.DOTALL | re.MULTILINE)
     for name, content in files:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamlab.workloads.model import Alphabet
-from streamlab.workloads.model.dgs.dependence import MOST_TAGS, independent_parts
+from streamlab.workloads.model.dgs.dependence import MAX_TAGS, independent_parts
 from streamlab.workloads.suite.event_window.program import PROGRAM as WINDOWS
 from streamlab.workloads.suite.keyed_counter.program import PROGRAM as COUNTER
 
@@ -40,5 +40,5 @@ def test_keys_of_an_unkeyed_program_are_parts_where_its_relation_says_so():
 
 
 def test_an_unkeyed_program_with_too_many_tags_is_one_part():
-    alphabet = Alphabet(kinds=WINDOWS.kinds, keys=MOST_TAGS)
+    alphabet = Alphabet(kinds=WINDOWS.kinds, keys=MAX_TAGS)
     assert not np.any(independent_parts(replace(WINDOWS, depends=never), alphabet))

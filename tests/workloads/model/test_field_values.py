@@ -33,7 +33,7 @@ RESULT = np.dtype([("ts", np.int64), ("x", np.int64)])
 STATE = np.dtype(
     [("small", np.int8), ("large", np.int64), ("natural", np.uint16), ("row", np.int32, (2,))]
 )
-MOST = 2**63 - 1
+MAX = 2**63 - 1
 
 
 def update_small(state, event, out):
@@ -122,7 +122,7 @@ PIPELINE = Pipeline(
 CASES = {
     "narrow": (program(update_small), [100, 27, 1], 128, "small", "int8", update_small),
     "below": (program(update_small), [-100, -29], -129, "small", "int8", update_small),
-    "wide": (program(update_large), [MOST // 31, 8], 31 * (MOST // 31) + 8, "large", "int64", None),
+    "wide": (program(update_large), [MAX // 31, 8], 31 * (MAX // 31) + 8, "large", "int64", None),
     "unsigned": (program(update_natural), [1], -1, "natural", "uint16", update_natural),
     "array": (program(update_row), [2**31 - 1, 1], 2**31, "row", "int32", update_row),
     "window": (query(update_window), [100, 28], 128, "small", "int8", update_window),

@@ -45,7 +45,7 @@ COLUMNS = ("id", "timestamp", "value", "property", "plug_id", "household_id", "h
 WORK_DONE, LOAD_NOW = 0, 1
 """Values of the column `property`: energy used so far, and the present load."""
 _VALUE = re.compile(r"\d{1,12}(\.\d{1,12})?([eE][+-]?\d{1,2})?")
-_MOST_MW = 2**31 - 1
+_MAX_MW = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
@@ -108,8 +108,8 @@ def _milliwatts(text: str) -> int:
     if not _VALUE.fullmatch(text):
         raise BadRowError(f"column value is {text!r}, not a number from 0")
     exact = Decimal(text) * 1000
-    if exact > _MOST_MW:
-        raise BadRowError(f"column value is {text}, above {_MOST_MW // 1000}")
+    if exact > _MAX_MW:
+        raise BadRowError(f"column value is {text}, above {_MAX_MW // 1000}")
     return int(exact.quantize(Decimal(1), ROUND_HALF_UP))
 
 
@@ -119,7 +119,7 @@ def _transform_homes(options: ImportOptions) -> Transform:
 
     def columns(cells: Cells) -> Mapping[str, object]:
         readings = tracebase(cells)
-        watts, limit = np.asarray(readings["watts"]), _MOST_MW // 1000
+        watts, limit = np.asarray(readings["watts"]), _MAX_MW // 1000
         cells.mark(watts > limit, lambda row: f"{watts[row]} W is above {limit} W")
         return readings
 

@@ -34,7 +34,7 @@ from streamlab.workloads.datasets.tables.files import (
 )
 from streamlab.workloads.datasets.tables.source import FIRST, Head, Part, Split, Start, ignore
 from streamlab.workloads.datasets.tables.split_reader import SplitRows
-from streamlab.workloads.datasets.tables.table import MOST_STREAMS
+from streamlab.workloads.datasets.tables.table import MAX_STREAMS
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
 from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_time_format
@@ -340,8 +340,8 @@ class ImportKind:
         """Return options with absolute paths and every setting; raises `DatasetError` for invalid ones."""
         if not options.files:
             raise DatasetError("no file given; name at least one with --file")
-        if not 1 <= options.streams <= MOST_STREAMS:
-            raise DatasetError(f"--streams is {options.streams}; give 1 to {MOST_STREAMS}")
+        if not 1 <= options.streams <= MAX_STREAMS:
+            raise DatasetError(f"--streams is {options.streams}; give 1 to {MAX_STREAMS}")
         check_streams(workload(workload_of_input(self.workload)).program, options.streams)
         if options.max_bad < 0:
             raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")

@@ -76,7 +76,7 @@ def _categories_of_items(options: ImportOptions) -> dict[int, str]:
 
 REQUIRED_ROLES = ("ts", "ticket", "item", "net_paid")
 ROLES = (*REQUIRED_ROLES, "store", "quantity", "category")
-_MOST_CATEGORIES = 2**15
+_MAX_CATEGORIES = 2**15
 """Ids of categories have 16 bits."""
 _INT32_MIN, INT32_MAX, _INT64_MAX = -(2**31), 2**31 - 1, 2**63 - 1
 _CENTS_BELOW = 2**53
@@ -134,9 +134,9 @@ def cents(role: str, text: str) -> int:
 def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams, with the lines in round-robin order; refuse too many categories."""
     count = entries["categories"]
-    if count > _MOST_CATEGORIES:
+    if count > _MAX_CATEGORIES:
         raise DatasetError(
-            f"the rows have {count} categories, but store_sales supports {_MOST_CATEGORIES}; check "
+            f"the rows have {count} categories, but store_sales supports {_MAX_CATEGORIES}; check "
             "that the column is not one of items"
         )
     return numbered_streams(

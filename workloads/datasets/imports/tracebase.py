@@ -33,14 +33,14 @@ MEANS = ("1s", "8s")
 """Columns of a line after the time: the mean power in watts over 1 s and over 8 s."""
 _NAME = re.compile(r"(?:dev|device)?_(?P<plug>[^_]+)_\d{4}\.\d{2}\.\d{2}\.csv")
 _PATH = "<appliance>/dev_<plug>_<yyyy.mm.dd>.csv"
-_MOST_WATTS = 999_999_999
+_MAX_WATTS = 999_999_999
 """Nine digits, which fit int32."""
 
 
 def _columns(mean: str, cells: Cells) -> dict[str, object]:
     """Return appliance, plug and watts; the path names plug and appliance."""
     appliance, plug = _plug(cells.part.place)
-    watts = {name: cells.integers(name, _MOST_WATTS) for name in MEANS}
+    watts = {name: cells.integers(name, _MAX_WATTS) for name in MEANS}
     return {
         "ts": cells.times("time"),
         "appliance": pa.repeat(appliance, len(cells)),

@@ -72,7 +72,7 @@ import_of_tweets = partial(
 """Makes an import kind of tweets."""
 
 _LINE = r"(?s)^[^|]*\|(?P<ts>[^|]*)\|(?P<text>.*)$"
-_MOST_CHARACTERS = 1 << 17
+_MAX_CHARACTERS = 1 << 17
 """A longer text is not a tweet. Usually a quote or a line end is missing."""
 
 
@@ -88,8 +88,8 @@ def _columns(cells: Cells) -> dict[str, object]:
     ts, text = cells.times("ts"), cells.texts("text")
     length = np.asarray(pc.utf8_length(text))
     cells.mark(
-        length > _MOST_CHARACTERS,
-        lambda row: f"a text of {length[row]:,} characters, above {_MOST_CHARACTERS:,}",
+        length > _MAX_CHARACTERS,
+        lambda row: f"a text of {length[row]:,} characters, above {_MAX_CHARACTERS:,}",
     )
     return {"ts": ts, "user": user, "text": text}
 

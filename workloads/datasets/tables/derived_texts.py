@@ -8,7 +8,7 @@ import numpy as np
 from streamlab.workloads.datasets.tables.cells import convert_exactly, shorten
 from streamlab.workloads.model.errors import place_of
 
-MOST_STORED = 1 << 20
+MAX_STORED = 1 << 20
 """Maximum number of texts whose results are stored, which bounds memory."""
 
 
@@ -32,7 +32,7 @@ class DerivedTexts:
 
         The result for an empty text is 0 or an empty text, without a call of the function.
         """
-        if len(self._results) > MOST_STORED:
+        if len(self._results) > MAX_STORED:
             self._results.clear()
         values, bad = [], {}
         for index, text in enumerate(texts):

@@ -27,7 +27,7 @@ DTYPES: dict[object, np.dtype[Any] | None] = {
 _CODE = r"^[+-]?0[0-9]"
 """Digits after a leading zero, as in a postal code, are not a number."""
 
-MOST_TRIED = 1_000
+MAX_TRIED = 1_000
 """Maximum number of texts on which `read_header` tries a derive function."""
 
 _RESULTS: tuple[tuple[Any, Any], ...] = (
@@ -94,7 +94,7 @@ def _type_of_results(
     """Return the type of a function's results for the distinct texts of a column; None stands for text."""
     texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).unique().drop_null().to_pylist()
     kinds: set[type] = set()
-    for text in filter(None, texts[:MOST_TRIED]):
+    for text in filter(None, texts[:MAX_TRIED]):
         try:
             kinds.add(type(function(text)))
         except Exception:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 DROP, KEEP, ERROR = "drop", "keep", "error"
 """Treatments of late rows: leave them out and count them, leave them to the program's windows, fail the import."""
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 """Maximum number of late rows that a report describes."""
 
 
@@ -29,7 +29,7 @@ class Lateness:
         largest: the largest lateness so far, including that of late rows.
         rows: number of late rows.
         further_lines: number of lines of late rows after each row's first line.
-        examples: descriptions of the first `MOST_NAMED` late rows.
+        examples: descriptions of the first `MAX_NAMED` late rows.
     """
 
     bound: int | None
@@ -57,7 +57,7 @@ class Lateness:
         """Count a late row with `further` lines after its first."""
         self.rows += 1
         self.further_lines += further
-        if len(self.examples) < MOST_NAMED:
+        if len(self.examples) < MAX_NAMED:
             self.examples.append(description)
 
     def merge(self, other: "Lateness") -> None:
@@ -70,7 +70,7 @@ class Lateness:
             self.earliest = min(earliest, other.earliest)
         self.rows += other.rows
         self.further_lines += other.further_lines
-        self.examples = [*self.examples, *other.examples][:MOST_NAMED]
+        self.examples = [*self.examples, *other.examples][:MAX_NAMED]
 
     def facts(self, bound: str | None) -> dict[str, object]:
         """Return the facts for the dataset's record; `bound` is the text of `out_of_order`."""

@@ -15,7 +15,7 @@ from streamlab.workloads.datasets.times import check_time_format
 from streamlab.workloads.datasets.times.duration import UNIT_NAMES, parse_duration
 from streamlab.workloads.model.code.fingerprint import code_of
 
-MOST_STREAMS = 1024
+MAX_STREAMS = 1024
 """The same maximum as for generators: each stream is a file, and in engines a thread or a task."""
 
 UNITS = tuple(UNIT_NAMES)
@@ -103,8 +103,8 @@ class Table:
 
     def __post_init__(self) -> None:
         where = f"table {self.source.label}"
-        if not _is_integer(self.streams) or not 1 <= self.streams <= MOST_STREAMS:
-            raise DatasetError(f"{where}: streams is {self.streams!r}; give 1 to {MOST_STREAMS}")
+        if not _is_integer(self.streams) or not 1 <= self.streams <= MAX_STREAMS:
+            raise DatasetError(f"{where}: streams is {self.streams!r}; give 1 to {MAX_STREAMS}")
         if not _is_integer(self.max_bad) or self.max_bad < 0:
             raise DatasetError(f"{where}: max_bad is {self.max_bad!r}; give 0 or more")
         if self.unit not in UNITS:

@@ -41,7 +41,7 @@ from streamlab.workloads.datasets.tables.table import (
 )
 from streamlab.workloads.datasets.text.csv_text import row_words
 from streamlab.workloads.datasets.text.records import Chunk
-from streamlab.workloads.datasets.text.report import MOST_NAMED, RowReport
+from streamlab.workloads.datasets.text.report import MAX_NAMED, RowReport
 from streamlab.workloads.datasets.text.words import tokenize
 from streamlab.workloads.datasets.times import ColumnTimes
 from streamlab.workloads.model import ListColumn
@@ -90,7 +90,7 @@ class Reading(RowReport):
         assert isinstance(merged, Reading), "both are of one table"
         return bool(
             RowReport.has_messages_after(self, merged)
-            or (self.lateness.rows and merged.lateness.rows < MOST_NAMED)
+            or (self.lateness.rows and merged.lateness.rows < MAX_NAMED)
             or self.first_empty.keys() - merged.first_empty.keys()
         )
 

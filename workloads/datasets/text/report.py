@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.text.records import NO_QUOTES
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 """Maximum number of rows of each sort that a report describes."""
 _SUMS = (
     *("rows", "bad", "lines_in_bad", "multi_line_rows", "lines_in_rows", "empty_lines"),
@@ -29,11 +29,11 @@ class RowReport:
     Attributes:
         rows: number of good rows.
         bad: number of bad rows.
-        bad_lines: descriptions of the first `MOST_NAMED` bad rows.
+        bad_lines: descriptions of the first `MAX_NAMED` bad rows.
         lines_in_bad: number of lines of bad rows after each row's first line.
         multi_line_rows: number of good rows of several lines.
         lines_in_rows: number of lines of good rows after each row's first line.
-        multi_line_places: the places of the first `MOST_NAMED` rows of several lines.
+        multi_line_places: the places of the first `MAX_NAMED` rows of several lines.
         empty_lines: number of empty lines outside rows.
         skipped_lines: number of lines of headers, and of lines that the import does not need.
         first_ts: time of the first row; None without rows.
@@ -82,7 +82,7 @@ class RowReport:
         """Count a bad row with `further` lines after its first."""
         self.bad += 1
         self.lines_in_bad += further
-        if len(self.bad_lines) < MOST_NAMED:
+        if len(self.bad_lines) < MAX_NAMED:
             self.bad_lines.append(description)
 
     def add_rows(self, rows: Ints, ts: Ints, further: Ints, place: Callable[[int], str]) -> None:
@@ -99,7 +99,7 @@ class RowReport:
         for row in rows[further[rows] > 0].tolist():
             self.multi_line_rows += 1
             self.lines_in_rows += int(further[row])
-            if len(self.multi_line_places) < MOST_NAMED:
+            if len(self.multi_line_places) < MAX_NAMED:
                 self.multi_line_places.append(place(row))
         if self.first_ts is None:
             self.first_ts, self.first_place = int(ts[0]), place(int(rows[0]))
@@ -126,8 +126,8 @@ class RowReport:
                 self.first_ts, self.first_place = other.first_ts, other.first_place
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.bad_lines = [*self.bad_lines, *other.bad_lines][:MOST_NAMED]
-        self.multi_line_places = [*self.multi_line_places, *other.multi_line_places][:MOST_NAMED]
+        self.bad_lines = [*self.bad_lines, *other.bad_lines][:MAX_NAMED]
+        self.multi_line_places = [*self.multi_line_places, *other.multi_line_places][:MAX_NAMED]
 
     def descends_to(self, other: "RowReport") -> bool:
         """Return whether the next rows begin with an earlier time than the last row's."""
@@ -140,8 +140,8 @@ class RowReport:
     def has_messages_after(self, merged: "RowReport") -> bool:
         """Return whether `merged`, the report on the rows before, would get messages of this report by merging it."""
         return bool(
-            (self.bad and merged.bad < MOST_NAMED)
-            or (self.multi_line_rows and merged.multi_line_rows < MOST_NAMED)
+            (self.bad and merged.bad < MAX_NAMED)
+            or (self.multi_line_rows and merged.multi_line_rows < MAX_NAMED)
             or (not merged.descents and (self.descents or merged.descends_to(self)))
         )
 

@@ -16,9 +16,9 @@ from streamlab.workloads.datasets.times.reader import TimeReader
 from streamlab.workloads.datasets.times.recognition import ISO
 from streamlab.workloads.datasets.times.zones import Ints, utc_times
 
-_MOST_CACHED = 1 << 20
+_MAX_CACHED = 1 << 20
 """Maximum number of texts with cached times. Times in minutes or days repeat."""
-_MOST_EXACT = 2.0**24
+_MAX_EXACT = 2.0**24
 """32-bit floats represent all whole numbers up to this one exactly."""
 
 _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"[0-5]\d"}
@@ -173,7 +173,7 @@ class ColumnTimes:
         return None
 
     def _parse_texts(self, texts: "pa.Array") -> Times:
-        if len(self._times) > _MOST_CACHED:
+        if len(self._times) > _MAX_CACHED:
             self._times.clear()
             self.reader.repeated_texts.clear()
         text_list = texts.to_pylist()
@@ -259,9 +259,9 @@ def _check_precision(column: "pa.Array", place: str) -> None:
     if pa.types.is_float64(column.type):
         return
     most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0
-    if most > _MOST_EXACT:
+    if most > _MAX_EXACT:
         raise DatasetError(
             f"{place}: times up to {most:.0f} are of type {column.type}, which is exact only up to "
-            f"{_MOST_EXACT:.0f}, so different times would be equal; give whole numbers or floats of "
+            f"{_MAX_EXACT:.0f}, so different times would be equal; give whole numbers or floats of "
             "64 bits"
         )

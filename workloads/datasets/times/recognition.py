@@ -20,7 +20,7 @@ AS_IS, ISO, DAY_TIME, DATES = "", "iso", "time of day", "dates as numbers"
 """Formats other than the units. AS_IS: numbers that count the unit of event time from an unknown origin."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
-_MOST_DIGITS = 400
+_MAX_DIGITS = 400
 """A longer text is not a number. No float has more digits before its point than 309."""
 _BOUNDS = np.array([1e8, 1e11, 1e14, 1e17, 1e20])
 """Upper bounds of the sizes of `_BY_SIZE`. In seconds since 1970, 1e8 is in 1973, and 1e11 is in 5138."""
@@ -46,7 +46,7 @@ _TWITTER = re.compile(
 )
 _YEARS = range(1900, 2100)
 """Years in which digits can be a date."""
-_MOST_SAMPLED = 1_000
+_MAX_SAMPLED = 1_000
 """Maximum number of texts, roughly, whose digits are compared with date patterns."""
 
 Ints = npt.NDArray[np.int64]
@@ -106,7 +106,7 @@ class Recognition:
     def _decide_numbers(self, texts: Sequence[str], counts: Ints) -> tuple[int, int]:
         """Decide from numbers; return the index of the first number in that format, and the count of such rows."""
         sizes = np.array([abs(float(text)) for text in texts])
-        sample = range(0, len(texts), max(1, len(texts) // _MOST_SAMPLED))
+        sample = range(0, len(texts), max(1, len(texts) // _MAX_SAMPLED))
         patterns = {i: _date_pattern(texts[i]) for i in sample} if _may_be_dates(sizes) else {}
         for pattern in filter(None, dict.fromkeys(patterns.values())):
             alike = [i for i, other in patterns.items() if other == pattern]
@@ -250,7 +250,7 @@ def finer_ns(text: str) -> int:
 
 def is_number(text: str) -> bool:
     """Return whether a text is a number, whole or with a fraction."""
-    is_short = len(text) <= _MOST_DIGITS
+    is_short = len(text) <= _MAX_DIGITS
     return is_short and (text.isdecimal() or _NUMBER.fullmatch(text) is not None)
 
 

@@ -12,7 +12,7 @@ from streamlab.workloads.inputs.nexmark.schema import EVENT, FOREVER_MS, fields
 from streamlab.workloads.model import InputType, Operator, Window
 from streamlab.workloads.model.operators.program import SINGLE, keep
 
-_MOST_PAIRS = 64
+_MAX_PAIRS = 64
 """Largest number of pairs of one event: the other events of its key that precede it."""
 
 
@@ -66,5 +66,5 @@ def incremental_join(
         stores=True,
         emits_on_update=True,
         keeps_time=True,
-        max_outputs=_MOST_PAIRS,
+        max_outputs=_MAX_PAIRS,
     )

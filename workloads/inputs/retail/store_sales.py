@@ -30,12 +30,12 @@ from streamlab.workloads.inputs.retail.scale import (
 from streamlab.workloads.inputs.retail.schema import HOUR_MS, SALE, STORE_SALES
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
-__all__ = ["INPUT", "MOST_LINES", "PARAMETERS", "generate", "keys", "streams"]
+__all__ = ["INPUT", "MAX_LINES", "PARAMETERS", "generate", "keys", "streams"]
 
 INPUT = STORE_SALES
 
-MOST_LINES = 14
-PAIR_ROWS = MOST_LINES + 1
+MAX_LINES = 14
+PAIR_ROWS = MAX_LINES + 1
 
 PARAMETERS = {
     "orders_per_hour": Parameter(
@@ -69,7 +69,7 @@ def generate(
     """Return rows [begin, end) of a stream."""
     rows = np.arange(begin, end, dtype=np.int64)
     pair, place = rows // PAIR_ROWS * len(specs) + index, rows % PAIR_ROWS
-    lines = 1 + below(draw_at(seed, _SALES, _LENGTH, pair), MOST_LINES)
+    lines = 1 + below(draw_at(seed, _SALES, _LENGTH, pair), MAX_LINES)
     order = 2 * pair + (place >= lines)
     line = pair * PAIR_ROWS + place
     items = bought_items(

@@ -38,7 +38,7 @@ from streamlab.workloads.inputs.retail.scale import (
     sizes,
 )
 from streamlab.workloads.inputs.retail.schema import CLICK, HOUR_MS, PAGES, WEB_CLICKSTREAMS
-from streamlab.workloads.inputs.retail.store_sales import MOST_LINES
+from streamlab.workloads.inputs.retail.store_sales import MAX_LINES
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "PARAMETERS", "generate", "keys", "streams"]
@@ -130,7 +130,7 @@ def _positions(seed: int, groups: int, group: Ints, row: Ints) -> _Positions:
     def drawn(lane: int, rows: Ints, limit: int) -> Ints:
         return below(draw_at(seed, _CLICKS, lane, rows), limit)
 
-    lines = 1 + drawn(_LINES, group, MOST_LINES)
+    lines = 1 + drawn(_LINES, group, MAX_LINES)
     second = row >= CYCLE_CLICKS + lines
     first = (row >= _BEFORE_FIRST_ORDER) & (row < _BEFORE_FIRST_ORDER + lines)
     is_bought = first | second

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from streamlab.workloads.datasets.random import Bits, thresholds
 
-MOST_WORDS = 64
+MAX_WORDS = 64
 """Largest number of words in a tweet; longer tweets are negligible, because a tweet has at most 280 characters."""
 
-MOST_HASHTAGS = 8
+MAX_HASHTAGS = 8
 """Largest number of hashtags in a tweet; only 0.3^8 (7e-5) of the tweets with hashtags would have more."""
 
 WORDS_DISPERSION = 13
@@ -35,27 +35,27 @@ def ranks(count: int, exponent: float, shift: int) -> Bits:
 
 @lru_cache(maxsize=8)
 def words_per_tweet(mean: float) -> Bits:
-    """Return bounds that choose a number of words in [0, MOST_WORDS].
+    """Return bounds that choose a number of words in [0, MAX_WORDS].
 
     Negative binomial: P(0) = p^r, P(k + 1) = P(k) (k + r) / (k + 1) (1 - p), p = r / (r + mean).
     """
     r = Decimal(WORDS_DISPERSION)
     p = _CONTEXT.divide(r, r + Decimal(repr(mean)))
     weights = [_CONTEXT.power(p, r)]
-    for k in range(MOST_WORDS):
+    for k in range(MAX_WORDS):
         weights.append(_CONTEXT.divide(weights[-1] * (k + r) * (1 - p), Decimal(k + 1)))
     return _bounds(weights)
 
 
 @lru_cache(maxsize=8)
 def hashtags_per_tweet(share: float) -> Bits:
-    """Return bounds that choose a number of hashtags in [0, MOST_HASHTAGS].
+    """Return bounds that choose a number of hashtags in [0, MAX_HASHTAGS].
 
     A share of the tweets has hashtags. Each further hashtag has probability 0.3, as in the real tweets
     (8,021 with one hashtag, 2,419 with two, 708 with three).
     """
     first, further = Decimal(repr(share)), Decimal("0.3")
-    counts = [first * (1 - further) * further**k for k in range(MOST_HASHTAGS)]
+    counts = [first * (1 - further) * further**k for k in range(MAX_HASHTAGS)]
     return _bounds([1 - first, *counts])
 
 

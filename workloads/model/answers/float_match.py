@@ -24,10 +24,10 @@ from streamlab.workloads.model.streams.stream import Columns, IntArray
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-MOST_PAIRS = 1 << 22
-MOST_GROUPS = 10_000
+MAX_PAIRS = 1 << 22
+MAX_GROUPS = 10_000
 """If pairing by the order of floats leaves rows of a group unmatched, the best matching is computed.
-Limits: groups of up to MOST_PAIRS pairs (a table of 4 MiB), and up to MOST_GROUPS groups."""
+Limits: groups of up to MAX_PAIRS pairs (a table of 4 MiB), and up to MAX_GROUPS groups."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -130,7 +130,7 @@ class _Matcher:
         fits = self._within(left[paired], right[partner[paired]])
         odd = np.unique(group[paired[~fits]])
         pairs = count[odd] * (high[odd] - low[odd])
-        odd = odd[(pairs > 1) & (pairs <= MOST_PAIRS)][:MOST_GROUPS]
+        odd = odd[(pairs > 1) & (pairs <= MAX_PAIRS)][:MAX_GROUPS]
         plain = paired[fits & ~np.isin(group[paired], odd)]
         self._take(left[plain], right[partner[plain]])
         for g in odd.tolist():

@@ -15,7 +15,7 @@ from streamlab.workloads.model.code.functions import memo
 from streamlab.workloads.model.dataflow import Dataflow
 from streamlab.workloads.model.pipeline.program import Pipeline
 
-MOST = 64
+MAX = 64
 """Largest number of constants of a program, smallest first; larger ones are mostly masks."""
 
 
@@ -30,7 +30,7 @@ def constants(program: Pipeline | Dataflow) -> tuple[int, ...]:
     visited: set[int] = set()
     for function in _functions(program):
         values |= {value for value in _value_constants(function, visited) if 3 < abs(value) < 2**31}
-    return tuple(sorted(sorted(values, key=abs)[:MOST]))
+    return tuple(sorted(sorted(values, key=abs)[:MAX]))
 
 
 def _functions(program: Pipeline | Dataflow) -> Iterator[Any]:
@@ -50,7 +50,7 @@ def _value_constants(value: Any, visited: set[int]) -> Iterator[int]:
     elif isinstance(value, tuple | frozenset):
         for item in value:
             yield from _value_constants(item, visited)
-    elif isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size <= MOST:
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size <= MAX:
         yield from value.ravel().tolist()
     elif isinstance(value, FunctionType) and id(value) not in visited:
         visited.add(id(value))

@@ -7,7 +7,7 @@ from streamlab.workloads.model.dataflow.program import Dataflow
 from streamlab.workloads.model.dataflow.types import TraceType
 from streamlab.workloads.model.picture import Arrow, Box, Picture, workers_text
 
-MOST_FIELDS = 4
+MAX_FIELDS = 4
 """Largest number of field names in a label; further fields are counted."""
 
 MEANING = {
@@ -21,7 +21,7 @@ PARTIALS = "partial: aggregates its instance's items of a block, and emits that 
 
 def type_label(link: TraceType) -> str:
     """Return a type in few words, e.g. `U(plug, ts load +3)`."""
-    fields = link.fields[:MOST_FIELDS]
+    fields = link.fields[:MAX_FIELDS]
     hidden_fields = len(link.fields) - len(fields)
     rest = f" +{hidden_fields}" if hidden_fields else ""
     return f"{'O' if link.ordered else 'U'}({link.key or 'unit'}, {' '.join(fields)}{rest})"

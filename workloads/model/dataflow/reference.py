@@ -14,7 +14,7 @@ from streamlab.workloads.model.dataflow.vertex_reference import Marker, Take, Ve
 from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.streams.records import record_type
 
-MOST_MARKERS = 1 << 30
+MAX_MARKERS = 1 << 30
 """Largest number of markers of an input; a larger number indicates a period in the wrong unit of time."""
 
 
@@ -96,10 +96,10 @@ class FlowRun:
     def _pass_time(self, ts: int) -> None:
         if self._next is None:
             self._next = first_marker(ts, self._period)
-        if (ts - self._next) // self._period > MOST_MARKERS:
+        if (ts - self._next) // self._period > MAX_MARKERS:
             raise ProgramError(
                 f"{(ts - self._next) // self._period:,} markers up to time {ts}, one every "
-                f"{self._period}; the limit is {MOST_MARKERS:,}: give markers a longer period"
+                f"{self._period}; the limit is {MAX_MARKERS:,}: give markers a longer period"
             )
         while self._next <= ts:
             self._run.marker(Marker(self._next))

@@ -37,7 +37,7 @@ AcrossFn = Callable[[Any, Members, Any, Any], None]
 `members.key(i)`, for `i in range(len(members))`.
 """
 
-MOST_GROUP = 2**31 - 1
+MAX_GROUP = 2**31 - 1
 """The largest group number; a tag has 32 bits."""
 
 NOTHING = np.dtype([("_", np.int8)])
@@ -97,10 +97,10 @@ class Across:
         if self.group is None:
             return 0
         group = self.group(key)
-        if not isinstance(group, int | np.integer) or not 0 <= group <= MOST_GROUP:
+        if not isinstance(group, int | np.integer) or not 0 <= group <= MAX_GROUP:
             raise ProgramError(
                 f"across {self.name}: the group of key {key} is {group!r}; groups are integers "
-                f"from 0 to {MOST_GROUP}"
+                f"from 0 to {MAX_GROUP}"
             )
         return int(group)
 

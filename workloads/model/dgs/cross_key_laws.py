@@ -18,18 +18,18 @@ from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.model.streams.stream import Columns
 from streamlab.workloads.model.streams.total_order import merge
 
-MOST_KEYS = 4
+MAX_KEYS = 4
 """Largest number of keys of a drawn input."""
-MOST_WORKERS = 4
+MAX_WORKERS = 4
 """Largest number of workers of a drawn plan."""
-MOST_EVENTS = 6
+MAX_EVENTS = 6
 """Largest number of events of one stream."""
 
 
 def outputs_are_declared(semantics: Semantics, across: Across, draw: Draw) -> None:
     """Time: an event across keys emits at most the declared records, with its own timestamp."""
     program = semantics.program
-    data = draw(inputs(program, max_keys=MOST_KEYS, max_events=MOST_EVENTS))
+    data = draw(inputs(program, max_keys=MAX_KEYS, max_events=MAX_EVENTS))
     groups = across.groups(data.alphabet.keys).tolist()
     run, out = KeyedRun(program, data.alphabet.keys), Emitter(program.output)
     width = len(program.output.names or ())
@@ -54,8 +54,8 @@ def plans_agree(semantics: Semantics, draw: Draw) -> None:
     """Plans: every plan gives the sequential answer, in any order that it allows."""
     program = semantics.program
     layout = [(program.kinds[0],), *((kind,) for kind in program.kinds)]
-    data = draw(inputs(program, layouts=[layout], max_keys=MOST_KEYS, max_events=MOST_EVENTS))
-    workers, rng = draw(st.integers(1, MOST_WORKERS)), draw(st.randoms(use_true_random=False))
+    data = draw(inputs(program, layouts=[layout], max_keys=MAX_KEYS, max_events=MAX_EVENTS))
+    workers, rng = draw(st.integers(1, MAX_WORKERS)), draw(st.randoms(use_true_random=False))
     plan = choose_plan(program, data.alphabet, profile(data), workers)
     expected, actual = _rows(answer_of(program, data)), _rows(run_plan(plan, data, rng))
     if expected == actual:

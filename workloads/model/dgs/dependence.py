@@ -12,7 +12,7 @@ from streamlab.workloads.model.dgs.program import DGSProgram
 from streamlab.workloads.model.streams.stream import IntArray
 from streamlab.workloads.model.streams.tag import Alphabet
 
-MOST_TAGS = 512
+MAX_TAGS = 512
 """Largest number of tags of an unkeyed program with several keys for which all pairs are checked."""
 
 
@@ -158,7 +158,7 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
         keys = np.arange(alphabet.keys, dtype=np.int64)
         return (keys[:, None] * len(components) + part_of_kind).ravel()
     tags = kinds * alphabet.keys
-    if tags > MOST_TAGS:
+    if tags > MAX_TAGS:
         return np.zeros(tags, dtype=np.int64)
     parts = np.arange(tags, dtype=np.int64)
     decoded = [alphabet.decode(tag) for tag in range(tags)]

@@ -16,21 +16,21 @@ from streamlab.workloads.model.dgs.program import DGSProgram, ForkJoin
 from streamlab.workloads.model.dgs.wires import Draw, Kinds, Semantics, draw_predicates
 from streamlab.workloads.model.streams.records import initial_state
 
-MOST_WORKERS = 256
+MAX_WORKERS = 256
 """Leaves of the largest plan that an engine of the lab runs."""
-MOST_EVENTS = 2
+MAX_EVENTS = 2
 """Largest number of events of a wire before, between and after its forks; shrinking finds fewer."""
-_BALANCED = (MOST_WORKERS - 1).bit_length()
-"""Depth of a balanced binary tree with MOST_WORKERS leaves."""
+_BALANCED = (MAX_WORKERS - 1).bit_length()
+"""Depth of a balanced binary tree with MAX_WORKERS leaves."""
 
 
 def deepest(program: DGSProgram) -> int:
-    """Return the largest depth of nested forks in a plan for MOST_WORKERS workers.
+    """Return the largest depth of nested forks in a plan for MAX_WORKERS workers.
 
     Splitting the dependence graph removes at least one kind and combines the parts in a balanced tree. A
     part that splits again is a tree within that tree.
     """
-    return min(MOST_WORKERS - 1, _BALANCED * max(1, len(program.kinds) - 1))
+    return min(MAX_WORKERS - 1, _BALANCED * max(1, len(program.kinds) - 1))
 
 
 def diagrams_agree(semantics: Semantics, draw: Draw) -> None:
@@ -126,7 +126,7 @@ class _Diagram:
     def _updates(self, name: str, state: Any, kinds: Kinds, indent: str) -> tuple[Any, list[Any]]:
         if not kinds:
             return state, []
-        drawn = self.draw(self.semantics.some_events(kinds, MOST_EVENTS))
+        drawn = self.draw(self.semantics.some_events(kinds, MAX_EVENTS))
         for event in drawn:
             state, emitted = self.semantics.update(name, state, event)
             self.outputs += emitted

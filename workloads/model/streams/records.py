@@ -21,7 +21,7 @@ from streamlab.workloads.model.streams.stream import Columns
 
 _LONGEST_SHOWN = 64
 """Largest size of an array that is shown completely."""
-_MOST_SHOWN = 16
+_MAX_SHOWN = 16
 """Number of nonzero elements that are shown of a larger array."""
 
 Types = tuple[tuple[str, str], ...]
@@ -279,9 +279,9 @@ def _words(value: Any) -> str:
     indices = np.argwhere(plain)
     shown = [
         f"[{', '.join(map(str, place))}]={plain[tuple(place)]}"
-        for place in indices[:_MOST_SHOWN].tolist()
+        for place in indices[:_MAX_SHOWN].tolist()
     ]
-    hidden = [f"and {len(indices) - _MOST_SHOWN} more"] if len(indices) > _MOST_SHOWN else []
+    hidden = [f"and {len(indices) - _MAX_SHOWN} more"] if len(indices) > _MAX_SHOWN else []
     return f"{{{', '.join([*shown, *hidden])}}}"
 
 

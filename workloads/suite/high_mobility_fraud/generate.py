@@ -25,7 +25,7 @@ MAP_METRES = 1_000_000
 PATH_METRES = 10_000
 """Largest length of a phone's line in each direction of the map."""
 ROUND_TRIP_MS = 7_200_000
-MOST_DURATION_S = 600
+MAX_DURATION_S = 600
 """Longest duration of a call."""
 
 _CALLER, _CALLEE, _DURATION, _CALLER_CLONE, _CALLEE_CLONE = range(5)
@@ -72,7 +72,7 @@ def generate(
         uses_clone = (phone % 1000 < cloned) & (below(draw_at(seed, _CALLS, lane, call), 2) == 1)
         x, y = _position(seed, phone, ts, uses_clone * _CLONES)
         places |= {name: phone.astype(np.int32), f"{name}_x": x, f"{name}_y": y}
-    duration = 1 + below(draw_at(seed, _CALLS, _DURATION, call), MOST_DURATION_S)
+    duration = 1 + below(draw_at(seed, _CALLS, _DURATION, call), MAX_DURATION_S)
     return {
         "ts": ts,
         "duration_s": duration.astype(np.int32),

@@ -11,12 +11,12 @@ import numpy as np
 from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import Pipeline, partitioned
 
-MOST = 10
+MAX = 10
 """Number of ranks."""
 
 OUTPUT = fields("ts", "auction", "rank", "bidder", "price", "channel", "extra")
 
-_STATE = np.dtype([("bids", np.int64), ("price", np.int64, (MOST,))])
+_STATE = np.dtype([("bids", np.int64), ("price", np.int64, (MAX,))])
 
 
 def program() -> Pipeline:
@@ -35,11 +35,11 @@ def _auction(t: Any) -> int:
 
 
 def _rank(s: Any, t: Any, out: Any) -> None:
-    if t.type == BID and (s.bids < MOST or t.price > s.price[MOST - 1]):
-        place = min(s.bids, MOST - 1)
+    if t.type == BID and (s.bids < MAX or t.price > s.price[MAX - 1]):
+        place = min(s.bids, MAX - 1)
         while place > 0 and t.price > s.price[place - 1]:
             s.price[place] = s.price[place - 1]
             place -= 1
         s.price[place] = t.price
-        s.bids = min(s.bids + 1, MOST)
+        s.bids = min(s.bids + 1, MAX)
         out.emit(t.auction, place + 1, t.person, t.price, t.channel, t.extra)

@@ -14,10 +14,10 @@ from streamlab.workloads.model.operators.program import SINGLE
 
 OUTPUT = fields("ts", "auction", "bids")
 
-MOST_TIES = 256
+MAX_TIES = 256
 """Largest number of hot items of a window; more end the run with an error."""
 
-_HOT = np.dtype([("bids", np.int64), ("ties", np.int64), ("auction", np.int32, (MOST_TIES,))])
+_HOT = np.dtype([("bids", np.int64), ("ties", np.int64), ("auction", np.int32, (MAX_TIES,))])
 
 
 def program(slide_ms: int, slides: int) -> Query:
@@ -57,7 +57,7 @@ def program(slide_ms: int, slides: int) -> Query:
         keys=_all,
         update=_collect_highest,
         expire=_emit_highest,
-        max_outputs=MOST_TIES,
+        max_outputs=MAX_TIES,
     )
     return Query(name="nexmark_q5", operators=(counts, highest))
 
@@ -77,14 +77,14 @@ def _collect_highest(w: Any, t: Any, out: Any) -> None:
         s.bids = t.bids
         s.ties = 0
     if t.bids == s.bids:
-        if s.ties < MOST_TIES:
+        if s.ties < MAX_TIES:
             s.auction[s.ties] = t.auction
         s.ties += 1
 
 
 def _emit_highest(w: Any, out: Any) -> None:
     s = w[0]
-    if s.ties > MOST_TIES:
+    if s.ties > MAX_TIES:
         raise ValueError(
             "more than 256 auctions have the most bids of a window; make windows longer"
         )

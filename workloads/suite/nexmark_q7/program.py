@@ -17,17 +17,17 @@ OUTPUT = fields("ts", "auction", "bidder", "price", "bid_ts", "extra")
 SHARES = 64
 """Number of shares; a price is in the share of its remainder, so that several workers compare prices."""
 
-MOST_TIES = 64
+MAX_TIES = 64
 """Largest number of bids of a window with the highest price; more end the run with an error."""
 
 _HIGHEST = np.dtype(
     [
         ("price", np.int64),
         ("ties", np.int64),
-        ("auction", np.int32, (MOST_TIES,)),
-        ("bidder", np.int32, (MOST_TIES,)),
-        ("bid_ts", np.int64, (MOST_TIES,)),
-        ("extra", np.int32, (MOST_TIES,)),
+        ("auction", np.int32, (MAX_TIES,)),
+        ("bidder", np.int32, (MAX_TIES,)),
+        ("bid_ts", np.int64, (MAX_TIES,)),
+        ("extra", np.int32, (MAX_TIES,)),
     ]
 )
 
@@ -62,7 +62,7 @@ def _highest(
         keys=keys,
         update=update,
         expire=_emit,
-        max_outputs=MOST_TIES,
+        max_outputs=MAX_TIES,
     )
 
 
@@ -88,7 +88,7 @@ def _compare(s: Any, auction: Any, bidder: Any, price: Any, bid_ts: Any, extra: 
         s.price = price
         s.ties = 0
     if price == s.price:
-        if s.ties < MOST_TIES:
+        if s.ties < MAX_TIES:
             s.auction[s.ties] = auction
             s.bidder[s.ties] = bidder
             s.bid_ts[s.ties] = bid_ts
@@ -98,7 +98,7 @@ def _compare(s: Any, auction: Any, bidder: Any, price: Any, bid_ts: Any, extra: 
 
 def _emit(w: Any, out: Any) -> None:
     s = w[0]
-    if s.ties > MOST_TIES:
+    if s.ties > MAX_TIES:
         raise ValueError(
             "more than 64 bids have the highest price of a window; make windows shorter"
         )

@@ -56,7 +56,7 @@ ITEMSETS = 1024
 """Capacity of a model for itemsets with enough support; further itemsets count as rare. The KDD file
 has 621."""
 
-MOST_FAR = int(DELTA * FEATURES)
+MAX_FAR = int(DELTA * FEATURES)
 """Largest number of features outside their usual ranges with which an itemset does not count."""
 HEAD = 4
 WIDTH = HEAD + FEATURES
@@ -151,7 +151,7 @@ def score_of(state: Any, combination: int) -> int:
         for b in range(a, VALUES):
             itemset = state.itemset[slot]
             slot += 1
-            if itemset == 0 or count_far_features(state, (itemset - 1) * FEATURES) > MOST_FAR:
+            if itemset == 0 or count_far_features(state, (itemset - 1) * FEATURES) > MAX_FAR:
                 score += 2 if a == b else 1
     return score
 

@@ -38,14 +38,14 @@ FIRST_SHIFT, SECOND_SHIFT = 15, 16
 KINDS = {"sl": STATELESS, "ps": PARTITIONED, "sf": STATEFUL}
 """Abbreviations, as in table 1 of the paper."""
 
-MOST_COPIES = 2**20
+MAX_COPIES = 2**20
 """Maximum number of copies of a record by all operators together; ids must fit 64 bits."""
 
 WORD_BYTES = 8
 LEAST_TUPLE_BYTES = 4 * WORD_BYTES
 """Size of ts, id, key and one word of payload."""
-MOST_TUPLE_BYTES = 1024
-MOST_STATE_BYTES = 1 << 16
+MAX_TUPLE_BYTES = 1024
+MAX_STATE_BYTES = 1 << 16
 
 RANGE, HASH = "range", "hash"
 
@@ -71,7 +71,7 @@ QUERY = {
         default=32,
         help=f"size of a forwarded record with its time, a multiple of {WORD_BYTES}",
         minimum=LEAST_TUPLE_BYTES,
-        maximum=MOST_TUPLE_BYTES,
+        maximum=MAX_TUPLE_BYTES,
     ),
     "partitioning": Parameter(
         default=RANGE,
@@ -148,10 +148,10 @@ def settings_of(params: Params) -> tuple[Setting, ...]:
             f"parametric: tuple_bytes is {tuple_bytes}; give a multiple of {WORD_BYTES}"
         )
     copies = prod(copies for copies, _ in selectivity)
-    if copies > MOST_COPIES:
+    if copies > MAX_COPIES:
         raise ModelError(
             f"parametric: selectivity is {params['selectivity']!r}: {copies} copies of a record; "
-            f"the maximum is {MOST_COPIES}"
+            f"the maximum is {MAX_COPIES}"
         )
     return tuple(
         Setting(
@@ -192,9 +192,9 @@ def _count(text: str) -> int:
 
 def _size(text: str) -> int:
     size = _count(text)
-    if size % WORD_BYTES or not WORD_BYTES <= size <= MOST_STATE_BYTES:
+    if size % WORD_BYTES or not WORD_BYTES <= size <= MAX_STATE_BYTES:
         raise ValueError(
-            f"{text} is not a multiple of {WORD_BYTES} from {WORD_BYTES} to {MOST_STATE_BYTES}"
+            f"{text} is not a multiple of {WORD_BYTES} from {WORD_BYTES} to {MAX_STATE_BYTES}"
         )
     return size
 

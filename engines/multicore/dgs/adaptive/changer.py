@@ -12,7 +12,7 @@ from streamlab.engines.multicore.dgs.snapshots import JoinedStates, Layout
 from streamlab.workloads.model import Input
 from streamlab.workloads.model.dgs.plan import Plan
 
-MOST_CHANGES = 100
+MAX_CHANGES = 100
 """Maximum number of changes in a run, because the memory of each plan stays in use until the end."""
 REST_PER_LOOK = 50
 """Minimum pause between checks of the rates, as a multiple of the duration of a check.
@@ -98,7 +98,7 @@ class PlanChanger:
             self._ask_now()
 
     def _ask_now(self) -> None:
-        if len(self.changes) == MOST_CHANGES:
+        if len(self.changes) == MAX_CHANGES:
             return
         self._looked_s, worked_s = time.monotonic(), time.thread_time()
         self._proposal = self._decider.consider(self._plan, self._core.cuts_decided())

@@ -18,7 +18,7 @@ FIRST_CHANGE_NS = 2e6
 MARGIN = 0.1
 """Predicted gain that another plan needs: twice the gain that the optimizer `cost` requires for a further worker,
 because a change takes milliseconds."""
-MOST_SKIPPED = 7
+MAX_SKIPPED = 7
 """Maximum number of successive checks that skip planning."""
 
 FEWEST_EVENTS = 4096
@@ -120,7 +120,7 @@ class RateDecider:
     """Proposes changes by the rates of the latest period and the durations predicted from them.
 
     Planning takes longer than measuring rates, on a core that the workers need. A check therefore skips planning if the
-    rates are similar to rates for which no better plan was found. At most `MOST_SKIPPED` successive checks skip it,
+    rates are similar to rates for which no better plan was found. At most `MAX_SKIPPED` successive checks skip it,
     because the similarity may be chance, and an optimizer may react to small differences.
 
     Args:
@@ -178,7 +178,7 @@ class RateDecider:
     ) -> PlanProposal | None:
         # If no tag's share differs by more than this, no ratio of durations differs by the margin.
         tolerance = 1 - (1 + self._margin) ** -0.5
-        settled = self._settled if self._skipped < MOST_SKIPPED else None
+        settled = self._settled if self._skipped < MAX_SKIPPED else None
         if settled is not None and are_similar(settled, rates, tolerance):
             self._skipped += 1
             return None

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from streamlab.workloads.model import Input
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 
-MOST_SAMPLED = 1 << 15
+MAX_SAMPLED = 1 << 15
 """Maximum number of sampled events of a stream. A share of 1 % is then accurate to a twentieth of itself.
 Counting the sample takes about 0.1 ms; counting all events would take as long as processing them."""
 CHANCE = 5.0
@@ -62,4 +62,4 @@ def are_similar(
 
 def _step(events: int) -> int:
     """Return the distance between sampled events."""
-    return max(1, -(-events // MOST_SAMPLED))
+    return max(1, -(-events // MAX_SAMPLED))

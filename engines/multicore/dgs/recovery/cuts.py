@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.model import DGSProgram, Input, Stream
 
-MOST_CUTS = 1 << 16
+MAX_CUTS = 1 << 16
 """Maximum number of cuts of a run. With 2 ms per checkpoint they suffice for two minutes."""
 
 
@@ -42,9 +42,9 @@ def cuts_after(cuts: Cuts, positions: Sequence[int]) -> Cuts:
 def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = None) -> Cuts:
     """Return the cuts of an input, before every `every`-th event of the synchronizing kinds.
 
-    Returns at most `most` cuts, spread evenly; None means `MOST_CUTS`.
+    Returns at most `most` cuts, spread evenly; None means `MAX_CUTS`.
     """
-    most = MOST_CUTS if most is None else most
+    most = MAX_CUTS if most is None else most
     kinds = sorted(synchronizing_kinds(program))
     cuts = np.concatenate(
         [

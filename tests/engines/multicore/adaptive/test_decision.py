@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from streamlab.engines.multicore.dgs.adaptive.deciders import (
-    MOST_SKIPPED,
+    MAX_SKIPPED,
     Patience,
     RateDecider,
     propose_change,
     same_plan,
 )
 from streamlab.engines.multicore.dgs.adaptive.rates import (
-    MOST_SAMPLED,
+    MAX_SAMPLED,
     are_similar,
     measure_rates,
 )
@@ -127,7 +127,7 @@ def test_rates_are_sampled_where_there_are_many_events_and_leave_no_tag_out():
     ends = [len(stream) for stream in data.streams]
     whole = profile(data)
     found = measure_rates(data, [0] * len(ends), ends, whole)
-    assert ends[0] > 2 * MOST_SAMPLED
+    assert ends[0] > 2 * MAX_SAMPLED
     for got, exact in zip(found, whole, strict=True):
         assert abs(got.events - exact.events) < 0.01 * exact.events + 8
         assert np.array_equal(got.counts > 0, exact.counts > 0)
@@ -167,7 +167,7 @@ def test_a_tag_counts_by_its_own_share(times, same_rates):
 @pytest.mark.parametrize("step, same_rates", [(1, False), (4, True)])
 def test_an_event_of_a_sample_that_counts_for_four_says_as_much_as_one(step, same_rates):
     def counted(rare):
-        counts = np.array([[MOST_SAMPLED * step - rare], [rare]])
+        counts = np.array([[MAX_SAMPLED * step - rare], [rare]])
         return [StreamProfile(name="all", kinds=(0,), counts=counts)]
 
     assert are_similar(counted(400), counted(640), 0.05) == same_rates
@@ -217,8 +217,8 @@ def test_after_some_looks_a_plan_is_made_for_like_rates_too(looking):
     data = views()
     decider, cuts, chosen, asked = looking(data)
     plan = chosen(in_era(data, 0))
-    looks = np.linspace(0, len(cuts), 2 * MOST_SKIPPED + 4, dtype=np.int64)[1:]
+    looks = np.linspace(0, len(cuts), 2 * MAX_SKIPPED + 4, dtype=np.int64)[1:]
     for number, cut in enumerate(looks):
         assert decider.consider(plan, int(cut)) is None
-        assert len(asked) == 1 + number // (MOST_SKIPPED + 1)
+        assert len(asked) == 1 + number // (MAX_SKIPPED + 1)
     assert len(asked) == 3

@@ -61,7 +61,7 @@ def test_the_input_after_a_cut_has_the_later_cuts(name):
 
 
 def test_more_cuts_than_can_be_of_use_are_thinned_out_evenly(monkeypatch):
-    monkeypatch.setattr(module, "MOST_CUTS", 10)
+    monkeypatch.setattr(module, "MAX_CUTS", 10)
     data = input_of("page_view_join", EVENTS)
     found = find_cuts(program_of("page_view_join"), data, 1)
     assert len(found) == 10

@@ -24,7 +24,7 @@ from streamlab.workloads.datasets.tables import Table, csv, dataset_of, jsonl, p
 from streamlab.workloads.datasets.tables.source import Split
 from streamlab.workloads.datasets.tables.split_reader import _load
 from streamlab.workloads.datasets.tables.split_writer import SplitWriter, run_path, texts_path
-from streamlab.workloads.datasets.text.report import MOST_NAMED
+from streamlab.workloads.datasets.text.report import MAX_NAMED
 from tests.workloads.datasets.cuts import cut_small
 from tests.workloads.datasets.tables.programs import COUNTER, made, pipeline
 
@@ -59,7 +59,7 @@ def both(table: Table, folder: Path, bytes_: int, program: Any = PROGRAM) -> Res
     if isinstance(found, str) or isinstance(one, str):
         assert str(found).replace(str(folder), "") == str(one).replace(str(packed), "")
         return found
-    if one[1]["bad_rows"] > MOST_NAMED:  # a block names bad cells before records that are no CSV
+    if one[1]["bad_rows"] > MAX_NAMED:  # a block names bad cells before records that are no CSV
         found[1]["bad_lines"] = one[1]["bad_lines"] = []
     for report in (found[1], one[1]):
         report["bad_lines"].sort()

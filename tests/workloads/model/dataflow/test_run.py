@@ -18,7 +18,7 @@ from streamlab.workloads.model.dataflow import (
     U,
     Vertex,
 )
-from streamlab.workloads.model.dataflow.reference import MOST_MARKERS, GraphRun, first_marker
+from streamlab.workloads.model.dataflow.reference import MAX_MARKERS, GraphRun, first_marker
 from streamlab.workloads.model.dataflow.vertex_reference import Marker, start
 from streamlab.workloads.model.streams.records import record_type
 from tests.workloads.model.dataflow.parts import (
@@ -113,7 +113,7 @@ def test_the_last_block_has_no_marker_behind_it():
 
 def test_too_many_markers_are_a_period_in_the_wrong_unit():
     with pytest.raises(ModelError, match=r"markers up to time .* give markers a longer period"):
-        markers(readings((0, 0, 0), (10 * MOST_MARKERS + 20, 0, 0)))
+        markers(readings((0, 0, 0), (10 * MAX_MARKERS + 20, 0, 0)))
 
 
 def test_a_marker_arrives_after_the_pairs_that_the_previous_operator_emits_at_it():
