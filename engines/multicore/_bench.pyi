@@ -8,7 +8,7 @@ def names() -> list[str]:
     """Names of all benchmarks, in a fixed order."""
 
 def unit(name: str) -> str:
-    """What a benchmark's n counts."""
+    """The unit of a benchmark's n."""
 
 def default_n(name: str) -> int:
     """The n at which a benchmark's instructions are counted."""

@@ -14,7 +14,7 @@ STEP_NS: int = 100000000
 MAX_WORKERS: int = 256
 
 class RunSettings:
-    """What every run is given; see core/run/run.h."""
+    """Settings of every run; see core/run/run.h."""
 
     def __init__(self, *, workers: int, batch: int, ring_blocks: int, cores: Sequence[int], pinned: bool, core_count: int, load: tuple[int, int, bool, int, bool] | None, reserved_rows: int, measure: bool) -> None: ...
 
