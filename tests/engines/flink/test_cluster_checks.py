@@ -87,7 +87,7 @@ def test_memory_that_the_cluster_sets_is_refused(option):
 
 @pytest.mark.parametrize("option", [{"jobmanager": "head:8081"}, {"checkpoint_ms": 100}])
 def test_plans_by_hand_have_neither_cluster_nor_checkpoints(option):
-    with pytest.raises(OptionError, match="a service outside Flink"):
+    with pytest.raises(OptionError, match="no checkpoint includes"):
         check_options(ENGINE, VARIANTS["manual"], option)
 
 
