@@ -392,7 +392,7 @@ class TestMixtures:
             _, bad = column(some)
             assert list(bad) == [0, 1]
             assert "as a number" in bad[0]
-            assert f"--time '{pattern}' reads dates, --time ms takes all" in bad[0]
+            assert f"--time '{pattern}' reads dates, --time ms reads all" in bad[0]
             assert not column(some, pattern)[1]
 
     @pytest.mark.parametrize("cells", [["0.001", "0.5"], [0.25, 1.75], ["1e-3", "2.5"]])
