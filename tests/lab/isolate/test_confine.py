@@ -10,7 +10,7 @@ import pytest
 
 from streamlab.lab.isolate import confine
 from streamlab.lab.isolate.process import FileAccess, run_isolated, why_unconfined
-from streamlab.lab.runner.launcher import own_places
+from streamlab.lab.runner.launcher import make_temporary_folders
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.java import find_java
 
@@ -111,6 +111,8 @@ def test_java_writes_its_temporary_files_into_the_trials_folder(folders, tmp_pat
         pytest.skip(f"NO JAVA HERE: {error}")
     log = tmp_path / "log"
     command = [str(java.path / "bin" / "java"), "-XshowSettings:properties", "-version"]
-    outcome = confined(command, log, own_places(folders["own"]), writable=(folders["own"],))
+    outcome = confined(
+        command, log, make_temporary_folders(folders["own"]), writable=(folders["own"],)
+    )
     assert outcome.returncode == 0
     assert f"java.io.tmpdir = {folders['own']}/tmp\n" in log.read_text()
