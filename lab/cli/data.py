@@ -60,7 +60,7 @@ class EventCount(click.types.IntParamType):
         )
 
 
-class WholeNumbers(click.ParamType):
+class WholeNumbers(click.ParamType):  # type: ignore[type-arg]  # old Click: no generic
     """The type of a list of whole numbers of at least `least`, such as `1,2,4`."""
 
     name = "N,..."
