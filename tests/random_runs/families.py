@@ -187,11 +187,13 @@ THRESHOLDS = st.just({"kind": "thresholds", "period_ms": 1.0, "min": 1, "max": M
 
 @st.composite
 def _query_inputs(draw: st.DrawFn, subject: Subject) -> Input:
-    """Inputs that end, are cut, or are flushed."""
+    """Inputs that end, are cut, or are flushed. A query that flushes gets flushed input, as from a task."""
     data = draw(shaped(subject.inputs, *OF_QUERIES, subject.longest))
-    if isinstance(subject.program, Query) and draw(st.sampled_from([False, False, True])):
-        return flushed(replace(subject.program, at_end=FLUSH), data)
-    return data
+    program = subject.program
+    if not isinstance(program, Query):
+        return data
+    flushes = program.at_end == FLUSH or draw(st.sampled_from([False, False, True]))
+    return flushed(replace(program, at_end=FLUSH), data) if flushes else data
 
 
 @st.composite
