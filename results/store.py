@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from streamlab.json_value import JsonValue
 from streamlab.results.errors import ResultsError
 from streamlab.results.meta import RunMeta, parse_meta
@@ -48,8 +46,7 @@ def make_row(name: str, columns: Mapping[str, object]) -> TrialRow:
     unknown = sorted(set(columns) - NAMES)
     if unknown:
         raise ResultsError(f"trial {name}: columns not in the schema: {', '.join(unknown)}")
-    values: dict[str, Any] = {name: columns.get(name) for name in TrialRow.__struct_fields__}
-    return TrialRow(**values)
+    return _row(columns)
 
 
 def write_trial(run_dir: Path, name: str, row: TrialRow) -> None:
@@ -86,7 +83,7 @@ def read_trials(run_dir: Path) -> dict[str, TrialRow]:
     """
     paths = sorted((run_dir / "trials").glob("*.json"))
     seals = load_seals(run_dir)
-    return {path.stem: _convert(run_dir, path, _read_json(run_dir, path, seals)) for path in paths}
+    return {path.stem: _read_trial(path, _read_json(run_dir, path, seals)) for path in paths}
 
 
 def read_meta(run_dir: Path) -> RunMeta:
@@ -141,7 +138,7 @@ def _read_table(run_dir: Path, path: Path) -> tuple[TrialRow, ...]:
     version = (table.schema.metadata or {}).get(b"lab.schema_version", b"none").decode()
     if version != str(SCHEMA_VERSION):
         raise ResultsError(f"{path}: schema version {version}, this lab reads {SCHEMA_VERSION}")
-    return tuple(_convert(run_dir, path, escape_text(row)) for row in table.to_pylist())
+    return tuple(_convert(row) for row in table.to_pylist())
 
 
 def list_runs(root: Path) -> list[Path]:
@@ -151,15 +148,35 @@ def list_runs(root: Path) -> list[Path]:
     return sorted(path.parent for path in root.glob("*/run.json") if path.parent.is_dir())
 
 
-def _convert(run_dir: Path, path: Path, columns: Mapping[str, object]) -> TrialRow:
-    """Return stored columns as a row; columns that this lab does not know are ignored."""
-    try:
-        row = msgspec.convert(columns, TrialRow)
-        if row.status not in STATUSES:
-            raise ValueError(f"unknown status {row.status!r}")
-    except ValueError as error:  # also of msgspec
-        raise ResultsError(f"{path} is damaged: {error}; {remedy(run_dir, path)}") from error
+_REQUIRED = ("cell", "repetition", "order_index", "status")
+"""Columns without which a row does not identify its trial."""
+
+
+def _read_trial(path: Path, columns: Mapping[str, object]) -> TrialRow:
+    """Convert a trial's record; raises ResultsError without its place and a known status."""
+    row = _convert(columns)
+    missing = [name for name in _REQUIRED if getattr(row, name) is None]
+    if missing or row.status not in STATUSES:
+        fault = f"no {', '.join(missing)}" if missing else f"status {row.status!r}"
+        raise ResultsError(
+            f"{path} is damaged: it has {fault}; remove it and use `lab run --resume`"
+        )
     return row
+
+
+def _convert(columns: Mapping[str, object]) -> TrialRow:
+    """Return stored columns as a row.
+
+    Values of the wrong type, which older labs recorded, become None.
+    Columns that this lab does not know are ignored.
+    """
+    values, _ = convert_row(columns)
+    return _row(values)
+
+
+def _row(columns: Mapping[str, object]) -> TrialRow:
+    values: dict[str, Any] = {name: columns.get(name) for name in TrialRow.__struct_fields__}
+    return TrialRow(**values)
 
 
 def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[str, JsonValue]:
