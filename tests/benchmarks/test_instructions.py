@@ -87,7 +87,7 @@ def test_unknown_benchmarks_and_bad_sizes_are_refused_by_name(folder):
     for arguments, message in (
         (["nosuch"], "no benchmark 'nosuch'; there are block_ring_hand_over"),
         ([QUICK, "--n", "0"], "n is 0, expected at least 1"),
-        ([QUICK, "--n", "many"], "--n is 'many', wanted a number"),
+        ([QUICK, "--n", "many"], "--n is 'many', expected a number"),
         ([QUICK, "--plant", "-1"], "--plant needs a percentage"),
     ):
         with pytest.raises(CountError, match="ended with code 2") as error:

@@ -38,7 +38,7 @@ def test_random_input_is_answered_as_the_oracle_does():
 
 @given(st.lists(TIMES, max_size=4))
 def test_times_of_the_clock_differ_and_are_in_total_order(streams):
-    clock = Clock.of(streams)
+    clock = Clock.from_times(streams)
     rows = [(ts, index, row) for index, part in enumerate(streams) for row, ts in enumerate(part)]
     times = [int(clock.times[index][row]) for _, index, row in sorted(rows)]
     assert all(before < after for before, after in pairwise(times))
@@ -48,11 +48,11 @@ def test_times_of_the_clock_differ_and_are_in_total_order(streams):
 
 
 def test_an_input_longer_than_the_clock_runs_is_refused():
-    Clock.of([np.array([0, LONGEST_NS - 1])])
+    Clock.from_times([np.array([0, LONGEST_NS - 1])])
     with pytest.raises(
         UnsupportedError, match=r"csp's clock runs 9.* ns; 4500000000000000000 units"
     ):
-        Clock.of([np.array([0, 0]), np.array([LONGEST_NS // 2])])
+        Clock.from_times([np.array([0, 0]), np.array([LONGEST_NS // 2])])
 
 
 def test_a_second_worker_and_other_workloads_are_refused(tmp_path):

@@ -122,7 +122,7 @@ def warnings_in(tree: ast.AST) -> list[str]:
             texts += [text for argument in node.args for text in texts_in(argument)]
         elif isinstance(node, ast.Assign) and any(
             getattr(target, "id", None)
-            in {"moved_warning", "left", "text", "near", "unknown", "limits"}
+            in {"moved_warning", "warning", "text", "near", "unknown", "limits"}
             for target in node.targets
         ):
             texts += texts_in(node.value)

@@ -177,7 +177,10 @@ def test_loading_a_declaration_reads_no_data_and_imports_nothing_heavy(tmp_path:
             {"input": lambda events: {}},
             r"called as .*\(events, seed\), but it has no parameter seed",
         ),
-        ({"input": lambda events, seed, how: {}}, r"a number or a text as default, and how has"),
+        (
+            {"input": lambda events, seed, how: {}},
+            r"give its parameter how a number or a text as default",
+        ),
         ({"inputs": 5}, r"lab.workload: there is no argument 'inputs'; did you mean input\? `help"),
         ({"key_field": "page"}, r"key_field is 'page', which is not a field of the output"),
     ],

@@ -84,7 +84,10 @@ def test_the_command_shows_each_program_within_its_columns(name, capsys, tmp_pat
     ("options", "reason"),
     [
         (["--optimizer", "cost"], "--optimizer is for a DGS program"),
-        (["--dataset", "x"], "--dataset is for a workload's input, and a program alone has none"),
+        (
+            ["--dataset", "x"],
+            "--dataset is for a workload's input, but a program without a workload has no input",
+        ),
         (["--streams", "0"], f"a kind of counts: {COUNTS.kinds[0]}"),
     ],
 )

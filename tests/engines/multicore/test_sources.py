@@ -160,7 +160,7 @@ def test_under_a_load_measuring_is_not_optional(tmp_path):
 def test_due_times_that_decrease_are_refused(tmp_path):
     found, data, load = offered("event_window", tmp_path)
     load.due_ns[0][:] = load.due_ns[0][::-1].copy()
-    with pytest.raises(EngineError, match="due times of stream 0 decrease"):
+    with pytest.raises(EngineError, match="due times of stream 0 must not decrease"):
         make_run("dgs", found.program, data, load=load)
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from streamlab.engines.conformance import ordinary_input, same, ties
+from streamlab.engines.conformance import ordinary_input, ties, unchanged
 from streamlab.engines.multicore.dgs.partial_states import PartialStates, separation_of
 from streamlab.engines.registry import engine
 from streamlab.engines.small_dataset import write_dataset
@@ -112,7 +112,7 @@ def dataset_of(name, derive, folder):
     return chosen, data, replace(write_dataset(data, name, folder), until_ts=data.until_ts)
 
 
-DERIVED = pytest.mark.parametrize("derive", [same, ties], ids=["ordinary", "ties"])
+DERIVED = pytest.mark.parametrize("derive", [unchanged, ties], ids=["ordinary", "ties"])
 
 
 @DERIVED
@@ -159,7 +159,7 @@ def test_partial_states_that_resume_give_the_answer(name, derive, tmp_path):
     [("page_view_join", "emit outputs"), ("fraud_detection", "emit outputs")],
 )
 def test_partial_states_that_need_earlier_ones_are_refused(name, reason, tmp_path):
-    chosen, _, dataset = dataset_of(name, same, tmp_path)
+    chosen, _, dataset = dataset_of(name, unchanged, tmp_path)
     separation = separation_of(chosen.program, dataset)
     split = PartialStates(chosen.program, dataset, separation, shares=3)
     with pytest.raises(NoPartialsError, match=reason):
@@ -167,6 +167,6 @@ def test_partial_states_that_need_earlier_ones_are_refused(name, reason, tmp_pat
 
 
 def test_few_events_a_state_are_dealt_as_events(tmp_path):
-    chosen, _, dataset = dataset_of("keyed_counter", same, tmp_path)
+    chosen, _, dataset = dataset_of("keyed_counter", unchanged, tmp_path)
     assert separation_of(chosen.program, dataset) is not None
     assert split_of(chosen, dataset).form == "events by key"

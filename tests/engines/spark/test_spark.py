@@ -275,7 +275,9 @@ def test_windows_of_a_stream_before_the_markers_stream_include_ties():
 def test_more_windows_than_spark_broadcasts_make_the_cell_unsupported():
     times = np.arange(windows.MAX_ROWS + 1)
     every = windows.Windows(key=times * 0, first=times, last=times, id=times, value=times)
-    with pytest.raises(UnsupportedError, match=r"4,000,000 windows .* has 4,000,001; use fewer"):
+    with pytest.raises(
+        UnsupportedError, match=r"4,000,000 rows, and the 4,000,001 windows .* use fewer"
+    ):
         windows.build(None, None, every, 0)
 
 

@@ -62,7 +62,7 @@ def test_the_cut_goes_down_to_the_grid_of_the_answer(tmp_path):
     assert ts.tolist() == [1, 2, 2, 2, 2]
     assert due.tolist() == [k * 100_000_000 for k in range(5)]
     assert offered.load.end_ns == 600_000_000
-    with pytest.raises(LoadError, match=r"no events before the last multiple of 10 "):
+    with pytest.raises(LoadError, match=r"end at a multiple of 10 in event time"):
         offer(rates, whole, grid=10)
 
 
@@ -124,7 +124,7 @@ def test_heartbeats_per_barrier_want_something_that_synchronizes(windows, tmp_pa
     with pytest.raises(LoadError, match="none of the 100 events of this load synchronizes; offer"):
         offer(expected, values, program=EVENT_WINDOW.program)
     with pytest.raises(
-        LoadError, match=r"= 1e\+06 is a heartbeat each 2.*e-05 ms with .* lower heart"
+        LoadError, match=r"= 1e\+06 means a heartbeat every 2.*e-05 ms with .* lower heart"
     ):
         offer(spec(heartbeats_per_barrier=1e6), windows, program=EVENT_WINDOW.program)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.host.machine import Machine
-from streamlab.lab.measure.machine import await_near, look
+from streamlab.lab.measure.machine import await_near, inspect_machine
 
 CPU = "sys/devices/system/cpu"
 IDLE = "cpu  100 0 100 10000 0 0 0 0 0 0"
@@ -39,7 +39,7 @@ def machine(tmp_path):
 
 
 def test_unreadable_values_give_no_warning(machine):
-    seen = look(machine=machine())
+    seen = inspect_machine(machine=machine())
     assert (seen.loadavg, seen.warnings) == (None, ())
 
 
@@ -53,9 +53,9 @@ def test_an_idle_tuned_machine_has_no_warning(machine):
         "proc/stat": IDLE,
         f"{CPU}/cpu0/thermal_throttle/core_throttle_count": "7",
     }
-    seen = look(machine=machine(files))
+    seen = inspect_machine(machine=machine(files))
     assert (seen.loadavg, seen.warnings) == (0.1, ())
-    assert look(seen, machine(files)).warnings == ()
+    assert inspect_machine(seen, machine(files)).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -78,28 +78,28 @@ def test_an_idle_tuned_machine_has_no_warning(machine):
     ],
 )
 def test_each_doubt_is_named_with_its_value(machine, files, warning):
-    (found,) = look(machine=machine(files)).warnings
+    (found,) = inspect_machine(machine=machine(files)).warnings
     assert warning in found
 
 
 def test_high_load_is_believed_while_something_runs(machine):
     files = {"proc/loadavg": "3.10 1 1 1/1 1", "proc/stat": IDLE}
     busy = "cpu  120 0 100 10020 0 0 0 0 0 0"
-    (found,) = look(machine=machine(files, later=[busy])).warnings
+    (found,) = inspect_machine(machine=machine(files, later=[busy])).warnings
     assert found == "load average 3.10 on 4 cores, and 2.0 cores busy beside the lab"
 
 
 def test_high_load_that_the_lab_itself_left_behind_is_no_warning(machine):
     files = {"proc/loadavg": "3.10 1 1 1/1 1", "proc/stat": IDLE}
-    seen = look(machine=machine(files, later=["cpu  100 0 100 10040 0 0 0 0 0 0"]))
+    seen = inspect_machine(machine=machine(files, later=["cpu  100 0 100 10040 0 0 0 0 0 0"]))
     assert (seen.loadavg, seen.warnings) == (3.1, ())
 
 
 def test_stolen_time_and_heat_are_reported_since_the_earlier_look(machine):
     throttle = f"{CPU}/cpu0/thermal_throttle/package_throttle_count"
-    first = look(machine=machine({"proc/stat": IDLE, throttle: "7"}))
+    first = inspect_machine(machine=machine({"proc/stat": IDLE, throttle: "7"}))
     files = {"proc/stat": "cpu  150 0 100 10000 0 0 0 50 0 0", throttle: "9"}
-    assert look(first, machine(files)).warnings == (
+    assert inspect_machine(first, machine(files)).warnings == (
         "50.0% of the cores' time went to other guests of the hypervisor",
         "heat slowed the processor 2 times",
     )
@@ -116,8 +116,8 @@ def test_stolen_time_and_heat_are_reported_since_the_earlier_look(machine):
     ],
 )
 def test_cores_that_the_host_moved_are_reported(machine, before_ns, after_ns, moved):
-    first = look(machine=machine(apart_ns=before_ns))
-    seen = look(first, machine(apart_ns=after_ns))
+    first = inspect_machine(machine=machine(apart_ns=before_ns))
+    seen = inspect_machine(first, machine(apart_ns=after_ns))
     assert seen.core_to_core_ns == after_ns
     assert (len(seen.warnings) == 1) == moved
     if moved:
@@ -140,9 +140,9 @@ def test_a_trial_waits_until_the_cores_are_near_but_not_for_ever():
 
 
 def test_this_machine_can_be_looked_at_twice():
-    first = look()
+    first = inspect_machine()
     if len(os.sched_getaffinity(0)) > 1 and first.core_to_core_ns is not None:
         assert first.core_to_core_ns > 1  # infinite where the cores did not both run for 20 ms
     assert first.loadavg is not None and first.ticks is not None
-    second = look(first)
+    second = inspect_machine(first)
     assert second.ticks is not None and second.ticks.total >= first.ticks.total

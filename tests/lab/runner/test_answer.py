@@ -125,4 +125,4 @@ def test_windows_of_arrival_time_have_no_answer_but_are_checked_and_marked(
     assert ">by invariants</a>" in Path(out[-2]).read_text()
     assert len([*(Path(run_dir) / "outputs").glob("*.parquet")]) == 2, "each cell has its own"
     assert call(["answer", run_dir]) == EXIT_USER_ERROR
-    assert "whose answer differs from trial to trial" in capsys.readouterr().err
+    assert "so its answer differs from trial to trial" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 import pytest
 
 from streamlab.lab.matrix.matrix import Settings
-from streamlab.lab.measure.machine import Look
+from streamlab.lab.measure.machine import MachineState
 from streamlab.lab.runner import trial_row
 from streamlab.lab.runner.launcher import TrialResult
 from streamlab.lab.runner.trial_row import MAX_ATTEMPTS
@@ -18,8 +18,8 @@ def watched(monkeypatch):
         monkeypatch.setattr(trial_row, "await_near", lambda within: far)
         monkeypatch.setattr(
             trial_row,
-            "look",
-            lambda since=None: Look(loadavg=0.0, warnings=(), core_to_core_ns=next(seen)),
+            "inspect_machine",
+            lambda since=None: MachineState(loadavg=0.0, warnings=(), core_to_core_ns=next(seen)),
         )
         before, ended, after, warnings = trial_row._observe_trial(
             lambda: (

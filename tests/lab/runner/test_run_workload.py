@@ -293,7 +293,7 @@ def test_any_workload_runs_without_a_matrix_with_the_options_of_one(capsys):
         (["wordcount", "--engine", "none"], "no engine 'none'"),
         (
             ["wordcount", "--engine", "fake/none"],
-            "key variants has 'none', which engine fake has not",
+            "key variants has 'none', but engine fake has no such variant",
         ),
         (["wordcont", "--engine", "fake"], "no workload 'wordcont'; did you mean wordcount?"),
         (["nexmark_q10", "--engine", "fake"], "q10'; it writes bids to files"),
@@ -331,7 +331,7 @@ def test_a_requested_engine_of_which_no_cell_runs_is_a_failure(capsys, monkeypat
     arguments = ["event_window", "--events", "2e4", "--engine"]
     code, out, err = run_lab(capsys, *arguments, "duckdb", "--engine", "reference")
     assert code == EXIT_ENGINE_FAILURE
-    missing = "lab: no cell of engine duckdb ran: the environment of engine duckdb is not made; "
+    missing = "lab: no cell of engine duckdb ran: the environment of engine duckdb does not exist; "
     assert f"{missing}`lab environment duckdb`" in err and "no cell of engine reference" not in err
     code, _, err = run_lab(capsys, "--resume", out[-1])
     assert (code, missing in err) == (EXIT_ENGINE_FAILURE, True)

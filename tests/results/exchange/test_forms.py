@@ -231,7 +231,11 @@ def test_a_folder_of_criterion_has_a_benchmark_per_estimate(tmp_path):
     [
         ("f.json", "{", "cannot be read as JSON"),
         ("f.json", "[]", "JSON that begins with list; expected a file of pytest-benchmark"),
-        ("f.json", json.dumps({"results": [{"command": "a"}]}), "output of hyperfine, but not as"),
+        (
+            "f.json",
+            json.dumps({"results": [{"command": "a"}]}),
+            "output of hyperfine, but in an unknown form",
+        ),
         (
             "f.json",
             json.dumps({"Title": "a", "HostEnvironmentInfo": {}}),
@@ -249,7 +253,7 @@ def test_a_folder_of_criterion_has_a_benchmark_per_estimate(tmp_path):
         ("f.csv", "cell,duration_s,events\na,1,nan\n", "line 2: cannot convert float NaN"),
         ("f.csv", "cell,duration_s,events\na,1,0\n", "line 2: events is 0; expected 1 or more"),
         ("f.csv", "cell,duration_s\n", "it has no benchmark"),
-        ("f.json", json.dumps(IDLE), "output of JMH, but not as"),
+        ("f.json", json.dumps(IDLE), "output of JMH, but in an unknown form"),
     ],
 )
 def test_a_file_that_cannot_be_imported_is_refused_by_name(tmp_path, name, content, message):

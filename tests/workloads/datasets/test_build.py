@@ -93,7 +93,7 @@ def test_an_existing_dataset_is_not_made_again(catalog: Catalog, monkeypatch: py
     chosen = workload("event_window")
     made = ensure(chosen, {"streams": 1}, 100, 1, catalog=catalog)
     monkeypatch.setattr(
-        "streamlab.workloads.datasets.builder.executor", None
+        "streamlab.workloads.datasets.builder.open_executor", None
     )  # calling it would fail
     assert ensure(chosen, {"streams": "1"}, 100, 1, catalog=catalog) == made
 

@@ -218,7 +218,7 @@ def test_a_plug_is_in_one_stream_and_its_number_says_where_it_is(catalog: Catalo
 
 @pytest.mark.parametrize("name", ["Lamp/readings.csv", "Lamp/dev_A_21.01.2012.csv"])
 def test_a_path_that_names_no_plug_is_refused(name: str, catalog: Catalog, tmp_path: Path):
-    with pytest.raises(DatasetError, match=r"called <appliance>/dev_<plug>_<yyyy.mm.dd>.csv"):
+    with pytest.raises(DatasetError, match=r"named <appliance>/dev_<plug>_<yyyy.mm.dd>.csv"):
         imported(catalog, "tracebase", day_file(tmp_path, at(0, 1, 1), name=name))
 
 

@@ -46,7 +46,7 @@ def test_rows_are_dealt_to_streams_with_a_check_after_each_period(catalog: Catal
     assert first.payload["label"].tolist() == [0, 1, 0]
     assert dataset.origin["invented"] == {"check": 3}
     assert {found.name for found in dataset.dictionaries} == {"combination", *TEXTS, "label"}
-    assert measure_quality(dataset).present.tolist() == [4, 1]
+    assert measure_quality(dataset).connections.tolist() == [4, 1]
 
 
 def test_the_number_of_streams_changes_no_answer(catalog: Catalog, tmp_path: Path):
@@ -88,5 +88,5 @@ def test_precision_and_recall_of_an_imported_file_are_a_command(
 
 def test_more_combinations_than_a_model_has_room_for_are_refused(catalog: Catalog, tmp_path: Path):
     file = text_file(tmp_path / "kdd", *(line(service=f"s{n}") for n in range(COMBINATIONS + 1)))
-    with pytest.raises(DatasetError, match=r"257 combinations of protocol_type, .* room"):
+    with pytest.raises(DatasetError, match=r"257 combinations of protocol_type, .* supports 256"):
         imported(catalog, "kdd-cup", file)

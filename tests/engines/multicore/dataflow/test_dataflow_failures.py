@@ -189,7 +189,7 @@ def test_a_fault_is_reported_with_the_operator(operators, message):
 )
 def test_an_ordered_operator_that_changes_keys_is_reported(operator):
     message = crash(chain(STATELESS[0], operator))
-    assert "operator kept: it is at key " in message
+    assert "operator kept: a function at key " in message
     assert "an OpKeyedOrdered keeps keys, only an OpStateless changes them" in message
     if operator.on_marker is other_key_at_marker:
         assert "a function at key 3 emitted a pair of key 4" in message

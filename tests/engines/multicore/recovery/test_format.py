@@ -54,7 +54,9 @@ def test_one_with_a_flipped_bit_is_refused(bit):
 
 def test_one_of_the_future_is_refused():
     later = DATA[:8] + struct.pack("<I", VERSION + 1) + DATA[12:]
-    with pytest.raises(RefusedError, match=r"has version 3 .* reads version 2") as refused:
+    with pytest.raises(
+        RefusedError, match=r"has format version 3, and .* reads version 2"
+    ) as refused:
         decode(later, IDENTITY)
     assert refused.value.foreign
 

@@ -146,7 +146,7 @@ class TestText:
             (b"t,value\n-,-\n-,-\n", "none of the first 2 rows can be read"),
             (
                 b"t,value\n1\n2,a\n3,b\n",  # the columns are at fault, not the short row
-                "row 3, column value: 'a' is not a valid int64; none of .* numbered by --ids value",
+                "row 3, column value: 'a' is not a valid int64; none of .* give --ids value",
             ),
         ],
     )

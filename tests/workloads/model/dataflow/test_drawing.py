@@ -125,8 +125,14 @@ def test_the_text_names_a_deployment_without_types():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--dataset", "x"], "--dataset is for a workload's input, and a program alone has none"),
-        (["--param", "a=1"], "--param is for a workload's input, and a program alone has none"),
+        (
+            ["--dataset", "x"],
+            "--dataset is for a workload's input, but a program without a workload has no input",
+        ),
+        (
+            ["--param", "a=1"],
+            "--param is for a workload's input, but a program without a workload has no input",
+        ),
         (["--optimizer", "cost"], "--optimizer is for a DGS program"),
         (["--streams", "0"], "'0' is neither N nor KIND=N"),
         (["--streams", "plug=2"], "a kind of averages: reading"),
