@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hypothesis import strategies as st
 
@@ -60,6 +61,9 @@ BOUND: dict[str, dict[str, object]] = {
 """Query parameters at which a dozen events have an answer; few, since each is compiled."""
 
 
+ONCE_PER_KEY = frozenset({"nexmark_q3", "nexmark_q4", "nexmark_q6", "nexmark_q9", "nexmark_q20"})
+"""Queries whose oracles join on ids that occur once. Random inputs repeat them, so the reference answers."""
+
 MAX_STEPS = 20_000
 """Of windows, which the interpreter moves in some tenths of a second."""
 
@@ -96,7 +100,7 @@ def _of_suite(name: str, sides: Sequence[Sequence[str]] = ()) -> Subject:
     return Subject(
         program=found.program,
         inputs=small_inputs(found, layouts) if layouts else small_inputs(found),
-        answer=found.oracle,
+        answer=partial(answer_of, found.program) if name in ONCE_PER_KEY else found.oracle,
         same=sequence if isinstance(found.program, Pipeline) else trace(found.output),
         output=found.output,
     )
