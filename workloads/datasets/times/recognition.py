@@ -239,12 +239,12 @@ def parse_iso(text: str) -> tuple[datetime, int]:
     if parts and parts[1] in _MONTHS:
         month = _MONTHS.index(parts[1]) + 1
         text = f"{parts[6]}-{month:02}-{parts[2]}T{parts[3]}{parts[4]}:{parts[5]}"
-    return datetime.fromisoformat(text), finer_ns(text)
+    return datetime.fromisoformat(text), finer_ns(text) if len(text) > _LENGTH_US else 0
 
 
 def finer_ns(text: str) -> int:
     """Return the part of a time below a microsecond, the resolution of `datetime`, in nanoseconds."""
-    finer = _FINER.search(text) if len(text) > _LENGTH_US else None
+    finer = _FINER.search(text)
     return int(finer[1].ljust(3, "0")) if finer else 0
 
 
