@@ -35,7 +35,7 @@ CUSTOMERS = 100_000
 CATEGORIES = np.array(["red", "green", "blue", "black"])
 BLOCK_ROWS = 200_000
 STEP_MS, JITTER_MS = 3, 20_000
-"""Half of the rows are out of order, by at most 20 s."""
+"""Half of the rows precede their predecessor in time, and almost all are late, by less than 20 s."""
 SAMPLE_S = 0.1
 FIELDS = [("customer", np.int32), ("amount", np.float64), ("category", np.int32)]
 
@@ -177,9 +177,13 @@ def main() -> None:
     parser.add_argument(
         "--gigabytes", type=float, default=0.5, help="size of the CSV; 0: no import"
     )
-    parser.add_argument("--events", type=int, default=10_000_000, help="to generate; 0: none")
-    parser.add_argument("--ways", default=",".join(WAYS), help="of these, separated by commas")
-    parser.add_argument("--folder", type=Path, help="of all files; default: a temporary one")
+    parser.add_argument(
+        "--events", type=int, default=10_000_000, help="number of events to generate; 0: none"
+    )
+    parser.add_argument(
+        "--ways", default=",".join(WAYS), help="executors to measure, separated by commas"
+    )
+    parser.add_argument("--folder", type=Path, help="folder of all files; default: a temporary one")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.one:

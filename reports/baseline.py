@@ -1,7 +1,7 @@
 """Chooses the baseline of ratios among cells that were measured under equal conditions.
 
-A ratio of rates is meaningful only if both cells have equal units of hand-over, origins of the input and
-work inside the clock. Other cells get no ratio.
+A ratio of rates is meaningful only if both cells hand over the same batches, read the input from the same place and
+time the same work. Other cells get no ratio.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,11 @@ class Baseline:
     eps: Spread
 
     def name_for(self, cell: Cell) -> str:
-        """Return the baseline's name in a cell's ratio: only its workers if nothing else differs."""
-        has_same_series = cell.series == self.cell.series and cell.workers != self.cell.workers
-        return counted_workers(self.cell.workers) if has_same_series else self.name
+        """Return how a ratio names the baseline: by its workers alone if the cells differ only in workers."""
+        differs_only_in_workers = (
+            cell.series == self.cell.series and cell.workers != self.cell.workers
+        )
+        return counted_workers(self.cell.workers) if differs_only_in_workers else self.name
 
 
 def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:

@@ -28,7 +28,7 @@ CRASH = "crash"
 
 
 class Vote(msgspec.Struct, frozen=True, kw_only=True):
-    """A trial of a probe: its verdict, its reason, and its status, which the row has and the record lacks."""
+    """A trial of a probe: its verdict, its reason, and its status, which comes from the trial's row."""
 
     verdict: str
     reason: str | None

@@ -76,7 +76,7 @@ def placement(jobmanager: str, job: str) -> Placement:
 
 
 def write_jar(path: Path) -> None:
-    """Write the lab's classes, which travel with each job."""
+    """Write a jar of the lab's classes, which is sent with each job."""
     folder = classes(environment.folder("flink"))
     with zipfile.ZipFile(path, "w") as archive:
         for file in sorted(folder.rglob("*.class")):

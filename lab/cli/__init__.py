@@ -38,7 +38,7 @@ EXIT_CLOSED_PIPE = 141
 
 
 class _PipeError(Exception):
-    """A pipe has no reader; the cause is the original error, of standard output or a child's pipe."""
+    """A pipe has no reader; its cause is the original error, from standard output or from a child's pipe."""
 
 
 class _LabGroup(click.Group):

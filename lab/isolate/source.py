@@ -20,7 +20,7 @@ PARTS = (
     "constraints.txt",
     "CMakeLists.txt",
 )
-"""The source that a trial's result depends on, without `DATA`; no documentation, tests and benchmarks."""
+"""The source that a trial's result depends on, without `DATA`, documentation, tests and benchmarks."""
 
 DATA = ("results/runs", "results/figures", "results/baselines", "reports/out")
 _COMPILED = (".pyc", ".so")

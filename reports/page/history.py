@@ -1,4 +1,4 @@
-"""Writes the page that draws each cell over the stored runs of a machine."""
+"""Writes the page that plots a metric of each cell over the stored runs of a machine."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ def write_history(
 ) -> Path:
     """Write the history of runs as one HTML file and return its path.
 
-    The runs are of one machine, in order of time. `metric` is a name of
-    `streamlab.results.compare.METRICS`, but not the metric of searches. `machine` has the fields that
+    The runs are of one machine, in order of time. `metric` is a key of
+    `streamlab.results.compare.METRICS`, except that of searches. `machine` has the fields that
     identify the machine, and `left_out` the excluded runs with reasons.
     """
     tracked = history(runs, METRICS[metric], seed=seed)

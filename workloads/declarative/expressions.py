@@ -279,7 +279,7 @@ class _Reader:
         if isinstance(op, ast.In | ast.NotIn):
             if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
                 raise ModelError(
-                    f"{self._place}: {ast.unparse(complete)}: in needs values in parentheses, such as in (1, 2)"
+                    f"{self._place}: {ast.unparse(complete)}: `in` needs a list of values, such as `in (1, 2)`"
                 )
             each, joint = (
                 (ast.Eq(), ast.Or()) if isinstance(op, ast.In) else (ast.NotEq(), ast.And())

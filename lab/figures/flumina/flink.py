@@ -177,7 +177,7 @@ def _claims_6(
     latency: Mapping[str, Series],
 ) -> list[MeasuredClaim]:
     within, panel = options.within, program.panel
-    # Flink by itself keeps one worker a page busy, or one task for all rules.
+    # Automatic Flink uses one worker per page, or one task for all rules.
     pages = PAPER.fact("4", quantity="pages that all views are of")
     tasks = int(pages.low) if program is JOIN else 1
     produced = outputs([row for form in _FORMS for row in rows_of(runs, program, form, options)])

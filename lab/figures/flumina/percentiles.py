@@ -42,7 +42,7 @@ def tenth_ns(run: Run) -> Value:
 
 
 def percentiles(run: Run, key: str, workers: int, ending: str) -> Percentiles:
-    """Return the latency of the cell of a workload whose id ends with `/ending`."""
+    """Return the latency of the workload's cell with this number of workers and an id that ends with `/ending`."""
     values = {
         "p10": tenth_ns(run),
         "p50": column("latency_p50_ns"),

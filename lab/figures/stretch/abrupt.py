@@ -193,7 +193,7 @@ def rate_correlation(timeline: ElasticTimeline) -> float | None:
 
 
 def per_instance(options: Options, runs: Runs) -> float:
-    """Return the comparisons a second of one instance, as measured by the first stage."""
+    """Return the comparisons per second of one instance, from the rates of the first stage."""
     ws_s = window_ms(scale(options), WS_MS) / 1000
     rates = highest_eps(runs, window_ms(scale(options), WS_MS))
     most = max(rates)

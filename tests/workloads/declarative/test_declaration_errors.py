@@ -195,7 +195,7 @@ def test_windows_that_do_not_begin_by_the_clock_of_the_zone_have_a_note(size, zo
         ({"n": lab.sum("'x'")}, "'x' is a text where a number is expected"),
         (
             {"n": lab.sum("bike in duration")},
-            r"in needs values in parentheses, such as in \(1, 2\)",
+            r"`in` needs a list of values, such as `in \(1, 2\)`",
         ),
         ({"n": lab.sum("bike is 3")}, "bike is 3 is not understood"),
         ({"n": lab.sum("bike // 3")}, "bike // 3 is not understood"),

@@ -38,7 +38,7 @@ _IMPRESSION = {
 
 
 def _transform(options: ImportOptions) -> Transform:
-    """Return the function that computes user, page, ad, type and clicked of the impressions."""
+    """Return the function that computes the columns of ad events from impressions."""
     campaigns = cache(partial(_campaigns, options))
 
     def campaigns_of(place: str) -> dict[str, str]:
@@ -102,7 +102,7 @@ def _pair(item: str, campaign: str) -> list[tuple[str, str]]:
 
 
 def _in_folder(place: str, options: ImportOptions) -> bool:
-    """Return whether a text is a plain file, or in the chosen folder of an archive."""
+    """Return whether a file is outside an archive, or in the chosen folder of one."""
     return "!" not in place or _parent(place).endswith("/" + options.settings["folder"].strip("/"))
 
 

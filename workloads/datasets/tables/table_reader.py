@@ -59,7 +59,7 @@ class Reading(RowReport):
         empty: by kind and field: number of rows in which the field is empty.
         first_empty: by kind and field: a description of the first such row.
         no_numbers: fields of whole numbers with a value that is not a whole number.
-        lateness: how late rows are. Only this counts rows left out as late, and their lines.
+        lateness: the lateness of rows. Rows left out as late, and their lines, are counted only here.
         skipped: by field: number of rows that `skip_missing` leaves out because this is their first empty field.
         lines_in_skipped: number of lines of skipped rows after each row's first line.
         filled: by field: number of values from `fill`.
@@ -86,7 +86,7 @@ class Reading(RowReport):
         return self.lateness.latest
 
     def has_messages_after(self, merged: RowReport) -> bool:
-        """Return whether a report on the rows before and these rows would have messages of these rows."""
+        """Return whether these rows would add messages to `merged`, the report on the rows before."""
         assert isinstance(merged, Reading), "both are of one table"
         return bool(
             RowReport.has_messages_after(self, merged)

@@ -18,7 +18,7 @@ _ZEROS = {"b": "False", "f": "0.0"}
 def answer_type(where: str, sinks: Sequence[TraceType]) -> TraceType:
     """Return the type of the answer: `ts`, `sink`, then the keys and fields of all sinks.
 
-    Pairs of different sinks have no mutual order, so the answer is a U. `where` is for messages.
+    Pairs of different sinks are unordered, so the answer has the unordered type U. `where` is for messages.
 
     Raises:
         ProgramError: Two sinks have columns of one name and different types, or a column is named `sink`.

@@ -135,8 +135,8 @@ class Operator:
         expire: f_O; None means no output at expiry.
         slide: f_S; None purges stale tuples, the default. The default leaves a state without tuples unchanged.
         stores: Whether window instances store tuples: `w[i].tuples`, a deque in order of arrival.
-        bag: Whether `update` gets a key of a tuple as often as `keys` adds it, like an aggregate after
-            a map (Algorithms 11 and 13). The paper's O+ has a set.
+        bag: Whether `update` is called once for each time that `keys` adds a key of a tuple, as in an aggregate
+            after a map (Algorithms 11 and 13). Otherwise keys are a set, as in the paper's O+.
         emits_on_update: Whether `update` forwards records.
         keeps_time: Whether these records have the time of their tuple, not the right boundary of the window. The
             operator has a `single` window and no `expire`, so that its state does not depend on the window.

@@ -75,7 +75,8 @@ class BlockSorter {
   std::vector<std::uint64_t> words_, scratch_;
   std::vector<std::uint32_t> places_, ends_;  // by digit: begin and end of the words of each value
   std::vector<std::int32_t> order_;
-  // After rows of a key out of order, no order is assumed for `backoff_blocks_` blocks; `backoff_left_` are to come.
+  // After a block with unordered rows of a key, the next `backoff_blocks_` blocks are sorted without assuming an order.
+  // Of these, `backoff_left_` remain.
   int backoff_blocks_ = 0;
   int backoff_left_ = 0;
 };

@@ -24,7 +24,7 @@ std::int64_t room_for(std::int64_t events, std::int64_t max_outputs_per_event, s
   return std::max(max_outputs_per_event, wanted);
 }
 
-// Returns the first position in [from, to) whose timestamp is at least `ts`, or with `after` above `ts`. Timestamps are
+// Returns the first position in [from, to) whose timestamp is at least `ts`; if `after`, above `ts`. Timestamps are
 // often nearly linear in the position, so it interpolates and gallops from there. That takes two or three cache misses;
 // a binary search over a long run takes a dozen.
 std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std::int64_t to, std::int64_t ts,

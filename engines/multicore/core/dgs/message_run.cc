@@ -28,9 +28,14 @@ MessageRun::MessageRun(MessageOptions options)
   for (Worker& worker : workers_) worker.out = std::make_unique<OutputBuffer>(pool_);
 }
 
+void MessageRun::check_worker(std::int32_t worker) const {
+  if (worker >= 0 && worker < options_.workers) return;
+  throw std::invalid_argument("worker " + std::to_string(worker) + " is out of range; the run has " +
+                              std::to_string(options_.workers) + " workers");
+}
+
 std::int32_t MessageRun::add_stream(StreamView stream, std::int32_t owner) {
-  if (owner < 0 || owner >= options_.workers)
-    throw std::invalid_argument("there are only " + std::to_string(options_.workers) + " workers");
+  check_worker(owner);
   const StreamView& view = add_view(std::move(stream));
   // The largest window fits in int64, since blocks and their events are limited.
   const std::int64_t batch = std::min<std::int64_t>(options_.batch, RunSettings::kMostRingBlocks);
@@ -50,8 +55,7 @@ std::int32_t MessageRun::add_trees(std::int32_t shape, std::vector<NodeActor::No
   const std::int32_t first = forest.add_trees(shape, count);
   std::vector<const NodeActor::Node*> shared_nodes;
   for (NodeActor::Node& node : nodes) {
-    if (node.worker < 0 || node.worker >= options_.workers)
-      throw std::invalid_argument("there are only " + std::to_string(options_.workers) + " workers");
+    check_worker(node.worker);
     node.complete();
     shared_nodes.push_back(&nodes_.emplace_back(std::move(node)));
   }

@@ -73,6 +73,8 @@ class MessageRun final : public Run {
   void count(Counts& into) const override;
   std::vector<std::int32_t> readers_of(std::size_t stream) const override { return {owners_[stream]}; }
   bool take_turn(Worker& worker);
+  // Throws std::invalid_argument unless the run has this worker.
+  void check_worker(std::int32_t worker) const;
   void deliver(Worker& worker, const Message& message);
   void deliver_own(Worker& worker);
   NodeActor& add_actor(NodeActor actor);

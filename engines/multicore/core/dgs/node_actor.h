@@ -4,18 +4,18 @@
 // Source: DGS paper, section 3.4. The mailbox has a buffer for each tag of the node and of the nodes above it; events
 // of the nodes above arrive as join requests. It has a timer for each *flow*, the tags of one stream that one node
 // owns. For each event the worker sends join requests to its children, waits for their states and joins them. Then it
-// updates the state, or sends it up and waits for its return. At last it forks the state and sends the parts down.
+// updates the state, or sends it up and waits until it comes back. Finally it forks the state and sends the parts down.
 // Until then no further message of the mailbox is released.
 //
 // Laws:
-//  - An event of a tag is released once, for every tag in `waits`, the timer is past the event and the buffer holds no
-//    earlier event. A leaf's own tag waits for the tags on which it depends. Any other tag waits for all tags except
-//    those of the same parent, whose events already come in order.
+//  - An event of a tag is released as soon as, for every tag in `waits`, the timer is past the event and the buffer
+//    holds no earlier event. A leaf's own tag waits for the tags on which it depends. Any other tag waits for all tags
+//    except those of the same parent, whose events already come in order.
 //  - A node sends its children a heartbeat of a flow only after it has released all earlier events of the flow. So no
 //    heartbeat passes a join request.
 //  - A node owns its state from the arrival of its children's states, or of the state that its parent sends, until it
 //    sends the state up or forks it. A message carries the ownership.
-// docs/decisions/0029-messages.md proves that every run ends. Only the worker of an actor uses it.
+// docs/decisions/0029-messages.md proves that every run ends. An actor is used by its worker only.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -89,7 +89,8 @@ class NodeActor {
   // Processes one message and all that it releases.
   void receive(const Message& message, ActorContext& context);
 
-  // Returns whether no further message can arrive: all flows have ended, and no event waits.
+  // Returns whether no further message can arrive: all flows have ended, and no event waits or is in
+  // process.
   bool finished() const noexcept { return ended_flows_ == flows_.size() && waiting_ == 0 && !busy_; }
 
  private:

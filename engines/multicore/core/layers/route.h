@@ -1,8 +1,8 @@
 // LayerRoute: selects the consumer of each row. The choice depends on the row alone, so all producers and runs agree.
 //
 // Rows without a key are distributed by event time. Time is cut into slices, and a hash sends each whole slice to one
-// of the consumers. Rows of one time thus stay together across producers, and keep their order. Distribution in turn,
-// as in Storm and in Viper's evaluation, orders rows of equal time by consumer.
+// of the consumers. So rows of equal event time go to the same consumer, whatever their producer, and keep their order.
+// Distribution in turn, as in Storm and in Viper's evaluation, orders rows of equal time by consumer.
 #pragma once
 #include <cstddef>
 #include <cstdint>

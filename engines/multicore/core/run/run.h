@@ -30,7 +30,7 @@ namespace lab {
 
 // The settings of every run. The options of a family derive from them.
 struct RunSettings {
-  static constexpr std::int32_t kMostWorkers = 256;  // a source of a log is a byte, and each worker may be one
+  static constexpr std::int32_t kMostWorkers = 256;  // a log has a byte for a source, as which each worker may act
   static constexpr std::uint64_t kMostRingBlocks = std::uint64_t{1} << 20;  // 32 MiB of blocks
 
   std::int32_t workers = 1;         // threads, or instances of operators, at the start
@@ -62,7 +62,7 @@ class Run {
   void keep(std::shared_ptr<const void> borrowed) { borrowed_.push_back(std::move(borrowed)); }
 
   // Prepares the family and creates the threads, which wait for `run`. Once. Throws std::system_error if the system
-  // cannot create a thread. Then all threads have ended, and `run` is impossible.
+  // cannot create a thread. After this error no thread is left, and `run` must not be called.
   void start();
 
   // Runs to the end of all streams and joins the threads. Returns the duration in ns, from the release of the threads

@@ -1,8 +1,8 @@
 // ordered_log_bench FORM SOURCES READERS BATCH TUPLES [RUN]: one threaded trial of an ordered log.
 //
 // Prints tuples/s from the first publish until the last reader has every tuple. Also prints the CPU time of all threads
-// per tuple in ns, which is more reliable on a shared machine. Timestamps are columns in memory. RUN rows (default 1)
-// of one source precede RUN rows of the next. Readers merge, sum all timestamps and check the order. The program fails
+// per tuple in ns, which is more reliable on a shared machine. Timestamps are columns in memory. Sources
+// alternate after every RUN rows (default 1). Readers merge, sum all timestamps and check the order. The program fails
 // if a reader does not get every tuple once, in order.
 #include <algorithm>
 #include <atomic>
@@ -137,7 +137,7 @@ Result run(const std::string& form, int sources, int readers, std::int64_t batch
   const auto spent = static_cast<double>(lab::now_ns() - start);
   const auto cpu = static_cast<double>(lab::bench::cpu_ns() - cpu_start);
   for (const std::int64_t sum : sums) {
-    if (sum != tuples * (tuples - 1) / 2) throw std::logic_error("a reader has not had every tuple once, in order");
+    if (sum != tuples * (tuples - 1) / 2) throw std::logic_error("a reader missed, repeated or reordered a tuple");
   }
   return {static_cast<double>(tuples) * 1e9 / spent, cpu / static_cast<double>(tuples)};
 }
@@ -151,7 +151,9 @@ int main(int count, char** arguments) {
     const std::int64_t tuples = std::stoll(arguments[5]);
     const std::int64_t run_rows = count >= 7 ? std::stoll(arguments[6]) : 1;
     const int sources = std::stoi(arguments[2]);
-    if (sources < 1 || batch < 1 || tuples < 1 || run_rows < 1) throw std::invalid_argument("a number below 1");
+    if (sources < 1 || batch < 1 || tuples < 1 || run_rows < 1) {
+      throw std::invalid_argument("SOURCES, BATCH, TUPLES and RUN must be at least 1");
+    }
     const Result result = run(arguments[1], sources, std::stoi(arguments[3]), batch, tuples, run_rows);
     std::printf("%.0f %.2f\n", result.rate_eps, result.cpu_ns);
   });
