@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus.elastic.controller import Settings, make_controller
+from streamlab.engines.multicore.oplus.elastic.script import Script
 from streamlab.engines.multicore.run.settings import CompiledOptions
 from streamlab.workloads.model import Operator
 
@@ -71,10 +72,17 @@ def check_instances(workers: int, options: OplusOptions) -> str | None:
         return (
             f"max_instances must be between workers ({workers}) and {_core.MAX_WORKERS}, got {most}"
         )
-    settings = options.settings_of_controller()
-    if settings is not None and max(settings.min, settings.max or 0) > most:
+    if options.controller is None:
+        return None
+    controller, settings = make_controller(options.controller)
+    if max(settings.min, settings.max or 0) > most:
         return (
             f"controller {settings.kind}: min is {settings.min} and max is {settings.max}, "
             f"but the run has threads for {most} instances; raise max_instances"
+        )
+    if isinstance(controller, Script) and controller.max_index() >= most:
+        return (
+            f"controller {settings.kind}: a step names instance {controller.max_index()}, "
+            f"but the run has instances 0 to {most - 1}; raise max_instances"
         )
     return None

@@ -221,6 +221,18 @@ def test_there_are_threads_for_every_request_of_a_controller(tmp_path):
     assert "max is 3, but the run has threads for 2 instances; raise max_instances" in str(reason)
 
 
+def test_a_script_that_names_an_instance_without_a_thread_is_refused_at_once(tmp_path):
+    options = {"controller": {"kind": "script", "steps": [[1, 2], [2, [0, 5]]]}}
+    data = ordinary_input(workload("wordcount"))
+    task = task_of("wordcount", data, tmp_path, "vsn", batch=16, options=options)
+    reason = MulticoreEngine().unsupported(task)
+    assert "a step names instance 5, but the run has instances 0 to " in str(reason)
+    assert (
+        MulticoreEngine().unsupported(replace(task, options={**options, "max_instances": 6}))
+        is None
+    )
+
+
 @pytest.mark.pairwise
 @pytest.mark.parametrize("batch", [1, 64, 4096])
 @pytest.mark.parametrize("workers", [1, 2, 4])

@@ -49,7 +49,7 @@ bool OrderLog::reusable(int source, std::int64_t rows) const noexcept {
   return readers_.released(source, rows) == rows;
 }
 
-// Returns whether (from_ts, source) is above all entries of the log. Under the flag.
+// Returns whether (from_ts, source) is above the last entry of the log. Under the flag.
 bool OrderLog::above_all(std::int64_t from_ts, int source) const noexcept {
   return from_ts >= watermark_ && (from_ts > last_ts_ || (from_ts == last_ts_ && source > last_source_));
 }

@@ -93,7 +93,7 @@ class TupleBuffer {
   virtual ~TupleBuffer() = default;
 
   // Adds a source and returns its index; any thread, also during the run. No row of the source is below `from_ts`.
-  // During the run, (from_ts, index) must be above all entries of the log. This holds if another source of the same
+  // During the run, (from_ts, index) must be above the last entry of the log. This holds if another source of the same
   // caller keeps a frontier <= from_ts meanwhile; the log then selects an index above the sources that conflict. The
   // log reuses a slot only after every reader has released the rows of its last owner. Throws std::invalid_argument
   // (columns), std::length_error (no slot), std::logic_error (order, or the log ended).

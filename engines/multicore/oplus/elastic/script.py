@@ -46,6 +46,11 @@ class Script:
             except ValueError as error:
                 raise ValueError(f"steps: at {time_s:g} s, {error}") from None
 
+    def max_index(self) -> int:
+        """Return the largest index that a step names; -1 if no step names instances."""
+        named = (instances for _, instances in self.steps if isinstance(instances, list))
+        return max((max(instances) for instances in named), default=-1)
+
     def decide(self, observation: Observation) -> Decision | None:
         """Return the latest step that has become due since the last observation."""
         decision = None
