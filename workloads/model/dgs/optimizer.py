@@ -2,7 +2,7 @@
 
 Tags that need no synchronization become leaves, placed on the worker of their stream. A tag on which others depend goes
 to the lowest common ancestor of the tags that depend on it. Keyed programs get one tree per key. An unkeyed program
-with a disconnected dependence graph gets a root without tags, which forks the initial state once and never synchronizes.
+with a disconnected dependence graph gets a root without tags, which forks the initial state and never synchronizes.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
