@@ -361,22 +361,25 @@ void sources_and_readers_come_and_go(const Case& test_case, std::int64_t rows, s
 }
 
 // Sources that leave and join again repeatedly, on behalf of one that stays and whose frontier is at that place. No row
-// is lost, the rows of each stay in order, and all readers see one sequence. Returns how often a source that had left
-// by itself joined again, which depends on the scheduler.
-std::int64_t sources_leave_and_join_again(const Case& test_case, std::int64_t rows, std::uint64_t seed) {
+// is lost, the rows of each stay in order, and all readers see one sequence. It is sorted by source at each time if the
+// lowest source stays. If the highest stays, others join behind its rows of the same time. Returns how often a source
+// that had left by itself joined again, which depends on the scheduler.
+std::int64_t sources_leave_and_join_again(const Case& test_case, bool lowest_stays, std::int64_t rows,
+                                          std::uint64_t seed) {
   Run run(test_case);
   std::mt19937_64 random(seed);
   const auto count = static_cast<std::size_t>(test_case.sources);
+  const std::size_t staying = lowest_stays ? 0 : count - 1;
   std::vector<Feed> feeds(count);
   std::vector<std::thread> sources(count);
   std::vector<std::atomic<bool>> away(count);
   std::vector<std::vector<Seen>> traces(static_cast<std::size_t>(test_case.readers));
   std::vector<std::thread> readers;
-  feeds[0] = make_feed(random, rows, 0, 64);
-  for (std::size_t s = 1; s < count; ++s) feeds[s] = make_feed(random, 0, 0, 64);
+  for (std::size_t s = 0; s < count; ++s) feeds[s] = make_feed(random, s == staying ? rows : 0, 0, 64);
   for (int r = 0; r < test_case.readers; ++r) CHECK_EQ(run.log().add_reader(), r);
   for (int s = 0; s < test_case.sources; ++s) CHECK_EQ(run.add(feeds[static_cast<std::size_t>(s)], 0), s);
-  for (int s = 1; s < test_case.sources; ++s) {
+  for (int s = 0; s < test_case.sources; ++s) {
+    if (static_cast<std::size_t>(s) == staying) continue;
     run.log().close(s);
     away[static_cast<std::size_t>(s)].store(true, std::memory_order_relaxed);  // relaxed: threads start after it
   }
@@ -389,12 +392,12 @@ std::int64_t sources_leave_and_join_again(const Case& test_case, std::int64_t ro
   std::int64_t joins = 0;
   for (std::int64_t next = 0; next < rows;) {
     const std::int64_t stop = std::min<std::int64_t>(rows, next + 1 + static_cast<std::int64_t>(random() % 100));
-    run.feed(0, feeds[0], next, stop, test_case.batch, random() % 2 == 0, random);
+    run.feed(static_cast<int>(staying), feeds[staying], next, stop, test_case.batch, random() % 2 == 0, random);
     next = stop;
     if (next == rows) break;
-    const std::int64_t from = feeds[0].ts[static_cast<std::size_t>(next)];  // at or above its frontier
-    for (std::size_t s = 1; s < count; ++s) {
-      // acquire: pairs with the store when it has left
+    const std::int64_t from = feeds[staying].ts[static_cast<std::size_t>(next)];  // at or above its frontier
+    for (std::size_t s = 0; s < count; ++s) {
+      // acquire: pairs with the store when it has left; the staying source is never away
       if (!away[s].load(std::memory_order_acquire) || random() % 3 == 0) continue;
       if (sources[s].joinable()) sources[s].join();
       std::vector<std::int64_t>& ts = feeds[s].ts;
@@ -414,7 +417,7 @@ std::int64_t sources_leave_and_join_again(const Case& test_case, std::int64_t ro
       });
     }
   }
-  run.close(0);
+  run.close(static_cast<int>(staying));
   for (std::thread& thread : sources) {
     if (thread.joinable()) thread.join();
   }
@@ -423,7 +426,11 @@ std::int64_t sources_leave_and_join_again(const Case& test_case, std::int64_t ro
   for (const Feed& feed : feeds) published += feed.ts.size();
   const std::vector<Seen>& whole = traces[0];
   CHECK_EQ(whole.size(), published);
-  CHECK(std::is_sorted(whole.begin(), whole.end()));  // (timestamp, source, row)
+  if (lowest_stays) {
+    CHECK(std::is_sorted(whole.begin(), whole.end()));  // (timestamp, source, row)
+  } else {
+    CHECK(std::ranges::is_sorted(whole, {}, &Seen::ts));
+  }
   std::vector<std::int64_t> next_row(count, 0);
   for (const Seen& row : whole) CHECK_EQ(row.row, next_row[static_cast<std::size_t>(row.source)]++);
   for (const std::vector<Seen>& trace : traces) CHECK(trace == whole);
@@ -450,9 +457,11 @@ int main() {
             all_readers_see_all_rows_in_order(test_case, rows, static_cast<std::uint64_t>(round));
           }
           if (sources > 1 && sources <= 4) {
-            joins +=
-                sources_leave_and_join_again(test_case, lab::test::share_of(3'000), static_cast<std::uint64_t>(round));
-            ++runs;
+            for (const bool lowest_stays : {true, false}) {
+              joins += sources_leave_and_join_again(test_case, lowest_stays, lab::test::share_of(3'000),
+                                                    static_cast<std::uint64_t>(round));
+              ++runs;
+            }
           }
           if (sources <= 4) {
             for (std::uint64_t i = 0; i < 3; ++i) {
@@ -465,6 +474,6 @@ int main() {
     }
   }
   // At least one join for each run, with further runs if necessary.
-  while (joins < runs) joins += sources_leave_and_join_again({lab::test::kForms[0], 4, 2, 1, {}}, 3'000, 0);
+  while (joins < runs) joins += sources_leave_and_join_again({lab::test::kForms[0], 4, 2, 1, {}}, true, 3'000, 0);
   return 0;
 }
