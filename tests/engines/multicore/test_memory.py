@@ -136,7 +136,7 @@ def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
     which = rf"the window table of bucket \d+, window from {left}, "
     table = rf"operator distinct: out of memory: {which}"
     grow = r"with \d+ keys cannot grow to \d+ bytes; the window tables of instance \d hold \d+ MiB;"
-    assert re.match(rf"multicore: {thread} \d: {table}{grow} use fewer keys", said), said
+    assert re.match(rf"multicore: {thread} \d: {table}{grow} give fewer keys", said), said
 
 
 def test_lack_of_memory_is_a_memory_error_without_knowledge_of_engines():
