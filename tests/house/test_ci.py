@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="CI runs in
 
 # What CI would otherwise install.
 PROGRAMS = (
-    *("chromium", "dot", "valgrind", "podman", "runc", "debootstrap", "busybox", "ccache"),
+    *("chromium", "dot", "valgrind", "podman", "runc", "debootstrap", "busybox"),
     *("javac", "cargo", "mvn"),
 )
 
