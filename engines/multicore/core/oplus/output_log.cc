@@ -86,6 +86,7 @@ bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes,
 
 bool OutputLog::will_have_room(std::int32_t source) {
   const std::int64_t rows = sources_[static_cast<std::size_t>(source)].rows;
+  const std::int64_t joined_ts = sources_[static_cast<std::size_t>(source)].joined_ts;
   for (std::size_t copy = 0; copy < logs_.size(); ++copy) {
     TupleBuffer& log = *logs_[copy];
     const std::int64_t oldest = log.consumed(source);
@@ -97,7 +98,9 @@ bool OutputLog::will_have_room(std::int32_t source) {
       // acquire: the rows before its promise are published; pairs with `move`, `close` and `join`. If this load misses
       // a promise, the instance merely continues to read.
       const std::int64_t frontier = sources_[static_cast<std::size_t>(other)].frontier.load(std::memory_order_acquire);
-      if (frontier < ts || (frontier == ts && other < source)) return false;
+      // Rows of one time are sorted by source. But rows at the time of a join may come behind those of any source
+      // (TupleBuffer::rejoin).
+      if (frontier < ts || (frontier == ts && (other < source || ts == joined_ts))) return false;
     }
   }
   return true;
@@ -134,6 +137,7 @@ void OutputLog::join(std::int32_t source, std::span<const std::int32_t> active) 
   }
   from_ts = std::max(from_ts, time_of_last(source));
   for (const std::unique_ptr<TupleBuffer>& log : logs_) log->rejoin(source, from_ts);
+  sources_[static_cast<std::size_t>(source)].joined_ts = from_ts;
   sources_[static_cast<std::size_t>(source)].frontier.store(from_ts,
                                                             std::memory_order_release);  // with `will_have_room`
 }

@@ -105,6 +105,8 @@ class OutputLog {
     bool starved = false;
     Spill spill;
     std::int64_t spilled_to = 0;  // total outputs already counted as placed at once or spilled
+    // Time of the last `join`, whose caller writes it. The barrier orders it for the owner, which reads it.
+    std::int64_t joined_ts = kNever;
     // The last frontier published; kEndOfTime: has left. The owner writes it after the log's, other owners read it
     // (`will_have_room`).
     std::atomic<std::int64_t> frontier{kNever};
