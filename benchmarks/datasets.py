@@ -138,12 +138,12 @@ def measure(command: list[str], folder: Path) -> tuple[str, Usage]:
     before = sample(processes(psutil.Process(), folder))[0]
     begin_s = time.monotonic()
     started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    used: dict[int, float] = {}
+    cpu_s_by_pid: dict[int, float] = {}
     peak_bytes = 0
     try:
         while started.poll() is None:
             cpu_s, memory_bytes = sample(processes(psutil.Process(started.pid), folder))
-            used |= cpu_s
+            cpu_s_by_pid |= cpu_s
             peak_bytes = max(peak_bytes, memory_bytes)
             time.sleep(SAMPLE_S)
     finally:
@@ -153,7 +153,7 @@ def measure(command: list[str], folder: Path) -> tuple[str, Usage]:
     if started.returncode:
         raise SystemExit(f"{' '.join(command)} failed")
     assert started.stdout is not None
-    cpu = sum(seconds - before.get(pid, 0.0) for pid, seconds in used.items())
+    cpu = sum(seconds - before.get(pid, 0.0) for pid, seconds in cpu_s_by_pid.items())
     usage = Usage(wall_s=wall_s, cpu_s=cpu, memory_mb=peak_bytes / 1e6)
     return started.stdout.read().strip(), usage
 
@@ -210,15 +210,19 @@ def main() -> None:
                 address = running.enter_context(cluster(clusters)) if way == CLUSTER else way
                 for name, command in tasks.items():
                     root = folder / "data"
-                    with_ = [PROCESS, "local[*]"] if way == PROCESS else ["spark", address]
-                    words = [str(root), *with_]
+                    executor, master = (
+                        (PROCESS, "local[*]") if way == PROCESS else ("spark", address)
+                    )
+                    words = [str(root), executor, master]
                     if "build" in command:
-                        words = ["--root", str(root), "--with", with_[0], "--master", with_[1]]
-                    made, used = measure([sys.executable, *command, *words], clusters)
-                    if made != ids.setdefault(name, made):
-                        raise SystemExit(f"{name}: {way} made {made}, the first way {ids[name]}")
+                        words = ["--root", str(root), "--with", executor, "--master", master]
+                    dataset_id, usage = measure([sys.executable, *command, *words], clusters)
+                    if dataset_id != ids.setdefault(name, dataset_id):
+                        raise SystemExit(
+                            f"{name}: {way} made {dataset_id}, the first way {ids[name]}"
+                        )
                     shutil.rmtree(root)
-                    row = f"{used.wall_s:.1f} | {used.cpu_s:.1f} | {used.memory_mb:,.0f}"
+                    row = f"{usage.wall_s:.1f} | {usage.cpu_s:.1f} | {usage.memory_mb:,.0f}"
                     print(f"| {name} | {way} | {row} |", flush=True)
 
 

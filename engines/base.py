@@ -51,7 +51,7 @@ class BaseEngine(ABC):
         interface: the version of `streamlab.engine` that the class is written for.
         known_variants: the engine's variants; the first that runs a workload's model is the default.
         queries: one hand-written query per workload name; None if the engine runs any program of its variants' models.
-        most_workers: the highest degree of parallelism; None if unbounded.
+        max_workers: the highest degree of parallelism; None if unbounded.
         packages: Python packages whose versions make up the engine's version.
         environment: the packages of a separate environment; None if the lab's packages suffice.
     """
@@ -60,7 +60,7 @@ class BaseEngine(ABC):
     interface: ClassVar[int] = 1
     known_variants: ClassVar[tuple[Variant, ...]]
     queries: ClassVar[Mapping[str, object] | None] = None
-    most_workers: ClassVar[int | None] = 1
+    max_workers: ClassVar[int | None] = 1
     packages: ClassVar[tuple[str, ...]] = ()
     environment: ClassVar[Environment | None] = None
 
@@ -118,9 +118,9 @@ class BaseEngine(ABC):
             check_options(self, variant, task.options)
         except OptionError as error:
             return str(error)
-        if self.most_workers is not None and task.workers > self.most_workers:
-            workers = "worker" if self.most_workers == 1 else "workers"
-            return f"{self.name} has at most {self.most_workers} {workers}, got {task.workers}"
+        if self.max_workers is not None and task.workers > self.max_workers:
+            workers = "worker" if self.max_workers == 1 else "workers"
+            return f"{self.name} has at most {self.max_workers} {workers}, got {task.workers}"
         return None
 
     def kept_folders(self) -> Sequence[Path]:

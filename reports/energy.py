@@ -57,12 +57,12 @@ def energy(
     for search in searches:
         if (
             search.pass_eps is not None
-            and search.at_rate is not None
-            and search.at_rate.has_numbers
+            and search.confirming_cell is not None
+            and search.confirming_cell.has_numbers
         ):
             trials = confirming_trials(by_cell[search.name, False], search.pass_eps)
             load = f"sustainable rate, {rate(search.pass_eps).text}"
-            used.append(_make_use(trials, search.at_rate, load))
+            used.append(_make_use(trials, search.confirming_cell, load))
     places = [group for group, _ in in_groups([use.cell for use in used])]
     order = {title(group): index for index, group in enumerate(places)}
     return sorted(used, key=lambda use: (order[use.workload], _rank(use), use.cell.name))

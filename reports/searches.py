@@ -61,7 +61,7 @@ class Search:
     Attributes:
         name: the cell's id.
         place: the cell's place in the matrix, without numbers.
-        over: whether the search is finished.
+        is_finished: whether the search is finished.
         pass_eps, fail_eps: the bracket; None: no such end, or an answer was wrong.
         confirmed, refuted: whether the ends held in every confirming process.
         reason: the limit of the bracket, or why there is no bracket; may be empty.
@@ -70,14 +70,14 @@ class Search:
         tolerance, votes, confirmations: settings of the search.
         probes: all probes, in order.
         levels: latency at shares of `pass_eps`.
-        at_rate: the trials that confirmed `pass_eps`; None without any.
+        confirming_cell: the trials that confirmed `pass_eps`; None without any.
         catch_up_eps: catch-up rate of the cell that differs only in its load; None without one.
         broker_ceiling_eps: rate of rows through the broker without an engine; None if the load passes no broker.
     """
 
     name: str
     place: Cell
-    over: bool
+    is_finished: bool
     pass_eps: float | None
     fail_eps: float | None
     confirmed: bool
@@ -90,7 +90,7 @@ class Search:
     confirmations: int | None
     probes: tuple[Probe, ...]
     levels: tuple[Level, ...]
-    at_rate: Cell | None
+    confirming_cell: Cell | None
     catch_up_eps: Spread | None
     broker_ceiling_eps: Spread | None
 
@@ -128,9 +128,9 @@ def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
         ResultsError: a record of a search is damaged.
     """
     records = _read_records(run.path)
-    free = [cell for cell in cells if cell.load is None]
+    unloaded = [cell for cell in cells if cell.load is None]
     return tuple(
-        _search(name, rows, records.get(name), _settings(run, name), free)
+        _search(name, rows, records.get(name), _settings(run, name), unloaded)
         for name, rows in by_search(run.rows).items()
     )
 
@@ -182,7 +182,7 @@ def _search(
     rows: Sequence[TrialRow],
     record: _Record | None,
     settings: _Settings,
-    free: Sequence[Cell],
+    unloaded: Sequence[Cell],
 ) -> Search:
     place = as_cell(rows)
     wrong = any(row.status == WRONG_OUTPUT for row in rows)
@@ -194,7 +194,7 @@ def _search(
     return Search(
         name=name,
         place=place,
-        over=record is not None and record.over,
+        is_finished=record is not None and record.over,
         pass_eps=low,
         fail_eps=bracket.r_fail_eps,
         confirmed=bracket.confirmed,
@@ -207,8 +207,8 @@ def _search(
         confirmations=settings.confirmations,
         probes=() if record is None else _probes(rows, record),
         levels=() if wrong else _levels(rows, settings.levels),
-        at_rate=as_cell(confirming) if confirming and not wrong else None,
-        catch_up_eps=_catch_up(place, free),
+        confirming_cell=as_cell(confirming) if confirming and not wrong else None,
+        catch_up_eps=_catch_up(place, unloaded),
         broker_ceiling_eps=spread_of(through_broker, "generator_ceiling_eps"),
     )
 
@@ -256,11 +256,11 @@ def confirming_trials(rows: Sequence[TrialRow], pass_eps: float | None) -> list[
     return [row for row in rows if row.purpose == CONFIRM and _requested_eps(row) == pass_eps]
 
 
-def _catch_up(place: Cell, free: Sequence[Cell]) -> Spread | None:
+def _catch_up(place: Cell, unloaded: Sequence[Cell]) -> Spread | None:
     """Return the catch-up rate of the cell that has this id without the label of the load."""
     label = f"/{place.load.label}" if place.load and place.load.label else ""
     name = place.name.removesuffix(label)
-    return next((cell.throughput_eps for cell in free if cell.name == name), None)
+    return next((cell.throughput_eps for cell in unloaded if cell.name == name), None)
 
 
 def _requested_eps(row: TrialRow) -> float:

@@ -76,7 +76,7 @@ class CommandEngine(BatchEngine):
     """Runs a command on the events as CSV, and reads its answer as CSV."""
 
     name = "command"
-    most_workers: ClassVar[int | None] = None
+    max_workers: ClassVar[int | None] = None
     known_variants = (
         Variant(
             name="csv",

@@ -43,7 +43,7 @@ class DuckdbEngine(TableEngine):
         generated_variant("SQL", label="DuckDB"),
     )
     queries = QUERIES
-    most_workers = None
+    max_workers = None
     packages = ("duckdb",)
     environment = Environment(lock=HERE / "requirements.txt")
 

@@ -82,7 +82,7 @@ class FakeEngine(BaseEngine):
 
     name = "fake"
     known_variants = _VARIANTS
-    most_workers = None
+    max_workers = None
 
     def version(self) -> str:
         """Return the version of the fake's behaviour."""

@@ -113,7 +113,7 @@ class FlinkEngine(BaseEngine):
         ),
     )
     queries = SHAPES
-    most_workers = None
+    max_workers = None
     packages = ("apache-flink-libraries",)
     environment = ENVIRONMENT
     cluster_option = "jobmanager"

@@ -96,7 +96,7 @@ class KafkaStreamsEngine(BaseEngine):
         ),
     )
     queries: ClassVar = SHAPES
-    most_workers = None
+    max_workers = None
     environment = ENVIRONMENT
 
     def version(self) -> str:

@@ -26,7 +26,7 @@ class Run:
     def start(self) -> None:
         """Create the threads, which wait for `run`."""
 
-    def run(self, look: Callable | None = None) -> int:
+    def run(self, poll: Callable | None = None) -> int:
         """Run to the end and return the duration in ns. Signals are handled meanwhile."""
 
     def start_ns(self) -> int:
@@ -86,11 +86,11 @@ class MessageRun(Run):
 
     def place(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], storage: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stride: int) -> None: ...
 
-    def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], own_bytes: int, most_outputs: int, node: tuple[int, Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[int], int]]], first_flow: int, first_tag: int) -> int: ...
+    def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], own_bytes: int, max_outputs: int, node: tuple[int, Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[int], int]]], first_flow: int, first_tag: int) -> int: ...
 
     def route(self, stream: int, actors: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tags: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def sent_away(self) -> list[int]:
+    def sent_to_others(self) -> list[int]:
         """Return, for each stream, the number of events that went to another worker."""
 
 class DgsRun(Run):
@@ -113,7 +113,7 @@ class DgsRun(Run):
 
     def place(self, mailbox: int, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], storage: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stride: int) -> None: ...
 
-    def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], own_bytes: int, most_outputs: int) -> int: ...
+    def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], own_bytes: int, max_outputs: int) -> int: ...
 
     def take_part(self, mailbox: int, crossing: int) -> int: ...
 
@@ -181,7 +181,7 @@ class OperatorSpec:
     def __init__(self, *, name: str, advance: int, size: int, single: bool, inputs: int, entry_bytes: int, buckets: int, expire: int, max_outputs: int, emits_on_update: bool, keeps_time: bool = False, bag: bool = False, stored_fields: Sequence[int] = [], matches_stored: bool = False, match_by_left: int = 0, match_by_right: int = 0, emit_pairs: int = 0) -> None: ...
 
 class OplusRun(Run):
-    def __init__(self, settings: RunSettings, *, spec: OperatorSpec, most_instances: int, tuple_buffer: str, shared_nothing: bool, itemsizes: Sequence[int], end_watermark: int | None, link_rows: int | None = None, downstream: int = 0, map_instances: int = 0) -> None: ...
+    def __init__(self, settings: RunSettings, *, spec: OperatorSpec, max_instances: int, tuple_buffer: str, shared_nothing: bool, itemsizes: Sequence[int], end_watermark: int | None, link_rows: int | None = None, downstream: int = 0, map_instances: int = 0) -> None: ...
 
     def add_operator(self, spec: OperatorSpec, process: int, itemsizes: Sequence[int]) -> None: ...
 

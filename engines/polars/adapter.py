@@ -57,7 +57,7 @@ class PolarsEngine(TableEngine):
         for module, names in _QUERIES.items()
         for name in names
     }
-    most_workers = None
+    max_workers = None
     packages = ("polars",)
     environment = Environment(lock=Path(__file__).with_name("requirements.txt"))
 

@@ -60,7 +60,7 @@ class StormEngine(BaseEngine):
             label="Storm, handcrafted",
         ),
     )
-    most_workers = None
+    max_workers = None
     environment = ENVIRONMENT
 
     def version(self) -> str:

@@ -54,7 +54,7 @@ class TimelyEngine(BaseEngine):
         ),
     )
     queries = SHAPES
-    most_workers = None
+    max_workers = None
     environment = ENVIRONMENT
 
     def version(self) -> str:

@@ -44,7 +44,7 @@ class SumsByStream(BatchEngine):
     name = "sums-by-stream"
     packages = ("sums-by-stream", "numpy")
     queries = QUERIES
-    most_workers = None
+    max_workers = None
 
     def refused(self, task: Task) -> str | None:
         """Return the reason if a stream has both values and barriers."""

@@ -139,7 +139,7 @@ def render(
         properties=_list_properties(all_cells),
         plans=_list_plans(all_cells),
         counter_tables=counter_tables(
-            [*cells, *(s.at_rate for s in searches if s.at_rate is not None)]
+            [*cells, *(s.confirming_cell for s in searches if s.confirming_cell is not None)]
         ),
         provenance=sections(run.meta.recorded),
         invented=invented(run.meta),

@@ -102,8 +102,8 @@ def test_confirmations_of_another_rate_are_not_those_of_the_bracket(make_run, se
     higher = searched(purpose="confirm", probe=9, rate_eps=30_600.0, status="unsustained")
     run = read_run(make_run([*rows, higher], meta=meta))
     (search,) = read_searches(run, ())
-    assert search.at_rate is not None
-    assert search.at_rate.statuses == {"ok": 1}
+    assert search.confirming_cell is not None
+    assert search.confirming_cell.statuses == {"ok": 1}
 
 
 def test_levels_have_the_latencies_of_their_trials(make_run, a_search):

@@ -19,7 +19,7 @@ std::vector<std::string> names() {
   return result;
 }
 
-std::int64_t run(const std::string& name, std::int64_t n) { return lab::bench::checked(lab::bench::find(name), n); }
+std::int64_t run(const std::string& name, std::int64_t n) { return lab::bench::run_checked(lab::bench::find(name), n); }
 
 }  // namespace
 

@@ -81,8 +81,8 @@ void place_in_mailbox(DgsRun& run, std::int32_t mailbox, const Array<std::int32_
 }
 
 std::int32_t add_crossing(DgsRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& keys,
-                          std::int64_t own_bytes, std::int64_t most_outputs) {
-  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, most_outputs);
+                          std::int64_t own_bytes, std::int64_t max_outputs) {
+  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, max_outputs);
 }
 
 template <typename AnyRun>
@@ -186,12 +186,12 @@ std::int32_t add_actor_trees(MessageRun& run, std::int32_t shape, std::vector<No
 }
 
 std::int32_t add_actor_crossing(MessageRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& keys,
-                                std::int64_t own_bytes, std::int64_t most_outputs, NodeTuple tuple,
+                                std::int64_t own_bytes, std::int64_t max_outputs, NodeTuple tuple,
                                 std::int32_t first_flow, std::int32_t first_tag) {
   NodeActor::Node node = node_of(std::move(tuple), true);
   node.first_flow = first_flow;
   node.first_tag = first_tag;
-  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, most_outputs,
+  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, max_outputs,
                           std::move(node));
 }
 
@@ -231,10 +231,10 @@ void bind_messages(nb::module_& m) {
       .def("add_trees", &add_actor_trees, "shape"_a, "nodes"_a, "count"_a)
       .def("first_actor", &MessageRun::first_actor, "tree"_a)
       .def("place", &place<MessageRun>, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
-      .def("add_crossing", &add_actor_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "most_outputs"_a, "node"_a,
+      .def("add_crossing", &add_actor_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "max_outputs"_a, "node"_a,
            "first_flow"_a, "first_tag"_a)
       .def("route", &route, "stream"_a, "actors"_a, "tags"_a)
-      .def("sent_away", &MessageRun::sent_away,
+      .def("sent_to_others", &MessageRun::sent_to_others,
            "Return, for each stream, the number of events that went to another worker.");
 }
 
@@ -268,7 +268,7 @@ void bind_dgs(nb::module_& m) {
           "shape"_a, "count"_a)
       .def("add_mailbox", &DgsRun::add_mailbox, "worker"_a)
       .def("place", &place_in_mailbox, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
-      .def("add_crossing", &add_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "most_outputs"_a)
+      .def("add_crossing", &add_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "max_outputs"_a)
       .def("take_part", &DgsRun::take_part, "mailbox"_a, "crossing"_a)
       .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a, "order_tree"_a.none(),
            "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())

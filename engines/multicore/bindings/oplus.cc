@@ -110,12 +110,12 @@ void bind_oplus(nb::module_& m) {
   nb::class_<OplusRun, Run>(m, "OplusRun")
       .def(
           "__init__",
-          [](OplusRun* self, const RunSettings& settings, const OperatorSpec& spec, std::int32_t most_instances,
+          [](OplusRun* self, const RunSettings& settings, const OperatorSpec& spec, std::int32_t max_instances,
              std::string tuple_buffer, bool shared_nothing, std::vector<std::int32_t> itemsizes,
              const std::optional<std::int64_t>& end_watermark, const std::optional<std::int64_t>& link_rows,
              std::int32_t downstream, std::int32_t map_instances) {
             OplusOptions options{settings};
-            options.most_instances = most_instances;
+            options.max_instances = max_instances;
             options.tuple_buffer = std::move(tuple_buffer);
             options.shared_nothing = shared_nothing;
             options.output_itemsizes = std::move(itemsizes);
@@ -125,9 +125,8 @@ void bind_oplus(nb::module_& m) {
             options.map_instances = map_instances;
             new (self) OplusRun(std::move(options), spec);
           },
-          "settings"_a, nb::kw_only(), "spec"_a, "most_instances"_a, "tuple_buffer"_a, "shared_nothing"_a,
-          "itemsizes"_a, "end_watermark"_a.none(), "link_rows"_a.none() = nb::none(), "downstream"_a = 0,
-          "map_instances"_a = 0)
+          "settings"_a, nb::kw_only(), "spec"_a, "max_instances"_a, "tuple_buffer"_a, "shared_nothing"_a, "itemsizes"_a,
+          "end_watermark"_a.none(), "link_rows"_a.none() = nb::none(), "downstream"_a = 0, "map_instances"_a = 0)
       .def(
           "add_operator",
           [](OplusRun& run, const OperatorSpec& spec, Address process, std::vector<std::int32_t> itemsizes) {

@@ -33,9 +33,9 @@ void restore(OrderedRun& run, std::size_t stage, const std::vector<nb::bytes>& s
 
 void bind_ordered(nb::module_& m) {
   m.attr("MAX_STREAMS") = kMaxLogSources;
-  m.attr("MAX_UNIT_RECORDS") = OrderedOptions::kMostBatch;
-  m.attr("MAX_WINDOW") = OrderedOptions::kMostWindow;
-  m.attr("MAX_GROUPS") = kMostGroups;
+  m.attr("MAX_UNIT_RECORDS") = OrderedOptions::kMaxBatch;
+  m.attr("MAX_WINDOW") = OrderedOptions::kMaxWindow;
+  m.attr("MAX_GROUPS") = kMaxGroups;
   m.attr("KEY_STATES_BYTES") = sizeof(KeyStates);
   m.attr("SCHEDULERS") = list_of(heuristic_names());
   m.attr("WORKLISTS") = list_of(kWorklists);

@@ -16,14 +16,14 @@ void collect(const Run& run, const std::vector<Address>& columns) {
   run.collect(targets);
 }
 
-// Runs to the end. Every RunThreads::kLookEvery it calls Python's signal handlers and `look`, if set. Their exceptions,
+// Runs to the end. Every RunThreads::kPollEvery it calls Python's signal handlers and `poll`, if set. Their exceptions,
 // such as KeyboardInterrupt, end the run.
-std::int64_t run_to_end(Run& run, const std::optional<nb::callable>& look) {
+std::int64_t run_to_end(Run& run, const std::optional<nb::callable>& poll) {
   nb::gil_scoped_release release;
-  return run.run([&look] {
+  return run.run([&poll] {
     nb::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (look) (*look)();
+    if (poll) (*poll)();
   });
 }
 
@@ -47,7 +47,7 @@ std::vector<std::vector<std::int64_t>> progress(const Run& run) {
 
 void bind_run(nb::module_& m) {
   m.attr("STEP_NS") = Recorder::kStepNs;
-  m.attr("MAX_WORKERS") = RunSettings::kMostWorkers;
+  m.attr("MAX_WORKERS") = RunSettings::kMaxWorkers;
   nb::class_<RunSettings>(m, "RunSettings", "Settings of every run; see core/run/run.h.")
       .def(
           "__init__",
@@ -66,7 +66,7 @@ void bind_run(nb::module_& m) {
           "load"_a.none(), "reserved_rows"_a, "measure"_a);
   nb::class_<Run>(m, "Run", "A run of any family. It keeps its arrays alive.")
       .def("start", &Run::start, "Create the threads, which wait for `run`.")
-      .def("run", &run_to_end, "look"_a = nb::none(),
+      .def("run", &run_to_end, "poll"_a = nb::none(),
            "Run to the end and return the duration in ns. Signals are handled meanwhile.")
       .def(
           "start_ns", [](const Run& run) { return run.start_ns(); },

@@ -94,7 +94,7 @@ class ActorWiring:
         events = np.array([len(stream) for stream in self._data.streams])
         return {
             "record_bytes": float((events * widths).sum()),
-            "record_bytes_moved": float((np.array(self.core.sent_away()) * widths).sum()),
+            "record_bytes_moved": float((np.array(self.core.sent_to_others()) * widths).sum()),
         }
 
     def lay_out(self, plan: Plan) -> None:
@@ -197,7 +197,7 @@ class ActorWiring:
                     tree_of[members],
                     members,
                     across.dtype.itemsize,
-                    across.most_outputs(len(members)),
+                    across.max_outputs_for(len(members)),
                     self._spec(mailbox, worker, False, updates),
                     first_flow,
                     first_tag,

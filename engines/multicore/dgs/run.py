@@ -126,7 +126,7 @@ class DgsRun(CoreRun):
             cuts = find_cuts(program, data, 1, MAX_CHANGE_CUTS)
         with setup_errors():
             self._core = _core.DgsRun(
-                settings.for_core(program.output, most_rows=_most_rows(program, data)),
+                settings.for_core(program.output, max_rows=_max_rows(program, data)),
                 max_outputs_per_event=program.max_outputs_per_event,
                 max_outputs_across=_most_across(program, data.alphabet.keys),
                 itemsizes=itemsizes(program.output),
@@ -157,7 +157,7 @@ class DgsRun(CoreRun):
         settings = self._settings
         with setup_errors():
             self._core = _core.MessageRun(
-                settings.for_core(program.output, most_rows=_most_rows(program, data)),
+                settings.for_core(program.output, max_rows=_max_rows(program, data)),
                 max_outputs_per_event=program.max_outputs_per_event,
                 max_outputs_across=_most_across(program, data.alphabet.keys),
                 itemsizes=itemsizes(program.output),
@@ -299,7 +299,7 @@ def _costs(
     return measure_costs(program, data, time_plan, len(os.sched_getaffinity(0)))
 
 
-def _most_rows(program: DGSProgram, data: Input) -> int:
+def _max_rows(program: DGSProgram, data: Input) -> int:
     """Return the maximum number of rows that a program can emit, limited to the reserved memory."""
     most = MAX_RESERVED_BYTES // program.output.itemsize
     key_kinds = program.key_kinds()
@@ -311,7 +311,7 @@ def _most_rows(program: DGSProgram, data: Input) -> int:
 def _most_across(program: DGSProgram, keys: int) -> int:
     """Return the maximum number of records that one event across keys can emit."""
     largest = [
-        across.most_outputs(int(np.unique(across.groups(keys), return_counts=True)[1].max()))
+        across.max_outputs_for(int(np.unique(across.groups(keys), return_counts=True)[1].max()))
         for across in program.across
     ]
     return max(largest, default=0)

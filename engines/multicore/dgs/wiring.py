@@ -181,9 +181,9 @@ class Wiring:
         crossings: _Crossings = {}
         for across in self._program.across:
             for number, members in groups_of(across, self.plan.alphabet.keys):
-                most_outputs = across.most_outputs(len(members))
+                max_outputs = across.max_outputs_for(len(members))
                 crossing = self.core.add_crossing(
-                    tree_of[members], members, across.dtype.itemsize, most_outputs
+                    tree_of[members], members, across.dtype.itemsize, max_outputs
                 )
                 crossings[across.name, number] = crossing
         return crossings

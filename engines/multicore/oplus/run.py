@@ -106,7 +106,7 @@ class OplusRun(CoreRun):
                     fused=self._fused,
                     bag=self._operator.bag,
                 ),
-                most_instances=most,
+                max_instances=most,
                 tuple_buffer=options.tuple_buffer,
                 shared_nothing=shared_nothing,
                 itemsizes=itemsizes(self._operator.output),

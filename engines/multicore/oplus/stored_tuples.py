@@ -205,7 +205,7 @@ class _Columns:
         return self.context.make_tuple(self.builder, self.kind.tuple_type, fields)
 
 
-def _times(code: Code, deque: ir.Value, last: int, first: int) -> ir.Value:
+def _distance(code: Code, deque: ir.Value, last: int, first: int) -> ir.Value:
     """Return the distance in tuples between two of the deque's pointers into the column of times."""
     nbytes = code.builder.sub(code.word(deque, last), code.word(deque, first))
     return code.builder.ashr(nbytes, WORD(3), flags=["exact"])
@@ -213,24 +213,24 @@ def _times(code: Code, deque: ir.Value, last: int, first: int) -> ir.Value:
 
 def _columns(code: Code, kind: DequeType, deque: ir.Value) -> _Columns:
     memory = code.pointer(deque, STORED.memory)
-    room = _times(code, deque, STORED.limit, STORED.memory)
+    room = _distance(code, deque, STORED.limit, STORED.memory)
     return _Columns(code.context, code.builder, kind, memory, room)
 
 
 @intrinsic(lambda deque: types.int64(deque))
 def _count(code: Code, deque: ir.Value) -> ir.Value:
-    return _times(code, deque, STORED.last, STORED.first)
+    return _distance(code, deque, STORED.last, STORED.first)
 
 
 @intrinsic(lambda deque: types.boolean(deque))
-def _some(code: Code, deque: ir.Value) -> ir.Value:
+def _is_nonempty(code: Code, deque: ir.Value) -> ir.Value:
     first, last = code.word(deque, STORED.first), code.word(deque, STORED.last)
     return code.builder.icmp_signed("!=", first, last)
 
 
 @intrinsic(lambda deque, index: deque.tuple_type(deque, types.int64))
 def _item(code: Code, deque: ir.Value, index: ir.Value) -> ir.Value:
-    first = _times(code, deque, STORED.first, STORED.memory)
+    first = _distance(code, deque, STORED.first, STORED.memory)
     return _columns(code, code.kinds[0], deque).read(code.builder.add(first, index))
 
 
@@ -245,7 +245,7 @@ def has_room(code: Code, deque: ir.Value) -> ir.Value:
 def _append(code: Code, deque: ir.Value, item: ir.Value) -> None:
     builder, kind = code.builder, code.kinds[0]
     columns = _columns(code, kind, deque)
-    index = _times(code, deque, STORED.last, STORED.memory)
+    index = _distance(code, deque, STORED.last, STORED.memory)
     values = dict(zip(("ts", "input"), (0, 1), strict=True))
     values |= {name: i for i, (name, _) in enumerate(kind.order[1:], start=2)}
     for name, field in (*kind.order, ("input", types.int8)):
@@ -278,17 +278,17 @@ def _any_matches(code: Code, deque: ir.Value, matches: ir.Value, t: ir.Value) ->
     context.add_linking_libs(compare.libs)
     probe = context.cast(builder, t, code.kinds[2], kind.tuple_type)
     columns = _columns(code, kind, deque)
-    first = _times(code, deque, STORED.first, STORED.memory)
-    count = _times(code, deque, STORED.last, STORED.first)
-    some = cgutils.alloca_once_value(builder, cgutils.false_bit)
+    first = _distance(code, deque, STORED.first, STORED.memory)
+    count = _distance(code, deque, STORED.last, STORED.first)
+    any_matched = cgutils.alloca_once_value(builder, cgutils.false_bit)
     with cgutils.for_range(builder, count) as loop:
         other = columns.read(builder.add(first, loop.index))
         matched = compare(builder, (probe, other))
         matched = context.cast(builder, matched, signature.return_type, types.boolean)
-        builder.store(builder.or_(builder.load(some), matched), some)
+        builder.store(builder.or_(builder.load(any_matched), matched), any_matched)
     _, latch = loop.index.incomings[-1]
     latch.terminator.set_metadata("llvm.loop", _vector_hints(builder.module))
-    return builder.load(some)
+    return builder.load(any_matched)
 
 
 def _vector_hints(module: ir.Module) -> ir.values.MDValue:
@@ -322,7 +322,7 @@ def _len(deque: Any) -> Any:
 
 @implement(bool, DequeType)
 def _bool(deque: Any) -> Any:
-    return _some(deque)
+    return _is_nonempty(deque)
 
 
 @implement(python.getitem, DequeType)
@@ -345,7 +345,7 @@ def _append_one(deque: Any, item: Any) -> None:
 
 @implement("popleft", DequeType)
 def _popleft(deque: Any) -> Any:
-    if not _some(deque):
+    if not _is_nonempty(deque):
         raise IndexError("pop from an empty deque: no tuple is stored")
     item = _item(deque, 0)
     _drop_first(deque)
@@ -360,8 +360,8 @@ def _getiter(
     iterator = context.make_helper(builder, signature.return_type)
     columns = _columns(code, signature.args[0], args[0])
     iterator.memory, iterator.room = columns.memory, columns.room
-    iterator.position = code.local(_times(code, args[0], STORED.first, STORED.memory))
-    iterator.end = _times(code, args[0], STORED.last, STORED.memory)
+    iterator.position = code.local(_distance(code, args[0], STORED.first, STORED.memory))
+    iterator.end = _distance(code, args[0], STORED.last, STORED.memory)
     value = iterator._getvalue()
     return imputils.impl_ret_untracked(context, builder, signature.return_type, value)
 

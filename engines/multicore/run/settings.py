@@ -64,7 +64,7 @@ class RunSettings:
         output: np.dtype[np.void],
         *,
         threads: int | None = None,
-        most_rows: int = UNKNOWN_ROWS,
+        max_rows: int = UNKNOWN_ROWS,
     ) -> _core.RunSettings:
         """Return the settings for the core.
 
@@ -89,18 +89,18 @@ class RunSettings:
                 *(load.warm_up_ns, load.end_ns, load.batching == FULL),
                 *(self.arrival_tick_ns or 0, self.received),
             ),
-            reserved_rows=self.reserved_rows(output, most_rows),
+            reserved_rows=self.reserved_rows(output, max_rows),
             measure=self.measure,
         )
 
-    def reserved_rows(self, output: np.dtype[np.void], most_rows: int = UNKNOWN_ROWS) -> int:
+    def reserved_rows(self, output: np.dtype[np.void], max_rows: int = UNKNOWN_ROWS) -> int:
         """Return the number of output rows to reserve, limited by the available memory.
 
-        Under a load it is `most_rows` if `expected_outputs` is None.
+        Under a load it is `max_rows` if `expected_outputs` is None.
         """
         rows = self.expected_outputs
         if rows is None:
-            rows = 0 if self.load is None else most_rows
+            rows = 0 if self.load is None else max_rows
         return min(rows, most_reserved_bytes() // output.itemsize)
 
 

@@ -32,8 +32,8 @@ from streamlab.lab.figures.flumina.percentiles import (
     MEDIAN,
     Percentiles,
     band_line,
-    fewest_windows,
     latency_panel,
+    min_outputs_for_percentiles,
     named_percentiles,
     percentiles,
 )
@@ -96,7 +96,7 @@ def streams(options: Options) -> tuple[int, ...]:
     return QUICK_STREAMS if options.quick else STREAMS
 
 
-def most_workers(options: Options) -> int:
+def max_workers(options: Options) -> int:
     """Return the number of workers of the sweeps of heartbeats and depth: the most within the cores."""
     return max(options.within, default=min(options.instances))
 
@@ -108,7 +108,7 @@ def workers_key(ratio: int, workers: int) -> str:
 
 def heartbeats_key(options: Options) -> str:
     """Return the key of the workload of the heartbeat sweep."""
-    return f"{WINDOW.workload}@beats-of-{most_workers(options)}"
+    return f"{WINDOW.workload}@beats-of-{max_workers(options)}"
 
 
 def depth_key(streams: int) -> str:
@@ -118,7 +118,7 @@ def depth_key(streams: int) -> str:
 
 def _tree(options: Options) -> Tree:
     warm_up_s, window_s = load_lengths_s(options)
-    most = most_workers(options)
+    most = max_workers(options)
     counts = worker_counts(options)
     by_workers = [(workers_key(ratio, n), ratio, n) for ratio in RATIOS for n in counts]
     by_heartbeats = (heartbeats_key(options), max(RATIOS), most)
@@ -182,7 +182,7 @@ class _Latencies:
     """All latencies of a form: by ratio and workers, by heartbeats, and by plan and streams."""
 
     def __init__(self, options: Options, run: Run, form: str) -> None:
-        most = most_workers(options)
+        most = max_workers(options)
         self.by_workers = {
             (ratio, n): percentiles(run, workers_key(ratio, n), n, f"{form}/{_USUAL}")
             for ratio in RATIOS
@@ -242,7 +242,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
     stable = PAPER.fact(
         "10", quantity="heartbeats per synchronizing event, stable", panel="heartbeats"
     )
-    enough_cores = cores(options, most_workers(options))
+    enough_cores = cores(options, max_workers(options))
 
     def under_load(*keys: str) -> tuple[Need, ...]:
         parts = [(f"{key}/", f"/{PUBLISHED}") for key in keys]
@@ -323,7 +323,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     by_form = {form: _Latencies(options, runs[0], form) for form in FORMS}
-    most = most_workers(options)
+    most = max_workers(options)
     all_of_workers = [cell for results in by_form.values() for cell in results.by_workers.values()]
     by_workers = [
         latency_panel(
@@ -387,7 +387,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
             f"worker; {USUAL_HEARTBEATS} heartbeats a barrier when workers vary.",
             FORM_NOTE,
-            f"Lines: medians; bands: 10th to 90th percentile, with at least {fewest_windows()} "
+            f"Lines: medians; bands: 10th to 90th percentile, with at least {min_outputs_for_percentiles()} "
             "windows.",
             "Depth: the same input and workers, with a leaf for each worker or for each stream; in "
             "the paper depth grows with the workers.",

@@ -22,8 +22,8 @@ Percentiles = Mapping[str, Spread]
 """Percentiles of a cell in ns by name; percentiles with too few outputs are missing."""
 
 
-def fewest_windows() -> int:
-    """Return the fewest outputs for a 10th or 90th percentile."""
+def min_outputs_for_percentiles() -> int:
+    """Return the minimum number of outputs for a 10th or 90th percentile."""
     return 10 * 1000 // _PERMILLE["p10"]  # ten outputs below the 10th percentile
 
 

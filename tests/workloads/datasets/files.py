@@ -78,7 +78,7 @@ def rows_of(kind: str, *files: Path, **options: Any) -> tuple[RowReport, list[tu
         found.number(numberings)
         blocks = list(found.rows_of_kind(0).blocks())
         if not blocks:
-            return found.reading, []
+            return found.report, []
         columns = {
             name: list(column.rows() if isinstance(column, ListColumn) else column)
             for name, column in join_blocks(blocks).items()
@@ -90,7 +90,7 @@ def rows_of(kind: str, *files: Path, **options: Any) -> tuple[RowReport, list[tu
             for cell in columns[name]
         ]
     order = np.argsort(columns.pop("row"))
-    return found.reading, [tuple(column[row] for column in columns.values()) for row in order]
+    return found.report, [tuple(column[row] for column in columns.values()) for row in order]
 
 
 def log_line(

@@ -120,16 +120,16 @@ def _write(
     alphabet = Alphabet(kinds=kind.kinds, keys=keys)
     with watch(progress, "writing streams", folder, 0):
         streams = write_streams(executor, tables, rows.rows_of_kind(0), folder, alphabet)
-    reading = rows.reading
+    report = rows.report
     return Content(
         workload=kind.workload,
         alphabet=alphabet,
         streams=streams,
         origin={
             **origin,
-            "lines": reading.lines,
-            **reading.origin(),
-            **reading.times,
+            "lines": report.lines,
+            **report.origin(),
+            **report.times,
             "unit": kind.unit,
             **_invented_events(kind, streams),
         },

@@ -36,25 +36,25 @@ def read(
         DatasetError: a file cannot be read, rows are unsorted, too many rows are bad, or there are no rows.
     """
     rows = read_splits(KindRows(kind=kind, options=options), folder, executor)
-    _check(rows.reading, options)
+    _check(rows.report, options)
     return rows
 
 
-def _check(reading: RowReport, options: ImportOptions) -> None:
-    if reading.bad and not reading.rows:
+def _check(report: RowReport, options: ImportOptions) -> None:
+    if report.bad and not report.rows:
         raise DatasetError(
-            f"{reading.bad_lines[0]}; none of the {reading.lines:,} lines can be read, so this is "
+            f"{report.bad_lines[0]}; none of the {report.lines:,} lines can be read, so this is "
             "not a file of this kind, or its options do not fit"
         )
-    if reading.bad > options.max_bad:
-        total = f"; {reading.bad} of {reading.lines} lines are bad" if reading.bad > 1 else ""
-        raise DatasetError(f"{reading.bad_lines[0]}{total}; {reading.excess()}")
-    if reading.descents and not options.sort:
+    if report.bad > options.max_bad:
+        total = f"; {report.bad} of {report.lines} lines are bad" if report.bad > 1 else ""
+        raise DatasetError(f"{report.bad_lines[0]}{total}; {report.excess()}")
+    if report.descents and not options.sort:
         raise DatasetError(
-            f"{reading.first_descent}; {reading.descents} of {reading.rows} rows are before the "
+            f"{report.first_descent}; {report.descents} of {report.rows} rows are before the "
             "row above them; --sort sorts the rows by time and keeps them all"
         )
-    if not reading.rows:
+    if not report.rows:
         raise DatasetError("the input has no rows; there is nothing to import")
 
 
@@ -100,7 +100,7 @@ class KindRows:
             )
             offset += path.stat().st_size
 
-    def reading(self, latest: int | None = None) -> RowReport:
+    def new_report(self, latest: int | None = None) -> RowReport:
         """Return an empty report."""
         return RowReport()
 
@@ -122,7 +122,7 @@ class KindRows:
         """Return True, because no row of a split depends on rows of other splits."""
         return True
 
-    def refuse(self, reading: RowReport) -> None:
+    def refuse(self, report: RowReport) -> None:
         """Do nothing, because the error states the number of all lines, which is not known yet."""
 
 
@@ -156,10 +156,10 @@ class _Parser:
 
     def _good(self, columns: Mapping[str, object], cells: Cells) -> "pa.RecordBatch":
         """Return the good rows of a chunk, and count all its rows."""
-        chunk, reading = cells.chunk, self.result.reading
-        reading.skipped_lines += int((1 + chunk.further)[cells.skipped].sum())
+        chunk, report = cells.chunk, self.result.report
+        report.skipped_lines += int((1 + chunk.further)[cells.skipped].sum())
         for description, further in cells.bad_rows():
-            reading.bad_row(description, further)
+            report.bad_row(description, further)
         good = cells.good()
         rows = np.flatnonzero(good)
         types = {name: pa.type_for_alias(alias) for name, alias in self.kind.columns}
@@ -167,6 +167,6 @@ class _Parser:
         arrays = [pa.array(columns[name], dtype) for name, dtype in types.items()]
         if len(rows) < len(good):
             arrays = [array.take(pa.array(rows)) for array in arrays]
-        number = pa.array(np.arange(reading.rows, reading.rows + len(rows)))
-        reading.add_rows(rows, arrays[0].to_numpy(), chunk.further, cells.place)
+        number = pa.array(np.arange(report.rows, report.rows + len(rows)))
+        report.add_rows(rows, arrays[0].to_numpy(), chunk.further, cells.place)
         return pa.RecordBatch.from_arrays([number, *arrays], [ROW_NUMBER, *types])

@@ -26,7 +26,7 @@ from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import Executor, InProcess
-from streamlab.workloads.datasets.progress import report
+from streamlab.workloads.datasets.progress import report as report_progress
 from streamlab.workloads.datasets.sorted_runs import (
     NUMBER,
     Run,
@@ -46,7 +46,7 @@ from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.times import TimeReader
 from streamlab.workloads.datasets.times.recognition import AS_IS, Recognition
 
-FORMAT = 3
+FORMAT = 4
 """Version of the files that a split leaves. A resumed reading reads splits with another version again."""
 
 
@@ -77,7 +77,7 @@ class SplitResult(Generic[Report]):
     Attributes:
         split: the split.
         before: the facts about the rows before that were assumed.
-        reading: the report on the split's rows alone.
+        report: the report on the split's rows alone.
         times: the reader of its times.
         head: the head of its text.
         end: the byte after its last record.
@@ -90,7 +90,7 @@ class SplitResult(Generic[Report]):
 
     split: Split
     before: PrecedingRows
-    reading: Report
+    report: Report
     times: TimeReader
     head: Head | None = None
     end: int = 0
@@ -110,7 +110,7 @@ class SplitResult(Generic[Report]):
         if guess.start != (before.start if exact_messages or self.error else start):
             return False
         time_format = _decided_format(before.recognition)
-        if time_format == _decided_format(guess.recognition) == AS_IS and not self.reading.bad:
+        if time_format == _decided_format(guess.recognition) == AS_IS and not self.report.bad:
             # A larger range of numbers contains all numbers of the guessed range.
             assert before.recognition is not None and guess.recognition is not None, (
                 "both have a format"
@@ -121,7 +121,7 @@ class SplitResult(Generic[Report]):
     def has_reported_messages(self, merged: Report, times: TimeReader) -> bool:
         """Return whether the report on this split and the splits before would contain its messages."""
         is_first_repeated = self.times.repeated and not times.repeated
-        return bool(is_first_repeated or self.reading.has_messages_after(merged))
+        return bool(is_first_repeated or self.report.has_messages_after(merged))
 
 
 def _decided_state(recognition: Recognition | None) -> dict[str, object] | None:
@@ -154,7 +154,7 @@ class Rows(Protocol[Report]):
     def source(self) -> Splits:
         """Return the splits."""
 
-    def reading(self, latest: int | None = None) -> Report:
+    def new_report(self, latest: int | None = None) -> Report:
         """Return an empty report for rows after rows with this latest time."""
 
     def times(self) -> TimeReader:
@@ -166,7 +166,7 @@ class Rows(Protocol[Report]):
     def is_valid_after(self, result: SplitResult[Report], before: PrecedingRows) -> bool:
         """Return whether the result does not depend on a wrongly guessed number or latest time of rows before."""
 
-    def refuse(self, reading: Report) -> None:
+    def refuse(self, report: Report) -> None:
         """Raise a `DatasetError` if the report on the first rows shows that no row can be read."""
 
 
@@ -175,12 +175,12 @@ class SplitRows(Generic[Report]):
     """The rows of a source on disk.
 
     Attributes:
-        reading: the report on all rows.
+        report: the report on all rows.
         folder: the folder of the files.
         results: the result of each split.
     """
 
-    reading: Report
+    report: Report
     folder: Path
     results: Sequence[SplitResult[Report]]
 
@@ -245,7 +245,7 @@ class SplitRows(Generic[Report]):
                     numbers = {column: numbers_path(texts, column) for column in run.number_files}
                     offsets = dict.fromkeys(run.row_offsets, rows_before)
                     runs.append(replace(run, path=path, number_files=numbers, row_offsets=offsets))
-            rows_before += result.reading.rows
+            rows_before += result.report.rows
         return SortedRuns(runs, ts)
 
 
@@ -271,9 +271,9 @@ def read_splits(rows: Rows[Report], folder: Path, executor: Executor) -> SplitRo
         executor.run(partial(_read_split, rows, folder, splits, preceding, due), len(due))
         for index in due:
             results[index] = _load(_result_path(folder, index), splits[index])
-    merged.reading.times = merged.times.report()
+    merged.report.times = merged.times.report()
     complete = [result for result in results if result is not None]
-    return SplitRows(reading=merged.reading, folder=folder, results=complete)
+    return SplitRows(report=merged.report, folder=folder, results=complete)
 
 
 class _Merge(Generic[Report]):
@@ -281,13 +281,13 @@ class _Merge(Generic[Report]):
 
     Attributes:
         due: the indices of the splits to read.
-        reading: the report on all rows so far.
+        report: the report on all rows so far.
         times: the merged reader of their times.
     """
 
     def __init__(self, rows: Rows[Report]) -> None:
         self._rows = rows
-        self.reading, self.times = rows.reading(), rows.times()
+        self.report, self.times = rows.new_report(), rows.times()
         self._start = Start()
         self._certain = True
         self._last_with_rows, self._has_exact_messages = 0, True
@@ -307,11 +307,11 @@ class _Merge(Generic[Report]):
             self._certain = False
             self.due.add(index)
             return None
-        reading, times = self.reading, self.times
+        report, times = self.report, self.times
         before = PrecedingRows(
             start=replace(self._start, begin=max(split.begin, self._start.begin)),
-            rows=reading.rows_read,
-            latest=reading.latest,
+            rows=report.rows_read,
+            latest=report.latest,
             recognition=copy(times.recognition),
         )
         if result is None:
@@ -319,10 +319,10 @@ class _Merge(Generic[Report]):
             self.due.add(index)
             self._start = replace(self._start, begin=0)
             return before
-        exact_messages = result.has_reported_messages(reading, times)
+        exact_messages = result.has_reported_messages(report, times)
         if (
-            not reading.descents
-            and reading.descends_to(result.reading)
+            not report.descents
+            and report.descends_to(result.report)
             and not self._has_exact_messages
         ):
             self.due.add(self._last_with_rows)
@@ -335,16 +335,16 @@ class _Merge(Generic[Report]):
         elif self._certain and result.error:
             raise DatasetError(result.error)
         guess = result.before.start
-        if result.reading.last_place:
+        if result.report.last_place:
             self._last_with_rows = index
             self._has_exact_messages = (guess.row, guess.line) == (
                 before.start.row,
                 before.start.line,
             )
-        reading.merge(result.reading)
+        report.merge(result.report)
         times.merge(result.times)
         if self._certain:
-            self._rows.refuse(reading)
+            self._rows.refuse(report)
         self._start = Start(
             begin=result.end,
             row=before.start.row + result.rows,
@@ -371,10 +371,10 @@ def _read_split(
     if before.recognition is not None:
         times.recognition = copy(before.recognition)
     result = SplitResult(
-        split=splits[index], before=before, reading=rows.reading(before.latest), times=times
+        split=splits[index], before=before, report=rows.new_report(before.latest), times=times
     )
     writer = SplitWriter(folder, index)
-    report_bytes = partial(report, folder / f"{index}.done")
+    report_bytes = partial(report_progress, folder / f"{index}.done")
     try:
         for block in _blocks(rows, result, report_bytes, is_first=index == 0):
             writer.append(block)
@@ -396,18 +396,18 @@ def _blocks(
     is_first: bool,
 ) -> "Iterator[Mapping[str, Column | pa.Array]]":
     """Yield the good rows of a split, and record the other rows in the result."""
-    parser, reading = rows.parser(result), result.reading
+    parser, report = rows.parser(result), result.report
     for part in rows.source.parts(result.split, result.before.start, report_bytes):
         chosen = parser.columns(part)
         result.head, result.rows, result.lines = part.head, 0, 0
         for chunk in part.chunks(chosen):
-            reading.empty_lines += chunk.empty_lines
-            reading.skipped_lines += chunk.header_lines
+            report.empty_lines += chunk.empty_lines
+            report.skipped_lines += chunk.header_lines
             block = parser.rows(part, chunk)
             result.rows += chunk.batch.num_rows + len(chunk.bad) + bool(chunk.header_lines)
             result.lines += _count_lines(chunk)
             if is_first:
-                rows.refuse(reading)
+                rows.refuse(report)
             if len(block["ts"]):
                 yield block
         result.end = part.end()

@@ -35,7 +35,8 @@ from streamlab.workloads.datasets.tables.required_columns import (
     tables_of_kinds,
 )
 from streamlab.workloads.datasets.tables.table import FILE, START, Table, TableSet
-from streamlab.workloads.datasets.tables.table_reader import KEYS, Reading
+from streamlab.workloads.datasets.tables.table_reader import KEYS
+from streamlab.workloads.datasets.tables.table_report import TableReport
 from streamlab.workloads.datasets.tables.table_rows import TableRows, read
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
@@ -209,9 +210,9 @@ def dataset_of(
             done += sum(path.stat().st_size for path in part.files())
         if [state_of(path) for path in files] != states:
             raise DatasetError(f"{table.label} changed while it was read; import it again")
-        readings = [rows.reading for rows in read_rows]
-        if not any(reading.rows for reading in readings):
-            skipped = {name: n for reading in readings for name, n in reading.skipped.items()}
+        reports = [rows.report for rows in read_rows]
+        if not any(report.rows for report in reports):
+            skipped = {name: n for report in reports for name, n in report.skipped.items()}
             counts = "".join(f" ({n:,} without {name})" for name, n in skipped.items())
             raise DatasetError(f"{table.label} has no rows{counts}; there is nothing to import")
         numberings: dict[str, Numbering] = {}
@@ -219,10 +220,10 @@ def dataset_of(
             rows.number(numberings)
         keys = keys_of(numberings, len(required.kinds), table.label)
         start = _start(read_rows) if any(START in rows.table.times for rows in read_rows) else None
-        kind_rows: dict[int, tuple[Reading, SortedRuns]] = {}
+        kind_rows: dict[int, tuple[TableReport, SortedRuns]] = {}
         for kinds, rows in zip(parts, read_rows, strict=True):
             ts = start if START in rows.table.times else None
-            kind_rows |= {kind: (rows.reading, rows.rows.rows_of_kind(kind, ts)) for kind in kinds}
+            kind_rows |= {kind: (rows.report, rows.rows.rows_of_kind(kind, ts)) for kind in kinds}
         stream_tables = tuple(
             _stream(share, required, *kind_rows[share.kind], keys) for share in streams
         )
@@ -243,7 +244,7 @@ def dataset_of(
                 "import": "table",
                 "files": named,
                 "table": table.label,
-                **_origin(required, list(parts.values()), readings),
+                **_origin(required, list(parts.values()), reports),
             }
             if generator_recipe is None
             else _generated_origin(generator_recipe),
@@ -273,22 +274,22 @@ def _start(tables: Sequence[TableRows]) -> int:
 
 
 def _origin(
-    required: RequiredColumns, tables: Sequence[Table], readings: Sequence[Reading]
+    required: RequiredColumns, tables: Sequence[Table], reports: Sequence[TableReport]
 ) -> dict[str, object]:
     """Return the report on reading. For several tables it has totals, and the report of each kind under `tables`."""
     table_facts = [
         {
-            **reading.origin(),
+            **report.origin(),
             "streams": table.streams,
-            **reading.times,
+            **report.times,
             "columns": {role: name for role, name in table.roles().items() if name},
         }
-        for table, reading in zip(tables, readings, strict=True)
+        for table, report in zip(tables, reports, strict=True)
     ]
     if len(table_facts) == 1:
         return table_facts[0]
     total: dict[str, object] = {}
-    for name, value in readings[0].origin().items():
+    for name, value in reports[0].origin().items():
         values: list[Any] = [facts[name] for facts in table_facts]
         if isinstance(value, bool):
             total[name] = any(values)
@@ -304,7 +305,7 @@ def _origin(
     }
     common = {
         name: value
-        for name, value in readings[0].times.items()
+        for name, value in reports[0].times.items()
         if all(facts.get(name) == value for facts in table_facts)
     }
     return {**total, **common, "tables": by_kind}
@@ -340,12 +341,12 @@ class _Stream:
 
 
 def _stream(
-    share: Share, required: RequiredColumns, reading: Reading, rows: SortedRuns, keys: Keys
+    share: Share, required: RequiredColumns, report: TableReport, rows: SortedRuns, keys: Keys
 ) -> _Stream:
     dtypes: dict[str, ColumnType] = {"ts": np.dtype(np.int64)}
     if keys.count > 1:
         dtypes["tag"] = np.dtype(np.int32)
-    for name in reading.present_fields(share.kind, required):
+    for name in report.present_fields(share.kind, required):
         element = required.lists.get(name)
         dtypes[name] = required.fields[name] if element is None else ListType(element)
     return _Stream(share=share, rows=rows, kinds=len(required.kinds), dtypes=dtypes)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from streamlab.workloads.datasets.tables.cells import (
     use_decimal_point,
 )
 from streamlab.workloads.datasets.tables.derived_texts import DerivedTexts
-from streamlab.workloads.datasets.tables.lateness import Lateness
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
     KIND,
@@ -39,9 +37,9 @@ from streamlab.workloads.datasets.tables.table import (
     Table,
     flagged_field,
 )
+from streamlab.workloads.datasets.tables.table_report import TableReport
 from streamlab.workloads.datasets.text.csv_text import row_words
 from streamlab.workloads.datasets.text.records import Chunk
-from streamlab.workloads.datasets.text.report import MAX_NAMED, RowReport
 from streamlab.workloads.datasets.text.words import tokenize
 from streamlab.workloads.datasets.times import ColumnTimes
 from streamlab.workloads.model import ListColumn
@@ -50,104 +48,7 @@ KEYS = "keys"
 """The name of the keys' dictionary."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Reading(RowReport):
-    """The report on reading a table.
-
-    Attributes:
-        row_counts: number of good rows of each kind.
-        empty: by kind and field: number of rows in which the field is empty.
-        first_empty: by kind and field: a description of the first such row.
-        no_numbers: fields of whole numbers with a value that is not a whole number.
-        lateness: the lateness of rows. Rows left out as late, and their lines, are counted only here.
-        skipped: by field: number of rows that `skip_missing` leaves out because this is their first empty field.
-        lines_in_skipped: number of lines of skipped rows after each row's first line.
-        filled: by field: number of values from `fill`.
-    """
-
-    row_counts: list[int] = field(default_factory=list)
-    empty: dict[tuple[int, str], int] = field(default_factory=dict)
-    first_empty: dict[tuple[int, str], str] = field(default_factory=dict)
-    no_numbers: list[str] = field(default_factory=list)
-    lateness: Lateness
-    skipped: dict[str, int] = field(default_factory=dict)
-    lines_in_skipped: int = 0
-    filled: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def rows_read(self) -> int:
-        """The number of all rows so far."""
-        late = 0 if self.lateness.keeps_late_rows else self.lateness.rows
-        return self.rows + self.bad + late + sum(self.skipped.values())
-
-    @property
-    def latest(self) -> int | None:
-        """The latest time so far, from which the lateness of later rows is measured."""
-        return self.lateness.latest
-
-    def has_messages_after(self, merged: RowReport) -> bool:
-        """Return whether these rows would add messages to `merged`, the report on the rows before."""
-        assert isinstance(merged, Reading), "both are of one table"
-        return bool(
-            RowReport.has_messages_after(self, merged)
-            or (self.lateness.rows and merged.lateness.rows < MAX_NAMED)
-            or self.first_empty.keys() - merged.first_empty.keys()
-        )
-
-    def merge(self, other: RowReport) -> None:
-        """Add the counts of the next rows."""
-        assert isinstance(other, Reading), "both are of one table"
-        RowReport.merge(self, other)
-        self.row_counts = [a + b for a, b in zip(self.row_counts, other.row_counts, strict=True)]
-        for total, added in (
-            (self.empty, other.empty),
-            (self.skipped, other.skipped),
-            (self.filled, other.filled),
-        ):
-            _add_counts(total, added)
-        self.first_empty = other.first_empty | self.first_empty
-        self.no_numbers = list(dict.fromkeys([*self.no_numbers, *other.no_numbers]))
-        self.lateness.merge(other.lateness)
-        self.lines_in_skipped += other.lines_in_skipped
-
-    def describe_all_bad(self) -> str:
-        """Return the error for a table whose first rows are all bad."""
-        fields = self.no_numbers
-        remedy = f"; if {fields[0]} holds texts, give --ids {fields[0]} (ids=...)" if fields else ""
-        return (
-            f"{self.bad_lines[0]}; none of the first {self.bad:,} rows can be read, so the columns "
-            f"are not as declared{remedy}"
-        )
-
-    def origin(self) -> dict[str, object]:
-        """Return the counts for the record of a dataset."""
-        counts: dict[str, object] = {
-            "skipped_rows": sum(self.skipped.values()),
-            "lines_in_skipped_rows": self.lines_in_skipped,
-            "skipped_by_field": self.skipped,
-            "filled_by_field": self.filled,
-        }
-        return {**RowReport.origin(self), **counts}
-
-    def present_fields(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
-        """Return the fields that have a value in some row of a kind."""
-        return tuple(
-            name
-            for name in (*required.fields, *required.lists)
-            if name in required.kind_fields[kind]
-            and not (0 < self.row_counts[kind] == self.empty.get((kind, name), 0))
-        )
-
-    def partial_fields(self, required: RequiredColumns) -> dict[tuple[int, str], int]:
-        """Return the number of rows without a field, by kind and field, for fields that only some rows have."""
-        return {
-            (kind, name): count
-            for (kind, name), count in self.empty.items()
-            if name in required.kind_fields[kind] and 0 < count < self.row_counts[kind]
-        }
-
-
-class BlockReader:
+class ChunkReader:
     """Converts one chunk of rows to columns of numbers and texts."""
 
     def __init__(
@@ -157,19 +58,19 @@ class BlockReader:
         chosen: ChosenColumns,
         chunk: Chunk,
         part: Part,
-        reading: Reading,
+        report: TableReport,
         times: ColumnTimes,
         derived: dict[str, DerivedTexts],
         rows_before: int,
     ) -> None:
         self._table, self._required, self._chosen, self._chunk = table, required, chosen, chunk
-        self._place, self._file, self._reading, self._times = part.place, part.file, reading, times
+        self._place, self._file, self._report, self._times = part.place, part.file, report, times
         self._derived_texts, self._rows_before = derived, rows_before
         self._bad: dict[int, str] = {}
         self._skipped: dict[int, str] = {}
-        # Masks of empty cells by field. `_empty` leaves out the cells that `fill` gives a value.
-        self._empty: dict[str, npt.NDArray[np.bool_]] = {}
-        self._lacking: dict[str, npt.NDArray[np.bool_]] = {}
+        # Masks of empty cells by field, without and with the cells that `fill` gives a value.
+        self._unfilled_cells: dict[str, npt.NDArray[np.bool_]] = {}
+        self._empty_cells: dict[str, npt.NDArray[np.bool_]] = {}
         in_part = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
         self._cells = {
             role: decode_column(in_part[role])
@@ -197,9 +98,9 @@ class BlockReader:
             else:
                 read[f".{name}"] = self._field(name, dtype, rows)
         for name, base in flags.items():
-            read[f".{name}"] = self._lacking.get(base, np.zeros(rows, np.bool_))
+            read[f".{name}"] = self._empty_cells.get(base, np.zeros(rows, np.bool_))
             if base not in self._table.skip_missing:
-                self._empty.pop(base, None)
+                self._unfilled_cells.pop(base, None)
         for name, dtype in self._required.lists.items():
             read[f".{name}"] = self._list(name, dtype, rows)
         if self._table.key_fields:
@@ -208,17 +109,17 @@ class BlockReader:
         # Records that are not rows come last: they do not show whether columns are declared wrongly.
         further = self._chunk.further
         for row in sorted(self._bad):
-            self._reading.bad_row(f"{self._row(row)}{self._bad[row]}", int(further[row]))
+            self._report.bad_row(f"{self._row(row)}{self._bad[row]}", int(further[row]))
         for record in self._chunk.bad:
             number = row_words(record.row, record.line, record.further)
             description = f"{self._place}: row {number}: {record.words()}"
-            self._reading.bad_row(description, record.further)
+            self._report.bad_row(description, record.further)
         for row in self._skipped.keys() - self._bad.keys():
             name = self._skipped[row]
-            self._reading.skipped[name] = self._reading.skipped.get(name, 0) + 1
-            self._reading.lines_in_skipped += int(further[row])
+            self._report.skipped[name] = self._report.skipped.get(name, 0) + 1
+            self._report.lines_in_skipped += int(further[row])
         good = np.delete(np.arange(rows), [*{*self._bad, *self._skipped}])
-        late_by = self._reading.lateness.measure(ts[good])
+        late_by = self._report.lateness.measure(ts[good])
         for role, column in self._chosen.names.items():
             if column == LATE:  # a field, as `Table` checks
                 dtype = self._required.fields[role.removeprefix(".")]
@@ -227,7 +128,7 @@ class BlockReader:
                 read[role] = lateness = np.zeros(rows, np.int64)
                 lateness[good] = late_by
         good = self._remove_late(good, ts, late_by)
-        self._reading.add_rows(good, ts[good], further, self._row)
+        self._report.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
         rows_good = pa.array(good)
         return {
@@ -244,7 +145,7 @@ class BlockReader:
         late_by: npt.NDArray[np.int64],
     ) -> npt.NDArray[np.int64]:
         """Record the late rows in the report; return the good rows that stay."""
-        lateness = self._reading.lateness
+        lateness = self._report.lateness
         if lateness.bound is None:
             return good
         is_late = late_by > lateness.bound
@@ -277,7 +178,7 @@ class BlockReader:
             return pa.array(np.zeros(rows, np.int64))
         if name == FILE:
             return pa.repeat(part.file, rows)
-        first = self._rows_before + self._reading.rows_read + 1
+        first = self._rows_before + self._report.rows_read + 1
         return pa.array(np.arange(first, first + rows))
 
     def _row(self, row: int) -> str:
@@ -320,12 +221,12 @@ class BlockReader:
         texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).fill_null("")
         is_empty = mask_of(pc.equal(texts, ""))
         name = role.removeprefix(".")
-        self._lacking[name] = is_empty
+        self._empty_cells[name] = is_empty
         if name in self._table.fill:
             texts = pc.if_else(pa.array(is_empty), self._table.fill[name], texts)
             self._count_filled(name, is_empty)
         elif role not in (KEY, KIND):
-            self._empty[name] = is_empty
+            self._unfilled_cells[name] = is_empty
         elif role == KEY and KEY in self._table.skip_missing:
             self._skip(KEY, is_empty)
         else:
@@ -333,7 +234,7 @@ class BlockReader:
         return texts
 
     def _count_filled(self, name: str, empty: npt.NDArray[np.bool_]) -> None:
-        filled, count = self._reading.filled, int(np.count_nonzero(empty))
+        filled, count = self._report.filled, int(np.count_nonzero(empty))
         if count:
             filled[name] = filled.get(name, 0) + count
 
@@ -344,7 +245,7 @@ class BlockReader:
     def _field(self, name: str, dtype: np.dtype[Any], rows: int) -> "npt.NDArray[Any] | pa.Array":
         role = f".{name}"
         if role not in self._cells:
-            self._empty[name] = self._absent(name, rows)
+            self._unfilled_cells[name] = self._absent(name, rows)
             return np.zeros(rows, dtype)
         if name in self._table.derive:
             return self._derived_column(name, dtype)
@@ -357,16 +258,16 @@ class BlockReader:
             cells = parse_numbers(column, dtype, self._where(role))
         else:
             cells = parse_scaled_numbers(column, factor, dtype, self._where(role))
-        self._lacking[name] = cells.empty
+        self._empty_cells[name] = cells.empty
         values = cells.values
         if name in self._table.fill:
             values = np.where(cells.empty, dtype.type(self._table.fill[name]), values)
             self._count_filled(name, cells.empty)
         else:
-            self._empty[name] = cells.empty
+            self._unfilled_cells[name] = cells.empty
         self._note(role, cells.bad)
-        if cells.bad and dtype.kind in "iu" and name not in self._reading.no_numbers:
-            self._reading.no_numbers.append(name)
+        if cells.bad and dtype.kind in "iu" and name not in self._report.no_numbers:
+            self._report.no_numbers.append(name)
         return values
 
     def _derived_column(self, name: str, dtype: np.dtype[Any]) -> "npt.NDArray[Any] | pa.Array":
@@ -379,7 +280,7 @@ class BlockReader:
         )
         values, failures = results.derive(coded.dictionary.to_pylist())
         codes = coded.indices.to_numpy()
-        missing = self._lacking[name]
+        missing = self._empty_cells[name]
         for code, reason in failures.items():
             rows = np.flatnonzero((codes == code) & ~missing)
             self._note(role, {int(row): f"{name} {reason}" for row in rows})
@@ -396,11 +297,11 @@ class BlockReader:
         role = f".{name}"
         cells = self._cells.get(role)
         if cells is None or pa.types.is_null(cells.type):
-            self._empty[name] = (
+            self._unfilled_cells[name] = (
                 self._absent(name, rows) if cells is None else np.ones(rows, np.bool_)
             )
             return ListColumn(np.zeros(rows + 1, np.int64), np.empty(0, dtype))
-        self._empty[name] = mask_of(cells.is_null())
+        self._unfilled_cells[name] = mask_of(cells.is_null())
         kind = cells.type
         if is_text(kind):
             words = [tokenize(text or "").words for text in cells.to_pylist()]
@@ -436,7 +337,7 @@ class BlockReader:
         """Skip rows without a field of their kind, or record them as bad."""
         if not self._required.is_exact and self._chosen.kind is None:
             return
-        for name, empty in self._empty.items():
+        for name, empty in self._unfilled_cells.items():
             if not empty.any() or f".{name}" not in self._cells:
                 continue
             is_required = np.array([name in names for names in self._required.kind_fields])
@@ -448,24 +349,19 @@ class BlockReader:
 
     def _count(self, kind: npt.NDArray[np.int8], good: npt.NDArray[np.int64]) -> None:
         """Count the good rows of each kind, and their empty fields."""
-        reading = self._reading
-        by_kind = [good[kind[good] == index] for index in range(len(reading.row_counts))]
+        report = self._report
+        by_kind = [good[kind[good] == index] for index in range(len(report.row_counts))]
         for index, rows in enumerate(by_kind):
-            reading.row_counts[index] += len(rows)
-        for name, empty in self._empty.items():
+            report.row_counts[index] += len(rows)
+        for name, empty in self._unfilled_cells.items():
             for index, rows in enumerate(by_kind):
                 without = rows[empty[rows]]
                 if not len(without):
                     continue
-                reading.empty[index, name] = reading.empty.get((index, name), 0) + len(without)
+                report.empty[index, name] = report.empty.get((index, name), 0) + len(without)
                 column = self._chosen.names.get(f".{name}", name)
                 description = f"{self._row(int(without[0]))}, column {column}"
-                reading.first_empty.setdefault((index, name), description)
-
-
-def _add_counts(total: dict[Any, int], added: Mapping[Any, int]) -> None:
-    for name, count in added.items():
-        total[name] = total.get(name, 0) + count
+                report.first_empty.setdefault((index, name), description)
 
 
 def _row_texts(columns: "Sequence[npt.NDArray[Any] | ListColumn | pa.Array]") -> "pa.Array":

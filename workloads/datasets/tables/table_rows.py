@@ -25,7 +25,8 @@ from streamlab.workloads.datasets.tables.split_reader import (
     read_splits,
 )
 from streamlab.workloads.datasets.tables.table import LATE, ROW, Table
-from streamlab.workloads.datasets.tables.table_reader import KEYS, BlockReader, Reading
+from streamlab.workloads.datasets.tables.table_reader import KEYS, ChunkReader
+from streamlab.workloads.datasets.tables.table_report import TableReport
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 from streamlab.workloads.datasets.times.reader import time_format_remedy
@@ -42,12 +43,12 @@ class _Rows:
     def source(self) -> Source:
         return self.table.source
 
-    def reading(self, latest: int | None = None) -> Reading:
+    def new_report(self, latest: int | None = None) -> TableReport:
         table = self.table
         lateness = Lateness(
             bound=table.max_lateness(), keeps_late_rows=table.late == KEEP, latest=latest
         )
-        return Reading(row_counts=[0] * len(self.required.kinds), lateness=lateness)
+        return TableReport(row_counts=[0] * len(self.required.kinds), lateness=lateness)
 
     def times(self) -> TimeReader:
         table = self.table
@@ -55,43 +56,43 @@ class _Rows:
             table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
         )
 
-    def parser(self, result: SplitResult[Reading]) -> "_Parser":
+    def parser(self, result: SplitResult[TableReport]) -> "_Parser":
         return _Parser(rows_of=self, result=result, times=ColumnTimes(result.times))
 
-    def is_valid_after(self, result: SplitResult[Reading], before: PrecedingRows) -> bool:
+    def is_valid_after(self, result: SplitResult[TableReport], before: PrecedingRows) -> bool:
         table, guess, columns = self.table, result.before, self.table.roles().values()
         if ROW in columns and guess.rows != before.rows:
             return False
         if guess.latest is not None and (before.latest is None or guess.latest > before.latest):
             return False  # Lateness was measured from a time that does not exist.
         if (table.out_of_order is not None or LATE in columns) and guess.latest != before.latest:
-            earliest = result.reading.lateness.earliest
+            earliest = result.report.lateness.earliest
             latest = max(ts for ts in (guess.latest, before.latest) if ts is not None)
             return earliest is None or latest <= earliest
         return True
 
-    def refuse(self, reading: Reading) -> None:
-        if not reading.rows and reading.bad > self.table.max_bad:
-            raise DatasetError(reading.describe_all_bad())
+    def refuse(self, report: TableReport) -> None:
+        if not report.rows and report.bad > self.table.max_bad:
+            raise DatasetError(report.describe_all_bad())
 
-    def check(self, reading: Reading) -> None:
+    def check(self, report: TableReport) -> None:
         """Raise a `DatasetError` if too many rows are bad or late."""
-        table, lateness = self.table, reading.lateness
-        reading.times |= lateness.facts(table.out_of_order)
+        table, lateness = self.table, report.lateness
+        report.times |= lateness.facts(table.out_of_order)
         if lateness.rows and table.late == ERROR:
             raise DatasetError(
-                f"{lateness.examples[0]}; {lateness.rows:,} of {lateness.rows + reading.rows:,} rows are later than "
+                f"{lateness.examples[0]}; {lateness.rows:,} of {lateness.rows + report.rows:,} rows are later than "
                 f"out_of_order={table.out_of_order!r}, at most by {lateness.largest:,} {table.unit}; give a longer "
                 'out_of_order, or leave late rows out with late="drop" (--late drop)'
             )
-        if reading.bad > table.max_bad:
-            total = f"; {reading.bad:,} of {reading.bad + reading.rows:,} rows are bad"
+        if report.bad > table.max_bad:
+            total = f"; {report.bad:,} of {report.bad + report.rows:,} rows are bad"
             raise DatasetError(
-                f"{reading.bad_lines[0]}{total if reading.bad > 1 else ''}; {reading.excess()} "
-                f"(max_bad={reading.bad})"
+                f"{report.bad_lines[0]}{total if report.bad > 1 else ''}; {report.excess()} "
+                f"(max_bad={report.bad})"
             )
-        if not reading.rows and reading.bad:
-            raise DatasetError(reading.describe_all_bad())
+        if not report.rows and report.bad:
+            raise DatasetError(report.describe_all_bad())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,7 +100,7 @@ class _Parser:
     """Parses the rows of a split of a table (`split_reader.Parser`)."""
 
     rows_of: _Rows
-    result: SplitResult[Reading]
+    result: SplitResult[TableReport]
     times: ColumnTimes
     derived: dict[str, DerivedTexts] = field(default_factory=dict)
     chosen: ChosenColumns | None = None
@@ -111,22 +112,22 @@ class _Parser:
     def rows(self, part: Part, chunk: Chunk) -> "Mapping[str, Column | pa.Array]":
         result, chosen = self.result, self.chosen
         assert chosen is not None, "columns come before rows"
-        block = BlockReader(
+        columns = ChunkReader(
             self.rows_of.table,
             self.rows_of.required,
             chosen,
             chunk,
             part,
-            result.reading,
+            result.report,
             self.times,
             self.derived,
             result.before.rows,
         ).columns()
-        for name, column in block.items():
+        for name, column in columns.items():
             if isinstance(column, pa.Array):
                 place = f"{part.place}: column {chosen.names.get(name, name)}"
                 result.texts.setdefault(name, place)
-        return block
+        return columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +142,12 @@ class TableRows:
 
     table: Table
     required: RequiredColumns
-    rows: SplitRows[Reading]
+    rows: SplitRows[TableReport]
 
     @property
-    def reading(self) -> Reading:
+    def report(self) -> TableReport:
         """The report on reading the table."""
-        return self.rows.reading
+        return self.rows.report
 
     def number(self, numberings: dict[str, Numbering]) -> None:
         """Number all texts and add the dictionaries to `numberings`.
@@ -181,8 +182,8 @@ def read(table: Table, required: RequiredColumns, folder: Path, executor: Execut
         DatasetError: the source cannot be read, a column is missing, or all or too many rows are bad.
     """
     rows = _read(table, required, folder, executor)
-    reading = rows.reading
-    partial_fields = reading.partial_fields(required)
+    report = rows.report
+    partial_fields = report.partial_fields(required)
     if not partial_fields:
         return rows
     refused = {
@@ -191,17 +192,17 @@ def read(table: Table, required: RequiredColumns, folder: Path, executor: Execut
         if name not in table.skip_missing
     }
     # Here a row that lacks several fields counts several times. The second reading counts it once.
-    if reading.bad + max(refused.values(), default=0) > table.max_bad:
+    if report.bad + max(refused.values(), default=0) > table.max_bad:
         kind, name = next(iter(refused or partial_fields))
         raise DatasetError(
-            f"{reading.first_empty[kind, name]} is empty, as in {partial_fields[kind, name]:,} of "
-            f"{reading.row_counts[kind]:,} rows of kind {required.kinds[kind]}; all rows of a "
+            f"{report.first_empty[kind, name]} is empty, as in {partial_fields[kind, name]:,} of "
+            f"{report.row_counts[kind]:,} rows of kind {required.kinds[kind]}; all rows of a "
             "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
-            f"{reading.bad + sum(refused.values())} or --skip-missing {name}, or fill them with "
+            f"{report.bad + sum(refused.values())} or --skip-missing {name}, or fill them with "
             f"--fill {name}=..."
         )
     kind_fields = tuple(
-        frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
+        frozenset(report.present_fields(kind, required)) for kind in range(len(required.kinds))
     )
     exact = replace(required, kind_fields=kind_fields, is_exact=True)
     return _read(table, exact, folder.with_name(f"{folder.name}-again"), executor)
@@ -210,5 +211,5 @@ def read(table: Table, required: RequiredColumns, folder: Path, executor: Execut
 def _read(table: Table, required: RequiredColumns, folder: Path, executor: Executor) -> TableRows:
     rows = _Rows(table=table, required=required)
     on_disk = read_splits(rows, folder, executor)
-    rows.check(on_disk.reading)
+    rows.check(on_disk.report)
     return TableRows(table=table, required=required, rows=on_disk)

@@ -126,7 +126,7 @@ class Across:
             "such an event is 0"
         )
 
-    def most_outputs(self, members: int) -> int:
+    def max_outputs_for(self, members: int) -> int:
         """Return the largest number of records that an event may emit if it concerns `members` keys."""
         return self.max_outputs + self.outputs_per_member * members
 

@@ -40,7 +40,7 @@ def outputs_are_declared(semantics: Semantics, across: Across, draw: Draw) -> No
         rows = out.take()
         if program.across_of(event.kind) is not across:
             continue
-        most = across.most_outputs(groups.count(event.key))
+        most = across.max_outputs_for(groups.count(event.key))
         if len(rows) > most:
             _fail(f"an event emits {len(rows)} records, {most} are declared", lines, rows)
         if any(len(row) != width for row in rows):

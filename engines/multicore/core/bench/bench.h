@@ -5,7 +5,7 @@
 //  - its work is a function of `n` alone, so its instruction count repeats exactly: no thread, no unseeded randomness,
 //    no decision that depends on the clock;
 //  - its work is linear in `n`;
-//  - its set-up is outside `measured`;
+//  - its set-up is outside `measure`;
 //  - it returns a checksum that a few obvious lines (`expected`) compute as well.
 #pragma once
 #include <cstdint>
@@ -33,9 +33,9 @@ const Bench& find(std::string_view name);
 
 // Runs a benchmark and returns its checksum.
 // Throws std::invalid_argument if n < 1, std::logic_error if the checksum is wrong.
-std::int64_t checked(const Bench& bench, std::int64_t n);
+std::int64_t run_checked(const Bench& bench, std::int64_t n);
 
-// Nanoseconds that this thread has spent inside `measured`.
+// Nanoseconds that this thread has spent inside `measure`.
 inline std::int64_t& spent_ns() noexcept {
   thread_local std::int64_t spent = 0;
   return spent;
@@ -43,7 +43,7 @@ inline std::int64_t& spent_ns() noexcept {
 
 // Callgrind counts between entry and exit of this function, which it finds by name. So it is never inlined.
 template <typename Body>
-[[gnu::noinline]] std::int64_t counted(Body&& body) {
+[[gnu::noinline]] std::int64_t run_counted(Body&& body) {
   const std::int64_t result = std::forward<Body>(body)();
   asm volatile("" ::: "memory");  // prevents the compiler from treating the call as pure
   return result;
@@ -51,9 +51,9 @@ template <typename Body>
 
 // The measured part of a benchmark.
 template <typename Body>
-std::int64_t measured(Body&& body) {
+std::int64_t measure(Body&& body) {
   const std::int64_t start = now_ns();
-  const std::int64_t result = counted(std::forward<Body>(body));
+  const std::int64_t result = run_counted(std::forward<Body>(body));
   spent_ns() += now_ns() - start;
   return result;
 }

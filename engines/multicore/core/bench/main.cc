@@ -37,7 +37,7 @@ int list() {
 
 int check() {
   for (const lab::bench::Bench& bench : lab::bench::all()) {
-    for (const std::int64_t n : {1, 2, 63, 10'007}) lab::bench::checked(bench, n);
+    for (const std::int64_t n : {1, 2, 63, 10'007}) lab::bench::run_checked(bench, n);
   }
   return 0;
 }
@@ -59,7 +59,7 @@ int run(int count, char** arguments) {
   }
   if (!(plant >= 0 && plant <= 1000)) throw std::invalid_argument("--plant needs a percentage from 0 to 1000");
   n += static_cast<std::int64_t>(static_cast<double>(n) * plant / 100);
-  std::printf("%lld\n", static_cast<long long>(lab::bench::checked(bench, n)));
+  std::printf("%lld\n", static_cast<long long>(lab::bench::run_checked(bench, n)));
   return 0;
 }
 

@@ -29,7 +29,7 @@ const Bench& find(std::string_view name) {
   throw std::invalid_argument("no benchmark '" + std::string(name) + "'; there are " + known);
 }
 
-std::int64_t checked(const Bench& bench, std::int64_t n) {
+std::int64_t run_checked(const Bench& bench, std::int64_t n) {
   if (n < 1) throw std::invalid_argument("n is " + std::to_string(n) + ", expected at least 1");
   const std::int64_t checksum = bench.run(n);
   const std::int64_t expected = bench.expected(n);

@@ -9,8 +9,8 @@ namespace {
 
 DataflowOptions checked(DataflowOptions options) {
   check(options);
-  if (options.link_rows < 1 || options.link_rows > DataflowOptions::kMostLinkRows) {
-    throw std::invalid_argument("link_rows must be between 1 and " + std::to_string(DataflowOptions::kMostLinkRows));
+  if (options.link_rows < 1 || options.link_rows > DataflowOptions::kMaxLinkRows) {
+    throw std::invalid_argument("link_rows must be between 1 and " + std::to_string(DataflowOptions::kMaxLinkRows));
   }
   const Markers& markers = options.markers;
   if (markers.period < 1 || markers.count < 0)

@@ -22,7 +22,7 @@
 namespace lab {
 
 struct DataflowOptions : RunSettings {
-  static constexpr std::int64_t kMostLinkRows = std::int64_t{1} << 24;
+  static constexpr std::int64_t kMaxLinkRows = std::int64_t{1} << 24;
 
   Markers markers;
   bool aligned = true;             // whether links are aligned on markers; false is wrong on purpose

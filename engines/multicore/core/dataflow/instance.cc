@@ -157,7 +157,7 @@ void FlowInstance::process(FlowKernel kernel, FlowCall& call, std::int64_t count
   call.make = &FlowTable::make;
   call.sources = sources_.data();
   for (std::int64_t position = 0; position < count;) {
-    go_on_unless(stop_);
+    throw_if_stopped(stop_);
     // Rows that leave the graph are written to their final place.
     Emit* const sink = outputs_ != nullptr ? outputs_->open(spec_.max_outputs) : nullptr;
     void* const* columns = sink != nullptr ? sink->columns : buffer_.columns();

@@ -9,7 +9,7 @@ FlowLink::FlowLink(std::span<const std::int32_t> itemsizes, std::int64_t rows, b
                    Parker& consumer)
     : itemsizes_(itemsizes.begin(), itemsizes.end()),
       mover_(itemsizes_),
-      full_rows_(std::max(rows, kLeastRows)),
+      full_rows_(std::max(rows, kMinRows)),
       has_due_(has_due),
       producer_(producer),
       consumer_(consumer) {

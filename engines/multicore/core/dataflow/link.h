@@ -36,7 +36,7 @@ struct FlowPiece {
 class FlowLink {
  public:
   static constexpr std::int64_t kChunkRows = 1024;
-  static constexpr std::int64_t kLeastRows = 4 * kChunkRows;  // minimum number of unread rows of a full link
+  static constexpr std::int64_t kMinRows = 4 * kChunkRows;  // minimum number of unread rows of a full link
 
   // `itemsizes`: item sizes of the rows. `rows`: number of unread rows above which the link is full.
   FlowLink(std::span<const std::int32_t> itemsizes, std::int64_t rows, bool has_due, Parker& producer,

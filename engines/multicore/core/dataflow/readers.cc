@@ -12,11 +12,11 @@ bool FlowLinkReader::take_aligned() {
   if (finished()) return false;
   std::int64_t rows = 0;
   std::int64_t markers = 0;
-  while (rows < kMostRows && markers < kMostMarkers && !instance_.full()) {
+  while (rows < kMaxRows && markers < kMaxMarkers && !instance_.full()) {
     bool passed = true;
     std::int64_t taken = 0;
     for (const Input& input : links_) {
-      const FlowPiece piece = input.link->next(instance_.block(), kMostRows);
+      const FlowPiece piece = input.link->next(instance_.block(), kMaxRows);
       if (piece.rows != 0) input.has_words ? instance_.take_words(piece) : instance_.take(piece);
       taken += piece.rows;
       passed = passed && piece.rows == 0 && input.link->passed(instance_.block());
@@ -39,7 +39,7 @@ bool FlowLinkReader::take_unaligned() {
   if (finished() || instance_.full()) return false;
   bool has_progress = false;
   for (Input& input : links_) {
-    const FlowPiece piece = input.link->next(input.block, kMostRows);
+    const FlowPiece piece = input.link->next(input.block, kMaxRows);
     if (piece.rows != 0) {
       instance_.take(piece);
       has_progress = true;
@@ -109,7 +109,7 @@ bool FlowStreamReader::take_turn() {
   const std::int64_t before = rows_;
   std::int64_t markers = 0;
   bool has_progress = false;
-  while (markers < kMostMarkers && rows_ - before < kMostRows && !instance_.full()) {
+  while (markers < kMaxMarkers && rows_ - before < kMaxRows && !instance_.full()) {
     const std::int64_t end_ts = markers_.end_of(instance_.block());
     bool has_read = false;
     bool passed = true;

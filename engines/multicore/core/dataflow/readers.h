@@ -24,7 +24,7 @@ class FlowReader {
   bool finished() const noexcept { return finished_; }
 
  protected:
-  static constexpr std::int64_t kMostMarkers = 256;  // maximum number of markers in one turn
+  static constexpr std::int64_t kMaxMarkers = 256;  // maximum number of markers in one turn
 
   bool last_block() const noexcept { return instance_.block() == markers_.count; }
   void finish() {
@@ -52,7 +52,7 @@ class FlowLinkReader final : public FlowReader {
   bool take_turn() override { return aligned_ ? take_aligned() : take_unaligned(); }
 
  private:
-  static constexpr std::int64_t kMostRows = 4096;  // number of rows after which a turn ends
+  static constexpr std::int64_t kMaxRows = 4096;  // number of rows after which a turn ends
 
   struct Input {
     FlowLink* link;
@@ -80,7 +80,7 @@ class FlowStreamReader final : public FlowReader {
   std::int64_t rows() const noexcept { return rows_; }
 
  private:
-  static constexpr std::int64_t kMostRows = 512;  // rows after which a turn ends, so that other workers see the outputs
+  static constexpr std::int64_t kMaxRows = 512;  // rows after which a turn ends, so that other workers see the outputs
 
   struct Lane {
     const StreamView* view;

@@ -89,7 +89,7 @@ bool Checkpoints::is_taken(const Cut& cut) noexcept {
 std::uint64_t Checkpoints::skipped_with(std::uint64_t index, std::uint64_t current_snapshot) const noexcept {
   if (stops_) return index + 1;
   const std::uint64_t skipped = index + 1 - (current_snapshot & kCutMask);
-  return std::min<std::uint64_t>(cuts_.size(), index + 1 + std::min(skipped / 4, kMostAhead));
+  return std::min<std::uint64_t>(cuts_.size(), index + 1 + std::min(skipped / 4, kMaxAhead));
 }
 
 const Cut* Checkpoints::next_cut_after(const Cut& cut) const noexcept {

@@ -10,7 +10,7 @@
 //
 // One snapshot is under way at a time. If the first mailbox reaches a cut while one is under way, all mailboxes skip
 // that cut. If no stop is possible, they also skip some cuts after it: a quarter of the cuts skipped for this snapshot,
-// and kMostAhead at most. Without this, a program with a cut every 3 us lost a tenth of its rate to visits of skipped
+// and kMaxAhead at most. Without this, a program with a cut every 3 us lost a tenth of its rate to visits of skipped
 // cuts. At a snapshot that *stops*, mailboxes do not continue: the plan changes there (dgs/phases.h).
 //
 // Laws:
@@ -127,7 +127,7 @@ class Checkpoints {
     OutputBuffer::Mark mark;
   };
   static constexpr std::uint64_t kStops = 0x8000'0000;  // bit of the word
-  static constexpr std::uint64_t kMostAhead = 32;  // limit of cuts skipped in advance, by which a snapshot may be late
+  static constexpr std::uint64_t kMaxAhead = 32;  // limit of cuts skipped in advance, by which a snapshot may be late
   std::uint64_t skipped_with(std::uint64_t index, std::uint64_t current_snapshot) const noexcept;
   static std::int64_t state_units(std::int64_t bytes) noexcept { return (bytes + kStateUnit - 1) / kStateUnit; }
 

@@ -30,13 +30,13 @@ class Crossing {
  public:
   // `trees`: one for each of `keys`, which ascend. `own`: the group state. Call it after `place` for all leaves.
   Crossing(const Forest& forest, std::span<const std::int32_t> trees, std::span<const std::int32_t> keys, void* own,
-           std::int64_t most_outputs);
+           std::int64_t max_outputs);
 
   // Adds a participant on `worker` and returns its number. Before the run.
   std::int32_t add_participant(std::int32_t worker);
 
   std::span<const std::int32_t> trees() const noexcept { return trees_; }
-  std::int64_t most_outputs() const noexcept { return most_outputs_; }
+  std::int64_t max_outputs() const noexcept { return max_outputs_; }
 
   // Returns whether the caller is the last to arrive. The last holds all states and must `release`. `latest_stamp`: the
   // latest stamp of earlier events that the participant knows. `brought_bytes`: size of the root states that it brings.
@@ -77,7 +77,7 @@ class Crossing {
   std::vector<std::int32_t> keys_;
   std::vector<void*> states_;  // states of the trees' roots, which never move
   void* own_;
-  std::int64_t most_outputs_;
+  std::int64_t max_outputs_;
   std::vector<Participant> participants_;
   alignas(kCacheLine) std::atomic<std::uint32_t> arrived_{0};
   alignas(kCacheLine) std::atomic<std::uint32_t> epoch_{0};

@@ -76,16 +76,16 @@ std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
 }
 
 std::int32_t DgsRun::add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
-                                  std::int64_t own_bytes, std::int64_t most_outputs) {
-  if (own_bytes < 0 || most_outputs < 0)
-    throw std::invalid_argument("own_bytes and most_outputs of a crossing must not be negative");
-  if (most_outputs > options_.max_outputs_across)
-    throw std::invalid_argument("most_outputs " + std::to_string(most_outputs) + " exceeds max_outputs_across, " +
+                                  std::int64_t own_bytes, std::int64_t max_outputs) {
+  if (own_bytes < 0 || max_outputs < 0)
+    throw std::invalid_argument("own_bytes and max_outputs of a crossing must not be negative");
+  if (max_outputs > options_.max_outputs_across)
+    throw std::invalid_argument("max_outputs " + std::to_string(max_outputs) + " exceeds max_outputs_across, " +
                                 std::to_string(options_.max_outputs_across));
   const auto units = static_cast<std::size_t>((own_bytes + kStateUnit - 1) / kStateUnit);
   own_states_.push_back({std::make_unique<std::int64_t[]>(std::max<std::size_t>(1, units)), own_bytes});
   void* const own = own_states_.back().memory.get();
-  crossings_.push_back(std::make_unique<Crossing>(forest, trees, keys, own, most_outputs));
+  crossings_.push_back(std::make_unique<Crossing>(forest, trees, keys, own, max_outputs));
   return static_cast<std::int32_t>(crossings_.size()) - 1;
 }
 
@@ -192,10 +192,10 @@ bool DgsRun::is_direct(const Lane& lane, std::int32_t worker) const noexcept {
 }
 
 void DgsRun::reserve() {
-  const std::int64_t room = Mailbox::most_room(options_.max_outputs_per_event, options_.batch, *pool_);
+  const std::int64_t room = Mailbox::max_room(options_.max_outputs_per_event, options_.batch, *pool_);
   pool_->reserve(options_.reserved_rows, std::max(room, options_.max_outputs_across));
   std::int64_t segments = 0;  // not more than the rows, nor than the kernel calls
-  for (const Entry& entry : mailboxes_) segments += entry.mailbox->most_segments(options_.batch);
+  for (const Entry& entry : mailboxes_) segments += entry.mailbox->max_segments(options_.batch);
   if (options_.load || segments > options_.reserved_rows) segments = options_.reserved_rows;
   if (segments <= OutputBuffer::kFirstSegments) return;
   const auto buffers = static_cast<std::int32_t>(outputs().size());
@@ -277,7 +277,7 @@ void DgsRun::decide() {
   if (options_.gather == Gather::kQuicker) {
     const std::int64_t now_ns = clock_.now();
     if (!gathering_.due(now_ns)) return;
-    gathering_.look(now_ns, places_->events());
+    gathering_.decide(now_ns, places_->events());
     gather = gathering_.gathered();
   }
   if (gather == places_->gathered()) return;

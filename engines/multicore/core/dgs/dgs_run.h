@@ -56,7 +56,7 @@ class DgsRun final : public Run {
   // Adds a crossing, the events across `trees`: one tree for each of `keys`. Its group state has `own_bytes` zero
   // bytes. After `place` for all leaves. Returns its index.
   std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
-                            std::int64_t own_bytes, std::int64_t most_outputs);
+                            std::int64_t own_bytes, std::int64_t max_outputs);
 
   // Makes a mailbox a participant of a crossing if the mailbox has leaves in the crossing's trees. Returns the number
   // of the mailbox's part, or -1 without leaves.

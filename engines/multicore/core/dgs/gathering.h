@@ -25,11 +25,11 @@ class Gathering {
 
   bool gathered() const noexcept { return gathered_; }
 
-  // Returns whether a decision is due. The caller then calls `look` with the number of processed events. Cheap.
+  // Returns whether a decision is due. The caller then calls `decide` with the number of processed events. Cheap.
   bool due(std::int64_t now_ns) const noexcept { return now_ns >= next_ns_; }
 
   // Returns whether the mode changes now.
-  bool look(std::int64_t now_ns, std::int64_t events) noexcept {
+  bool decide(std::int64_t now_ns, std::int64_t events) noexcept {
     if (postponed_) {
       postponed_ = false;
       gathered_ = !gathered_;
@@ -37,7 +37,7 @@ class Gathering {
       return true;
     }
     if (!due(now_ns)) return false;
-    if (from_ns_ == 0) {  // the first look
+    if (from_ns_ == 0) {  // the first call
       begin(gathered_, now_ns, kTryNs);
       return false;
     }
@@ -73,7 +73,7 @@ class Gathering {
     return gathered_ != was_gathered;
   }
 
-  // Notes that the caller could not change the mode yet. The next `look` requests the change again at once.
+  // Notes that the caller could not change the mode yet. The next `decide` requests the change again at once.
   void postpone() noexcept {
     gathered_ = !gathered_;
     postponed_ = true;

@@ -70,12 +70,12 @@ std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std
 
 }  // namespace
 
-std::int64_t Mailbox::most_room(std::int64_t max_outputs_per_event, std::int64_t batch,
-                                const OutputPool& pool) noexcept {
+std::int64_t Mailbox::max_room(std::int64_t max_outputs_per_event, std::int64_t batch,
+                               const OutputPool& pool) noexcept {
   return room_for(std::max(batch, kMaxCallEvents), max_outputs_per_event, pool.chunk_rows());
 }
 
-std::int64_t Mailbox::most_segments(std::int64_t batch) const noexcept {
+std::int64_t Mailbox::max_segments(std::int64_t batch) const noexcept {
   std::int64_t calls = 0;
   std::int64_t horizons = 0;  // each horizon ends a run of every lane; see `step`
   for (const Lane& lane : lanes) {
@@ -282,7 +282,7 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
   if (lane.next >= limit) return false;
   if (lane.direct != 0) process_directly(lane, limit);
   while (lane.merges_blocks && lane.next < limit) {
-    go_on_unless(stop_);
+    throw_if_stopped(stop_);
     process(lane, std::min(limit, lane.next + kMaxCallEvents), 0);
   }
   while (lane.next < limit) {
@@ -292,7 +292,7 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
       continue;
     }
     // A turn may process a whole ring, so it checks for a cancelled run in between.
-    go_on_unless(stop_);
+    throw_if_stopped(stop_);
     process(lane, std::min(block.end, limit), block.stamp_ns);
   }
   report_progress(lane, parkers);
@@ -427,10 +427,10 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
   const std::int64_t start = timed ? now_ns() : 0;
   Crossing& crossing = part.crossing();
   if (part.arrive(forest_, latest_stamp_, counters_.moved_bytes)) {
-    Emit* emit = out_.open(crossing.most_outputs());
+    Emit* emit = out_.open(crossing.max_outputs());
     if (!crossing.update(update, lane.source->stream().columns.data(), lane.ordering, emit)) kernel_failed("across");
     ++counters_.kernel_calls;
-    record_outputs(lane, crossing.most_outputs(), {lane.ordering, crossing.latest_stamp(), taken_ns});
+    record_outputs(lane, crossing.max_outputs(), {lane.ordering, crossing.latest_stamp(), taken_ns});
     crossing.release(parkers);
     if (timed) sync_.record(now_ns() - start, 1);
     ++counters_.synchronizations;

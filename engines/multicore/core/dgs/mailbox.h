@@ -99,12 +99,11 @@ class alignas(kCacheLine) Mailbox {
   Mailbox& operator=(const Mailbox&) = delete;
 
   // Returns the maximum number of rows that a mailbox requests of a chunk, with blocks of `batch` events.
-  static std::int64_t most_room(std::int64_t max_outputs_per_event, std::int64_t batch,
-                                const OutputPool& pool) noexcept;
+  static std::int64_t max_room(std::int64_t max_outputs_per_event, std::int64_t batch, const OutputPool& pool) noexcept;
 
   // Returns the maximum number of segments (run/sink.h) of its outputs from blocks of `batch` events: one per kernel
   // call.
-  std::int64_t most_segments(std::int64_t batch) const noexcept;
+  std::int64_t max_segments(std::int64_t batch) const noexcept;
 
   // Does all possible work. Returns whether it did any. Throws Stopped between two kernel calls if the run ended early.
   bool step(std::span<Parker> parkers);

@@ -112,7 +112,7 @@ class Post {
       own_.push(message);
       return;
     }
-    ++sent_away_;
+    ++sent_to_others_;
     inboxes_[static_cast<std::size_t>(to)].put(message);
     parkers_[static_cast<std::size_t>(to)].notify();
   }
@@ -120,7 +120,7 @@ class Post {
   bool is_away(std::int32_t actor) const noexcept { return worker_of_[static_cast<std::size_t>(actor)] != worker_; }
   Fifo<Message>& own() noexcept { return own_; }  // messages to actors of this worker
   std::int64_t sent() const noexcept { return sent_; }
-  std::int64_t sent_away() const noexcept { return sent_away_; }  // messages to other workers
+  std::int64_t sent_to_others() const noexcept { return sent_to_others_; }  // messages to other workers
   std::int64_t heartbeats() const noexcept { return heartbeats_; }
 
  private:
@@ -130,7 +130,7 @@ class Post {
   std::span<Parker> parkers_;
   Fifo<Message> own_;
   std::int64_t sent_ = 0;
-  std::int64_t sent_away_ = 0;
+  std::int64_t sent_to_others_ = 0;
   std::int64_t heartbeats_ = 0;
 };
 

@@ -38,7 +38,7 @@ std::int32_t MessageRun::add_stream(StreamView stream, std::int32_t owner) {
   check_worker(owner);
   const StreamView& view = add_view(std::move(stream));
   // The largest window fits in int64, since blocks and their events are limited.
-  const std::int64_t batch = std::min<std::int64_t>(options_.batch, RunSettings::kMostRingBlocks);
+  const std::int64_t batch = std::min<std::int64_t>(options_.batch, RunSettings::kMaxRingBlocks);
   const std::int64_t window = batch * static_cast<std::int64_t>(options_.ring_blocks);
   Producer& producer = producers_.emplace_back(add_source(view, options_.measure), window, !options_.load);
   owners_.push_back(owner);
@@ -77,16 +77,16 @@ std::int32_t MessageRun::add_trees(std::int32_t shape, std::vector<NodeActor::No
 }
 
 std::int32_t MessageRun::add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
-                                      std::int64_t own_bytes, std::int64_t most_outputs, NodeActor::Node node) {
-  if (own_bytes < 0 || most_outputs < 0)
-    throw std::invalid_argument("own_bytes and most_outputs of a crossing must not be negative");
-  if (most_outputs > options_.max_outputs_across)
-    throw std::invalid_argument("most_outputs " + std::to_string(most_outputs) + " exceeds max_outputs_across, " +
+                                      std::int64_t own_bytes, std::int64_t max_outputs, NodeActor::Node node) {
+  if (own_bytes < 0 || max_outputs < 0)
+    throw std::invalid_argument("own_bytes and max_outputs of a crossing must not be negative");
+  if (max_outputs > options_.max_outputs_across)
+    throw std::invalid_argument("max_outputs " + std::to_string(max_outputs) + " exceeds max_outputs_across, " +
                                 std::to_string(options_.max_outputs_across));
   node.complete();
   const auto units = static_cast<std::size_t>((own_bytes + kStateUnit - 1) / kStateUnit);
   std::vector<std::int64_t>& own = own_states_.emplace_back(std::max<std::size_t>(1, units));
-  Crossing& crossing = crossings_.emplace_back(forest, trees, keys, own.data(), most_outputs);
+  Crossing& crossing = crossings_.emplace_back(forest, trees, keys, own.data(), max_outputs);
   const auto index = static_cast<std::int32_t>(actors_.size());
   std::vector<std::int32_t> children;
   for (const std::int32_t tree : trees) {
@@ -125,7 +125,7 @@ void MessageRun::prepare() {
                                         .sync = worker.sync,
                                         .streams = views(),
                                         .worker = w,
-                                        .most_outputs = options_.max_outputs_per_event,
+                                        .max_outputs = options_.max_outputs_per_event,
                                         .unfinished = 0});
   }
   for (NodeActor& actor : actors_) {
@@ -176,7 +176,7 @@ bool MessageRun::take_turn(Worker& worker) {
 }
 
 void MessageRun::deliver(Worker& worker, const Message& message) {
-  go_on_unless(threads().failure());
+  throw_if_stopped(threads().failure());
   actors_[static_cast<std::size_t>(message.to)].receive(message, *worker.context);
   deliver_own(worker);
 }
@@ -184,7 +184,7 @@ void MessageRun::deliver(Worker& worker, const Message& message) {
 void MessageRun::deliver_own(Worker& worker) {
   Fifo<Message>& own = worker.post->own();
   while (!own.empty()) {
-    go_on_unless(threads().failure());
+    throw_if_stopped(threads().failure());
     const Message message = own.pop();
     actors_[static_cast<std::size_t>(message.to)].receive(message, *worker.context);
   }
@@ -204,9 +204,9 @@ std::int64_t MessageRun::events() const noexcept {
   return total;
 }
 
-std::vector<std::int64_t> MessageRun::sent_away() const {
+std::vector<std::int64_t> MessageRun::sent_to_others() const {
   std::vector<std::int64_t> events;
-  for (const Producer& producer : producers_) events.push_back(producer.sent_away());
+  for (const Producer& producer : producers_) events.push_back(producer.sent_to_others());
   return events;
 }
 
@@ -226,7 +226,7 @@ void MessageRun::count(Counts& into) const {
   for (const Worker& worker : workers_) {
     if (!worker.post) continue;
     messages += worker.post->sent();
-    away += worker.post->sent_away();
+    away += worker.post->sent_to_others();
     heartbeats += worker.post->heartbeats();
   }
   into = {{"synchronizations", total.synchronizations}, {"state_bytes_moved", moved_bytes},

@@ -46,14 +46,14 @@ class MessageRun final : public Run {
 
   // Adds a crossing, as DgsRun::add_crossing does, and makes it the next parent of its trees' roots. Returns its actor.
   std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
-                            std::int64_t own_bytes, std::int64_t most_outputs, NodeActor::Node node);
+                            std::int64_t own_bytes, std::int64_t max_outputs, NodeActor::Node node);
 
   // See Producer::route. After the last actor.
   void route(std::int32_t stream, const std::int32_t* actors, const std::int32_t* tags);
 
-  std::int64_t events() const noexcept override;  // processed events
-  std::vector<std::int64_t> sent_away() const;    // by stream: events that went to another worker
-  std::vector<std::int64_t> sync_counts() const;  // times from an event's join requests until the states go down
+  std::int64_t events() const noexcept override;     // processed events
+  std::vector<std::int64_t> sent_to_others() const;  // by stream: events that went to another worker
+  std::vector<std::int64_t> sync_counts() const;     // times from an event's join requests until the states go down
 
  private:
   struct alignas(kCacheLine) Worker {

@@ -207,7 +207,7 @@ void NodeActor::process(ActorContext& context) {
   const Tag& tag = node_->tags[to_index(tag_)];
   const StreamView& stream = context.streams[to_index(flow_of(tag_).stream)];
   const std::int64_t row = current_.place.row;
-  const std::int64_t max_outputs = crossing_ != nullptr ? crossing_->most_outputs() : context.most_outputs;
+  const std::int64_t max_outputs = crossing_ != nullptr ? crossing_->max_outputs() : context.max_outputs;
   Emit* const emit = context.out.open(max_outputs);
   if (crossing_ != nullptr) {
     if (!crossing_->update(tag.across, stream.columns.data(), row, emit)) kernel_failed("across");

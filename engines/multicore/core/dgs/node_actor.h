@@ -42,8 +42,8 @@ struct ActorContext {
   Histogram& sync;
   const std::deque<StreamView>& streams;
   std::int32_t worker;
-  std::int64_t most_outputs;  // maximum number of outputs of an event of one key
-  std::int64_t unfinished;    // number of actors that may get further messages
+  std::int64_t max_outputs;  // maximum number of outputs of an event of one key
+  std::int64_t unfinished;   // number of actors that may get further messages
 };
 
 class NodeActor {

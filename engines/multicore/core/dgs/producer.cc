@@ -40,7 +40,7 @@ void Producer::send_event(ActorContext& context) {
     return;
   }
   ++sent_;
-  sent_away_ += context.post.is_away(actor) ? 1 : 0;
+  sent_to_others_ += context.post.is_away(actor) ? 1 : 0;
   const std::int64_t stamp_ns = stream().due.empty()
                                     ? source_.ring.at(block_).stamp_ns
                                     : context.recorder.start() + stream().due[static_cast<std::size_t>(row)];

@@ -43,9 +43,9 @@ class Producer {
   // Sends heartbeats if the window is full, once an event. Returns whether it did.
   bool send_own_heartbeat(ActorContext& context);
 
-  bool ended() const noexcept { return ended_; }                  // whether it has sent all messages
-  std::int64_t ownerless() const noexcept { return ownerless_; }  // events that no actor owns
-  std::int64_t sent_away() const noexcept { return sent_away_; }  // events sent to other workers
+  bool ended() const noexcept { return ended_; }                            // whether it has sent all messages
+  std::int64_t ownerless() const noexcept { return ownerless_; }            // events that no actor owns
+  std::int64_t sent_to_others() const noexcept { return sent_to_others_; }  // events sent to other workers
   const StreamView& stream() const noexcept { return source_.stream(); }
 
  private:
@@ -78,7 +78,7 @@ class Producer {
   std::int64_t processed_ = 0;                                        // number of processed events, as last loaded
   std::int64_t heartbeat_row_ = -1;                                   // the event at the latest own heartbeat
   std::int64_t ownerless_ = 0;
-  std::int64_t sent_away_ = 0;
+  std::int64_t sent_to_others_ = 0;
   bool ended_ = false;
 };
 

@@ -72,7 +72,7 @@ void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool all_
       begin = std::min(stored.end, (begin / kShareRows + 1) * kShareRows);
       continue;
     }
-    go_on_unless(stop_);
+    throw_if_stopped(stop_);
     std::int64_t end = begin;
     while (end < stored.end && end - begin < kTileRows && is_mine(end)) {
       end = std::min(stored.end, (end / kShareRows + 1) * kShareRows);

@@ -49,7 +49,7 @@ void IndexedJoin::process(std::span<const LogRun> runs) {
   for (const LogRun& run : runs) {
     const auto input = static_cast<std::size_t>(run.source);
     for (std::int64_t row = run.begin; row < run.end; ++row) {
-      go_on_unless(stop_);
+      throw_if_stopped(stop_);
       if (row + kPrefetchDistance < arrived[input]) prefetch(input, row + kPrefetchDistance);
       process_tuple(input, row);
     }
@@ -61,7 +61,7 @@ void IndexedJoin::process(std::span<const LogRun> runs) {
 void IndexedJoin::prefetch(std::size_t input, std::int64_t row) const noexcept {
   const BandColumns own_columns = inputs_.band_columns(input);
   const Grid& grid = grids_[1 - input];
-  std::size_t chains[kMostChains];
+  std::size_t chains[kMaxChains];
   const int count = chains_of(own_columns.first[row], own_columns.second[row], grid.heads.size() - 1, chains);
   for (int k = 0; k < count; ++k) __builtin_prefetch(&grid.heads[chains[k]]);
 }
@@ -96,7 +96,7 @@ void IndexedJoin::process_tuple(std::size_t input, std::int64_t row) {
 void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) {
   if (other.first == other.end) return;
   const BandColumns own_columns = inputs_.band_columns(input);
-  std::size_t chains[kMostChains];
+  std::size_t chains[kMaxChains];
   const int count = chains_of(own_columns.first[row], own_columns.second[row], other.heads.size() - 1, chains);
   const std::size_t before = pairs_.size();
   for (int k = 0; k < count; ++k) {

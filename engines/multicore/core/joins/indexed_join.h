@@ -43,12 +43,12 @@ class IndexedJoin final : public PairConsumer {
   void grow(Grid& grid, std::size_t input);
   std::int64_t cell_first(std::int64_t value) const noexcept;
   std::int64_t cell_second(double value) const noexcept;
-  // Finds the chains of all cells with partners of (x, y), at most kMostChains, and returns their number.
+  // Finds the chains of all cells with partners of (x, y), at most kMaxChains, and returns their number.
   int chains_of(std::int64_t x, double y, std::size_t mask, std::size_t* chains) const noexcept;
   void prefetch(std::size_t input, std::int64_t row) const noexcept;
 
   // Two cells of the first attribute times three of the second, whose reach is rounded up.
-  static constexpr int kMostChains = 6;
+  static constexpr int kMaxChains = 6;
 
   const std::int64_t width_;  // of a cell
   Grid grids_[2];

@@ -17,7 +17,7 @@ constexpr std::int64_t kBatchRows = 4096;
 
 const std::vector<std::int32_t> kOutput = {8, 4, 4, 4, 4, 8, 1};  // ts, x, y, a, b, c, d
 
-static_assert(RunSettings::kMostWorkers <= kMaxLogReaders);
+static_assert(RunSettings::kMaxWorkers <= kMaxLogReaders);
 
 JoinsOptions checked(JoinsOptions options) {
   check(options);

@@ -25,7 +25,7 @@ void TupleJoin::process(std::span<const LogRun> runs) {
   for (const LogRun& run : runs) {
     const auto input = static_cast<std::size_t>(run.source);
     for (std::int64_t row = run.begin; row < run.end; ++row) {
-      go_on_unless(stop_);
+      throw_if_stopped(stop_);
       process_tuple(input, row);
       if (!pairs_.empty()) emit(pairs_);  // before the next tuple
     }

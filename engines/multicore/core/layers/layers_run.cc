@@ -11,10 +11,9 @@ namespace {
 
 LayersOptions checked(LayersOptions options) {
   check(options);
-  if (options.channel_rows < LayersOptions::kLeastChannelRows ||
-      options.channel_rows > LayersOptions::kMostChannelRows) {
-    throw std::invalid_argument("channel_rows must be between " + std::to_string(LayersOptions::kLeastChannelRows) +
-                                " and " + std::to_string(LayersOptions::kMostChannelRows));
+  if (options.channel_rows < LayersOptions::kMinChannelRows || options.channel_rows > LayersOptions::kMaxChannelRows) {
+    throw std::invalid_argument("channel_rows must be between " + std::to_string(LayersOptions::kMinChannelRows) +
+                                " and " + std::to_string(LayersOptions::kMaxChannelRows));
   }
   if (options.spill_rows < 1) throw std::invalid_argument("spill_rows must be at least 1");
   options.channel_rows = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(options.channel_rows)));

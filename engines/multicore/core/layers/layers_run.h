@@ -45,8 +45,8 @@ inline constexpr Names<2> kDealings = {"time", "turn"};
 
 // `workers`: number of instances of each operator; a stateful operator has one. `ring_blocks`: used with a load.
 struct LayersOptions : RunSettings {
-  static constexpr std::int64_t kLeastChannelRows = 2;
-  static constexpr std::int64_t kMostChannelRows = std::int64_t{1} << 20;
+  static constexpr std::int64_t kMinChannelRows = 2;
+  static constexpr std::int64_t kMaxChannelRows = std::int64_t{1} << 20;
 
   // Number of watermark tuples per round of a ScaleGate channel; each acknowledges 1/4 of its producer's room.
   static constexpr std::int64_t kWatermarksAChannel = 4;
@@ -55,9 +55,9 @@ struct LayersOptions : RunSettings {
   Channels channels = Channels::kLog;
   MergeUnit merge_unit = MergeUnit::kRun;
   Dealing dealing = Dealing::kTime;
-  std::int64_t channel_rows = 4096;            // records between two threads; rounded up to a power of two
-  std::int64_t spill_rows = Spill::kMostRows;  // limit of rows that wait for room in one channel of one producer
-  std::vector<std::int32_t> input_itemsizes;   // of a pipeline's input columns; the int64 timestamp is first
+  std::int64_t channel_rows = 4096;           // records between two threads; rounded up to a power of two
+  std::int64_t spill_rows = Spill::kMaxRows;  // limit of rows that wait for room in one channel of one producer
+  std::vector<std::int32_t> input_itemsizes;  // of a pipeline's input columns; the int64 timestamp is first
 };
 
 class LayersRun final : public Run {

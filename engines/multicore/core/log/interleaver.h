@@ -30,10 +30,10 @@ struct SortedRows {
 // Used by one thread.
 class Interleaver {
  public:
-  static constexpr std::size_t kMostInputs = 64;
+  static constexpr std::size_t kMaxInputs = 64;
 
-  // Allocates memory for `inputs` inputs, at most kMostInputs.
-  explicit Interleaver(std::size_t inputs = kMostInputs);
+  // Allocates memory for `inputs` inputs, at most kMaxInputs.
+  explicit Interleaver(std::size_t inputs = kMaxInputs);
 
   // Returns `count` inputs for the caller to fill, at most as many as the memory holds. No two inputs may share a
   // source.
@@ -58,7 +58,7 @@ class Interleaver {
   // As in a heap, node n has the children 2n and 2n + 1; the inputs are the nodes from `leaves_` on.
   std::size_t leaves_ = 2;
   std::size_t count_ = 0;
-  std::array<SortedRows, 2 * kMostInputs> rows_;
+  std::array<SortedRows, 2 * kMaxInputs> rows_;
   std::unique_ptr<Buffer[]> buffers_;  // outputs of the nodes between the root and the inputs
 };
 

@@ -44,7 +44,7 @@ void LogFeeder::adapt(Feed& feed, std::int64_t moved) {
   const std::int64_t now = now_ns();
   const std::int64_t took = feed.filled_ns == 0 ? kShortNs : now - feed.filled_ns;
   if (took > kLongNs) feed.max_rows = std::max(kMinRows, feed.max_rows / 2);
-  if (took < kShortNs) feed.max_rows = std::min(Feed::kMostRows, feed.max_rows * 2);
+  if (took < kShortNs) feed.max_rows = std::min(Feed::kMaxRows, feed.max_rows * 2);
   feed.filled_ns = now;
 }
 

@@ -29,8 +29,7 @@ OrderLog::OrderLog(const LogOptions& options)
       rows_(static_cast<std::size_t>(kMaxLogSources)),
       lines_(static_cast<std::size_t>(kMaxLogSources)),
       entries_(ring_size(options.entries, "entries")),
-      order_(options.interleaved ? ring_size(std::clamp(options.rows_in_flight, kLeastPlaces, kMostPlaces), "places")
-                                 : 0),
+      order_(options.interleaved ? ring_size(std::clamp(options.rows_in_flight, kMinPlaces, kMaxPlaces), "places") : 0),
       seen_(static_cast<std::size_t>(options.readers)) {
   if (options.rows_in_flight < 1) {
     throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");

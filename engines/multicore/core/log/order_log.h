@@ -45,8 +45,8 @@ class OrderLog : public TupleBuffer {
   LogOrder order() const override { return {order_.data(), order_.size() - 1}; }
 
  protected:
-  static constexpr std::size_t kPiece = 256;                                   // runs appended before readers see them
-  static constexpr std::int64_t kLeastPlaces = 1 << 6, kMostPlaces = 1 << 16;  // of interleaved rows
+  static constexpr std::size_t kPiece = 256;                                // runs appended before readers see them
+  static constexpr std::int64_t kMinPlaces = 1 << 6, kMaxPlaces = 1 << 16;  // of interleaved rows
   static constexpr std::int64_t kPlacesAtOnce = 1 << 10;  // places appended before readers see them, below 2^16
 
   // Appends the rows that the last gather found ready, until the log has no more room. Returns whether it appended any.

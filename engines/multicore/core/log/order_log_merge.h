@@ -54,10 +54,10 @@ class RunMerger {
   // Only if `interleaves()`.
   std::size_t interleave(std::uint8_t* out, std::size_t capacity) noexcept;
 
-  // Returns whether `interleave` is the better method: the last runs were short, and there are 2 to kMostInputs
+  // Returns whether `interleave` is the better method: the last runs were short, and there are 2 to kMaxInputs
   // sources.
   bool interleaves() const noexcept {
-    return interleaver_ != nullptr && short_runs_ && count_ > 1 && count_ <= static_cast<int>(Interleaver::kMostInputs);
+    return interleaver_ != nullptr && short_runs_ && count_ > 1 && count_ <= static_cast<int>(Interleaver::kMaxInputs);
   }
 
   // Returns whether rows that the last `gather` found ready are not merged yet.

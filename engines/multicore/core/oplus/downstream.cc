@@ -45,14 +45,14 @@ bool Downstream::take_turn(std::int32_t reader) {
     return true;
   }
   if (log.advance()) {  // new entries for all readers of the log
-    threads_.notify(options_.most_instances, options_.most_instances + options_.downstream);
+    threads_.notify(options_.max_instances, options_.max_instances + options_.downstream);
     return true;
   }
   return !log.read(place).empty();
 }
 
 void Downstream::take(std::int32_t reader, std::span<const LogRun> runs) {
-  WorkMeter& meter = threads_.meter(options_.most_instances + reader);
+  WorkMeter& meter = threads_.meter(options_.max_instances + reader);
   const std::int64_t before = meter.recorder.tick();
   for (const LogRun& run : runs) {
     if (run.source < 0) continue;

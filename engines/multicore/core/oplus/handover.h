@@ -36,8 +36,8 @@ class Handover {
  public:
   virtual ~Handover() = default;
 
-  // Before the run. `most`: instances that may ever be active. At the start these are the first ones of them.
-  virtual void start(std::int32_t most, const InstanceMapping& first) = 0;
+  // Before the run. `max_instances`: instances that may ever be active. At the start these are the first ones of them.
+  virtual void start(std::int32_t max_instances, const InstanceMapping& initial) = 0;
 
   virtual TupleBuffer& log(std::int32_t instance) = 0;
   virtual int reader(std::int32_t instance) = 0;
@@ -107,7 +107,7 @@ class SharedLog final : public Handover {
         state_(std::move(state)),
         marks_(std::move(marks)) {}
 
-  void start(std::int32_t most, const InstanceMapping& first) override;
+  void start(std::int32_t max_instances, const InstanceMapping& initial) override;
   TupleBuffer& log(std::int32_t) override { return *log_; }
   int reader(std::int32_t instance) override { return instance; }
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }

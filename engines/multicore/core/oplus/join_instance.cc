@@ -69,7 +69,7 @@ void JoinInstance::join(const Rows (&fresh)[2]) {
         begin = std::min(all[keeper].end, (begin / kShareRows + 1) * kShareRows);
         continue;
       }
-      go_on_unless(stop_);
+      throw_if_stopped(stop_);
       std::int64_t end = begin;
       while (end < all[keeper].end && end - begin < kTileRows && mine(end)) {
         end = std::min(all[keeper].end, (end / kShareRows + 1) * kShareRows);

@@ -11,7 +11,7 @@ namespace lab {
 
 class KeyColumns {
  public:
-  static constexpr std::int64_t kMostKeys = std::int64_t{1} << 28;  // of one tuple
+  static constexpr std::int64_t kMaxKeys = std::int64_t{1} << 28;  // of one tuple
 
   // `me`: the instance whose keys are stored: those of the buckets that `set.owner` assigns to it.
   KeyColumns(std::int64_t capacity, std::int64_t me) {
@@ -21,9 +21,9 @@ class KeyColumns {
   KeyColumns(const KeyColumns&) = delete;
   KeyColumns& operator=(const KeyColumns&) = delete;
 
-  // Makes room for `capacity` keys. Throws std::runtime_error beyond the limit of one tuple, kMostKeys.
+  // Makes room for `capacity` keys. Throws std::runtime_error beyond the limit of one tuple, kMaxKeys.
   void grow(std::int64_t capacity) {
-    if (capacity > kMostKeys) throw std::runtime_error("a tuple has more than 2^28 keys");
+    if (capacity > kMaxKeys) throw std::runtime_error("a tuple has more than 2^28 keys");
     const std::size_t size = static_cast<std::size_t>(capacity) + 1;
     keys_.resize(size);
     buckets_.resize(size);

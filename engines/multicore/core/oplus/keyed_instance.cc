@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kFirstKeys = 256;  // at least as many as tuples at once
 constexpr std::int64_t kKeysAtOnce = std::int64_t{1}
-                                     << 16;     // of several tuples; one tuple may have KeyColumns::kMostKeys
+                                     << 16;     // of several tuples; one tuple may have KeyColumns::kMaxKeys
 constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more exceed the second-level cache
 constexpr std::int64_t kPrefetchedWindows = 8;  // windows: the lines of more would evict each other from the caches
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -280,7 +280,7 @@ void KeyedInstance::run_places() {
   const std::int64_t count = std::exchange(places_, 0);
   const std::int64_t passed_over = std::exchange(passed_over_, 0);
   if (count == 0 && passed_over == 0) return;
-  go_on_unless(stop_);
+  throw_if_stopped(stop_);
   run_places_ = count;
   view_.mine = std::exchange(foreign_, false) ? 0 : 1;
   by_stream_ = 2 * passed_over <= 3 * count;  // with two instances

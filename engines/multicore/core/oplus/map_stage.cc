@@ -25,10 +25,10 @@ MapStage::MapStage(const OperatorSpec& spec, std::int32_t maps, std::string tupl
   for (std::int32_t i = 0; i < maps; ++i) maps_.emplace_back();
 }
 
-void MapStage::start(std::int32_t most, const InstanceMapping&) {
+void MapStage::start(std::int32_t max_instances, const InstanceMapping&) {
   options_.rows_in_flight = std::max(options_.rows_in_flight, kQueueRows);
   options_.readers = 1;
-  const auto receivers = static_cast<std::size_t>(most);
+  const auto receivers = static_cast<std::size_t>(max_instances);
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     hand_overs_.emplace_back();
     for (std::size_t m = 0; m < maps_.size(); ++m) {

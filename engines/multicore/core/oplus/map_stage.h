@@ -33,7 +33,7 @@ class MapStage final : public PrivateLogs {
   MapStage(const OperatorSpec& spec, std::int32_t maps, std::string tuple_buffer, LogOptions options,
            std::span<const OperatorStream> streams, std::span<const MappedStream> mapped, std::deque<Feed>& feeds);
 
-  void start(std::int32_t most, const InstanceMapping& first) override;
+  void start(std::int32_t max_instances, const InstanceMapping& initial) override;
   bool feed(Recorder& recorder, const InstanceMapping& now) override;
   bool call(std::int64_t) override { return false; }  // the run refuses changes: see above
   bool switch_time(std::int64_t*) const noexcept override { return false; }

@@ -11,21 +11,21 @@
 namespace lab {
 namespace {
 
-static_assert(RunSettings::kMostWorkers <= kMaxLogReaders);
+static_assert(RunSettings::kMaxWorkers <= kMaxLogReaders);
 
 OplusOptions checked(OplusOptions options) {
   check(options);
-  if (options.most_instances == 0) options.most_instances = options.workers;
-  if (options.most_instances < options.workers || options.most_instances > RunSettings::kMostWorkers) {
-    throw std::invalid_argument("most_instances must be between workers and " +
-                                std::to_string(RunSettings::kMostWorkers));
+  if (options.max_instances == 0) options.max_instances = options.workers;
+  if (options.max_instances < options.workers || options.max_instances > RunSettings::kMaxWorkers) {
+    throw std::invalid_argument("max_instances must be between workers and " +
+                                std::to_string(RunSettings::kMaxWorkers));
   }
   if (options.spill_rows < 1) throw std::invalid_argument("spill_rows must be at least 1");
   if (options.downstream < 0 || options.downstream > kMaxLogReaders) {
     throw std::invalid_argument("downstream must be between 0 and " + std::to_string(kMaxLogReaders));
   }
   if (options.batch_rows < 1) throw std::invalid_argument("batch_rows must be at least 1");
-  options.log.readers = options.most_instances;
+  options.log.readers = options.max_instances;
   // A whole block must fit into the log.
   options.log.rows_in_flight = std::max(options.log.rows_in_flight, options.batch);
   static_cast<void>(make_tuple_buffer(options.tuple_buffer, options.log));  // throws on invalid options
@@ -37,8 +37,8 @@ void check_mapped(const OplusOptions& options, const OperatorSpec& spec) {
     throw std::invalid_argument("map_instances must be at least 1, or 0 without a map stage");
   if (options.shared_nothing) throw std::invalid_argument("queues of whole tuples, or a map stage: one of the two");
   if (spec.counts_pairs()) throw std::invalid_argument("behind a map stage is an aggregate, not a join");
-  if (options.workers != options.most_instances) {
-    throw std::invalid_argument("the number of instances behind a map stage is fixed: most_instances must be " +
+  if (options.workers != options.max_instances) {
+    throw std::invalid_argument("the number of instances behind a map stage is fixed: max_instances must be " +
                                 std::to_string(options.workers));
   }
 }
@@ -50,7 +50,7 @@ OplusRun::OplusRun(OplusOptions options, const OperatorSpec& spec) : options_(ch
     throw std::invalid_argument("shared-nothing instances run keyed operators");
   }
   if (options_.map_instances != 0) check_mapped(options_, spec);
-  make_threads(options_.most_instances + options_.downstream, "instance");
+  make_threads(options_.max_instances + options_.downstream, "instance");
   stages_.push_back(std::make_unique<OperatorStage>(options_, threads(), spec, options_.output_itemsizes));
 }
 
@@ -121,7 +121,7 @@ void OplusRun::prepare() {
   } else {
     auto log = make_tuple_buffer(options_.tuple_buffer, options_.log);
     // With several instances, marks let each skip the rows that concern only others.
-    const bool marked = options_.most_instances > 1 && std::ranges::all_of(streams_, &OperatorStream::route);
+    const bool marked = options_.max_instances > 1 && std::ranges::all_of(streams_, &OperatorStream::route);
     auto marks = marked ? std::make_unique<RowMarks>(streams_, shapes_, options_.log.rows_in_flight) : nullptr;
     handover = std::make_unique<SharedLog>(std::move(log), streams_, feeds(), state_of(first.spec()), std::move(marks));
   }
@@ -129,7 +129,7 @@ void OplusRun::prepare() {
   LogOptions between = options_.log;
   between.rows_in_flight = options_.link_rows;
   between.interleaved = true;
-  const auto published = [&](const OperatorStage& before, std::int32_t copies) {
+  const auto make_output_log = [&](const OperatorStage& before, std::int32_t copies) {
     return std::make_unique<OutputLog>(options_.tuple_buffer, between,
                                        OutputLog::Shape{.itemsizes = before.itemsizes(),
                                                         .rows = options_.link_rows,
@@ -139,7 +139,7 @@ void OplusRun::prepare() {
   };
   for (std::size_t s = 1; s < stages_.size(); ++s) {
     OperatorStage& before = *stages_[s - 1];
-    auto link = std::make_unique<ChainLog>(published(before, 1), links_[s - 1], state_of(stages_[s]->spec()));
+    auto link = std::make_unique<ChainLog>(make_output_log(before, 1), links_[s - 1], state_of(stages_[s]->spec()));
     stages_[s]->start(std::move(link), before, input);
   }
   if (options_.downstream == 0) {
@@ -151,14 +151,14 @@ void OplusRun::prepare() {
   const bool copied = options_.shared_nothing || options_.map_instances != 0;
   between.readers = copied ? 1 : options_.downstream;
   OperatorStage& last = *stages_.back();
-  published_ = published(last, copied ? options_.downstream : 1);
-  published_->start(options_.most_instances, first_instances(options_.workers));
-  last.publish_into(*published_, options_.most_instances, options_.downstream);
-  downstream_ = std::make_unique<Downstream>(options_, threads(), *published_, last);
+  output_log_ = make_output_log(last, copied ? options_.downstream : 1);
+  output_log_->start(options_.max_instances, first_instances(options_.workers));
+  last.publish_into(*output_log_, options_.max_instances, options_.downstream);
+  downstream_ = std::make_unique<Downstream>(options_, threads(), *output_log_, last);
   downstream_->reserve(options_.reserved_rows);
 }
 
-std::vector<std::int32_t> OplusRun::readers_of(std::size_t) const { return first_instances(options_.most_instances); }
+std::vector<std::int32_t> OplusRun::readers_of(std::size_t) const { return first_instances(options_.max_instances); }
 
 void OplusRun::wake_others() noexcept {
   for (const auto& one : stages_) one->wake_waiter();
@@ -167,7 +167,7 @@ void OplusRun::wake_others() noexcept {
 void OplusRun::check_end() const {
   for (const auto& stage : stages_) {
     std::int64_t refused = 0;
-    for (std::int32_t i = 0; i < options_.most_instances; ++i) refused += stage->outputs(i).refused();
+    for (std::int32_t i = 0; i < options_.max_instances; ++i) refused += stage->outputs(i).refused();
     check_refused(stage->spec(), refused);
   }
   if (downstream_) downstream_->check();
@@ -182,7 +182,7 @@ void OplusRun::work(std::int32_t index) {
   const auto stopped = [&] { return threads().failed() || threads().finished(); };
   const auto not_done = [] { return false; };
   Counters& counters = threads().meter(index).counters;
-  if (index < options_.most_instances) {
+  if (index < options_.max_instances) {
     take_turns(
         threads().backoff(), counters, [&](bool) { return take_turn(index); }, stopped, not_done,
         [&]() -> Parker& { return threads().place(index, engaged(index)); });
@@ -195,7 +195,7 @@ void OplusRun::work(std::int32_t index) {
 }
 
 bool OplusRun::turn_downstream(std::int32_t index) {
-  const std::int32_t reader = index - options_.most_instances;
+  const std::int32_t reader = index - options_.max_instances;
   try {
     return downstream_->take_turn(reader);
   } catch (const std::bad_alloc&) {
@@ -226,23 +226,23 @@ std::optional<Snapshot> OplusRun::snapshot() const {
   if (threads().finished() || threads().failed()) return std::nullopt;
   Snapshot result;
   result.time_ns = threads().since_start();
-  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+  for (std::int32_t i = 0; i < options_.max_instances; ++i) {
     result.busy_ns.push_back(threads().meters()[static_cast<std::size_t>(i)]->busy_ns());
   }
-  stages_.front()->look(result);
+  stages_.front()->add_to(result);
   return result;
 }
 
 std::vector<const OutputBuffer*> OplusRun::outputs() const {
   if (downstream_) return {&downstream_->answer()};
   std::vector<const OutputBuffer*> buffers;
-  for (std::int32_t i = 0; i < options_.most_instances; ++i) buffers.push_back(&stages_.back()->outputs(i));
+  for (std::int32_t i = 0; i < options_.max_instances; ++i) buffers.push_back(&stages_.back()->outputs(i));
   return buffers;
 }
 
 std::vector<std::vector<LoadStep>> OplusRun::load_steps() const {
   std::vector<std::vector<LoadStep>> result;
-  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+  for (std::int32_t i = 0; i < options_.max_instances; ++i) {
     result.push_back(threads().meters()[static_cast<std::size_t>(i)]->steps());
   }
   return result;

@@ -51,7 +51,7 @@ class OplusRun final : public Run {
   // Sets the mapping of an operator at the start: bucket b belongs to instance owner[b], one of the first `workers`.
   void map(std::vector<std::int32_t> owner, std::size_t op = 0);
 
-  // Requests the active instances of an operator, ascending and below `most_instances`, and a mapping of its buckets to
+  // Requests the active instances of an operator, ascending and below `max_instances`, and a mapping of its buckets to
   // them. Returns the number of the switch, from 1 for each operator, or -1 when the run is over. Does not wait for
   // the switch. Operators change one by one, each at a place in its own log. Throws std::invalid_argument.
   std::int64_t reconfigure(std::vector<std::int32_t> instances, std::vector<std::int32_t> owner, std::size_t op = 0);
@@ -72,7 +72,7 @@ class OplusRun final : public Run {
   void work(std::int32_t index) override;
   // Downstream readers take the last cores, backwards; of the instances, the first ones are active at the start.
   std::int32_t turn_of(std::int32_t thread) const noexcept override {
-    return thread < options_.most_instances ? thread : options_.most_instances - 1 - thread;
+    return thread < options_.max_instances ? thread : options_.max_instances - 1 - thread;
   }
   void wake_others() noexcept override;
   // A generator's rows do not concern downstream readers.
@@ -87,7 +87,7 @@ class OplusRun final : public Run {
 
   OplusOptions options_;
   std::vector<std::unique_ptr<OperatorStage>> stages_;
-  std::unique_ptr<OutputLog> published_;  // of the last operator, with downstream readers
+  std::unique_ptr<OutputLog> output_log_;  // of the last operator, with downstream readers
   std::unique_ptr<Downstream> downstream_;
   std::vector<ProcessKernel> links_;  // kernels of all stages but the first
   std::vector<OperatorStream> streams_;

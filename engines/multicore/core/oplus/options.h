@@ -13,7 +13,7 @@ namespace lab {
 
 // `workers`: instances of every operator that are active at the start.
 struct OplusOptions : RunSettings {
-  std::int32_t most_instances = 0;  // threads; inactive ones wait in a pool. 0: as many as workers
+  std::int32_t max_instances = 0;  // threads; inactive ones wait in a pool. 0: as many as workers
   std::string tuple_buffer = "order";
   bool shared_nothing = false;     // queues instead of one log, a state for each instance
   std::int32_t map_instances = 0;  // map instances of the shared-nothing map stage (oplus/map_stage.h); 0: no map stage
@@ -21,7 +21,7 @@ struct OplusOptions : RunSettings {
   std::int64_t link_rows = 1 << 14;  // rows of one instance in an operator's output log; a power of two
   // Rows of one instance that may wait beyond `link_rows`. The outputs of one batch of tuples count once they fill a
   // chunk.
-  std::int64_t spill_rows = Spill::kMostRows;
+  std::int64_t spill_rows = Spill::kMaxRows;
   // Downstream readers of the last operator's outputs, one thread each; 0: its outputs are collected in place.
   std::int32_t downstream = 0;
   std::vector<std::int32_t> output_itemsizes;  // of the first operator

@@ -9,10 +9,10 @@ OutputLog::OutputLog(std::string_view tuple_buffer, const LogOptions& options, S
   for (std::int32_t i = 0; i < shape_.copies; ++i) logs_.push_back(make_tuple_buffer(tuple_buffer, options));
 }
 
-void OutputLog::start(std::int32_t most, std::span<const std::int32_t> active) {
-  for (std::int32_t i = 0; i < most; ++i) sources_.emplace_back(shape_.spill_rows);
+void OutputLog::start(std::int32_t max_instances, std::span<const std::int32_t> active) {
+  for (std::int32_t i = 0; i < max_instances; ++i) sources_.emplace_back(shape_.spill_rows);
   for (const std::unique_ptr<TupleBuffer>& log : logs_) {
-    for (std::int32_t i = 0; i < most; ++i) {
+    for (std::int32_t i = 0; i < max_instances; ++i) {
       Ring& ring = rings_.emplace_back(shape_.itemsizes, shape_.rows);
       ring.view.index = i;
       ring.view.ts = {ring.memory.ts(), static_cast<std::size_t>(shape_.rows)};
@@ -25,7 +25,7 @@ void OutputLog::start(std::int32_t most, std::span<const std::int32_t> active) {
       log->add_source(ring.memory.ts(), ring.memory.mask(), kNever);
     }
   }
-  for (std::int32_t i = 0; i < most; ++i) {
+  for (std::int32_t i = 0; i < max_instances; ++i) {
     if (!std::ranges::binary_search(active, i)) close(i);
   }
 }

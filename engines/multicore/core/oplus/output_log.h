@@ -50,8 +50,8 @@ class OutputLog {
   // Throws std::invalid_argument on the name of a tuple buffer, or options, out of range.
   OutputLog(std::string_view tuple_buffer, const LogOptions& options, Shape shape);
 
-  // Before the run. `most`: instances that may ever publish; those in `active`, ascending, publish from the start.
-  void start(std::int32_t most, std::span<const std::int32_t> active);
+  // Before the run. `max_instances`: instances that may ever publish; those in `active`, ascending, publish from the start.
+  void start(std::int32_t max_instances, std::span<const std::int32_t> active);
 
   std::int32_t copies() const noexcept { return shape_.copies; }
   TupleBuffer& log(std::int32_t copy = 0) noexcept { return *logs_[static_cast<std::size_t>(copy)]; }

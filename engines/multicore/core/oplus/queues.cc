@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kRouteRows = 1024;  // of one source, before the next source's turn
 constexpr std::int32_t kFewInstances = 4;  // up to this number, `distribute` scans the rows once for each
-constexpr std::int64_t kLeastElements = 1 << 14;
+constexpr std::int64_t kMinElements = 1 << 14;
 
 std::int64_t longest_list(const OperatorStream& stream, std::size_t from) {
   const auto* begins = static_cast<const std::int64_t*>(stream.view->columns[from]);
@@ -37,7 +37,7 @@ TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape
     if (column.present && shape.is_list) {
       // Four times the longest list; twice is needed, because a list that does not fit before the wrap starts at the
       // front.
-      const std::int64_t least = std::max(kLeastElements, 4 * longest_list(source, from));
+      const std::int64_t least = std::max(kMinElements, 4 * longest_list(source, from));
       column.elements = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
       column.values.resize(static_cast<std::size_t>(column.elements) * static_cast<std::size_t>(shape.itemsize));
       column.begins.resize(size);
@@ -183,10 +183,10 @@ Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions op
   if (spec.is_join()) throw std::invalid_argument("shared-nothing instances run keyed operators, no joins by columns");
 }
 
-void Queues::start(std::int32_t most, const InstanceMapping&) {
+void Queues::start(std::int32_t max_instances, const InstanceMapping&) {
   options_.rows_in_flight = std::max(options_.rows_in_flight, kRows);
   options_.readers = 1;
-  for (std::int32_t i = 0; i < most; ++i) {
+  for (std::int32_t i = 0; i < max_instances; ++i) {
     Receiver& receiver = receivers_.emplace_back();
     std::deque<TupleQueue>& queues = queues_.emplace_back();
     receiver.log = make_tuple_buffer(tuple_buffer_, options_);
@@ -201,8 +201,8 @@ void Queues::start(std::int32_t most, const InstanceMapping&) {
   routers_.resize(streams_.size());
   routed_ = std::make_unique<std::atomic<std::int64_t>[]>(streams_.size());
   for (Router& router : routers_) {
-    router.masks.resize(static_cast<std::size_t>(kRouteRows * routed_words(most)));
-    router.shares.resize(static_cast<std::size_t>(most));
+    router.masks.resize(static_cast<std::size_t>(kRouteRows * routed_words(max_instances)));
+    router.shares.resize(static_cast<std::size_t>(max_instances));
     for (Share& share : router.shares) share.rows.resize(static_cast<std::size_t>(kRouteRows) + 1);
   }
 }

@@ -67,7 +67,7 @@ class Queues final : public PrivateLogs {
          std::span<const OperatorStream> streams, std::span<const std::vector<ColumnShape>> shapes,
          std::deque<Feed>& feeds);
 
-  void start(std::int32_t most, const InstanceMapping& first) override;
+  void start(std::int32_t max_instances, const InstanceMapping& initial) override;
   bool feed(Recorder& recorder, const InstanceMapping& now) override;
   bool call(std::int64_t number) override;
   bool switch_time(std::int64_t* until) const noexcept override {

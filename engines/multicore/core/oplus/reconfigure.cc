@@ -69,7 +69,7 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
     joining.pending = -1;
     publish_counts(joining);
   }
-  assignment_.store(&epoch.assignment, std::memory_order_release);  // pairs with `look`
+  assignment_.store(&epoch.assignment, std::memory_order_release);  // pairs with `add_to`
   reach_.store(std::max(change.after.reach(), reach_.load(std::memory_order_relaxed)),
                std::memory_order_seq_cst);  // see `reach`
   for (const std::int32_t i : change.all) at(i).instance->adopt(change.after.owner.data());
@@ -86,7 +86,7 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
 }
 
 std::int64_t OperatorStage::reconfigure(InstanceMapping next) {
-  check_assignment(spec_, next, options_.most_instances);
+  check_assignment(spec_, next, options_.max_instances);
   std::int64_t number = 0;
   if (handover_ == nullptr) throw std::logic_error("start before reconfigure");
   if (last_request_ > 0 && handover_->has_switch_time()) static_cast<void>(await(last_request_));  // one at a time
@@ -121,7 +121,7 @@ void OperatorStage::wake_waiter() noexcept {
   switched_.notify_all();
 }
 
-void OperatorStage::look(Snapshot& into) const {
+void OperatorStage::add_to(Snapshot& into) const {
   // acquire: pairs with the store in `apply`; null before the start. A statistic, like all fields here.
   if (const InstanceMapping* const now = assignment_.load(std::memory_order_acquire); now != nullptr) {
     into.active = now->instances;

@@ -28,10 +28,10 @@ Change::Change(const InstanceMapping& old, const InstanceMapping& next, std::int
   std::ranges::set_union(from, to, std::back_inserter(all));
 }
 
-void SharedLog::start(std::int32_t, const InstanceMapping& first) {
-  if (marks_ != nullptr) marks_->switch_over(feeds_, first);
+void SharedLog::start(std::int32_t, const InstanceMapping& initial) {
+  if (marks_ != nullptr) marks_->switch_over(feeds_, initial);
   feeder_.start();
-  for (std::int32_t i = 0; i < first.count(); ++i) log_->add_reader();
+  for (std::int32_t i = 0; i < initial.count(); ++i) log_->add_reader();
 }
 
 bool SharedLog::feed(Recorder& recorder, const InstanceMapping& now) {

@@ -12,7 +12,7 @@ OperatorStage::OperatorStage(const OplusOptions& options, InstanceThreads& threa
                              std::vector<std::int32_t> itemsizes)
     : options_(options), threads_(threads), spec_(checked(spec)), itemsizes_(std::move(itemsizes)) {
   check_output(itemsizes_);
-  workers_ = std::vector<Worker>(static_cast<std::size_t>(options_.most_instances));
+  workers_ = std::vector<Worker>(static_cast<std::size_t>(options_.max_instances));
   pool_ = std::make_shared<OutputPool>(itemsizes_, spec_.max_outputs);
   for (Worker& worker : workers_) {
     worker.out = std::make_unique<OutputBuffer>(pool_);
@@ -24,7 +24,7 @@ OperatorStage::OperatorStage(const OplusOptions& options, InstanceThreads& threa
 
 void OperatorStage::map(std::vector<std::int32_t> owner) {
   InstanceMapping first{first_instances(options_.workers), std::move(owner)};
-  check_assignment(spec_, first, options_.most_instances);
+  check_assignment(spec_, first, options_.max_instances);
   epochs_.push_back({std::move(first), {}});
 }
 
@@ -35,7 +35,7 @@ void OperatorStage::start(std::unique_ptr<Handover> handover, const InputTimes& 
 }
 
 void OperatorStage::start(std::unique_ptr<ChainLog> link, OperatorStage& before, const InputTimes& input) {
-  input_log_ = &link->published();
+  input_log_ = &link->output_log();
   handover_ = std::move(link);
   previous_stage_ = &before;
   first_stage_ = before.first_stage_;
@@ -48,7 +48,7 @@ void OperatorStage::publish_into(OutputLog& log, std::int32_t first_thread, std:
   output_log_ = &log;
   first_reader_ = first_thread;
   end_reader_ = first_thread + readers;
-  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+  for (std::int32_t i = 0; i < options_.max_instances; ++i) {
     at(i).out->limit_waiting(log.spill(i));
     // Without measurement, no reader needs the causes.
     if (options_.load && options_.measure) at(i).instance->forward_causes(at(i).causes);
@@ -58,11 +58,11 @@ void OperatorStage::publish_into(OutputLog& log, std::int32_t first_thread, std:
 void OperatorStage::begin(const InputTimes& input) {
   input_ = input;
   const InstanceMapping& first = epochs_.front().assignment;
-  handover_->start(options_.most_instances, first);
+  handover_->start(options_.max_instances, first);
   // relaxed: threads start after all of this
   assignment_.store(&first, std::memory_order_relaxed);
   reach_.store(first.reach(), std::memory_order_relaxed);
-  for (std::int32_t i = 0; i < options_.most_instances; ++i) {
+  for (std::int32_t i = 0; i < options_.max_instances; ++i) {
     Worker& worker = at(i);
     Recorder& recorder = threads_.meter(i).recorder;
     if (spec_.is_join()) {
@@ -345,14 +345,14 @@ std::int64_t OperatorStage::kernel_calls() const noexcept {
 
 std::int64_t OperatorStage::spilled() const noexcept {
   std::int64_t total = 0;
-  for (std::int32_t i = 0; output_log_ != nullptr && i < options_.most_instances; ++i)
+  for (std::int32_t i = 0; output_log_ != nullptr && i < options_.max_instances; ++i)
     total += output_log_->spill(i).rows();
   return total;
 }
 
 std::int64_t OperatorStage::spilled_peak() const noexcept {
   std::int64_t most = 0;
-  for (std::int32_t i = 0; output_log_ != nullptr && i < options_.most_instances; ++i)
+  for (std::int32_t i = 0; output_log_ != nullptr && i < options_.max_instances; ++i)
     most = std::max(most, output_log_->spill(i).peak());
   return most;
 }

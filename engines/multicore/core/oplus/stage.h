@@ -10,7 +10,7 @@
 // An instance that leaves by a switch may have outputs for which the log has no room. It is `leaving` until it has
 // published them. Then it stops being a source of TB_out.
 //
-// One thread does the set-up and reads the results. `take_turn(i)` is for thread i; `reconfigure`, `await` and `look`
+// One thread does the set-up and reads the results. `take_turn(i)` is for thread i; `reconfigure`, `await` and `add_to`
 // are for one other thread during the run.
 #pragma once
 #include <atomic>
@@ -89,7 +89,7 @@ class OperatorStage {
   std::int64_t reconfigure(InstanceMapping next);
   std::optional<Switch> await(std::int64_t number);
   void wake_waiter() noexcept;
-  void look(Snapshot& into) const;
+  void add_to(Snapshot& into) const;
   std::vector<Switch> switches() const;
 
   const OutputBuffer& outputs(std::int32_t index) const noexcept { return *at(index).out; }
@@ -118,7 +118,7 @@ class OperatorStage {
     std::int64_t awaited_switch = -1;  // switch for which it waits, with the others
     bool input_ended = false;          // has read all input; outputs may still wait
     bool done = false;                 // and no output waits
-    // Written by the owner, read by `look`: statistics, which order nothing.
+    // Written by the owner, read by `add_to`: statistics, which order nothing.
     std::atomic<std::int64_t> compared{0};
     std::unique_ptr<std::atomic<std::int64_t>[]> processed, windows;  // by input
     // Written by the instance that makes a switch, or at the start; read by the owner and all others.
@@ -176,7 +176,7 @@ class OperatorStage {
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};  // at the barrier
   alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs with the load in `take_turn`
   // InstanceMapping in force, of an epoch. Written at a barrier, which orders it for the instances, so they load it relaxed.
-  // The store is release for the acquire in `look`.
+  // The store is release for the acquire in `add_to`.
   alignas(kCacheLine) std::atomic<const InstanceMapping*> assignment_{nullptr};
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that have finished
 };

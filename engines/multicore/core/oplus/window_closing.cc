@@ -66,7 +66,7 @@ bool KeyedInstance::tidy() {
 void KeyedInstance::clean_some(std::int64_t entries) {
   while (unclean_count_ != 0 && entries > 0) {
     while (unclean_[unclean_word_] == 0) ++unclean_word_;
-    go_on_unless(stop_);
+    throw_if_stopped(stop_);
     entries -= clean(static_cast<std::int64_t>(unclean_word_) * 64 + std::countr_zero(unclean_[unclean_word_]));
   }
 }
@@ -114,7 +114,7 @@ void KeyedInstance::emit_window(WindowTable& table, std::int64_t left) {
   const auto end = static_cast<std::int64_t>(table.count());
   std::byte* const windows = table.entries() + window_offset(left);
   for (std::int64_t at = 0; at < end;) {
-    go_on_unless(stop_);
+    throw_if_stopped(stop_);
     Emit* emit = out_.open(spec_.max_outputs);
     const std::int64_t next = spec_.expire(windows, at, end, left, emit) - 1;
     ++kernel_calls_;

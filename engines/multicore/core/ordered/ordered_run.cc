@@ -15,13 +15,13 @@ constexpr std::int64_t kTimedEvery = 64;
 // percentile range".
 constexpr std::int64_t kUntimedDivisor = 5;
 
-static_assert(RunSettings::kMostWorkers <= IdleWorkers::kMost);
+static_assert(RunSettings::kMaxWorkers <= IdleWorkers::kMost);
 
 OrderedOptions checked(OrderedOptions options) {
   check(options);
-  options.batch = std::min(options.batch, OrderedOptions::kMostBatch);
-  if (options.window < 1 || options.window > OrderedOptions::kMostWindow) {
-    throw std::invalid_argument("window must be between 1 and " + std::to_string(OrderedOptions::kMostWindow));
+  options.batch = std::min(options.batch, OrderedOptions::kMaxBatch);
+  if (options.window < 1 || options.window > OrderedOptions::kMaxWindow) {
+    throw std::invalid_argument("window must be between 1 and " + std::to_string(OrderedOptions::kMaxWindow));
   }
   options.window = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(options.window)));
   if (options.slice_ns < 1 || options.window_ns < 1)
@@ -66,8 +66,8 @@ OrderedRun::OrderedRun(OrderedOptions options)
 
 void OrderedRun::add_stage(StageSpec spec) {
   if (started()) throw std::logic_error("add operators before start");
-  if (stages_.size() == kMostStages) {
-    throw std::invalid_argument("a pipeline has at most " + std::to_string(kMostStages) + " operators");
+  if (stages_.size() == kMaxStages) {
+    throw std::invalid_argument("a pipeline has at most " + std::to_string(kMaxStages) + " operators");
   }
   const std::size_t index = stages_.size();
   OrderedStage::Next& next = *this;

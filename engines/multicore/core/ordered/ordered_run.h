@@ -27,11 +27,11 @@
 
 namespace lab {
 
-// `batch`: maximum number of records of a unit; values above `kMostBatch` count as kMostBatch.
+// `batch`: maximum number of records of a unit; values above `kMaxBatch` count as kMaxBatch.
 struct OrderedOptions : RunSettings {
   // This many records amortize the cost of a unit; larger units would only take longer to come out.
-  static constexpr std::int64_t kMostBatch = std::int64_t{1} << 16;
-  static constexpr std::int64_t kMostWindow = std::int64_t{1} << 16;
+  static constexpr std::int64_t kMaxBatch = std::int64_t{1} << 16;
+  static constexpr std::int64_t kMaxWindow = std::int64_t{1} << 16;
 
   // Units in flight; with serials of operators, slots of each reordering buffer. Rounded up to a power of two.
   std::int64_t window = 128;

@@ -4,9 +4,9 @@
 
 namespace lab {
 
-NonBlockingReordering::NonBlockingReordering(std::int64_t window, OrderedExit& exit, std::int64_t most_sends)
-    : mask_(slots_for(window) - 1), exit_(exit), most_sends_(most_sends), slots_(slots_for(window)) {
-  batch_.reserve(static_cast<std::size_t>(most_sends));
+NonBlockingReordering::NonBlockingReordering(std::int64_t window, OrderedExit& exit, std::int64_t max_sends)
+    : mask_(slots_for(window) - 1), exit_(exit), max_sends_(max_sends), slots_(slots_for(window)) {
+  batch_.reserve(static_cast<std::size_t>(max_sends));
 }
 
 void NonBlockingReordering::add(Units units, OrderedWorker& worker) {
@@ -40,7 +40,7 @@ void NonBlockingReordering::take_turn(OrderedWorker& worker) {
     }
     batch_.clear();
     std::atomic<Unit*>* slot = &slots_[static_cast<std::uint64_t>(next_) & mask_];
-    while (sent + static_cast<std::int64_t>(batch_.size()) < most_sends_) {
+    while (sent + static_cast<std::int64_t>(batch_.size()) < max_sends_) {
       Unit* unit = slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `add`
       if (unit == nullptr) break;
       // EMPTY before the unit is sent: once it is out, its successor by a window may be admitted and come here.
@@ -57,7 +57,7 @@ void NonBlockingReordering::take_turn(OrderedWorker& worker) {
     // instead of a store: it reads their values. release: `next_`. Both pair with the exchange above.
     taken_.exchange(false, std::memory_order_acq_rel);
     if (slot->load(std::memory_order_relaxed) == nullptr) return;  // relaxed: only a test, after the exchange
-    if (sent == most_sends_) {
+    if (sent == max_sends_) {
       ++worker.counts.handed_over;
       // seq_cst: before `offer` looks for sleepers; pairs with the load in `resume`.
       offered_.store(true, std::memory_order_seq_cst);
@@ -76,7 +76,7 @@ void LockedReordering::add(Units units, OrderedWorker& worker) {
   for (Unit* unit : units) slots_[static_cast<std::uint64_t>(unit->serial) & mask_] = unit;
   for (;;) {
     batch_.clear();
-    while (batch_.size() < kMostTogether) {
+    while (batch_.size() < kMaxTogether) {
       Unit*& slot = slots_[static_cast<std::uint64_t>(next_) & mask_];
       if (slot == nullptr) break;
       batch_.push_back(slot);

@@ -46,23 +46,23 @@ class Reordering {
 // exchange, which reads the adder's value. The sender then sees the slots, so no unit is left.
 class NonBlockingReordering final : public Reordering {
  public:
-  // `window`: maximum number of units in flight, rounded up to a power of two. `most_sends`: maximum number of units
+  // `window`: maximum number of units in flight, rounded up to a power of two. `max_sends`: maximum number of units
   // sent in one turn.
-  NonBlockingReordering(std::int64_t window, OrderedExit& exit, std::int64_t most_sends = kMostSends);
+  NonBlockingReordering(std::int64_t window, OrderedExit& exit, std::int64_t max_sends = kMaxSends);
 
   void add(Units units, OrderedWorker& worker) override;
   bool resume(OrderedWorker& worker) override;
 
   // Units that a thread sends before it offers the turn to other threads: a few microseconds for units of 64 light
   // records.
-  static constexpr std::int64_t kMostSends = 32;
+  static constexpr std::int64_t kMaxSends = 32;
 
  private:
   void take_turn(OrderedWorker& worker);
 
   const std::uint64_t mask_;
   OrderedExit& exit_;
-  const std::int64_t most_sends_;
+  const std::int64_t max_sends_;
   // The slot of unit s is s mod size; null is the paper's EMPTY. Written by adding threads, emptied by the holder of
   // the flag.
   std::vector<std::atomic<Unit*>> slots_;
@@ -82,7 +82,7 @@ class LockedReordering final : public Reordering {
   bool resume(OrderedWorker&) override { return false; }
 
  private:
-  static constexpr std::size_t kMostTogether = 32;  // units sent at once, so that downstream work may begin
+  static constexpr std::size_t kMaxTogether = 32;  // units sent at once, so that downstream work may begin
 
   const std::uint64_t mask_;
   OrderedExit& exit_;

@@ -17,7 +17,7 @@
 
 namespace lab {
 
-inline constexpr std::size_t kMostStages = 64;
+inline constexpr std::size_t kMaxStages = 64;
 
 struct Assignment {
   std::int32_t stage = -1;   // index of the operator; -1 for none

@@ -57,13 +57,13 @@ struct alignas(kCacheLine) OrderedWorker {
     return buffer;
   }
   void return_buffer(std::unique_ptr<RecordBuffer>& used) {
-    if (used != nullptr && spares.size() < kMostSpares) spares.push_back(std::move(used));
+    if (used != nullptr && spares.size() < kMaxSpares) spares.push_back(std::move(used));
     used.reset();
   }
 
   // Scratch.
   RecordBuffer group_outputs;
-  static constexpr std::size_t kMostSpares = 8;
+  static constexpr std::size_t kMaxSpares = 8;
   std::vector<std::unique_ptr<RecordBuffer>> spares;
   std::vector<void*> columns;          // output columns of a group
   std::vector<std::int32_t> group_of;  // by partition; valid where `mark` is `epoch`

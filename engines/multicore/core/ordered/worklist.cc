@@ -20,7 +20,7 @@ constexpr std::int64_t kMaxItems = 16;
 constexpr std::int64_t kHandOversPerSlice = 8;
 
 // The bits of a word; with more workers, several share a queue.
-constexpr std::int32_t kMostQueues = 64;
+constexpr std::int32_t kMaxQueues = 64;
 
 // Spins of a worker that waits for its turn before it yields the core.
 constexpr int kTurnSpins = 100;
@@ -49,7 +49,7 @@ void publish(Queues& queues, std::uint64_t touched) {
 }  // namespace
 
 UnitList::UnitList(std::int64_t window, std::int32_t queues, bool alone) : alone_(alone) {
-  queues = std::clamp(queues, 1, kMostQueues);
+  queues = std::clamp(queues, 1, kMaxQueues);
   for (std::int32_t q = 0; q < queues; ++q) queues_.emplace_back(static_cast<std::uint64_t>(window));
 }
 
@@ -67,9 +67,9 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool i
                             OrderedWorker& worker) {
   std::array<Unit*, kMaxItems> units{};
   std::int64_t done = 0;
-  std::int64_t most_items = 1;
+  std::int64_t max_items = 1;
   for (bool first = true; done < records; first = false) {
-    const std::int64_t count = queue.pop(units.data(), most_items, alone_);
+    const std::int64_t count = queue.pop(units.data(), max_items, alone_);
     if (count == 0) break;
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < count; ++i) sum += units[static_cast<std::size_t>(i)]->records;
@@ -84,7 +84,7 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool i
     // From another worker's queue, take one unit to learn the weight, then up to half of the rest, as each time costs a
     // decision. Then stop, because this worker's own queue may have units.
     if (!is_home && !first) break;
-    most_items = items_to_take(records - done, sum / count);
+    max_items = items_to_take(records - done, sum / count);
   }
   return done;
 }
@@ -215,17 +215,17 @@ std::int64_t PartitionedGroups::work(std::int64_t records, UnitProcessor& proces
 }
 
 HybridGroups::HybridGroups(std::int64_t window, Shape shape)
-    : mask_((shape.bundles < shape.most_bundles ? 2 : 1) * slots_for(window) - 1),
-      most_bundles_(shape.most_bundles),
-      queues_(static_cast<std::size_t>(most_bundles_)),
-      slots_(all_groups(static_cast<std::int64_t>(mask_ + 1), most_bundles_), nullptr),
-      tails_(static_cast<std::size_t>(most_bundles_), 0),
-      records_(static_cast<std::size_t>(most_bundles_), 0),
-      marks_(static_cast<std::size_t>(most_bundles_)) {
+    : mask_((shape.bundles < shape.max_bundles ? 2 : 1) * slots_for(window) - 1),
+      max_bundles_(shape.max_bundles),
+      queues_(static_cast<std::size_t>(max_bundles_)),
+      slots_(all_groups(static_cast<std::int64_t>(mask_ + 1), max_bundles_), nullptr),
+      tails_(static_cast<std::size_t>(max_bundles_), 0),
+      records_(static_cast<std::size_t>(max_bundles_), 0),
+      marks_(static_cast<std::size_t>(max_bundles_)) {
   set_bundles(shape.bundles);
-  const std::int32_t masters = std::clamp<std::int32_t>(shape.masters, 1, std::min(most_bundles_, kMostQueues));
+  const std::int32_t masters = std::clamp<std::int32_t>(shape.masters, 1, std::min(max_bundles_, kMaxQueues));
   for (std::int32_t m = 0; m < masters; ++m) {
-    const std::int32_t share = (most_bundles_ - m + masters - 1) / masters;
+    const std::int32_t share = (max_bundles_ - m + masters - 1) / masters;
     masters_.emplace_back(all_groups(static_cast<std::int64_t>(mask_ + 1), share));
   }
 }
@@ -251,8 +251,8 @@ void HybridGroups::put(Units units) {
 bool HybridGroups::split() {
   const std::int32_t before = bundles();
   // acquire: the worker that reached the last mark no longer reads the slots of the preceding split.
-  if (before == most_bundles_ || marks_left_.load(std::memory_order_acquire) != 0) return false;
-  const std::int32_t after = std::min(2 * before, most_bundles_);
+  if (before == max_bundles_ || marks_left_.load(std::memory_order_acquire) != 0) return false;
+  const std::int32_t after = std::min(2 * before, max_bundles_);
   marks_left_.store(after - before, std::memory_order_relaxed);  // relaxed: published with the marks
   for (std::int32_t new_bundle = before; new_bundle < after; ++new_bundle) {
     // relaxed: a worker that takes one of its tokens has seen the token, published after this.
@@ -325,9 +325,9 @@ void HybridGroups::hand_over(Turn& turn) {
 void HybridGroups::take(ItemRing<std::int32_t>& master, bool is_home, Turn& turn) {
   std::array<std::int32_t, kMaxItems> tokens{};
   // Take few tokens of heavy records.
-  std::int64_t most_items = is_home ? 1 : std::clamp<std::int64_t>(turn.target_records, 1, kMaxItems);
+  std::int64_t max_items = is_home ? 1 : std::clamp<std::int64_t>(turn.target_records, 1, kMaxItems);
   while (turn.records < turn.target_records) {
-    const std::int64_t count = master.pop(tokens.data(), most_items, bundles() == 1);
+    const std::int64_t count = master.pop(tokens.data(), max_items, bundles() == 1);
     if (count == 0) break;
     const auto end = tokens.begin() + count;
     for (auto first = tokens.begin(); first != end;) {
@@ -344,7 +344,7 @@ void HybridGroups::take(ItemRing<std::int32_t>& master, bool is_home, Turn& turn
     }
     hand_over(turn);
     if (!is_home) break;  // this worker's home master may have tokens by now
-    if (turn.groups != 0) most_items = items_to_take(turn.target_records - turn.records, turn.records / turn.groups);
+    if (turn.groups != 0) max_items = items_to_take(turn.target_records - turn.records, turn.records / turn.groups);
   }
 }
 
@@ -362,9 +362,9 @@ std::int64_t HybridGroups::work(std::int64_t records, UnitProcessor& processor, 
 
 std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t window, std::int32_t partitions,
                                           std::int32_t workers, std::size_t stage) {
-  if (static_cast<std::int64_t>(slots_for(window)) > kMostGroups / partitions) {
+  if (static_cast<std::int64_t>(slots_for(window)) > kMaxGroups / partitions) {
     throw std::invalid_argument("a window of " + std::to_string(window) + " units by " + std::to_string(partitions) +
-                                " partitions is more than " + std::to_string(kMostGroups) +
+                                " partitions is more than " + std::to_string(kMaxGroups) +
                                 " groups; give fewer partitions or a smaller window");
   }
   switch (index_of("worklist", kWorklists, name)) {

@@ -188,8 +188,8 @@ class PartitionedGroups final : public Worklist {
 class HybridGroups final : public Worklist {
  public:
   struct Shape {
-    std::int32_t bundles = 1;       // initial number of bundles: 1, or the number of partitions
-    std::int32_t most_bundles = 1;  // the number of partitions, or a power of two below it
+    std::int32_t bundles = 1;      // initial number of bundles: 1, or the number of partitions
+    std::int32_t max_bundles = 1;  // the number of partitions, or a power of two below it
     std::int32_t masters = 1;
   };
 
@@ -223,7 +223,7 @@ class HybridGroups final : public Worklist {
   }
 
   alignas(kCacheLine) const std::uint64_t mask_;  // not in a cache line with the counts of the base
-  const std::int32_t most_bundles_;
+  const std::int32_t max_bundles_;
   std::deque<ItemRing<std::int32_t>> masters_;
   std::vector<Queue> queues_;
   // One window of groups for each bundle, and another for the mark of a split. A group is read after its token: the
@@ -240,14 +240,14 @@ class HybridGroups final : public Worklist {
 };
 
 // Maximum number of groups of all units in flight in the lists above: 128 MiB of pointers.
-inline constexpr std::int64_t kMostGroups = std::int64_t{1} << 24;
+inline constexpr std::int64_t kMaxGroups = std::int64_t{1} << 24;
 
 // `homed` is HybridGroups with a master for each worker and, at first, all partitions in one bundle. `hybrid` has one
 // master, and always one bundle for each partition.
 inline constexpr Names<4> kWorklists = {"homed", "hybrid", "partitioned", "shared"};
 
 // Makes the list named `name` of a partitioned operator. Throws std::invalid_argument for another name, or for more
-// than kMostGroups groups.
+// than kMaxGroups groups.
 std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t window, std::int32_t partitions,
                                           std::int32_t workers, std::size_t stage);
 

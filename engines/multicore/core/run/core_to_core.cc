@@ -18,7 +18,7 @@ namespace {
 constexpr int kTries = 5;
 constexpr std::int64_t kRounds = 400;  // round trips of a try
 
-constexpr std::int64_t kMostLimit = 3'600'000'000'000;  // one hour
+constexpr std::int64_t kMaxLimit = 3'600'000'000'000;  // one hour
 
 // Number of loads of the line between two readings of the clock.
 constexpr int kLooks = 256;
@@ -68,8 +68,8 @@ double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t lim
   if (first == second)
     throw std::invalid_argument("first and second are both core " + std::to_string(first) + "; give two cores");
   if (std::min(first, second) < 0) throw std::invalid_argument("cores must not be negative");
-  if (limit_ns > kMostLimit)
-    throw std::invalid_argument("limit_ns must be at most an hour, " + std::to_string(kMostLimit));
+  if (limit_ns > kMaxLimit)
+    throw std::invalid_argument("limit_ns must be at most an hour, " + std::to_string(kMaxLimit));
   const std::int64_t deadline_ns = now_ns() + limit_ns;
   Line line;
   std::atomic<bool> pinned{true};  // relaxed: read after the end of both threads

@@ -11,7 +11,7 @@ namespace lab {
 struct Stopped {};
 
 // Throws Stopped if `stop` (InstanceThreads::failure) is set.
-inline void go_on_unless(const std::atomic<bool>& stop) {
+inline void throw_if_stopped(const std::atomic<bool>& stop) {
   // relaxed: the leaving thread reads no data of the thread that set the flag.
   if (stop.load(std::memory_order_relaxed)) throw Stopped();
 }

@@ -44,7 +44,7 @@ class FastClock {
   static constexpr std::int64_t kShortestNs = 100'000;  // 20 ns of the clock itself change the rate by 0.02 %
   static constexpr std::int64_t kLongestNs = 1'000'000;
   static constexpr std::uint64_t kTightTicks = 1'000;  // some 300 ns; ten times the duration without interruption
-  static constexpr std::uint64_t kMostTicks = std::uint64_t{1} << 23;  // keeps the product in `now` within 64 bits
+  static constexpr std::uint64_t kMaxTicks = std::uint64_t{1} << 23;  // keeps the product in `now` within 64 bits
 
   // Returns whether the counter ticks evenly in all frequencies and sleep states of the core (CPUID 80000007H, EDX bit
   // 8).
@@ -71,7 +71,7 @@ class FastClock {
       if (updates_rate) {
         ns_per_tick_ = (static_cast<std::uint64_t>(passed_ns) << 32) / passed;
         limit_ticks_ = std::min(
-            kMostTicks, (static_cast<std::uint64_t>(kLongestNs) << 32) / std::max<std::uint64_t>(1, ns_per_tick_));
+            kMaxTicks, (static_cast<std::uint64_t>(kLongestNs) << 32) / std::max<std::uint64_t>(1, ns_per_tick_));
       }
       anchor_ns_ = ns;
       anchor_ticks_ = ticks;

@@ -11,7 +11,7 @@ namespace lab {
 
 // A source and the position of its next block. The holder of the flag moves the blocks (`move_blocks`).
 struct alignas(kCacheLine) Feed {
-  static constexpr std::int64_t kMostRows = 4096;  // limit of `max_rows`
+  static constexpr std::int64_t kMaxRows = 4096;  // limit of `max_rows`
 
   Source* source = nullptr;
   std::size_t reader = 0;
@@ -21,8 +21,8 @@ struct alignas(kCacheLine) Feed {
   std::uint64_t next = 0;  // first block not yet moved
   std::int64_t row = 0;    // first row not yet moved
   bool closed = false;
-  std::int64_t max_rows = kMostRows;  // rows of one move before the turn of the other sources; see `LogFeeder`
-  std::int64_t filled_ns = 0;         // time of the last move of `max_rows` rows; 0 if the last move took all rows
+  std::int64_t max_rows = kMaxRows;  // rows of one move before the turn of the other sources; see `LogFeeder`
+  std::int64_t filled_ns = 0;        // time of the last move of `max_rows` rows; 0 if the last move took all rows
   MergeFlag flag;
 
   // Returns the block `skipped` blocks after the next, or null. The caller must have called it for the blocks before.

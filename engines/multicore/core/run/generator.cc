@@ -26,9 +26,9 @@ constexpr std::int64_t kShortestSleepNs = 50'000;
 
 // Number of sleeps in the running mean of their delay, by which the next sleeps are shortened. The delay is 30 us and
 // more on a virtual machine; without the correction, events due within 110 us instead of 50 went together. A sleep
-// lasts at least kLeastSleepNs, since a generator that does not sleep occupies the core of a worker.
+// lasts at least kMinSleepNs, since a generator that does not sleep occupies the core of a worker.
 constexpr std::int64_t kSleepsToLearn = 16;
-constexpr std::int64_t kLeastSleepNs = 5'000;
+constexpr std::int64_t kMinSleepNs = 5'000;
 
 // The longest sleep. The generator notices a failed run at its end at the latest.
 constexpr std::int64_t kLongestSleepNs = 20'000'000;
@@ -151,7 +151,7 @@ bool Generator::has_waiting_events() const noexcept {
 void Generator::wait(std::int64_t until_ns) noexcept {
   std::int64_t now = now_ns();
   const std::int64_t spin_ns = spin_ ? kSpinNs : 0;
-  const std::int64_t shortest = std::max(kShortestSleepNs - mean_delay_ns_, kLeastSleepNs);
+  const std::int64_t shortest = std::max(kShortestSleepNs - mean_delay_ns_, kMinSleepNs);
   const std::int64_t wake_ns = spin_ ? until_ns - spin_ns : std::max(until_ns, now + shortest);
   const std::int64_t target = std::min(wake_ns, now + kLongestSleepNs);
   if (target > now) {

@@ -113,7 +113,7 @@ class alignas(64) WindowTable {
 
   // Removes all entries. Frees the memory if less than a sixteenth of it was in use (kSparse).
   void clear() noexcept {
-    if (index_.count * kSparse < size() && size() > kLeastSlots) {
+    if (index_.count * kSparse < size() && size() > kMinSlots) {
       memory_.reset();
       index_ = kNoIndex;
     } else if (index_.limit != 0) {
@@ -141,7 +141,7 @@ class alignas(64) WindowTable {
     }
     if (remaining == 0) return clear();
     if (remaining == index_.count) return;
-    const bool is_sparse = index_.count * kSparse < size() && size() > kLeastSlots;
+    const bool is_sparse = index_.count * kSparse < size() && size() > kMinSlots;
     index_.count = remaining;
     try {
       if (is_sparse) return resize(size() / 2, stride);
@@ -172,9 +172,9 @@ class alignas(64) WindowTable {
   }
 
  private:
-  static constexpr std::size_t kLeastSlots = 8;
-  static constexpr std::size_t kSparse = 16;                  // a table less than 1 / kSparse full frees memory
-  static constexpr std::uint32_t kNoSlots[kLeastSlots] = {};  // the slots of a table without memory
+  static constexpr std::size_t kMinSlots = 8;
+  static constexpr std::size_t kSparse = 16;                // a table less than 1 / kSparse full frees memory
+  static constexpr std::uint32_t kNoSlots[kMinSlots] = {};  // the slots of a table without memory
 
   void swap(WindowTable& other) noexcept {
     std::swap(index_, other.index_);
@@ -186,7 +186,7 @@ class alignas(64) WindowTable {
     const std::size_t bytes = slots * sizeof(std::uint32_t) + slots / 2 * stride;
     return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
   }
-  std::size_t grown_slots() const noexcept { return index_.limit == 0 ? kLeastSlots : 2 * size(); }
+  std::size_t grown_slots() const noexcept { return index_.limit == 0 ? kMinSlots : 2 * size(); }
 
   static constexpr std::int64_t shift_of(std::size_t slots) noexcept { return 64 - std::countr_zero(slots); }
 
@@ -233,7 +233,7 @@ class alignas(64) WindowTable {
     }
   }
 
-  static constexpr WindowIndex kNoIndex = {kNoSlots, nullptr, kLeastSlots - 1, 61, 0, 0};  // 64 - log2
+  static constexpr WindowIndex kNoIndex = {kNoSlots, nullptr, kMinSlots - 1, 61, 0, 0};  // 64 - log2
 
   WindowIndex index_ = kNoIndex;        // first member: compiled code reads it
   std::size_t hidden_ = 0;              // number of hidden entries

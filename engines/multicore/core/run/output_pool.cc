@@ -18,10 +18,10 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 // The largest item of small data; up to this many bytes at the end of a chunk stay unused.
-constexpr std::size_t kMostItem = 64;
+constexpr std::size_t kMaxItem = 64;
 
 // Limit of the reserved bytes of small data. Further chunks are allocated during the run, and the pool counts them.
-constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kMaxBytes = std::int64_t{256} << 20;
 
 // Minimum number of returned chunks that a pool keeps.
 constexpr std::size_t kMinSpares = 2;
@@ -53,7 +53,7 @@ void OutputPool::reserve(std::int64_t rows, std::int64_t unused) {
 }
 
 void OutputPool::reserve_bytes(std::int64_t bytes, std::int64_t buffers) {
-  add(std::min(bytes, kMostBytes) / static_cast<std::int64_t>(chunk_bytes_ - kMostItem) + buffers);
+  add(std::min(bytes, kMaxBytes) / static_cast<std::int64_t>(chunk_bytes_ - kMaxItem) + buffers);
 }
 
 void OutputPool::add(std::int64_t chunks) {

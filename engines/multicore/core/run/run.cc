@@ -41,11 +41,11 @@ void check(const RunSettings& settings) {
   const auto refuse = [](const char* name, std::uint64_t limit) {
     throw std::invalid_argument(name + (" must be between 1 and " + std::to_string(limit)));
   };
-  if (settings.workers < 1 || settings.workers > RunSettings::kMostWorkers) {
-    refuse("workers", RunSettings::kMostWorkers);
+  if (settings.workers < 1 || settings.workers > RunSettings::kMaxWorkers) {
+    refuse("workers", RunSettings::kMaxWorkers);
   }
-  if (settings.ring_blocks < 1 || settings.ring_blocks > RunSettings::kMostRingBlocks) {
-    refuse("ring_blocks", RunSettings::kMostRingBlocks);
+  if (settings.ring_blocks < 1 || settings.ring_blocks > RunSettings::kMaxRingBlocks) {
+    refuse("ring_blocks", RunSettings::kMaxRingBlocks);
   }
   if (settings.batch < 1) throw std::invalid_argument("batch must be at least 1");
   if (settings.core_count < 0) throw std::invalid_argument("core_count must not be negative");
@@ -136,11 +136,11 @@ void Run::start() {
   run_threads_.start(std::move(plan));
 }
 
-std::int64_t Run::run(const std::function<void()>& look) {
+std::int64_t Run::run(const std::function<void()>& poll) {
   if (!started()) start();
   const std::optional<LoadOptions>& load = settings().load;
   const std::int64_t duration_ns =
-      run_threads_.run([&](std::int64_t begin_ns) { threads_->begin(begin_ns, load ? load->warm_up_ns : 0); }, look);
+      run_threads_.run([&](std::int64_t begin_ns) { threads_->begin(begin_ns, load ? load->warm_up_ns : 0); }, poll);
   check_end();
   return duration_ns;
 }

@@ -30,8 +30,8 @@ namespace lab {
 
 // The settings of every run. The options of a family derive from them.
 struct RunSettings {
-  static constexpr std::int32_t kMostWorkers = 256;  // a log has a byte for a source, as which each worker may act
-  static constexpr std::uint64_t kMostRingBlocks = std::uint64_t{1} << 20;  // 32 MiB of blocks
+  static constexpr std::int32_t kMaxWorkers = 256;  // a log has a byte for a source, as which each worker may act
+  static constexpr std::uint64_t kMaxRingBlocks = std::uint64_t{1} << 20;  // 32 MiB of blocks
 
   std::int32_t workers = 1;         // threads, or instances of operators, at the start
   std::int64_t batch = 1;           // maximum number of events published together
@@ -67,8 +67,8 @@ class Run {
 
   // Runs to the end of all streams and joins the threads. Returns the duration in ns, from the release of the threads
   // to the end of the last. Throws std::runtime_error if a thread failed, NoMemory if memory ran out. This thread calls
-  // `look`, unless it is empty, every `RunThreads::kLookEvery`. If `look` throws, the threads end, and `run` rethrows.
-  std::int64_t run(const std::function<void()>& look = {});
+  // `poll`, unless it is empty, every `RunThreads::kPollEvery`. If `poll` throws, the threads end, and `run` rethrows.
+  std::int64_t run(const std::function<void()>& poll = {});
 
   std::int64_t start_ns() const noexcept { return threads_ ? threads_->start_ns() : 0; }  // 0 before; any thread
 

@@ -13,10 +13,10 @@ class Spill {
  public:
   // 1.6 GB of rows of 24 bytes. A user's mistake, such as one time for all events, ends with an error before memory is
   // exhausted.
-  static constexpr std::int64_t kMostRows = std::int64_t{1} << 26;
+  static constexpr std::int64_t kMaxRows = std::int64_t{1} << 26;
 
   // `max_rows`: maximum number of rows that wait. `error_prefix`: text before the error.
-  explicit Spill(std::int64_t max_rows = kMostRows, std::string error_prefix = "")
+  explicit Spill(std::int64_t max_rows = kMaxRows, std::string error_prefix = "")
       : max_rows_(max_rows), error_prefix_(std::move(error_prefix)) {}
 
   // Adds `rows` rows; `waiting` is the total that waits now. Throws std::runtime_error if it exceeds the limit.

@@ -116,11 +116,11 @@ void RunThreads::note_end() {
   if (--unended_ == 0) all_ended_.notify_one();
 }
 
-void RunThreads::wait(const std::function<void()>& look) {
+void RunThreads::wait(const std::function<void()>& poll) {
   std::unique_lock lock(unended_mutex_);
-  while (!all_ended_.wait_for(lock, kLookEvery, [this] { return unended_ == 0; })) {
+  while (!all_ended_.wait_for(lock, kPollEvery, [this] { return unended_ == 0; })) {
     lock.unlock();
-    look();
+    poll();
     lock.lock();
   }
 }
@@ -137,14 +137,14 @@ void RunThreads::join() {
   if (helper_.joinable()) helper_.join();
 }
 
-std::int64_t RunThreads::run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& look) {
+std::int64_t RunThreads::run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& poll) {
   if (!waiting()) throw std::logic_error("a run can run only once, and not if its threads could not be created");
   const std::int64_t start_ns = now_ns();
   begin(start_ns);
   go_.count_down();  // release: publishes the above; pairs with the waits
-  if (look) {
+  if (poll) {
     try {
-      wait(look);
+      wait(poll);
     } catch (...) {
       plan_.fail();
       join();

@@ -45,20 +45,20 @@ class RunThreads {
   // one. Then all threads have ended, and `run` is impossible.
   void start(Plan plan);
 
-  static constexpr std::chrono::milliseconds kLookEvery{50};
+  static constexpr std::chrono::milliseconds kPollEvery{50};
 
-  // Calls `begin` with the time, releases the threads and waits for all of them. Meanwhile it calls `look`, unless it
-  // is empty, every `kLookEvery`. Returns the duration in ns, to the end of the last thread. If `look` throws, it makes
+  // Calls `begin` with the time, releases the threads and waits for all of them. Meanwhile it calls `poll`, unless it
+  // is empty, every `kPollEvery`. Returns the duration in ns, to the end of the last thread. If `poll` throws, it makes
   // the threads return and rethrows. Throws std::runtime_error with the error of the first thread that has one, or
   // NoMemory. Throws std::logic_error at the second call, or if the threads could not be created.
-  std::int64_t run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& look = {});
+  std::int64_t run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& poll = {});
 
  private:
   void work(std::int32_t index);
   void work_helper();
   void get_ready();  // prepares the thread to throw, then waits for `run`
   void note_end();
-  void wait(const std::function<void()>& look);
+  void wait(const std::function<void()>& poll);
   [[noreturn]] void rethrow(std::int32_t index) const;
   void abandon();
   void join();

@@ -42,8 +42,8 @@ void RecordBuffer::place(std::int64_t rows) {
 
 void RecordBuffer::shape(std::span<const std::int32_t> itemsizes, std::int64_t rows) {
   itemsizes_ = itemsizes;
-  const std::size_t least_bytes = bytes_for(rows);
-  if (least_bytes > bytes_) allocate(least_bytes);
+  const std::size_t min_bytes = bytes_for(rows);
+  if (min_bytes > bytes_) allocate(min_bytes);
   place(rows);
 }
 

@@ -83,10 +83,10 @@ void an_exception_from_the_look_stops_the_run_and_leaves_no_thread() {
   };
   plan.fail = [&] { failed = true; };
   threads.start(std::move(plan));
-  const auto look = [&] {
+  const auto poll = [&] {
     if (++looks == 3) throw Interrupted();
   };
-  CHECK_THROWS(threads.run([](std::int64_t) {}, look), Interrupted);
+  CHECK_THROWS(threads.run([](std::int64_t) {}, poll), Interrupted);
   CHECK_EQ(looks, 3);
   CHECK_EQ(ended.load(), 4);
   CHECK_THROWS(threads.run([](std::int64_t) {}), std::logic_error);

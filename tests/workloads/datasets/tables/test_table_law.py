@@ -118,7 +118,7 @@ def test_every_line_of_a_csv_is_in_the_report(content: str, quoted: bool, column
         )
         try:
             rows_read = read(table, required_columns(SUMS), Path(folder) / "rows", InProcess())
-            found = rows_read.reading
+            found = rows_read.report
         except DatasetError as error:
             assert quoted
             assert "is never closed" in str(error)

@@ -32,7 +32,7 @@ class Drawn {
     max_copies_ = max_copies;
     sources_ = pick(1, 3);
     for (int s = 0; s < sources_; ++s) add({.degree = pick(1, workers)});
-    for (int left = pick(1, 3); left > 0 && count_ + 3 <= lab::test::kMostVertices; --left) operate();
+    for (int left = pick(1, 3); left > 0 && count_ + 3 <= lab::test::kMaxVertices; --left) operate();
     for (std::size_t v = 0; v < count_; ++v) vertices[v].is_answer = !read_[v];
     return count_;
   }
@@ -109,7 +109,7 @@ class Drawn {
         next.degree = vertices[static_cast<std::size_t>(sorted)].degree;
         next.max_outputs = pick(1, 3);
         const std::int32_t first = add(next);
-        if (!one_in(3) || count_ == lab::test::kMostVertices) break;
+        if (!one_in(3) || count_ == lab::test::kMaxVertices) break;
         next.inputs = {first};
         add(next);
         break;
@@ -120,7 +120,7 @@ class Drawn {
         next.inputs = merged();
         next.degree = pick(1, workers_);
         next.max_outputs = pick(1, 600);
-        if (one_in(2) && count_ + next.inputs.size() < lab::test::kMostVertices) {
+        if (one_in(2) && count_ + next.inputs.size() < lab::test::kMaxVertices) {
           next.items = false;
           for (std::int32_t& input : next.inputs) {
             input = add({.kind = Kind::kPartial,
@@ -135,7 +135,7 @@ class Drawn {
 
   std::mt19937 random_;
   std::size_t count_ = 0;
-  std::array<bool, lab::test::kMostVertices> read_{};
+  std::array<bool, lab::test::kMaxVertices> read_{};
   int sources_ = 1;
   std::int32_t workers_ = 1;
   std::int64_t max_copies_ = 1;

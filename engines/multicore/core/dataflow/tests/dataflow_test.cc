@@ -264,8 +264,8 @@ void a_run_out_of_range_is_refused() {
     return failure_of([&] { DataflowRun run(options); });
   };
   CHECK(contains(options_failure([](auto& o) { o.link_rows = 0; }), "link_rows must be between 1 and"));
-  CHECK(contains(options_failure([](auto& o) { o.link_rows = DataflowOptions::kMostLinkRows + 1; }),
-                 "link_rows must be"));
+  CHECK(
+      contains(options_failure([](auto& o) { o.link_rows = DataflowOptions::kMaxLinkRows + 1; }), "link_rows must be"));
   CHECK(contains(options_failure([](auto& o) { o.markers.period = 0; }), "markers need a period of at least 1"));
   CHECK(contains(options_failure([](auto& o) { o.markers.count = -1; }), "markers need a period of at least 1"));
   DataflowRun run{DataflowOptions{}};

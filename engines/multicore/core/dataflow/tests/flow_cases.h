@@ -42,8 +42,8 @@ struct FlowVertex {
   std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // its kernel fails at this value
   std::int64_t wrong_keys = 0;  // kKeyed: 1 adds 1 to the keys of outputs at items, 2 to those at markers
 };
-constexpr std::size_t kMostVertices = 10;
-inline std::array<FlowVertex, kMostVertices> vertices;  // set before threads start
+constexpr std::size_t kMaxVertices = 10;
+inline std::array<FlowVertex, kMaxVertices> vertices;  // set before threads start
 
 inline std::int64_t plus(std::int64_t a, std::int64_t b) { return wrapped(a, 1, b); }
 
@@ -221,7 +221,7 @@ FlowSpec spec_of(std::size_t index, std::index_sequence<kVertex...>) {
   return spec;
 }
 
-inline FlowSpec flow_spec(std::size_t index) { return spec_of(index, std::make_index_sequence<kMostVertices>()); }
+inline FlowSpec flow_spec(std::size_t index) { return spec_of(index, std::make_index_sequence<kMaxVertices>()); }
 
 // Streams, and the source of each.
 struct FlowInput {
@@ -255,11 +255,11 @@ inline std::unique_ptr<DataflowRun> flow_of(DataflowOptions options, const FlowI
 
 // Returns the answer, computed vertex by vertex and block by block, with one instance each.
 inline std::vector<Record> flow_oracle(const FlowInput& input, const Markers& markers, std::size_t count) {
-  std::array<std::map<std::int64_t, FlowEntry>, kMostVertices> tables;
+  std::array<std::map<std::int64_t, FlowEntry>, kMaxVertices> tables;
   std::vector<Record> answer;
   std::vector<std::size_t> next_rows(input.streams.size());  // first row of each stream beyond earlier blocks
   for (std::int64_t block = 0; block <= markers.count; ++block) {
-    std::array<std::vector<Record>, kMostVertices> outputs;
+    std::array<std::vector<Record>, kMaxVertices> outputs;
     const std::int64_t end = markers.end_of(block);
     const bool closed = block < markers.count;
     for (std::size_t v = 0; v < count; ++v) {

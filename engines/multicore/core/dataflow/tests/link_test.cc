@@ -117,9 +117,9 @@ void chunks_are_used_again_when_their_reader_has_left_them() {
 }
 
 void a_link_is_full_above_its_limit_of_unread_rows_and_still_takes_more() {
-  Linked pair(1);  // raised to `kLeastRows`
+  Linked pair(1);  // raised to `kMinRows`
   const Numbers rows(8 * kChunk);
-  pair.link.append(rows.piece(0, FlowLink::kLeastRows), 0);
+  pair.link.append(rows.piece(0, FlowLink::kMinRows), 0);
   CHECK(!pair.link.full());
   pair.link.append(rows.piece(0, 1), 0);
   CHECK(pair.link.full());
@@ -129,7 +129,7 @@ void a_link_is_full_above_its_limit_of_unread_rows_and_still_takes_more() {
   // A reader of all rows leaves the link no longer full: it still holds only the current chunk.
   CHECK_EQ(static_cast<std::int64_t>(taken(pair.link, 0).size()), 7 * kChunk + 1);
   CHECK(!pair.link.full());
-  Linked large(2 * FlowLink::kLeastRows);
+  Linked large(2 * FlowLink::kMinRows);
   large.link.append(rows.piece(0, 8 * kChunk), 0);
   CHECK(!large.link.full());
   large.link.append(rows.piece(0, 1), 0);

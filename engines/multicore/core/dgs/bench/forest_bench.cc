@@ -31,7 +31,7 @@ std::int64_t run(std::int64_t n) {
   const std::int64_t zero = 0;
   forest.initialise(0, std::as_bytes(std::span(&zero, 1)));
   const Tree& tree = forest.tree(0);
-  return measured([&] {
+  return measure([&] {
     std::int64_t releases = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int32_t early = 1 + static_cast<std::int32_t>(i % 2);

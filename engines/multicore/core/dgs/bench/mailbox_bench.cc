@@ -163,7 +163,7 @@ std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves, bool d
   const std::int64_t zero = 0;
   forest.initialise(0, std::as_bytes(std::span(&zero, 1)));
 
-  measured([&] {
+  measure([&] {
     for (bool has_more = true; has_more;) {
       has_more = false;
       if (!direct) {

@@ -16,7 +16,7 @@ double share_gathered(lab::Gathering& gathering, std::int64_t from_ns, std::int6
                       std::int64_t look_ns = 10'000, std::int64_t workers = 2) {
   std::int64_t gathered_ns = 0;
   for (std::int64_t now = from_ns; now < to_ns;) {
-    if (gathering.due(now)) gathering.look(now, static_cast<std::int64_t>(events));
+    if (gathering.due(now)) gathering.decide(now, static_cast<std::int64_t>(events));
     // A turn for all workers takes that many times as long.
     const std::int64_t turn_ns = gathering.gathered() ? workers * look_ns : look_ns;
     events += rate(now, gathering.gathered()) * static_cast<double>(turn_ns);
@@ -85,13 +85,13 @@ void a_change_of_the_machine_is_followed() {
 void a_change_that_cannot_be_made_yet_is_requested_again() {
   lab::Gathering gathering;
   std::int64_t now = kMs;
-  while (!gathering.look(now, now)) now += 10'000;
+  while (!gathering.decide(now, now)) now += 10'000;
   CHECK(gathering.gathered());
-  while (!gathering.look(now, 2 * now)) now += 10'000;
+  while (!gathering.decide(now, 2 * now)) now += 10'000;
   CHECK(!gathering.gathered());
   gathering.postpone();
   CHECK(gathering.gathered());
-  CHECK(gathering.look(now + 1, 2 * now));
+  CHECK(gathering.decide(now + 1, 2 * now));
   CHECK(!gathering.gathered());
 }
 

@@ -28,7 +28,7 @@ std::int64_t run(std::int64_t n) {
     column.reserve(1);  // a source without rows needs a column, too
     log->add_source(column.data(), ~std::uint64_t{0}, 0);
   }
-  return measured([&] {
+  return measure([&] {
     std::int64_t sum = 0;
     std::int64_t published = 0;  // rows of each source
     const auto read = [&] {

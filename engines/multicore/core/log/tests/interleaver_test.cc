@@ -62,7 +62,7 @@ void any_inputs_are_merged_as_if_sorted() {
   std::mt19937 random(5);
   const int rounds = lab::test::share_of(900);
   for (int round = 0; round < rounds; ++round) {
-    const std::size_t count = round % 3 == 0 ? 2 : 1 + random() % Interleaver::kMostInputs;
+    const std::size_t count = round % 3 == 0 ? 2 : 1 + random() % Interleaver::kMaxInputs;
     Inputs inputs(random, count, round % 2 == 0 ? 6 : 400);
     Interleaver interleaver(count);
     const std::span<SortedRows> rows = interleaver.inputs(count);

@@ -104,7 +104,7 @@ void instances_leave_with_outputs_that_wait_and_join_again() {
     const char* const log = lab::test::kLogs[round % 2];
     for (const std::int64_t link_rows : {2, 64}) {
       OplusOptions options = options_of(4, 2, log, link_rows);
-      options.most_instances = 6;
+      options.max_instances = 6;
       options.batch_rows = 8;
       options.log.rows_in_flight = 32;
       OperatorRunCase run(streams, options);
@@ -125,7 +125,7 @@ void an_instance_that_joins_may_emit_at_the_time_that_readers_have_seen() {
   for (const char* log : lab::test::kLogs) {
     lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
     OplusOptions options = options_of(1, 2, log, 1 << 10);
-    options.most_instances = 3;
+    options.max_instances = 3;
     options.batch_rows = 8;
     options.log.rows_in_flight = 64;
     OperatorRunCase run(streams, options);
@@ -153,7 +153,7 @@ void an_instance_that_joins_makes_no_time_pass() {
     for (const std::int32_t readers : {0, 1}) {
       lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
       OplusOptions options = options_of(1, readers, log, 64);
-      options.most_instances = 3;
+      options.max_instances = 3;
       options.batch_rows = 8;
       options.log.rows_in_flight = 4;
       OperatorRunCase run(streams, options, false, 1);
@@ -181,7 +181,7 @@ void operators_of_a_chain_change_one_by_one() {
   for (const char* log : lab::test::kLogs) {
     for (const std::int32_t readers : {0, 1}) {
       OplusOptions options = options_of(2, readers, log, 64);
-      options.most_instances = 5;
+      options.max_instances = 5;
       options.batch_rows = 16;
       options.log.rows_in_flight = 64;
       std::int64_t applied[3] = {};

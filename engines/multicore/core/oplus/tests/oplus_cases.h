@@ -49,9 +49,9 @@ struct Behaviour {
   std::int64_t expire_takes_ns = 0;
   std::int64_t holds_at = kNever;  // kernels wait at this value until `gate` is open
 };
-constexpr int kMostLinks = 2;
+constexpr int kMaxLinks = 2;
 inline Behaviour behaviour;
-inline std::array<Behaviour, kMostLinks> links;
+inline std::array<Behaviour, kMaxLinks> links;
 inline std::atomic<bool> gate{true};
 inline std::atomic<std::int64_t> evaluated{0};  // tuples whose keys a kernel has evaluated, over all instances
 

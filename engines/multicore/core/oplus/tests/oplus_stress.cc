@@ -55,7 +55,7 @@ void run_round(unsigned seed, Kind kind) {
     lab::test::draw_behaviour(random, join);
   }
   lab::test::draw_links(random);
-  const int count = kind == Kind::kChain ? pick(1, lab::test::kMostLinks) : 0;
+  const int count = kind == Kind::kChain ? pick(1, lab::test::kMaxLinks) : 0;
   if (count != 0) behaviour.expires |= !behaviour.emits_on_update;  // links have records to read
   const int most = stored || count != 0 ? 600 : 1200;
   auto streams =
@@ -64,7 +64,7 @@ void run_round(unsigned seed, Kind kind) {
 
   lab::OplusOptions options = lab::test::draw_options(random, streams);
   const bool elastic = kind != Kind::kMapStage && pick(0, 3) != 0;
-  if (elastic) options.most_instances = pick(options.workers, 8);
+  if (elastic) options.max_instances = pick(options.workers, 8);
   if (kind == Kind::kMapStage) {
     options.map_instances = pick(1, pick(0, 3) == 0 ? lab::kMaxLogSources / static_cast<int>(streams.size()) : 4);
   } else if (pick(0, 1) == 1) {
@@ -86,7 +86,7 @@ void run_round(unsigned seed, Kind kind) {
   }
   const auto switch_seed = static_cast<unsigned>(random());
   const auto answer = lab::test::sorted(run->run([&](lab::OplusRun& runtime) {
-    if (elastic) lab::test::switch_at_random(runtime, switch_seed, options.most_instances, count + 1);
+    if (elastic) lab::test::switch_at_random(runtime, switch_seed, options.max_instances, count + 1);
     while (runtime.snapshot()) std::this_thread::yield();  // as a controller reads it
   }));
 

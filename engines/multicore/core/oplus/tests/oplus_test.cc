@@ -289,7 +289,7 @@ void options_out_of_range_are_refused() {
   behaviour = {.window = {10, 10, false}, .buckets = 1};
   const std::vector<Tuples> streams(1);
   void (*const wrong[])(OplusOptions&) = {
-      [](OplusOptions& o) { o.workers = 0; },    [](OplusOptions& o) { o.most_instances = 257; },
+      [](OplusOptions& o) { o.workers = 0; },    [](OplusOptions& o) { o.max_instances = 257; },
       [](OplusOptions& o) { o.batch = 0; },      [](OplusOptions& o) { o.tuple_buffer = "nosuch"; },
       [](OplusOptions& o) { o.batch_rows = 0; }, [](OplusOptions& o) { o.ring_blocks = 0; },
   };

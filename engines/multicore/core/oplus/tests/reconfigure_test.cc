@@ -23,7 +23,7 @@ std::vector<std::int32_t> spread(const Instances& instances, std::int32_t first 
 
 OplusOptions options_of(const char* log, std::int32_t instances) {
   OplusOptions options = lab::test::options_of(instances, 1, log);
-  options.most_instances = 8;
+  options.max_instances = 8;
   options.core_count = 1;
   options.log.rows_in_flight = 64;  // a requested switch comes at most 64 rows after the processed ones
   options.batch_rows = 8;

@@ -19,7 +19,7 @@ std::int64_t run_round(unsigned seed, const char* log) {
   std::mt19937 random(seed);
   const auto streams = lab::test::random_tuples(random, 2, 2, 1500, 2);
   auto options = lab::test::short_run<lab::OplusOptions>(1);
-  options.most_instances = kMost;
+  options.max_instances = kMost;
   options.batch = 4;
   options.batch_rows = 4;
   options.ring_blocks = 2;

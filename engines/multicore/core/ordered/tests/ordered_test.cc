@@ -95,7 +95,7 @@ void as_many_workers_as_permitted_on_few_cores_give_the_sequential_answer() {
                 Behaviour{.kind = Kind::kStateful}};
   const auto streams = input(9, 3, 700);
   for (const Queues& queues : kQueues) {
-    OrderedOptions options = options_of(OrderedOptions::kMostWorkers, 4);
+    OrderedOptions options = options_of(OrderedOptions::kMaxWorkers, 4);
     queues.apply_to(options);
     check(streams, 3, options);
   }

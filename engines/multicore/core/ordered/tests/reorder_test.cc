@@ -151,9 +151,9 @@ class Meeting {
 // the flag. After both have returned, no sendable unit may be left.
 void no_unit_stays_behind_when_adders_have_gone() {
   const int rounds = lab::test::stress_rounds(20) * 2'000;
-  for (const std::int64_t most_sends : {std::int64_t{1}, lab::NonBlockingReordering::kMostSends}) {
+  for (const std::int64_t max_sends : {std::int64_t{1}, lab::NonBlockingReordering::kMaxSends}) {
     Line line;
-    lab::NonBlockingReordering order(2, line, most_sends);
+    lab::NonBlockingReordering order(2, line, max_sends);
     std::vector<Unit> units(2);
     Meeting begin, end;
     std::int64_t left = 0;
@@ -183,7 +183,7 @@ void no_unit_stays_behind_when_adders_have_gone() {
     adder(0);
     other.join();
     CHECK_EQ(left, 0);
-    std::printf("%d rounds of most %lld, flag taken in %lld\n", rounds, static_cast<long long>(most_sends),
+    std::printf("%d rounds of most %lld, flag taken in %lld\n", rounds, static_cast<long long>(max_sends),
                 static_cast<long long>(contended));
   }
 }

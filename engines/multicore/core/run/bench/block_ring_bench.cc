@@ -12,7 +12,7 @@ std::int64_t run(std::int64_t n) {
   BlockRing ring(64);
   const std::size_t readers[] = {ring.add_reader(), ring.add_reader()};
   std::uint64_t next[] = {0, 0};
-  return measured([&] {
+  return measure([&] {
     std::int64_t sum = 0;
     std::int64_t published = 0;
     while (published < n) {

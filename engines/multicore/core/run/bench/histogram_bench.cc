@@ -25,7 +25,7 @@ std::vector<std::int64_t> values() {
 std::int64_t run(std::int64_t n) {
   const std::vector<std::int64_t> inputs = values();
   Histogram histogram;
-  measured([&] {
+  measure([&] {
     for (std::int64_t i = 0; i < n; ++i) histogram.record(inputs[static_cast<std::size_t>(i % kValues)], 1);
     return std::int64_t{0};
   });

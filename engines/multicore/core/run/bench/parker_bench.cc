@@ -12,7 +12,7 @@ constexpr std::int64_t kPrepareEvery = 64;
 
 std::int64_t run(std::int64_t n) {
   std::vector<Parker> parkers(2);
-  return measured([&] {
+  return measure([&] {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       Parker& parker = parkers[static_cast<std::size_t>(i % 2)];

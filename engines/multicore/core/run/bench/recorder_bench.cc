@@ -18,7 +18,7 @@ std::int64_t latency_of(std::int64_t i) { return i * 37 % 5'000'000 + 1; }
 std::int64_t run(std::int64_t n) {
   Recorder recorder;
   recorder.begin(0, kWarmUpNs);
-  measured([&] {
+  measure([&] {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t due = time_of(i) - latency_of(i);
       recorder.observe(time_of(i));

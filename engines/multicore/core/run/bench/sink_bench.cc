@@ -37,7 +37,7 @@ std::int64_t checksum(const std::vector<std::int64_t>& ts, const std::vector<std
 
 std::int64_t run_append(std::int64_t n) {
   OutputBuffer out({8, 8});
-  measured([&] {
+  measure([&] {
     for (std::int64_t i = 0; i < n; ++i) append(out, i, 0);
     return out.rows();
   });
@@ -58,7 +58,7 @@ std::int64_t run_merge(std::int64_t n) {
   std::vector<std::int64_t> ts(static_cast<std::size_t>(n));
   std::vector<std::int64_t> value(static_cast<std::size_t>(n));
   const OutputBuffer* const buffers[] = {&first, &second};
-  measured([&] { return merged_checksum(buffers, ts, value); });
+  measure([&] { return merged_checksum(buffers, ts, value); });
   return checksum(ts, value);
 }
 

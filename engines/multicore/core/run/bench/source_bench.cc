@@ -26,7 +26,7 @@ std::int64_t run(std::int64_t n) {
   stream.heartbeats = heartbeats;
   Source source(stream, kBatch, 8);
   const std::size_t reader = source.ring.add_reader();
-  return measured([&] {
+  return measure([&] {
     std::int64_t sum = 0;
     std::uint64_t next = 0;
     while (!source.exhausted()) {
@@ -71,7 +71,7 @@ std::int64_t run_schedule(std::int64_t n) {
   stream.due = due;
   Source source(stream, kLargest, 64);
   const std::size_t reader = source.ring.add_reader();
-  return measured([&] {
+  return measure([&] {
     std::int64_t sum = 0;
     std::uint64_t next = 0;
     for (std::int64_t now = 0; !source.exhausted(); now += kCheckNs) {

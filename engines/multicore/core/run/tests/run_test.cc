@@ -150,10 +150,10 @@ void a_started_run_that_never_ran_ends_without_the_family() {
 void settings_out_of_range_are_refused() {
   void (*const wrong[])(lab::RunSettings&) = {
       [](lab::RunSettings& s) { s.workers = 0; },
-      [](lab::RunSettings& s) { s.workers = lab::RunSettings::kMostWorkers + 1; },
+      [](lab::RunSettings& s) { s.workers = lab::RunSettings::kMaxWorkers + 1; },
       [](lab::RunSettings& s) { s.batch = 0; },
       [](lab::RunSettings& s) { s.ring_blocks = 0; },
-      [](lab::RunSettings& s) { s.ring_blocks = lab::RunSettings::kMostRingBlocks + 1; },
+      [](lab::RunSettings& s) { s.ring_blocks = lab::RunSettings::kMaxRingBlocks + 1; },
       [](lab::RunSettings& s) { s.core_count = -1; },
       [](lab::RunSettings& s) { s.grid_steps = 0; },
       [](lab::RunSettings& s) { s.load = lab::LoadOptions{-1, 0, false}; },

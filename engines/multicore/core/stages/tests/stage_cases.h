@@ -49,8 +49,8 @@ struct Behaviour {
   std::int64_t raises_at = std::numeric_limits<std::int64_t>::min();  // kernels fail at this value
   bool key_raises = false;
 };
-constexpr std::size_t kMostOperators = 4;
-inline std::array<Behaviour, kMostOperators> behaviours;  // set before threads start
+constexpr std::size_t kMaxOperators = 4;
+inline std::array<Behaviour, kMaxOperators> behaviours;  // set before threads start
 // Number of calls of partition kernels. relaxed: read after the end of the threads.
 inline std::atomic<std::int64_t> divisions{0};
 
@@ -143,9 +143,9 @@ std::int64_t partition(const void* const* columns, std::int64_t base, std::int64
   return records + 1;
 }
 
-inline constexpr std::array<StageKernel, kMostOperators> kProcess{&process<0>, &process<1>, &process<2>, &process<3>};
-inline constexpr std::array<PartitionKernel, kMostOperators> kPartition{&partition<0>, &partition<1>, &partition<2>,
-                                                                        &partition<3>};
+inline constexpr std::array<StageKernel, kMaxOperators> kProcess{&process<0>, &process<1>, &process<2>, &process<3>};
+inline constexpr std::array<PartitionKernel, kMaxOperators> kPartition{&partition<0>, &partition<1>, &partition<2>,
+                                                                       &partition<3>};
 
 inline StageSpec stage_of(std::size_t index) {
   const Behaviour& op = behaviours[index];
@@ -200,7 +200,7 @@ inline std::vector<Rows> random_streams(std::mt19937& random, int streams, int m
 
 // Sends each record through the whole pipeline before the next.
 inline std::vector<Record> oracle(const std::vector<Rows>& streams, std::size_t operators) {
-  std::array<std::map<std::int64_t, KeyState>, kMostOperators> states;
+  std::array<std::map<std::int64_t, KeyState>, kMaxOperators> states;
   std::vector<Record> answer;
   const auto push = [&](const auto& self, std::size_t index, const Record& record) -> void {
     if (index == operators) {

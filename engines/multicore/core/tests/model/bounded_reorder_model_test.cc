@@ -8,16 +8,16 @@
 
 namespace {
 
-constexpr std::size_t kMostUnits = 4;
-constexpr std::size_t kMostThreads = 3;
+constexpr std::size_t kMaxUnits = 4;
+constexpr std::size_t kMaxThreads = 3;
 
 // Units have fixed addresses: a slot holds an address, and equal states must hash alike.
-alignas(lab::Unit) std::byte unit_memory[kMostUnits * sizeof(lab::Unit)];
+alignas(lab::Unit) std::byte unit_memory[kMaxUnits * sizeof(lab::Unit)];
 lab::Unit* const units = reinterpret_cast<lab::Unit*>(unit_memory);
 
 lab::OrderedWorker& worker_of(std::size_t thread) {
   static lab::Recorder recorder;
-  static lab::OrderedWorker workers[kMostThreads] = {{0, recorder, 1}, {1, recorder, 1}, {2, recorder, 1}};
+  static lab::OrderedWorker workers[kMaxThreads] = {{0, recorder, 1}, {1, recorder, 1}, {2, recorder, 1}};
   return workers[thread];
 }
 
@@ -27,7 +27,7 @@ class Adding final : public lab::model::Program, public lab::BoundedExit {
  public:
   // `adds`: by thread, the serial numbers of its units. `room`: units sent before a further thread makes more.
   Adding(std::vector<std::vector<int>> adds, std::int64_t slots, int room)
-      : adds_(std::move(adds)), makes_room_(room < static_cast<int>(kMostUnits)), buffer_(slots, *this), room_(room) {
+      : adds_(std::move(adds)), makes_room_(room < static_cast<int>(kMaxUnits)), buffer_(slots, *this), room_(room) {
     for (const std::vector<int>& serials : adds_) count_ += static_cast<int>(serials.size());
     for (int i = 0; i < count_; ++i) (new (&units[i]) lab::Unit)->serial = i;
   }
@@ -63,13 +63,13 @@ class Adding final : public lab::model::Program, public lab::BoundedExit {
   const std::vector<std::vector<int>> adds_;
   const bool makes_room_;
   int count_ = 0;
-  lab::model::Plain<int> records_[kMostUnits];
+  lab::model::Plain<int> records_[kMaxUnits];
   lab::model::Plain<int> sent_;  // behind the exit: guarded by the flag
   lab::BoundedNonBlocking buffer_;
   std::atomic<int> room_;
 };
 
-lab::model::Make adding(std::vector<std::vector<int>> adds, std::int64_t slots, int room = kMostUnits) {
+lab::model::Make adding(std::vector<std::vector<int>> adds, std::int64_t slots, int room = kMaxUnits) {
   return [=] { return std::make_unique<Adding>(adds, slots, room); };
 }
 

@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::int64_t kChunk = lab::FlowLink::kChunkRows;
 constexpr std::array<std::int32_t, 1> kColumns{8};
-constexpr std::size_t kMostChunks = 8;
-constexpr std::size_t kMostSteps = 4;
+constexpr std::size_t kMaxChunks = 8;
+constexpr std::size_t kMaxSteps = 4;
 
 // Rows of a block, published with a promise.
 struct Step {
@@ -127,10 +127,10 @@ class Linked final : public lab::model::Program {
   const bool sleeps_;
   lab::Parker producer_;
   lab::Parker consumer_;
-  lab::FlowLink link_{kColumns, lab::FlowLink::kLeastRows, false, producer_, consumer_};
-  lab::model::Plain<int> written_[kMostSteps];  // of each step, written before its rows
-  lab::model::Plain<int> chunks_[kMostChunks];  // of each chunk's memory, written where it begins
-  std::array<const std::byte*, kMostChunks> memories_{};
+  lab::FlowLink link_{kColumns, lab::FlowLink::kMinRows, false, producer_, consumer_};
+  lab::model::Plain<int> written_[kMaxSteps];  // of each step, written before its rows
+  lab::model::Plain<int> chunks_[kMaxChunks];  // of each chunk's memory, written where it begins
+  std::array<const std::byte*, kMaxChunks> memories_{};
   const std::byte* last_chunk_ = nullptr;
   std::int64_t taken_ = 0;
 };
@@ -143,7 +143,7 @@ lab::model::Make linked(Steps steps, std::int64_t takes, bool sleeps) {
 
 int main() {
   constexpr std::int64_t kEnd = lab::kEndOfTime;
-  constexpr std::int64_t kFull = lab::FlowLink::kLeastRows + kChunk;
+  constexpr std::int64_t kFull = lab::FlowLink::kMinRows + kChunk;
   const std::string left = lab::model::not_found(
       "dataflow/link.", {
                             linked({{0, 1, kEnd}}, 1, true),

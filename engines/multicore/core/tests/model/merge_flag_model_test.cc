@@ -21,7 +21,7 @@ class Merging final : public lab::model::Program {
       published_[thread].store(item, publishing_);
       // Two threads can exchange notes without end, if each comes just as the other has released the flag.
       for (int passes = 0; flag_.enter(); ++passes) {
-        if (passes == kMostPasses) lab::model::leave();
+        if (passes == kMaxPasses) lab::model::leave();
         flag_.begin_pass();
         pass();
         if (!flag_.leave()) break;
@@ -43,7 +43,7 @@ class Merging final : public lab::model::Program {
     }
   }
 
-  static constexpr int kMostPasses = 1;
+  static constexpr int kMaxPasses = 1;
 
   const std::vector<int> items_;
   const std::memory_order publishing_;

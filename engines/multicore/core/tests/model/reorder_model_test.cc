@@ -8,25 +8,25 @@
 
 namespace {
 
-constexpr std::size_t kMostUnits = 4;
-constexpr std::size_t kMostThreads = 3;
+constexpr std::size_t kMaxUnits = 4;
+constexpr std::size_t kMaxThreads = 3;
 
 // Units have fixed addresses: a slot holds an address, and equal states must hash alike.
-alignas(lab::Unit) std::byte unit_memory[kMostUnits * sizeof(lab::Unit)];
+alignas(lab::Unit) std::byte unit_memory[kMaxUnits * sizeof(lab::Unit)];
 lab::Unit* const units = reinterpret_cast<lab::Unit*>(unit_memory);
 
 lab::OrderedWorker& worker_of(std::size_t thread) {
   static lab::Recorder recorder;
-  static lab::OrderedWorker workers[kMostThreads] = {{0, recorder, 1}, {1, recorder, 1}, {2, recorder, 1}};
+  static lab::OrderedWorker workers[kMaxThreads] = {{0, recorder, 1}, {1, recorder, 1}, {2, recorder, 1}};
   return workers[thread];
 }
 
 // Each thread adds its units, one by one, and takes the offered turns, like a worker before it sleeps.
 class Adding final : public lab::model::Program, public lab::OrderedExit {
  public:
-  // `adds`: by thread, the serial numbers of its units. `window`, `most_sends`: of the buffer.
-  Adding(std::vector<std::vector<int>> adds, std::int64_t window, std::int64_t most_sends)
-      : adds_(std::move(adds)), window_(static_cast<int>(window)), buffer_(window, *this, most_sends) {
+  // `adds`: by thread, the serial numbers of its units. `window`, `max_sends`: of the buffer.
+  Adding(std::vector<std::vector<int>> adds, std::int64_t window, std::int64_t max_sends)
+      : adds_(std::move(adds)), window_(static_cast<int>(window)), buffer_(window, *this, max_sends) {
     for (const std::vector<int>& serials : adds_) count_ += static_cast<int>(serials.size());
     for (int i = 0; i < count_; ++i) (new (&units[i]) lab::Unit)->serial = i;
   }
@@ -62,14 +62,14 @@ class Adding final : public lab::model::Program, public lab::OrderedExit {
   const std::vector<std::vector<int>> adds_;
   const int window_;
   int count_ = 0;
-  lab::model::Plain<int> records_[kMostUnits];
+  lab::model::Plain<int> records_[kMaxUnits];
   lab::model::Plain<int> sent_;  // behind the exit: guarded by the flag
   std::atomic<int> out_{0};
   lab::NonBlockingReordering buffer_;
 };
 
-lab::model::Make adding(std::vector<std::vector<int>> adds, std::int64_t window, std::int64_t most_sends) {
-  return [=] { return std::make_unique<Adding>(adds, window, most_sends); };
+lab::model::Make adding(std::vector<std::vector<int>> adds, std::int64_t window, std::int64_t max_sends) {
+  return [=] { return std::make_unique<Adding>(adds, window, max_sends); };
 }
 
 }  // namespace
