@@ -4,8 +4,8 @@
 // walk level 0 and judge readiness by the `written` pointers.
 //
 // Correct answers need these differences from the paper:
-// - Ties: nodes are sorted by (ts, source, row), except where a source joins again (`link_joining`), not by ts alone with
-//   ties in order of arrival.
+// - Ties: nodes are sorted by (ts, source, row), except where a source joins again (`link_joining`). The paper sorts
+//   by ts alone, with ties in order of arrival.
 // - Readiness: a reader may stand on a source's latest node, but may not pass it. So no tuple is lost (the elastic Java
 //   variant skips such nodes), and the last row of a source is delivered without another one behind it.
 // - A watermark tuple for flow control (LogOptions::acknowledged_rows) is a node behind its row. A reader acknowledges
@@ -65,7 +65,8 @@ class ScaleGate final : public TupleBuffer {
   static constexpr std::size_t kGrowth = 64;  // nodes
   static constexpr std::size_t kReadAtOnce = 64;
 
-  // Nodes are sorted by (ts, source, order, sequence), except behind `link_joining`. `order` is the row, counted over all owners of the slot.
+  // Nodes are sorted by (ts, source, order, sequence), except behind `link_joining`. `order` is the row, counted over
+  // all owners of the slot.
   struct Node {
     std::int64_t ts = std::numeric_limits<std::int64_t>::min();
     std::int64_t order = -1;

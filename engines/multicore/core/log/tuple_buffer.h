@@ -118,11 +118,12 @@ class TupleBuffer {
   virtual void close(int source) = 0;
 
   // Makes a source that has left join again (addSources), with the same rows and columns. Its next row follows those
-  // that it published, and no later row is below `from_ts`. The timestamp of the log, that of its last entry, must be at
-  // most `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At exactly
-  // that timestamp, the source's rows come behind the entries that the log already has, also behind those of higher
-  // sources. So timestamps never decrease, and all readers see one order. Any thread, on behalf of the owner, which
-  // does not use the source meanwhile. Throws std::logic_error (the source has not left, order, or the log ended).
+  // that it published, and no later row is below `from_ts`. The timestamp of the log, that of its last entry, must be
+  // at most `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At
+  // exactly that timestamp, the source's rows come behind the entries that the log already has, also behind those of
+  // higher sources. So timestamps never decrease, and all readers see one order. Any thread, on behalf of the owner,
+  // which does not use the source meanwhile. Throws std::logic_error (the source has not left, order, or the log
+  // ended).
   virtual void rejoin(int source, std::int64_t from_ts) = 0;
 
   // Returns how many rows of the source no reader will read again; a ring may overwrite them. Owner only.
@@ -139,8 +140,8 @@ class TupleBuffer {
   // Adds a reader that starts at the beginning and returns its index. Before the run.
   virtual int add_reader() = 0;
 
-  // Makes the inactive slot `reader` (any below LogOptions::readers) continue exactly after the last entry that `like` has
-  // released. The thread of `like` calls it, and must notify the new reader's thread afterwards.
+  // Makes the inactive slot `reader` (any below LogOptions::readers) continue exactly after the last entry that `like`
+  // has released. The thread of `like` calls it, and must notify the new reader's thread afterwards.
   virtual void add_reader_at(int reader, int like) = 0;
 
   // Makes the reader's slot inactive, so that it no longer bounds the sources. The reader's own thread, or any after it

@@ -5,8 +5,8 @@
 //
 // An instance emits into its OutputBuffer, which grows. `move` copies the outputs into a ring of columns, the rows of
 // the instance's source, while the log has room. An instance waits for room only if a reader has ready rows at hand
-// (`will_have_room`). Otherwise the wait could last forever: a row is ready once all instances have passed its time, and
-// a waiting instance does not pass it. Outputs of one time, such as those of a whole window, may exceed a ring.
+// (`will_have_room`). Otherwise the wait could last forever: a row is ready once all instances have passed its time,
+// and a waiting instance does not pass it. Outputs of one time, such as those of a whole window, may exceed a ring.
 //
 // The frontier. After processing everything up to a watermark W, an instance emits no more outputs timed at or before W
 // (Observation 1). So it promises W + 1. While rows wait, it promises at most the time of the first of them. Instances
@@ -50,7 +50,8 @@ class OutputLog {
   // Throws std::invalid_argument on the name of a tuple buffer, or options, out of range.
   OutputLog(std::string_view tuple_buffer, const LogOptions& options, Shape shape);
 
-  // Before the run. `max_instances`: instances that may ever publish; those in `active`, ascending, publish from the start.
+  // Before the run. `max_instances`: instances that may ever publish; those in `active`, ascending, publish from the
+  // start.
   void start(std::int32_t max_instances, std::span<const std::int32_t> active);
 
   std::int32_t copies() const noexcept { return shape_.copies; }
