@@ -9,15 +9,15 @@
 namespace lab {
 namespace {
 
-// The flag holder leaves after this number of passes, even if others keep leaving notes. `advance` then returns true,
-// so its caller continues the merge.
+// The flag holder leaves after this number of passes, even if other threads keep leaving notes. `advance` then returns
+// true, so its caller continues the merge.
 constexpr int kPassesInARow = 4;
 
-std::size_t ring_size(std::int64_t least, const char* name) {
-  if (least < 2 || least > std::int64_t{1} << 40) {
-    throw std::invalid_argument(std::string(name) + " is " + std::to_string(least) + ", wanted 2 to 2^40");
+std::size_t ring_size(std::int64_t min_size, const char* name) {
+  if (min_size < 2 || min_size > std::int64_t{1} << 40) {
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(min_size) + ", wanted 2 to 2^40");
   }
-  return std::bit_ceil(static_cast<std::size_t>(least));
+  return std::bit_ceil(static_cast<std::size_t>(min_size));
 }
 
 }  // namespace
@@ -101,8 +101,8 @@ void OrderLog::publish(int source, std::int64_t end_row, std::int64_t frontier, 
   assert(end_row >= mine.end.load(std::memory_order_relaxed));
   assert(frontier >= mine.frontier.load(std::memory_order_relaxed));
   mine.end.store(end_row, std::memory_order_release);  // publishes the rows; pairs with the acquire in `gather`
-  // Last, and seq_cst: a merger that sees it sees the rows. One that does not is seen asleep (run/parker.h). With
-  // `more`, a later store wakes it.
+  // Last, and seq_cst: a merger that sees the frontier sees the rows. A merger that does not is seen asleep
+  // (run/parker.h). With `more`, a later store wakes it.
   if (more) {
     mine.frontier.store(frontier, std::memory_order_release);
   } else {
@@ -121,7 +121,7 @@ void OrderLog::rejoin(int source, std::int64_t from_ts) {
   const char* wrong = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    // relaxed, both: the owner does not use the source meanwhile, and the end is written under the mutex.
+    // relaxed, both: the owner does not use the source meanwhile, and `final_` is written under the mutex.
     if (!used_[s] || lines_[s].frontier.load(std::memory_order_relaxed) != kEndOfTime) {
       wrong = ", which has not left";
     } else if (final_.load(std::memory_order_relaxed)) {
@@ -149,10 +149,10 @@ std::int64_t OrderLog::rows_in_flight(int source) const noexcept {
   return std::min(ring, options_.rows_in_flight);
 }
 
-std::int64_t OrderLog::room(int source, std::int64_t least) {
+std::int64_t OrderLog::room(int source, std::int64_t min_rows) {
   SourceLine& mine = line(source);
   const std::int64_t end = mine.end.load(std::memory_order_relaxed);  // relaxed: own store
-  if (mine.room_end - end >= least) return mine.room_end - end;
+  if (mine.room_end - end >= min_rows) return mine.room_end - end;
   const std::int64_t released = readers_.released(source, end);
   mine.room_end = released + rows_in_flight(source);
   return std::max<std::int64_t>(0, mine.room_end - end);
@@ -174,7 +174,7 @@ bool OrderLog::advance() noexcept {
   return news;
 }
 
-// Releases the flag after a change of membership, then advances for threads that came meanwhile and left a note.
+// Releases the flag after a change of membership, then advances for threads that left a note meanwhile.
 void OrderLog::leave_changed() noexcept {
   flag_.leave();
   if (advance()) unannounced_.store(true, std::memory_order_seq_cst);  // the caller's next `advance` reports it
@@ -228,9 +228,9 @@ bool OrderLog::append_rows() noexcept {
 
 std::size_t OrderLog::append_interleaved(LogRun& entry) noexcept {
   const std::int64_t size = std::ssize(order_);
-  if (size - (placed_ - places_kept_) < kPlacesAtOnce) places_kept_ = readers_.places(placed_);
+  if (size - (placed_ - places_released_) < kPlacesAtOnce) places_released_ = readers_.places(placed_);
   const std::int64_t at = placed_ & (size - 1);
-  const std::int64_t room = std::min({size - (placed_ - places_kept_), size - at, kPlacesAtOnce});
+  const std::int64_t room = std::min({size - (placed_ - places_released_), size - at, kPlacesAtOnce});
   if (room == 0) return 0;
   std::uint8_t* const places = order_.data() + at;
   const std::size_t count = merger_.interleave(places, static_cast<std::size_t>(room));
@@ -288,7 +288,7 @@ void OrderLog::add_reader_at(int reader, int like) {
     readers_.add_at(reader, like);
     seen_[static_cast<std::size_t>(reader)].tail = readers_.position(like);
     slowest_ = std::min(slowest_, readers_.position(like));
-    places_kept_ = std::min(places_kept_, readers_.places_of(like));
+    places_released_ = std::min(places_released_, readers_.places_of(like));
   } catch (...) {
     leave_changed();
     throw;
@@ -311,7 +311,7 @@ std::span<const LogRun> OrderLog::read(int reader) {
   }
   const std::uint64_t capacity = entries_.size();
   const std::uint64_t at = next & (capacity - 1);
-  // At most a quarter: a reader that takes the whole ring releases nothing meanwhile.
+  // Return at most a quarter of the ring: a reader that takes the whole ring releases nothing meanwhile.
   const std::uint64_t count = std::min({seen - next, capacity - at, std::max<std::uint64_t>(1, capacity / 4)});
   return {entries_.data() + at, static_cast<std::size_t>(count)};
 }

@@ -14,11 +14,11 @@ constexpr std::uint64_t kFar = (std::uint64_t{1} << (64 - kPlaceBits)) - 1;  // 
 constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
 
 // A search costs about as much as eight rows in the tree (10 to 20 ns, compared with 1.5 to 3 ns a row). With a mean
-// run below kShortRun rows the merger uses the tree, with one of kLongRun rows or more it gallops. In between it keeps
-// its method.
+// run below kShortRun rows the merger uses the tree; with a mean run of kLongRun rows or more it gallops. In between it
+// keeps its method.
 constexpr std::int64_t kShortRun = 4;
 constexpr std::int64_t kLongRun = 12;
-constexpr std::int64_t kObservedRuns = 32;  // number of runs of an observation
+constexpr std::int64_t kObservedRuns = 32;  // number of runs per observation
 
 constexpr auto kSources = [] {
   std::array<std::uint8_t, static_cast<std::size_t>(kMaxLogSources)> sources{};
@@ -81,7 +81,7 @@ std::int64_t RunMerger::merged(int source) const noexcept {
     const Input& input = inputs_[static_cast<std::size_t>(i)];
     if (input.source == source) return input.next;
   }
-  return through_[static_cast<std::size_t>(source)];
+  return finished_rows_[static_cast<std::size_t>(source)];
 }
 
 void RunMerger::gather() noexcept {
@@ -94,7 +94,7 @@ void RunMerger::gather() noexcept {
     std::int64_t bound = input.line->frontier.load(std::memory_order_seq_cst);
     input.end = input.line->end.load(std::memory_order_acquire);  // acquires the rows; pairs with `publish`
     if (bound == kEndOfTime && input.next == input.end) {
-      through_[static_cast<std::size_t>(input.source)] = input.end;
+      finished_rows_[static_cast<std::size_t>(input.source)] = input.end;
       continue;
     }
     if (input.end > input.next) bound = std::max(bound, input.at(input.end - 1));

@@ -6,7 +6,7 @@
 // a row is then ready without a further look-up.
 //
 // Keys are packed as (ts - base) << 8 | place, so comparing them also breaks ties. `base` is the lowest timestamp of
-// the rows to merge, which leaves 56 bits for the distance. Rows at greater distances wait for a later base.
+// the rows to merge, which leaves 56 bits for the distance. A row at a greater distance waits for a later base.
 //
 // Galloping finds long runs with one search per run. A loser tree without branches merges short runs, with log2 k
 // minima per row. The observed run length selects the method. Interleaved merging does not form runs
@@ -96,7 +96,7 @@ class RunMerger {
 
   // The first `count_` are used, ascending by source.
   std::array<Input, static_cast<std::size_t>(kMaxLogSources)> inputs_;
-  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> through_{};  // number of rows of finished sources
+  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> finished_rows_{};  // by finished source
   std::unique_ptr<Interleaver> interleaver_;
   int count_ = 0;
   std::int64_t horizon_ts_ = std::numeric_limits<std::int64_t>::min();

@@ -81,14 +81,14 @@ void ScaleGate::reclaim(Writer& mine) {
     const Node* low = other.low.load(std::memory_order_acquire);  // pairs with the store in `insert`
     for (;;) {
       const std::uint64_t position = low->position.load(std::memory_order_acquire);
-      const Node* again = other.low.load(std::memory_order_acquire);
-      if (again == low) {
-        // No position: no reader had passed it, so it is past `slowest`. (The same holds if the node was reused by
-        // now.)
+      const Node* reloaded = other.low.load(std::memory_order_acquire);
+      if (reloaded == low) {
+        // Without a position, no reader had passed the node, so it is past `slowest`. (The same holds if the node has
+        // been reused by now.)
         if (position != 0) bound = std::min(bound, position);
         break;
       }
-      low = again;
+      low = reloaded;
     }
   }
   while (!mine.used.empty()) {
@@ -163,7 +163,7 @@ void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier,
   Writer& mine = writer(source);
   const LogColumns& rows = rows_[static_cast<std::size_t>(source)];
   assert(frontier < kEndOfTime && end_row >= mine.end);
-  const bool any = mine.end < end_row;
+  const bool has_rows = mine.end < end_row;
   while (mine.end < end_row) {
     Node* node = allocate(mine);
     node->ts = rows.ts[static_cast<std::uint64_t>(mine.end) & rows.mask];
@@ -181,7 +181,7 @@ void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier,
   }
   if (frontier > mine.last_ts) {
     insert_frontier(source, frontier);
-  } else if (!any) {
+  } else if (!has_rows) {
     return;
   }
   news_.store(true, std::memory_order_seq_cst);  // pairs with the exchange in `advance`
@@ -200,9 +200,9 @@ std::int64_t ScaleGate::consumed(int source) {
   return readers_.released(source, end);
 }
 
-std::int64_t ScaleGate::room(int source, std::int64_t least) {
+std::int64_t ScaleGate::room(int source, std::int64_t min_rows) {
   Writer& mine = writer(source);
-  if (mine.room_end - mine.end >= least) return mine.room_end - mine.end;
+  if (mine.room_end - mine.end >= min_rows) return mine.room_end - mine.end;
   mine.room_end = readers_.released(source, mine.end) + options_.rows_in_flight;
   const std::uint64_t mask = rows_[static_cast<std::size_t>(source)].mask;
   if (mask < static_cast<std::uint64_t>(kEndOfTime)) {
@@ -234,7 +234,7 @@ const ScaleGate::Node* ScaleGate::furthest() noexcept {
   return result;
 }
 
-// Returns whether all of a source's rows from `from_ts` on would sort after a node.
+// Returns whether all rows of a source from `from_ts` on would sort after `node`.
 bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts) noexcept {
   const Writer& w = writer(source);
   Node probe;
@@ -245,10 +245,10 @@ bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts)
   return less(node, probe);
 }
 
-// Opens a source with a frontier node, at its sorted place after the last node of the furthest reader. A source that
-// joins again may sort before that node, at its timestamp. Then it goes right behind the node and its control entries,
-// which the reader may have seen. Each search for a place passes that inversion: the source's own searches start behind
-// it, and nodes that others still add are greater than both of its sides.
+// Opens a source with a frontier node, at its sorted place after the last node of the furthest reader. If a source
+// joins again at that node's timestamp, the frontier node may sort before that node. It then goes right behind the node
+// and the node's control entries, which the reader may have seen. Each search for a place passes this inversion: the
+// source's own searches start behind it, and nodes that other sources still add are greater than both of its sides.
 void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
   Writer& w = writer(source);
   if (!w.used.empty()) w.used.pop_back();  // its former end node, which no reader passes

@@ -282,7 +282,7 @@ class alignas(kCacheLine) OperatorInstance {
   Recorder& recorder_;
   const std::atomic<bool>& stop_;
   Causes* causes_ = nullptr;
-  std::vector<std::int64_t> rows_read_;  // rows read of each stream
+  std::vector<std::int64_t> rows_read_;  // by stream
   std::int64_t watermark_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t stamp_ = 0;  // tuples read
   std::int64_t compared_ = 0;
@@ -322,8 +322,8 @@ class KeyedInstance final : public OperatorInstance {
   // of this many tuples just fit the first-level cache.
   static constexpr std::int64_t kPlaces = 256;
 
-  // Number of entries to clean of closed windows: per row of a kernel call, after the call; and per call of `tidy`.
-  // 1,024 entries take some microseconds. More entries are cleaned only to complete a bucket.
+  // Number of entries that are cleaned after a kernel call, per row of the call, and by one call of `tidy`. 1,024
+  // entries take some microseconds. More entries are cleaned only to complete a bucket.
   static constexpr std::int64_t kRemovedPerRow = 4;
   static constexpr std::int64_t kRemovedAtOnce = 1'024;
 
@@ -365,7 +365,7 @@ class KeyedInstance final : public OperatorInstance {
   void set_expiry() noexcept;
 
   WindowState& state_;
-  std::vector<std::int32_t> own_buckets_;  // buckets
+  std::vector<std::int32_t> own_buckets_;
   // One bit per bucket, set if the bucket is this instance's and has entries. With few keys, as in sparse input, expiry
   // skips the empty buckets.
   std::vector<std::uint64_t> filled_buckets_;

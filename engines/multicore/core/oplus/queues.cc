@@ -275,8 +275,8 @@ bool Queues::route(std::size_t s, const InstanceMapping& now, Recorder& recorder
   return moved != 0 || whole_blocks != 0;
 }
 
-// Computes the owners of rows [begin, end). Returns the end of the evaluated rows. `route` retries rows that a full
-// queue refused at every turn; they are evaluated only once.
+// Computes the owners of rows [begin, end). Returns the end of the evaluated rows. Rows that a full queue refused are
+// evaluated only once, although `route` retries them at every turn.
 std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const InstanceMapping& now) {
   Router& router = routers_[s];
   if (begin >= router.masked_begin && begin < router.masked_end) return std::min(end, router.masked_end);

@@ -230,11 +230,12 @@ void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
   if (!input_.end) return;
   // Promises may reach beyond the last tuple, so limit the watermark to the known end of the input. An earlier stage
   // has already limited its promises.
-  const std::int64_t limited = input_log_ == nullptr ? std::min(watermark, *input_.end) : watermark;
+  const std::int64_t limited_watermark = input_log_ == nullptr ? std::min(watermark, *input_.end) : watermark;
   WorkMeter& meter = threads_.meter(index);
   const std::int64_t before = meter.recorder.tick();
   OperatorInstance& instance = *at(index).instance;
-  instance.advance(limited, instance.expires_by(limited) ? due_of_time(index, limited) : -1);
+  instance.advance(limited_watermark,
+                   instance.expires_by(limited_watermark) ? due_of_time(index, limited_watermark) : -1);
   if (!meter.on()) return;
   meter.worked(before, meter.recorder.tick(), 0);
   count_outputs(index);

@@ -90,7 +90,7 @@ class Source {
     std::int64_t first_due_ns;  // due time of the first of these events
   };
 
-  // Accepts all events due `elapsed_ns` after the start. Returns the newly due ones. Owner only.
+  // Accepts all events due by `elapsed_ns` after the start. Returns the newly due events. Owner only.
   DueEvents notice(std::int64_t elapsed_ns) noexcept {
     if (stream_.received != nullptr) [[unlikely]]
       return notice_received(elapsed_ns);
@@ -177,8 +177,8 @@ class Source {
     return next_ < due_end_ || (!exhausted_ && (ends_at(next_) || promise(next_) > bound_ts_));
   }
 
-  // Restarts at event `first`, independently of earlier publications, with an empty ring and new readers. It keeps its
-  // state of the schedule. Only while no other thread uses the source.
+  // Restarts at event `first`, independently of earlier publications, with an empty ring and new readers. The schedule
+  // keeps its state. Only while no other thread uses the source.
   void restart(std::int64_t first) noexcept {
     ring.reset();
     next_ = first;
@@ -234,7 +234,7 @@ class Source {
   alignas(kCacheLine) std::int64_t next_ = 0;  // first event not yet published
   FastClock clock_;
   std::int64_t due_end_ = 0;          // first event not known to be due, on a schedule
-  std::int64_t handed_over_end_ = 0;  // first event that `count_handed_over` has not returned; next_ <= it afterwards
+  std::int64_t handed_over_end_ = 0;  // first event that `count_handed_over` has not returned; >= next_ after a call
   std::int64_t owed_ = 0;             // value of `due_end_` when `publish` last found the ring full
   std::size_t heartbeat_ = 0;         // first heartbeat not yet promised
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // promise of the latest heartbeat that was due
