@@ -118,16 +118,16 @@ void OrderLog::rejoin(int source, std::int64_t from_ts) {
   const auto s = static_cast<std::size_t>(source);
   flag_.enter_waiting();
   const std::int64_t at = std::max(last_ts_, watermark_);
-  const char* wrong = nullptr;
+  const char* problem = nullptr;
   {
     const std::lock_guard lock(mutex_);
     // relaxed, both: the owner does not use the source meanwhile, and `final_` is written under the mutex.
     if (!used_[s] || lines_[s].frontier.load(std::memory_order_relaxed) != kEndOfTime) {
-      wrong = ", which has not left";
+      problem = ", which has not left";
     } else if (final_.load(std::memory_order_relaxed)) {
-      wrong = ": the log has ended";
+      problem = ": the log has ended";
     } else if (from_ts < at) {
-      wrong = ": keep another source's frontier at it meanwhile";
+      problem = ": keep another source's frontier at it meanwhile";
     } else {
       // relaxed: the merge reads it under the flag; the owner is notified after this call.
       lines_[s].frontier.store(from_ts, std::memory_order_relaxed);
@@ -137,9 +137,9 @@ void OrderLog::rejoin(int source, std::int64_t from_ts) {
     }
   }
   leave_changed();
-  if (wrong == nullptr) return;
+  if (problem == nullptr) return;
   throw std::logic_error("source " + std::to_string(source) + " was to join again from timestamp " +
-                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + wrong);
+                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + problem);
 }
 
 std::int64_t OrderLog::rows_in_flight(int source) const noexcept {
@@ -190,8 +190,8 @@ bool OrderLog::pass() noexcept {
   const std::int64_t horizon = merger_.horizon_ts();
   if (options_.watermarks && !rows && horizon != kEndOfTime && horizon > std::max(last_ts_, watermark_) &&
       !merger_.ready()) {  // ready rows may have found no room
-    if (const std::span<LogRun> free = free_entries(); !free.empty()) {
-      free[0] = {horizon, horizon, kWatermarkEntry, 0};
+    if (const std::span<LogRun> free_slots = free_entries(); !free_slots.empty()) {
+      free_slots[0] = {horizon, horizon, kWatermarkEntry, 0};
       watermark_ = horizon;
       commit(1);
       news = true;
@@ -209,16 +209,16 @@ bool OrderLog::pass() noexcept {
 bool OrderLog::append_rows() noexcept {
   bool appended = false;
   for (;;) {
-    const std::span<LogRun> free = free_entries();
-    if (free.empty()) return appended;
+    const std::span<LogRun> free_slots = free_entries();
+    if (free_slots.empty()) return appended;
     if (merger_.interleaves()) {
-      if (append_interleaved(free[0]) == 0) return appended;
+      if (append_interleaved(free_slots[0]) == 0) return appended;
       appended = true;
       continue;
     }
-    const std::size_t runs = merger_.merge(free.data(), free.size(), kEndOfTime);
+    const std::size_t runs = merger_.merge(free_slots.data(), free_slots.size(), kEndOfTime);
     if (runs == 0) return appended;
-    const LogRun& last = free[runs - 1];
+    const LogRun& last = free_slots[runs - 1];
     const LogColumns& rows = columns(last.source);
     merged_up_to(rows.ts[static_cast<std::uint64_t>(last.end - 1) & rows.mask], last.source);
     commit(runs);
@@ -248,8 +248,8 @@ std::span<LogRun> OrderLog::free_entries() noexcept {
   const std::uint64_t capacity = entries_.size();
   if (capacity - (head_ - slowest_) < kPiece) slowest_ = readers_.slowest(head_);
   const std::uint64_t at = head_ & (capacity - 1);
-  const std::uint64_t free = std::min(capacity - (head_ - slowest_), capacity - at);
-  return {entries_.data() + at, static_cast<std::size_t>(std::min<std::uint64_t>(free, kPiece))};
+  const std::uint64_t free_count = std::min(capacity - (head_ - slowest_), capacity - at);
+  return {entries_.data() + at, static_cast<std::size_t>(std::min<std::uint64_t>(free_count, kPiece))};
 }
 
 void OrderLog::commit(std::size_t entries) noexcept {
@@ -271,11 +271,11 @@ bool OrderLog::control(std::int64_t id) {
 
 bool OrderLog::append_controls() noexcept {
   const std::lock_guard lock(mutex_);
-  const std::span<LogRun> free = free_entries();
-  const std::size_t count = std::min(free.size(), controls_.size());
+  const std::span<LogRun> free_slots = free_entries();
+  const std::size_t count = std::min(free_slots.size(), controls_.size());
   if (count == 0) return false;
   const std::int64_t bound = std::max(last_ts_, watermark_);
-  for (std::size_t i = 0; i < count; ++i) free[i] = {controls_[i], bound, kControlEntry, 0};
+  for (std::size_t i = 0; i < count; ++i) free_slots[i] = {controls_[i], bound, kControlEntry, 0};
   commit(count);  // before `waiting_controls_` falls, see `ended`
   controls_.erase(controls_.begin(), controls_.begin() + static_cast<std::ptrdiff_t>(count));
   waiting_controls_.store(static_cast<int>(controls_.size()), std::memory_order_seq_cst);

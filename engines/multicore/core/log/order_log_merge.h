@@ -80,7 +80,7 @@ class RunMerger {
     std::int32_t kind = 0;
     const SourceLine* line = nullptr;
 
-    std::int64_t at(std::int64_t row) const noexcept { return ts[static_cast<std::uint64_t>(row) & mask]; }
+    std::int64_t ts_at(std::int64_t row) const noexcept { return ts[static_cast<std::uint64_t>(row) & mask]; }
   };
 
   std::uint64_t pack(std::int64_t ts, std::size_t place) const noexcept;
@@ -102,10 +102,10 @@ class RunMerger {
   std::int64_t horizon_ts_ = std::numeric_limits<std::int64_t>::min();
   std::size_t horizon_place_ = 0;
   std::int64_t base_ = 0;
-  std::uint64_t limit_ = 0;     // the horizon, packed
-  bool short_runs_ = false;     // whether the last observed runs were short
-  std::int64_t seen_rows_ = 0;  // rows and runs since the last observation
-  std::int64_t seen_runs_ = 0;
+  std::uint64_t limit_ = 0;         // the horizon, packed
+  bool short_runs_ = false;         // whether the last observed runs were short
+  std::int64_t observed_rows_ = 0;  // rows and runs since the last observation
+  std::int64_t observed_runs_ = 0;
 };
 
 }  // namespace lab

@@ -48,11 +48,11 @@ bool ScaleGate::less(const Node& a, const Node& b) noexcept {
 // ---- sources
 
 ScaleGate::Node* ScaleGate::allocate(Writer& mine) {
-  if (mine.free.empty()) reclaim(mine);
-  if (mine.free.empty()) grow(mine);
-  Node* node = mine.free.back();
-  mine.free.pop_back();
-  mine.used.push_back(node);
+  if (mine.free_nodes.empty()) reclaim(mine);
+  if (mine.free_nodes.empty()) grow(mine);
+  Node* node = mine.free_nodes.back();
+  mine.free_nodes.pop_back();
+  mine.used_nodes.push_back(node);
   // relaxed: no other thread sees the node before it is linked.
   node->position.store(0, std::memory_order_relaxed);
   mine.random ^= mine.random << 13;  // xorshift32
@@ -64,7 +64,7 @@ ScaleGate::Node* ScaleGate::allocate(Writer& mine) {
 
 void ScaleGate::grow(Writer& mine) {
   mine.nodes.push_back(std::make_unique<Node[]>(kGrowth));
-  for (std::size_t i = kGrowth; i-- > 0;) mine.free.push_back(&mine.nodes.back()[i]);
+  for (std::size_t i = kGrowth; i-- > 0;) mine.free_nodes.push_back(&mine.nodes.back()[i]);
 }
 
 void ScaleGate::reclaim(Writer& mine) {
@@ -91,13 +91,13 @@ void ScaleGate::reclaim(Writer& mine) {
       low = reloaded;
     }
   }
-  while (!mine.used.empty()) {
-    Node* node = mine.used.front();
+  while (!mine.used_nodes.empty()) {
+    Node* node = mine.used_nodes.front();
     // relaxed: a position below `slowest` is visible since that was acquired.
     const std::uint64_t position = node->position.load(std::memory_order_relaxed);
     if (position == 0 || position >= bound) return;
-    mine.used.pop_front();
-    mine.free.push_back(node);
+    mine.used_nodes.pop_front();
+    mine.free_nodes.push_back(node);
   }
 }
 
@@ -251,12 +251,12 @@ bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts)
 // source's own searches start behind it, and nodes that other sources still add are greater than both of its sides.
 void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
   Writer& w = writer(source);
-  if (!w.used.empty()) w.used.pop_back();  // its former end node, which no reader passes
+  if (!w.used_nodes.empty()) w.used_nodes.pop_back();  // its former end node, which no reader passes
   w.last_ts = from_ts;
-  if (w.free.empty()) grow(w);
-  Node* node = w.free.back();
-  w.free.pop_back();
-  w.used.push_back(node);
+  if (w.free_nodes.empty()) grow(w);
+  Node* node = w.free_nodes.back();
+  w.free_nodes.pop_back();
+  w.used_nodes.push_back(node);
   node->position.store(0, std::memory_order_relaxed);  // relaxed: published by the CAS
   node->ts = from_ts;
   node->source = source;
@@ -345,17 +345,17 @@ void ScaleGate::rejoin(int source, std::int64_t from_ts) {
   flag_.enter_waiting();
   while (!stand_still()) std::this_thread::yield();
   auto* behind = const_cast<Node*>(furthest());  // nodes are only handed to readers as const
-  const char* wrong = nullptr;
+  const char* problem = nullptr;
   {
     const std::lock_guard lock(mutex_);
     Writer& w = writer(source);
     // seq_cst: acquires the owner's stores before it left; pairs with the store in `close`.
     if (w.written.load(std::memory_order_relaxed) == nullptr || w.open.load(std::memory_order_seq_cst)) {
-      wrong = ", which has not left";  // relaxed: null before a source was ever added, under the flag
+      problem = ", which has not left";  // relaxed: null before a source was ever added, under the flag
     } else if (final_) {
-      wrong = ": the log has ended";
+      problem = ": the log has ended";
     } else if (from_ts < behind->ts) {
-      wrong = ": keep another source's frontier at it meanwhile";
+      problem = ": keep another source's frontier at it meanwhile";
     } else {
       link_joining(behind, source, from_ts);
     }
@@ -364,14 +364,14 @@ void ScaleGate::rejoin(int source, std::int64_t from_ts) {
   pause_.store(false, std::memory_order_seq_cst);
   news_.store(true, std::memory_order_seq_cst);
   flag_.leave();
-  if (wrong == nullptr) return;
+  if (problem == nullptr) return;
   throw std::logic_error("source " + std::to_string(source) + " was to join again from timestamp " +
-                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + wrong);
+                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + problem);
 }
 
 bool ScaleGate::insert_controls() {
-  const bool still = stand_still();
-  if (still) {
+  const bool stands_still = stand_still();
+  if (stands_still) {
     const std::lock_guard lock(mutex_);
     auto* before = const_cast<Node*>(furthest());  // as in add_source
     for (Node* next = before->next[0].load(std::memory_order_acquire); next != nullptr && next->anchor != next;
@@ -399,7 +399,7 @@ bool ScaleGate::insert_controls() {
     waiting_controls_.store(0, std::memory_order_seq_cst);
   }
   pause_.store(false, std::memory_order_seq_cst);
-  return still;
+  return stands_still;
 }
 
 bool ScaleGate::control(std::int64_t id) {

@@ -94,8 +94,8 @@ class ScaleGate final : public TupleBuffer {
     std::int64_t last_ts = 0;       // of the last node
     std::int64_t room_end = 0;
     std::uint32_t random = 0;
-    std::vector<Node*> free;
-    std::deque<Node*> used;  // in list order
+    std::vector<Node*> free_nodes;
+    std::deque<Node*> used_nodes;  // in list order
     std::vector<std::unique_ptr<Node[]>> nodes;
   };
 

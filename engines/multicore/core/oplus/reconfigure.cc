@@ -9,8 +9,8 @@ namespace lab {
 
 void OperatorStage::reach_barrier(std::int32_t index) {
   Worker& worker = at(index);
-  const std::int64_t number = worker.pending;
-  worker.pending = -1;
+  const std::int64_t number = worker.pending_switch;
+  worker.pending_switch = -1;
   while (tidy(index)) {  // another instance may get the buckets
   }
   // Load the expected number before this instance counts as arrived: from then on, the last arrival may change it.
@@ -65,8 +65,8 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   }
   for (const std::int32_t i : change.joining) {
     Worker& joining = at(i);
-    joining.skip = handover_->has_switch_time() ? 0 : me.skip;
-    joining.pending = -1;
+    joining.skipped_rows = handover_->has_switch_time() ? 0 : me.skipped_rows;
+    joining.pending_switch = -1;
     publish_counts(joining);
   }
   assignment_.store(&epoch.assignment, std::memory_order_release);  // pairs with `add_to`

@@ -104,7 +104,7 @@ bool OperatorStage::take_turn(std::int32_t index) {
   const int reader = handover_->reader(index);
   if (log.ended(reader)) {
     // A switch at one event time concerns all instances, including those without later tuples.
-    if (worker.pending >= 0 && handover_->has_switch_time()) {
+    if (worker.pending_switch >= 0 && handover_->has_switch_time()) {
       reach_barrier(index);
     } else {
       end(index);
@@ -130,7 +130,7 @@ bool OperatorStage::read(std::int32_t index) {
     if (part.source == kControlEntry) {
       process(index, worker.batch);
       worker.batch.clear();
-      worker.pending = part.begin;
+      worker.pending_switch = part.begin;
       worker.gamma = worker.instance->watermark();
       worker.had_tuple = worker.instance->tuples() != 0;
       if (handover_->switch_time(&worker.gamma)) {
@@ -144,22 +144,22 @@ bool OperatorStage::read(std::int32_t index) {
       worker.batch.clear();
       // Between operators, the entry has a promise of the earlier operator's instances: their watermark plus 1.
       const std::int64_t watermark = input_log_ == nullptr ? part.end : part.end - 1;
-      if (worker.pending >= 0 && (!worker.had_tuple || watermark > worker.gamma)) {
+      if (worker.pending_switch >= 0 && (!worker.had_tuple || watermark > worker.gamma)) {
         at_switch = true;
         break;
       }
       advance(index, watermark);
       continue;
     }
-    part.begin += worker.skip;
-    worker.skip = 0;
-    if (worker.pending >= 0) {
+    part.begin += worker.skipped_rows;
+    worker.skipped_rows = 0;
+    if (worker.pending_switch >= 0) {
       process(index, worker.batch);  // updates the rows read of each stream
       worker.batch.clear();
       const std::int64_t before = rows_until(index, part, worker.had_tuple, worker.gamma);
       if (before != part.end) {
         at_switch = true;
-        worker.skip = before - runs[taken].begin;
+        worker.skipped_rows = before - runs[taken].begin;
         part.end = before;
       }
     }
@@ -223,7 +223,7 @@ void OperatorStage::count_outputs(std::int32_t index) noexcept {
   if (output_log_ != nullptr || options_.load) return;
   Worker& worker = at(index);
   const std::int64_t outputs = worker.out->rows();
-  threads_.meter(index).recorder.made(outputs - std::exchange(worker.counted, outputs));
+  threads_.meter(index).recorder.made(outputs - std::exchange(worker.counted_outputs, outputs));
 }
 
 void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {

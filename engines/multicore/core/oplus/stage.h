@@ -109,9 +109,9 @@ class OperatorStage {
     std::unique_ptr<OperatorInstance> instance;
     Causes causes;                     // of the outputs that wait for the next operator, under a load
     std::vector<LogRun> batch;         // runs at hand
-    std::int64_t skip = 0;             // processed rows of the first unreleased run
-    std::int64_t counted = 0;          // outputs reported to the recorder; at full speed
-    std::int64_t pending = -1;         // the last switch read and not yet applied; -1: none
+    std::int64_t skipped_rows = 0;     // processed rows of the first unreleased run
+    std::int64_t counted_outputs = 0;  // outputs reported to the recorder; at full speed
+    std::int64_t pending_switch = -1;  // the last switch read and not yet applied; -1: none
     std::int64_t gamma = 0;            // watermark at the entry of the pending switch
     bool had_tuple = false;            // whether a tuple was read before that entry
     std::int64_t awaited_switch = -1;  // switch for which the instance waits at the barrier; -1: none
