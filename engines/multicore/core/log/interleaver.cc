@@ -103,7 +103,8 @@ void Interleaver::fill(std::size_t node, std::int64_t room) noexcept {
   rows_[node].end = pull<true>(node, buffer.ts.data(), buffer.source.data(), std::min(room, kBuffer));
 }
 
-// Merges the rows of a node's children, at most `room`, and returns their number. Fewer mean that no more are ready.
+// Merges the rows of a node's children, at most `room`, and returns their number. A lower number means that no more
+// rows are ready.
 template <bool kTimes>
 std::int64_t Interleaver::pull(std::size_t node, std::int64_t* ts, std::uint8_t* source, std::int64_t room) noexcept {
   SortedRows& a = rows_[2 * node];

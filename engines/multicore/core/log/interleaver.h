@@ -3,7 +3,7 @@
 //
 // The structure is a binary tree of two-way merges. Each node stores its merged rows in its own buffer. A merge step
 // waits for the step before it (four cycles), not for the buffer. So a row costs some 2 ns per level; a loser tree
-// makes two dependent loads for each row and takes 3 ns (docs/performance.md). At the end of a call the interleaver
+// makes two dependent loads per row and takes 3 ns (docs/performance.md). At the end of a call the interleaver
 // drops the buffers' rows; the next call merges them again.
 #pragma once
 #include <array>

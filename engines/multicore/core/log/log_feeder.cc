@@ -9,8 +9,8 @@ namespace lab {
 namespace {
 
 // Rows in the log precede every later change of the mapping. So the feeder moves rows for at most some milliseconds of
-// the instances' work at once, in whole blocks: it doubles the rows of a move that took less than kShortNs and halves
-// those of a move that took more than kLongNs. Rows that wait in the sources do not delay a change.
+// the instances' work at once, in whole blocks. It doubles the rows per move after a move that took less than kShortNs,
+// and halves them after a move that took more than kLongNs. Rows that wait in the sources do not delay a change.
 constexpr std::int64_t kMinRows = 64;
 constexpr std::int64_t kShortNs = 2'000'000;
 constexpr std::int64_t kLongNs = 8'000'000;

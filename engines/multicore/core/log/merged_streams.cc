@@ -27,7 +27,7 @@ std::int64_t MergedOrder::take(Input& input) {
   Feed& feed = *input.feed;
   const std::int64_t before = feed.row;
   // At full speed, take no more than needed. Under a load, take all rows: the columns hold them anyway.
-  while (!feed.closed && (!feed.pumped || feed.row - input.taken < rows_ahead_)) {
+  while (!feed.closed && (!feed.pumped || feed.row - input.merged_rows < rows_ahead_)) {
     const Block* block = feed.block();
     if (block == nullptr) break;
     feed.row = block->end;
@@ -41,7 +41,7 @@ std::int64_t MergedOrder::take(Input& input) {
 void MergedOrder::merge() {
   const std::int64_t* ts[2];
   for (std::size_t i = 0; i < 2; ++i) ts[i] = inputs_[i].feed->source->stream().ts.data();
-  std::int64_t row[2] = {inputs_[0].taken, inputs_[1].taken};
+  std::int64_t row[2] = {inputs_[0].merged_rows, inputs_[1].merged_rows};
   const std::int64_t end[2] = {inputs_[0].feed->row, inputs_[1].feed->row};
   const std::int64_t end_row = row[0] + row[1] + rows_ahead_;
   while (row[0] + row[1] < end_row) {
@@ -60,13 +60,13 @@ void MergedOrder::merge() {
     }
     runs_.back().end = ++row[next];
   }
-  for (std::size_t i = 0; i < 2; ++i) inputs_[i].taken = row[i];
+  for (std::size_t i = 0; i < 2; ++i) inputs_[i].merged_rows = row[i];
 }
 
 bool MergedOrder::ended(std::int32_t) {
   if (released_ != runs_.size()) return false;
   for (const Input& input : inputs_) {
-    if (!input.feed->closed || input.taken != input.feed->row) return false;
+    if (!input.feed->closed || input.merged_rows != input.feed->row) return false;
   }
   return true;
 }

@@ -55,8 +55,8 @@ class LoggedOrder final : public TotalOrder {
 // Merges two streams in the only reading thread, without a log. Readiness as in log/tuple_buffer.h.
 class MergedOrder final : public TotalOrder {
  public:
-  // `rows_ahead`: number of rows merged at once. At full speed, at most this many rows and a block are taken from a
-  // source before they are needed.
+  // `rows_ahead`: number of rows merged at once. At full speed, the merge takes at most this many rows and one block
+  // from a source before it needs them.
   MergedOrder(std::deque<Feed>& feeds, std::int64_t rows_ahead);
 
   bool feed(Recorder& recorder) override;
@@ -67,8 +67,8 @@ class MergedOrder final : public TotalOrder {
  private:
   struct Input {
     Feed* feed;
-    std::int64_t taken = 0;     // number of rows put in order
-    std::int64_t frontier = 0;  // lower bound of the ts of rows not yet delivered
+    std::int64_t merged_rows = 0;  // number of rows put in order
+    std::int64_t frontier = 0;     // lower bound of the ts of rows not yet delivered
   };
 
   std::int64_t take(Input& input);

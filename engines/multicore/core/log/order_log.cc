@@ -9,15 +9,15 @@
 namespace lab {
 namespace {
 
-// The flag holder leaves after this number of passes, even if others keep leaving notes. `advance` then returns true,
-// so its caller continues the merge.
+// The flag holder leaves after this number of passes, even if other threads keep leaving notes. `advance` then returns
+// true, so its caller continues the merge.
 constexpr int kPassesInARow = 4;
 
-std::size_t ring_size(std::int64_t least, const char* name) {
-  if (least < 2 || least > std::int64_t{1} << 40) {
-    throw std::invalid_argument(std::string(name) + " is " + std::to_string(least) + ", wanted 2 to 2^40");
+std::size_t ring_size(std::int64_t min_size, const char* name) {
+  if (min_size < 2 || min_size > std::int64_t{1} << 40) {
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(min_size) + ", wanted 2 to 2^40");
   }
-  return std::bit_ceil(static_cast<std::size_t>(least));
+  return std::bit_ceil(static_cast<std::size_t>(min_size));
 }
 
 }  // namespace
@@ -101,8 +101,8 @@ void OrderLog::publish(int source, std::int64_t end_row, std::int64_t frontier, 
   assert(end_row >= mine.end.load(std::memory_order_relaxed));
   assert(frontier >= mine.frontier.load(std::memory_order_relaxed));
   mine.end.store(end_row, std::memory_order_release);  // publishes the rows; pairs with the acquire in `gather`
-  // Last, and seq_cst: a merger that sees it sees the rows. One that does not is seen asleep (run/parker.h). With
-  // `more`, a later store wakes it.
+  // Last, and seq_cst: a merger that sees the frontier sees the rows. A merger that does not is seen asleep
+  // (run/parker.h). With `more`, a later store wakes it.
   if (more) {
     mine.frontier.store(frontier, std::memory_order_release);
   } else {
@@ -118,16 +118,16 @@ void OrderLog::rejoin(int source, std::int64_t from_ts) {
   const auto s = static_cast<std::size_t>(source);
   flag_.enter_waiting();
   const std::int64_t at = std::max(last_ts_, watermark_);
-  const char* wrong = nullptr;
+  const char* problem = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    // relaxed, both: the owner does not use the source meanwhile, and the end is written under the mutex.
+    // relaxed, both: the owner does not use the source meanwhile, and `final_` is written under the mutex.
     if (!used_[s] || lines_[s].frontier.load(std::memory_order_relaxed) != kEndOfTime) {
-      wrong = ", which has not left";
+      problem = ", which has not left";
     } else if (final_.load(std::memory_order_relaxed)) {
-      wrong = ": the log has ended";
+      problem = ": the log has ended";
     } else if (from_ts < at) {
-      wrong = ": keep another source's frontier at it meanwhile";
+      problem = ": keep another source's frontier at it meanwhile";
     } else {
       // relaxed: the merge reads it under the flag; the owner is notified after this call.
       lines_[s].frontier.store(from_ts, std::memory_order_relaxed);
@@ -137,9 +137,9 @@ void OrderLog::rejoin(int source, std::int64_t from_ts) {
     }
   }
   leave_changed();
-  if (wrong == nullptr) return;
+  if (problem == nullptr) return;
   throw std::logic_error("source " + std::to_string(source) + " was to join again from timestamp " +
-                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + wrong);
+                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + problem);
 }
 
 std::int64_t OrderLog::rows_in_flight(int source) const noexcept {
@@ -149,10 +149,10 @@ std::int64_t OrderLog::rows_in_flight(int source) const noexcept {
   return std::min(ring, options_.rows_in_flight);
 }
 
-std::int64_t OrderLog::room(int source, std::int64_t least) {
+std::int64_t OrderLog::room(int source, std::int64_t min_rows) {
   SourceLine& mine = line(source);
   const std::int64_t end = mine.end.load(std::memory_order_relaxed);  // relaxed: own store
-  if (mine.room_end - end >= least) return mine.room_end - end;
+  if (mine.room_end - end >= min_rows) return mine.room_end - end;
   const std::int64_t released = readers_.released(source, end);
   mine.room_end = released + rows_in_flight(source);
   return std::max<std::int64_t>(0, mine.room_end - end);
@@ -174,7 +174,7 @@ bool OrderLog::advance() noexcept {
   return news;
 }
 
-// Releases the flag after a change of membership, then advances for threads that came meanwhile and left a note.
+// Releases the flag after a change of membership, then advances for threads that left a note meanwhile.
 void OrderLog::leave_changed() noexcept {
   flag_.leave();
   if (advance()) unannounced_.store(true, std::memory_order_seq_cst);  // the caller's next `advance` reports it
@@ -190,8 +190,8 @@ bool OrderLog::pass() noexcept {
   const std::int64_t horizon = merger_.horizon_ts();
   if (options_.watermarks && !rows && horizon != kEndOfTime && horizon > std::max(last_ts_, watermark_) &&
       !merger_.ready()) {  // ready rows may have found no room
-    if (const std::span<LogRun> free = free_entries(); !free.empty()) {
-      free[0] = {horizon, horizon, kWatermarkEntry, 0};
+    if (const std::span<LogRun> free_slots = free_entries(); !free_slots.empty()) {
+      free_slots[0] = {horizon, horizon, kWatermarkEntry, 0};
       watermark_ = horizon;
       commit(1);
       news = true;
@@ -209,16 +209,16 @@ bool OrderLog::pass() noexcept {
 bool OrderLog::append_rows() noexcept {
   bool appended = false;
   for (;;) {
-    const std::span<LogRun> free = free_entries();
-    if (free.empty()) return appended;
+    const std::span<LogRun> free_slots = free_entries();
+    if (free_slots.empty()) return appended;
     if (merger_.interleaves()) {
-      if (append_interleaved(free[0]) == 0) return appended;
+      if (append_interleaved(free_slots[0]) == 0) return appended;
       appended = true;
       continue;
     }
-    const std::size_t runs = merger_.merge(free.data(), free.size(), kEndOfTime);
+    const std::size_t runs = merger_.merge(free_slots.data(), free_slots.size(), kEndOfTime);
     if (runs == 0) return appended;
-    const LogRun& last = free[runs - 1];
+    const LogRun& last = free_slots[runs - 1];
     const LogColumns& rows = columns(last.source);
     merged_up_to(rows.ts[static_cast<std::uint64_t>(last.end - 1) & rows.mask], last.source);
     commit(runs);
@@ -228,9 +228,9 @@ bool OrderLog::append_rows() noexcept {
 
 std::size_t OrderLog::append_interleaved(LogRun& entry) noexcept {
   const std::int64_t size = std::ssize(order_);
-  if (size - (placed_ - places_kept_) < kPlacesAtOnce) places_kept_ = readers_.places(placed_);
+  if (size - (placed_ - places_released_) < kPlacesAtOnce) places_released_ = readers_.places(placed_);
   const std::int64_t at = placed_ & (size - 1);
-  const std::int64_t room = std::min({size - (placed_ - places_kept_), size - at, kPlacesAtOnce});
+  const std::int64_t room = std::min({size - (placed_ - places_released_), size - at, kPlacesAtOnce});
   if (room == 0) return 0;
   std::uint8_t* const places = order_.data() + at;
   const std::size_t count = merger_.interleave(places, static_cast<std::size_t>(room));
@@ -248,8 +248,8 @@ std::span<LogRun> OrderLog::free_entries() noexcept {
   const std::uint64_t capacity = entries_.size();
   if (capacity - (head_ - slowest_) < kPiece) slowest_ = readers_.slowest(head_);
   const std::uint64_t at = head_ & (capacity - 1);
-  const std::uint64_t free = std::min(capacity - (head_ - slowest_), capacity - at);
-  return {entries_.data() + at, static_cast<std::size_t>(std::min<std::uint64_t>(free, kPiece))};
+  const std::uint64_t free_count = std::min(capacity - (head_ - slowest_), capacity - at);
+  return {entries_.data() + at, static_cast<std::size_t>(std::min<std::uint64_t>(free_count, kPiece))};
 }
 
 void OrderLog::commit(std::size_t entries) noexcept {
@@ -271,11 +271,11 @@ bool OrderLog::control(std::int64_t id) {
 
 bool OrderLog::append_controls() noexcept {
   const std::lock_guard lock(mutex_);
-  const std::span<LogRun> free = free_entries();
-  const std::size_t count = std::min(free.size(), controls_.size());
+  const std::span<LogRun> free_slots = free_entries();
+  const std::size_t count = std::min(free_slots.size(), controls_.size());
   if (count == 0) return false;
   const std::int64_t bound = std::max(last_ts_, watermark_);
-  for (std::size_t i = 0; i < count; ++i) free[i] = {controls_[i], bound, kControlEntry, 0};
+  for (std::size_t i = 0; i < count; ++i) free_slots[i] = {controls_[i], bound, kControlEntry, 0};
   commit(count);  // before `waiting_controls_` falls, see `ended`
   controls_.erase(controls_.begin(), controls_.begin() + static_cast<std::ptrdiff_t>(count));
   waiting_controls_.store(static_cast<int>(controls_.size()), std::memory_order_seq_cst);
@@ -288,7 +288,7 @@ void OrderLog::add_reader_at(int reader, int like) {
     readers_.add_at(reader, like);
     seen_[static_cast<std::size_t>(reader)].tail = readers_.position(like);
     slowest_ = std::min(slowest_, readers_.position(like));
-    places_kept_ = std::min(places_kept_, readers_.places_of(like));
+    places_released_ = std::min(places_released_, readers_.places_of(like));
   } catch (...) {
     leave_changed();
     throw;
@@ -311,7 +311,7 @@ std::span<const LogRun> OrderLog::read(int reader) {
   }
   const std::uint64_t capacity = entries_.size();
   const std::uint64_t at = next & (capacity - 1);
-  // At most a quarter: a reader that takes the whole ring releases nothing meanwhile.
+  // Return at most a quarter of the ring: a reader that takes the whole ring releases nothing meanwhile.
   const std::uint64_t count = std::min({seen - next, capacity - at, std::max<std::uint64_t>(1, capacity / 4)});
   return {entries_.data() + at, static_cast<std::size_t>(count)};
 }

@@ -28,7 +28,7 @@ class OrderLog : public TupleBuffer {
   using TupleBuffer::publish;
   int add_source(const LogColumns& rows, std::int64_t from_ts) override;
   void publish(int source, std::int64_t end_row, std::int64_t frontier, bool more) override;
-  std::int64_t room(int source, std::int64_t least) override;
+  std::int64_t room(int source, std::int64_t min_rows) override;
   void close(int source) override;
   void rejoin(int source, std::int64_t from_ts) override;
   std::int64_t consumed(int source) override;
@@ -51,7 +51,7 @@ class OrderLog : public TupleBuffer {
 
   // Appends the rows that the last gather found ready, until the log has no more room. Returns whether it appended any.
   virtual bool append_rows() noexcept;
-  // Returns whether a closed slot, with all `rows` merged, may get a new owner.
+  // Returns whether a closed slot may get a new owner, once all its `rows` rows are merged.
   virtual bool reusable(int source, std::int64_t rows) const noexcept;
   virtual void reset(int source) noexcept { readers_.reset(source); }
   // Throws std::invalid_argument.
@@ -87,12 +87,12 @@ class OrderLog : public TupleBuffer {
   // Guarded by the flag.
   alignas(kCacheLine) std::uint64_t slowest_ = 0;  // a lower bound of the readers' positions
   std::uint64_t head_ = 0;                         // the flag holder's copy of tail_
-  std::vector<std::uint8_t> order_;                // a ring; as `entries_`, valid from the first unreleased place
+  std::vector<std::uint8_t> order_;                // a ring, valid from the first unreleased place
   std::int64_t placed_ = 0;                        // places ever written
-  std::int64_t places_kept_ = 0;                   // a lower bound of the places that all readers have released
-  std::int64_t last_ts_ = kNever;                  // the last row merged
+  std::int64_t places_released_ = 0;               // a lower bound of the places that all readers have released
+  std::int64_t last_ts_ = kNever;                  // time of the last row merged
   std::int32_t last_source_ = -1;
-  std::int64_t watermark_ = kNever;                                    // the last watermark entry
+  std::int64_t watermark_ = kNever;                                    // time of the last watermark entry
   std::array<bool, static_cast<std::size_t>(kMaxLogSources)> used_{};  // slots that ever had an owner
 
   // Total entries appended. The holder of the flag writes it, all readers read it; it never decreases.

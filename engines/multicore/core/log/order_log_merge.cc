@@ -14,11 +14,11 @@ constexpr std::uint64_t kFar = (std::uint64_t{1} << (64 - kPlaceBits)) - 1;  // 
 constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
 
 // A search costs about as much as eight rows in the tree (10 to 20 ns, compared with 1.5 to 3 ns a row). With a mean
-// run below kShortRun rows the merger uses the tree, with one of kLongRun rows or more it gallops. In between it keeps
-// its method.
+// run below kShortRun rows the merger uses the tree; with a mean run of kLongRun rows or more it gallops. In between it
+// keeps its method.
 constexpr std::int64_t kShortRun = 4;
 constexpr std::int64_t kLongRun = 12;
-constexpr std::int64_t kObservedRuns = 32;  // number of runs of an observation
+constexpr std::int64_t kObservedRuns = 32;  // number of runs per observation
 
 constexpr auto kSources = [] {
   std::array<std::uint8_t, static_cast<std::size_t>(kMaxLogSources)> sources{};
@@ -81,7 +81,7 @@ std::int64_t RunMerger::merged(int source) const noexcept {
     const Input& input = inputs_[static_cast<std::size_t>(i)];
     if (input.source == source) return input.next;
   }
-  return through_[static_cast<std::size_t>(source)];
+  return finished_rows_[static_cast<std::size_t>(source)];
 }
 
 void RunMerger::gather() noexcept {
@@ -94,10 +94,10 @@ void RunMerger::gather() noexcept {
     std::int64_t bound = input.line->frontier.load(std::memory_order_seq_cst);
     input.end = input.line->end.load(std::memory_order_acquire);  // acquires the rows; pairs with `publish`
     if (bound == kEndOfTime && input.next == input.end) {
-      through_[static_cast<std::size_t>(input.source)] = input.end;
+      finished_rows_[static_cast<std::size_t>(input.source)] = input.end;
       continue;
     }
-    if (input.end > input.next) bound = std::max(bound, input.at(input.end - 1));
+    if (input.end > input.next) bound = std::max(bound, input.ts_at(input.end - 1));
     if (open_count != i) inputs_[open_count] = input;
     if (bound < horizon_ts_) {  // places ascend, so the first of equal bounds is the lowest
       horizon_ts_ = bound;
@@ -112,7 +112,7 @@ bool RunMerger::ready() const noexcept {
   for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
     const Input& input = inputs_[i];
     if (input.next == input.end) continue;
-    const std::int64_t ts = input.at(input.next);
+    const std::int64_t ts = input.ts_at(input.next);
     if (ts < horizon_ts_ || (ts == horizon_ts_ && i <= horizon_place_)) return true;
   }
   return false;
@@ -125,7 +125,7 @@ std::uint64_t RunMerger::pack(std::int64_t ts, std::size_t place) const noexcept
 
 std::uint64_t RunMerger::head(std::size_t place) const noexcept {
   const Input& input = inputs_[place];
-  return input.next < input.end ? pack(input.at(input.next), place) : kNoRow;
+  return input.next < input.end ? pack(input.ts_at(input.next), place) : kNoRow;
 }
 
 // Sets `base_` and `limit_`. Returns whether any row is ready.
@@ -133,7 +133,7 @@ bool RunMerger::set_horizon() noexcept {
   base_ = kEndOfTime;
   const auto count = static_cast<std::size_t>(count_);
   for (std::size_t i = 0; i < count; ++i) {
-    if (inputs_[i].next < inputs_[i].end) base_ = std::min(base_, inputs_[i].at(inputs_[i].next));
+    if (inputs_[i].next < inputs_[i].end) base_ = std::min(base_, inputs_[i].ts_at(inputs_[i].next));
   }
   if (base_ == kEndOfTime || base_ > horizon_ts_) return false;
   // A horizon too far for this base is clamped to just below the keys that are clamped to kFar.
@@ -166,17 +166,17 @@ std::size_t RunMerger::merge(LogRun* out, std::size_t capacity, std::int64_t max
 
 // Returns the first row after those with ts <= last_ts, from input.next + 1 on (input.next is one of them).
 std::int64_t RunMerger::run_end(const Input& input, std::int64_t last_ts, std::int64_t end) const noexcept {
-  if (input.at(end - 1) <= last_ts) return end;
+  if (input.ts_at(end - 1) <= last_ts) return end;
   std::int64_t low = input.next;  // its ts <= last_ts
   std::int64_t width = 1;
-  while (low + width < end && input.at(low + width) <= last_ts) {
+  while (low + width < end && input.ts_at(low + width) <= last_ts) {
     low += width;
     width *= 2;
   }
   std::int64_t high = std::min(low + width, end - 1);  // its ts > last_ts
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
-    (input.at(middle) <= last_ts ? low : high) = middle;
+    (input.ts_at(middle) <= last_ts ? low : high) = middle;
   }
   return high;
 }
@@ -203,13 +203,13 @@ std::size_t RunMerger::gallop(LogRun* out, std::size_t capacity, std::int64_t ma
     const std::int64_t stop = run_end(input, static_cast<std::int64_t>(static_cast<std::uint64_t>(base_) + last), end);
     out[runs++] = {input.next, stop, input.source, input.kind};
     max_rows -= stop - input.next;
-    seen_rows_ += stop - input.next;
+    observed_rows_ += stop - input.next;
     input.next = stop;
     keys[place] = head(place);
-    if (++seen_runs_ == kObservedRuns) {
-      short_runs_ = seen_rows_ < kShortRun * kObservedRuns;
-      seen_rows_ = 0;
-      seen_runs_ = 0;
+    if (++observed_runs_ == kObservedRuns) {
+      short_runs_ = observed_rows_ < kShortRun * kObservedRuns;
+      observed_rows_ = 0;
+      observed_runs_ = 0;
       if (short_runs_ && count > 1) break;  // the caller calls again
     }
   }
@@ -237,12 +237,12 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
     --left;
     lowest.replace(place, head(place));
   }
-  seen_rows_ += max_rows - left;
-  seen_runs_ += static_cast<std::int64_t>(runs);
-  if (seen_runs_ >= kObservedRuns) {
-    short_runs_ = seen_rows_ < kLongRun * seen_runs_;
-    seen_rows_ = 0;
-    seen_runs_ = 0;
+  observed_rows_ += max_rows - left;
+  observed_runs_ += static_cast<std::int64_t>(runs);
+  if (observed_runs_ >= kObservedRuns) {
+    short_runs_ = observed_rows_ < kLongRun * observed_runs_;
+    observed_rows_ = 0;
+    observed_runs_ = 0;
   }
   return runs;
 }
@@ -251,7 +251,7 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
 std::int64_t RunMerger::ready_end(std::size_t place) const noexcept {
   const Input& input = inputs_[place];
   const auto is_ready = [&](std::int64_t row) {
-    const std::int64_t ts = input.at(row);
+    const std::int64_t ts = input.ts_at(row);
     return ts < horizon_ts_ || (ts == horizon_ts_ && place <= horizon_place_);
   };
   if (input.next == input.end || is_ready(input.end - 1)) return input.end;
@@ -321,12 +321,12 @@ void RunMerger::observe(const std::uint8_t* places, std::size_t count) noexcept 
   if (count == 0) return;
   std::uint16_t changes = 0;  // enough for a call; a narrow type makes a faster vector loop
   for (std::size_t i = 1; i < count; ++i) changes = static_cast<std::uint16_t>(changes + (places[i] != places[i - 1]));
-  seen_rows_ += static_cast<std::int64_t>(count);
-  seen_runs_ += changes + 1;
-  if (seen_runs_ >= kObservedRuns || seen_rows_ >= kLongRun * kObservedRuns) {
-    short_runs_ = seen_rows_ < kLongRun * seen_runs_;
-    seen_rows_ = 0;
-    seen_runs_ = 0;
+  observed_rows_ += static_cast<std::int64_t>(count);
+  observed_runs_ += changes + 1;
+  if (observed_runs_ >= kObservedRuns || observed_rows_ >= kLongRun * kObservedRuns) {
+    short_runs_ = observed_rows_ < kLongRun * observed_runs_;
+    observed_rows_ = 0;
+    observed_runs_ = 0;
   }
 }
 

@@ -6,7 +6,7 @@
 // a row is then ready without a further look-up.
 //
 // Keys are packed as (ts - base) << 8 | place, so comparing them also breaks ties. `base` is the lowest timestamp of
-// the rows to merge, which leaves 56 bits for the distance. Rows at greater distances wait for a later base.
+// the rows to merge, which leaves 56 bits for the distance. A row at a greater distance waits for a later base.
 //
 // Galloping finds long runs with one search per run. A loser tree without branches merges short runs, with log2 k
 // minima per row. The observed run length selects the method. Interleaved merging does not form runs
@@ -80,7 +80,7 @@ class RunMerger {
     std::int32_t kind = 0;
     const SourceLine* line = nullptr;
 
-    std::int64_t at(std::int64_t row) const noexcept { return ts[static_cast<std::uint64_t>(row) & mask]; }
+    std::int64_t ts_at(std::int64_t row) const noexcept { return ts[static_cast<std::uint64_t>(row) & mask]; }
   };
 
   std::uint64_t pack(std::int64_t ts, std::size_t place) const noexcept;
@@ -96,16 +96,16 @@ class RunMerger {
 
   // The first `count_` are used, ascending by source.
   std::array<Input, static_cast<std::size_t>(kMaxLogSources)> inputs_;
-  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> through_{};  // number of rows of finished sources
+  std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> finished_rows_{};  // by finished source
   std::unique_ptr<Interleaver> interleaver_;
   int count_ = 0;
   std::int64_t horizon_ts_ = std::numeric_limits<std::int64_t>::min();
   std::size_t horizon_place_ = 0;
   std::int64_t base_ = 0;
-  std::uint64_t limit_ = 0;     // the horizon, packed
-  bool short_runs_ = false;     // whether the last observed runs were short
-  std::int64_t seen_rows_ = 0;  // rows and runs since the last observation
-  std::int64_t seen_runs_ = 0;
+  std::uint64_t limit_ = 0;         // the horizon, packed
+  bool short_runs_ = false;         // whether the last observed runs were short
+  std::int64_t observed_rows_ = 0;  // rows and runs since the last observation
+  std::int64_t observed_runs_ = 0;
 };
 
 }  // namespace lab

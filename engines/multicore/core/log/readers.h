@@ -2,9 +2,8 @@
 //
 // Validity: only a reader's own thread writes its position and its rows; they never decrease. Entries and rows below
 // the lowest of all active readers may be overwritten. Readers join and leave under the merge flag. A thread that
-// computes a lowest value without the flag loads `membership_` before and after. The scan may pass a slot before a
-// reader joins there. The position of that reader may be below that of the reader from which it was copied, if the
-// latter has advanced since.
+// computes a lowest value without the flag loads `membership_` before and after its scan. Otherwise the scan could pass
+// a slot before a reader joins there, and then see its origin (the reader from which it was copied) further ahead.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -72,7 +71,7 @@ class LogReaders {
     return slot(reader).next.load(std::memory_order_relaxed);  // relaxed: own store, or transferred with the slot
   }
 
-  // Returns the rows of a source that the reader has released. Its own thread.
+  // Returns the number of rows of a source that the reader has released. Only the reader's thread.
   std::int64_t rows(int reader, int source) const noexcept {
     return slot(reader).released[static_cast<std::size_t>(source)].load(
         std::memory_order_relaxed);  // relaxed: own store
@@ -86,7 +85,7 @@ class LogReaders {
     return slot(reader).next.load(std::memory_order_acquire);  // pairs with the store in `release`
   }
 
-  // Releases `runs` and moves the reader to `next`. Its own thread.
+  // Releases `runs` and moves the reader to `next`. Only the reader's thread.
   void release(int reader, std::span<const LogRun> runs, std::uint64_t next, const LogOrder& order) noexcept {
     Slot& own_slot = slot(reader);
     for (const LogRun& run : runs) {
@@ -99,7 +98,8 @@ class LogReaders {
     own_slot.next.store(next, std::memory_order_seq_cst);
   }
 
-  // Like `release`, but rows count as released with the acknowledged entry after them (LogOptions::acknowledged_rows).
+  // Like `release`, but rows count as released only with the acknowledged entry after them
+  // (LogOptions::acknowledged_rows).
   void acknowledge(int reader, std::span<const LogRun> runs, std::uint64_t next) noexcept {
     Slot& own_slot = slot(reader);
     for (const LogRun& run : runs) {
@@ -110,24 +110,24 @@ class LogReaders {
     own_slot.next.store(next, std::memory_order_seq_cst);  // as in `release`
   }
 
-  // Returns the places of the order that all readers have released, at most `none`.
-  std::int64_t places(std::int64_t none) const noexcept {
-    return lowest(none, [](const Slot& s) {
+  // Returns the number of places of the order that all readers have released, at most `limit`.
+  std::int64_t places(std::int64_t limit) const noexcept {
+    return lowest(limit, [](const Slot& s) {
       // seq_cst: see `release`, as in `released`.
       static_cast<void>(s.next.load(std::memory_order_seq_cst));
       return s.places.load(std::memory_order_acquire);  // pairs with `release`
     });
   }
 
-  // Returns the lowest position, or `none` without active readers.
-  std::uint64_t slowest(std::uint64_t none) const noexcept {
+  // Returns the lowest position, at most `limit`; `limit` without active readers.
+  std::uint64_t slowest(std::uint64_t limit) const noexcept {
     // seq_cst: see `release`. It also acquires: the reader has released the entries.
-    return lowest(none, [](const Slot& s) { return s.next.load(std::memory_order_seq_cst); });
+    return lowest(limit, [](const Slot& s) { return s.next.load(std::memory_order_seq_cst); });
   }
 
-  // Returns the rows of `source` that all readers have released, at most `none`.
-  std::int64_t released(int source, std::int64_t none) const noexcept {
-    return lowest(none, [source](const Slot& s) {
+  // Returns the number of rows of `source` that all readers have released, at most `limit`.
+  std::int64_t released(int source, std::int64_t limit) const noexcept {
+    return lowest(limit, [source](const Slot& s) {
       // seq_cst: see `release`. If this load misses the store, the reader's thread will see the sleeper.
       static_cast<void>(s.next.load(std::memory_order_seq_cst));
       return s.released[static_cast<std::size_t>(source)].load(std::memory_order_acquire);
@@ -157,7 +157,7 @@ class LogReaders {
     const std::uint8_t* const sources = order.of(run.begin);
     const std::int64_t count = run.end - run.begin;
     std::int64_t left = count;
-    for (std::uint8_t s = 0; left != 0; ++s) {  // sources have low numbers, and a pass for each is a vector loop
+    for (std::uint8_t s = 0; left != 0; ++s) {  // sources have low numbers; one pass per source is a vector loop
       std::uint16_t rows = 0;                   // enough; a narrow type makes a faster loop
       for (std::int64_t i = 0; i < count; ++i) rows = static_cast<std::uint16_t>(rows + (sources[i] == s));
       if (rows == 0) continue;
@@ -188,11 +188,11 @@ class LogReaders {
   }
 
   template <typename Value, typename Get>
-  Value lowest(Value none, Get get) const noexcept {
+  Value lowest(Value limit, Get get) const noexcept {
     for (;;) {
       const std::uint64_t before = membership_.load(std::memory_order_seq_cst);
       const std::size_t high = high_.load(std::memory_order_seq_cst);
-      Value result = none;
+      Value result = limit;
       for (std::size_t i = 0; i < high; ++i) {
         if (!slots_[i].active.load(std::memory_order_seq_cst)) continue;
         result = std::min(result, get(slots_[i]));
@@ -205,7 +205,7 @@ class LogReaders {
   std::vector<Slot> slots_;
   // Changes with every reader that joins or leaves. Written under the flag, read by all.
   alignas(kCacheLine) std::atomic<std::uint64_t> membership_{0};
-  std::atomic<std::size_t> high_{0};  // the slots before this have been active
+  std::atomic<std::size_t> high_{0};  // only slots below this have ever been active
 };
 
 }  // namespace lab

@@ -48,11 +48,11 @@ bool ScaleGate::less(const Node& a, const Node& b) noexcept {
 // ---- sources
 
 ScaleGate::Node* ScaleGate::allocate(Writer& mine) {
-  if (mine.free.empty()) reclaim(mine);
-  if (mine.free.empty()) grow(mine);
-  Node* node = mine.free.back();
-  mine.free.pop_back();
-  mine.used.push_back(node);
+  if (mine.free_nodes.empty()) reclaim(mine);
+  if (mine.free_nodes.empty()) grow(mine);
+  Node* node = mine.free_nodes.back();
+  mine.free_nodes.pop_back();
+  mine.used_nodes.push_back(node);
   // relaxed: no other thread sees the node before it is linked.
   node->position.store(0, std::memory_order_relaxed);
   mine.random ^= mine.random << 13;  // xorshift32
@@ -64,7 +64,7 @@ ScaleGate::Node* ScaleGate::allocate(Writer& mine) {
 
 void ScaleGate::grow(Writer& mine) {
   mine.nodes.push_back(std::make_unique<Node[]>(kGrowth));
-  for (std::size_t i = kGrowth; i-- > 0;) mine.free.push_back(&mine.nodes.back()[i]);
+  for (std::size_t i = kGrowth; i-- > 0;) mine.free_nodes.push_back(&mine.nodes.back()[i]);
 }
 
 void ScaleGate::reclaim(Writer& mine) {
@@ -81,23 +81,23 @@ void ScaleGate::reclaim(Writer& mine) {
     const Node* low = other.low.load(std::memory_order_acquire);  // pairs with the store in `insert`
     for (;;) {
       const std::uint64_t position = low->position.load(std::memory_order_acquire);
-      const Node* again = other.low.load(std::memory_order_acquire);
-      if (again == low) {
-        // No position: no reader had passed it, so it is past `slowest`. (The same holds if the node was reused by
-        // now.)
+      const Node* reloaded = other.low.load(std::memory_order_acquire);
+      if (reloaded == low) {
+        // Without a position, no reader had passed the node, so it is past `slowest`. (The same holds if the node has
+        // been reused by now.)
         if (position != 0) bound = std::min(bound, position);
         break;
       }
-      low = again;
+      low = reloaded;
     }
   }
-  while (!mine.used.empty()) {
-    Node* node = mine.used.front();
+  while (!mine.used_nodes.empty()) {
+    Node* node = mine.used_nodes.front();
     // relaxed: a position below `slowest` is visible since that was acquired.
     const std::uint64_t position = node->position.load(std::memory_order_relaxed);
     if (position == 0 || position >= bound) return;
-    mine.used.pop_front();
-    mine.free.push_back(node);
+    mine.used_nodes.pop_front();
+    mine.free_nodes.push_back(node);
   }
 }
 
@@ -163,7 +163,7 @@ void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier,
   Writer& mine = writer(source);
   const LogColumns& rows = rows_[static_cast<std::size_t>(source)];
   assert(frontier < kEndOfTime && end_row >= mine.end);
-  const bool any = mine.end < end_row;
+  const bool has_rows = mine.end < end_row;
   while (mine.end < end_row) {
     Node* node = allocate(mine);
     node->ts = rows.ts[static_cast<std::uint64_t>(mine.end) & rows.mask];
@@ -181,7 +181,7 @@ void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier,
   }
   if (frontier > mine.last_ts) {
     insert_frontier(source, frontier);
-  } else if (!any) {
+  } else if (!has_rows) {
     return;
   }
   news_.store(true, std::memory_order_seq_cst);  // pairs with the exchange in `advance`
@@ -200,9 +200,9 @@ std::int64_t ScaleGate::consumed(int source) {
   return readers_.released(source, end);
 }
 
-std::int64_t ScaleGate::room(int source, std::int64_t least) {
+std::int64_t ScaleGate::room(int source, std::int64_t min_rows) {
   Writer& mine = writer(source);
-  if (mine.room_end - mine.end >= least) return mine.room_end - mine.end;
+  if (mine.room_end - mine.end >= min_rows) return mine.room_end - mine.end;
   mine.room_end = readers_.released(source, mine.end) + options_.rows_in_flight;
   const std::uint64_t mask = rows_[static_cast<std::size_t>(source)].mask;
   if (mask < static_cast<std::uint64_t>(kEndOfTime)) {
@@ -234,7 +234,7 @@ const ScaleGate::Node* ScaleGate::furthest() noexcept {
   return result;
 }
 
-// Returns whether all of a source's rows from `from_ts` on would sort after a node.
+// Returns whether all rows of a source from `from_ts` on would sort after `node`.
 bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts) noexcept {
   const Writer& w = writer(source);
   Node probe;
@@ -245,18 +245,18 @@ bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts)
   return less(node, probe);
 }
 
-// Opens a source with a frontier node, at its sorted place after the last node of the furthest reader. A source that
-// joins again may sort before that node, at its timestamp. Then it goes right behind the node and its control entries,
-// which the reader may have seen. Each search for a place passes that inversion: the source's own searches start behind
-// it, and nodes that others still add are greater than both of its sides.
+// Opens a source with a frontier node, at its sorted place after the last node of the furthest reader. If a source
+// joins again at that node's timestamp, the frontier node may sort before that node. It then goes right behind the node
+// and the node's control entries, which the reader may have seen. Each search for a place passes this inversion: the
+// source's own searches start behind it, and nodes that other sources still add are greater than both of its sides.
 void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
   Writer& w = writer(source);
-  if (!w.used.empty()) w.used.pop_back();  // its former end node, which no reader passes
+  if (!w.used_nodes.empty()) w.used_nodes.pop_back();  // its former end node, which no reader passes
   w.last_ts = from_ts;
-  if (w.free.empty()) grow(w);
-  Node* node = w.free.back();
-  w.free.pop_back();
-  w.used.push_back(node);
+  if (w.free_nodes.empty()) grow(w);
+  Node* node = w.free_nodes.back();
+  w.free_nodes.pop_back();
+  w.used_nodes.push_back(node);
   node->position.store(0, std::memory_order_relaxed);  // relaxed: published by the CAS
   node->ts = from_ts;
   node->source = source;
@@ -345,17 +345,17 @@ void ScaleGate::rejoin(int source, std::int64_t from_ts) {
   flag_.enter_waiting();
   while (!stand_still()) std::this_thread::yield();
   auto* behind = const_cast<Node*>(furthest());  // nodes are only handed to readers as const
-  const char* wrong = nullptr;
+  const char* problem = nullptr;
   {
     const std::lock_guard lock(mutex_);
     Writer& w = writer(source);
     // seq_cst: acquires the owner's stores before it left; pairs with the store in `close`.
     if (w.written.load(std::memory_order_relaxed) == nullptr || w.open.load(std::memory_order_seq_cst)) {
-      wrong = ", which has not left";  // relaxed: null before a source was ever added, under the flag
+      problem = ", which has not left";  // relaxed: null before a source was ever added, under the flag
     } else if (final_) {
-      wrong = ": the log has ended";
+      problem = ": the log has ended";
     } else if (from_ts < behind->ts) {
-      wrong = ": keep another source's frontier at it meanwhile";
+      problem = ": keep another source's frontier at it meanwhile";
     } else {
       link_joining(behind, source, from_ts);
     }
@@ -364,14 +364,14 @@ void ScaleGate::rejoin(int source, std::int64_t from_ts) {
   pause_.store(false, std::memory_order_seq_cst);
   news_.store(true, std::memory_order_seq_cst);
   flag_.leave();
-  if (wrong == nullptr) return;
+  if (problem == nullptr) return;
   throw std::logic_error("source " + std::to_string(source) + " was to join again from timestamp " +
-                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + wrong);
+                         std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + problem);
 }
 
 bool ScaleGate::insert_controls() {
-  const bool still = stand_still();
-  if (still) {
+  const bool stands_still = stand_still();
+  if (stands_still) {
     const std::lock_guard lock(mutex_);
     auto* before = const_cast<Node*>(furthest());  // as in add_source
     for (Node* next = before->next[0].load(std::memory_order_acquire); next != nullptr && next->anchor != next;
@@ -399,7 +399,7 @@ bool ScaleGate::insert_controls() {
     waiting_controls_.store(0, std::memory_order_seq_cst);
   }
   pause_.store(false, std::memory_order_seq_cst);
-  return still;
+  return stands_still;
 }
 
 bool ScaleGate::control(std::int64_t id) {

@@ -4,14 +4,14 @@
 // walk level 0 and judge readiness by the `written` pointers.
 //
 // Correct answers need these differences from the paper:
-// - Ties: nodes are sorted by (ts, source, row), except where a source joins again (`link_joining`), not by ts alone with
-//   ties in order of arrival.
+// - Ties: nodes are sorted by (ts, source, row), except where a source joins again (`link_joining`). The paper sorts
+//   by ts alone, with ties in order of arrival.
 // - Readiness: a reader may stand on a source's latest node, but may not pass it. So no tuple is lost (the elastic Java
 //   variant skips such nodes), and the last row of a source is delivered without another one behind it.
 // - A watermark tuple for flow control (LogOptions::acknowledged_rows) is a node behind its row. A reader acknowledges
 //   it when it releases the entry.
 // - A frontier past the last row is its own node (a dummy tuple, as in the paper), until the readers have passed it.
-// - A source reuses its nodes: node x iff every reader stands past x and no source's `update` is at or before x. A
+// - A source may reuse its node x iff every reader stands past x and no source's `update` is at or before x. A
 //   node's position gives that order; the first reader that passes the node writes it.
 //
 // Control entries are inserted behind the furthest reader, while no reader walks.
@@ -42,7 +42,7 @@ class ScaleGate final : public TupleBuffer {
   using TupleBuffer::publish;
   int add_source(const LogColumns& rows, std::int64_t from_ts) override;
   void publish(int source, std::int64_t end_row, std::int64_t frontier, bool more) override;
-  std::int64_t room(int source, std::int64_t least) override;
+  std::int64_t room(int source, std::int64_t min_rows) override;
   void close(int source) override;
   void rejoin(int source, std::int64_t from_ts) override;
   std::int64_t consumed(int source) override;
@@ -65,7 +65,8 @@ class ScaleGate final : public TupleBuffer {
   static constexpr std::size_t kGrowth = 64;  // nodes
   static constexpr std::size_t kReadAtOnce = 64;
 
-  // Nodes are sorted by (ts, source, order, sequence), except behind `link_joining`. `order` is the row, counted over all owners of the slot.
+  // Nodes are sorted by (ts, source, order, sequence), except behind `link_joining`. `order` is the row, counted over
+  // all owners of the slot.
   struct Node {
     std::int64_t ts = std::numeric_limits<std::int64_t>::min();
     std::int64_t order = -1;
@@ -87,14 +88,14 @@ class ScaleGate final : public TupleBuffer {
     std::atomic<const Node*> low{nullptr};
     // Only the owner uses the fields below.
     alignas(kCacheLine) std::array<Node*, kLevels> update{};
-    std::int64_t base = 0;          // rows of the former owners of the slot
+    std::int64_t base = 0;          // number of rows of the slot's former owners
     std::int64_t end = 0;           // first row not published
     std::int64_t acknowledged = 0;  // rows before the last watermark tuple
     std::int64_t last_ts = 0;       // of the last node
     std::int64_t room_end = 0;
     std::uint32_t random = 0;
-    std::vector<Node*> free;
-    std::deque<Node*> used;  // in list order
+    std::vector<Node*> free_nodes;
+    std::deque<Node*> used_nodes;  // in list order
     std::vector<std::unique_ptr<Node[]>> nodes;
   };
 
@@ -138,13 +139,14 @@ class ScaleGate final : public TupleBuffer {
   LogReaders readers_;
   std::vector<LogColumns> rows_;
   std::vector<Writer> writers_;
-  // Slots of `writers_` that ever had an owner: the first ones. Written under the flag before the slot opens.
+  // Number of slots of `writers_` that ever had an owner; they are the first slots. Written under the flag before the
+  // slot opens.
   std::atomic<std::size_t> writers_used_{0};
   std::vector<Cursor> cursors_;
   Node head_;
   MergeFlag flag_;
-  // The place where the furthest departed reader stood, until another reader has come as far. Nothing before it may
-  // change, because that reader has seen it. Written under the flag; sources read the position; 0: none.
+  // The place where the furthest departed reader stood, until another reader has come as far. No node before it may
+  // change, because that reader has seen these nodes. Written under the flag; sources read the position; 0: none.
   const Node* floor_ = nullptr;
   std::atomic<std::uint64_t> floor_position_{0};
   // True: readers must stand still. Written by the holder of the flag, read by readers (a store/load pair with

@@ -46,7 +46,7 @@ struct LogRun {
   std::int64_t begin;
   std::int64_t end;
   std::int32_t source;
-  std::int32_t kind;  // of the rows
+  std::int32_t kind;  // schema of the rows
 };
 static_assert(sizeof(LogRun) == 24);
 
@@ -65,19 +65,19 @@ struct LogOrder {
 struct LogColumns {
   const std::int64_t* ts = nullptr;
   std::uint64_t mask = ~std::uint64_t{0};  // size - 1 of a ring (a power of two); all ones: no wrap
-  std::int32_t kind = 0;                   // which schema
+  std::int32_t kind = 0;                   // schema of the rows
   std::vector<const void*> columns;        // payload; may be empty
 };
 
 struct LogOptions {
   std::int64_t entries = 1 << 14;         // runs that the slowest reader may lag; rounded up to a power of two
   std::int64_t rows_in_flight = 1 << 16;  // rows of one source, published and not released; bounds `room`
-  int readers = kMaxLogReaders;           // most readers at a time; the log has memory for them
-  // Append a watermark entry when the frontiers rose and no row became ready, so that windows close while sources are
-  // silent.
+  int readers = kMaxLogReaders;           // maximum number of readers at a time; the log has memory for them
+  // Whether to append a watermark entry when the frontiers rose and no row became ready, so that windows close while
+  // sources are silent.
   bool watermarks = true;
-  // Short runs may come as interleaved entries: a twentieth of the memory traffic, but readers must count the rows of
-  // each source.
+  // Whether short runs may come as interleaved entries. Such entries take a twentieth of the memory traffic, but
+  // readers must count the rows of each source.
   bool interleaved = false;
   // ScaleGate's flow control as in Viper (section 3.3). A source adds a watermark tuple after every `acknowledged_rows`
   // rows, and before it closes. A reader that releases a watermark tuple acknowledges all rows before it at once. 0:
@@ -104,28 +104,29 @@ class TupleBuffer {
 
   // Publishes the rows before `end_row` (at most `room` more than before). Every later row has ts >= frontier, which is
   // below kEndOfTime. The same `end_row` as before is a heartbeat, which is always allowed. Neither value may decrease.
-  // Owner only. `more`: the owner publishes again, without it, before it calls `advance`.
+  // Owner only. `more`: whether the owner will publish again, without `more`, before it calls `advance`.
   virtual void publish(int source, std::int64_t end_row, std::int64_t frontier, bool more) = 0;
   void publish(int source, std::int64_t end_row, std::int64_t frontier) { publish(source, end_row, frontier, false); }
 
-  // Returns how many rows past those published may be published now. The slowest reader bounds it. A result below
-  // `least` is the current room; a result of at least `least` may be an older, smaller value. Owner only.
-  virtual std::int64_t room(int source, std::int64_t least) = 0;
+  // Returns how many more rows may be published now. The slowest reader bounds this number. A result below `min_rows`
+  // is the current room; a result of at least `min_rows` may be an older, smaller value. Owner only.
+  virtual std::int64_t room(int source, std::int64_t min_rows) = 0;
   std::int64_t room(int source) { return room(source, 1); }
 
-  // Ends the source. Its published rows stay, and the slot may be added again. Owner only. A source also leaves this
+  // Ends the source. Its published rows stay, and the slot may get a new owner. Owner only. A source also leaves this
   // way (removeSources of STRETCH's Table II): it no longer delays readiness, and all its published rows are delivered.
   virtual void close(int source) = 0;
 
   // Makes a source that has left join again (addSources), with the same rows and columns. Its next row follows those
-  // that it published, and no later row is below `from_ts`. The timestamp of the log, that of its last entry, must be at
-  // most `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At exactly
-  // that timestamp, the source's rows come behind the entries that the log already has, also behind those of higher
-  // sources. So timestamps never decrease, and all readers see one order. Any thread, on behalf of the owner, which
-  // does not use the source meanwhile. Throws std::logic_error (the source has not left, order, or the log ended).
+  // that it published, and no later row is below `from_ts`. The log's timestamp (of its last entry) must be at
+  // most `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At
+  // exactly that timestamp, the source's rows come behind all entries that the log already has, including entries of
+  // higher sources. So timestamps never decrease, and all readers see one order. Any thread, on behalf of the owner,
+  // which does not use the source meanwhile. Throws std::logic_error (the source has not left, order, or the log
+  // ended).
   virtual void rejoin(int source, std::int64_t from_ts) = 0;
 
-  // Returns how many rows of the source no reader will read again; a ring may overwrite them. Owner only.
+  // Returns the number of rows of the source that no reader will read again; a ring may overwrite them. Owner only.
   virtual std::int64_t consumed(int source) = 0;
 
   // Merges the ready rows unless another thread is merging. Returns whether it appended any entry. Any thread.
@@ -139,8 +140,8 @@ class TupleBuffer {
   // Adds a reader that starts at the beginning and returns its index. Before the run.
   virtual int add_reader() = 0;
 
-  // Makes the inactive slot `reader` (any below LogOptions::readers) continue exactly after the last entry that `like` has
-  // released. The thread of `like` calls it, and must notify the new reader's thread afterwards.
+  // Makes the inactive slot `reader` (any below LogOptions::readers) continue exactly after the last entry that `like`
+  // has released. The thread of `like` calls it, and must notify the new reader's thread afterwards.
   virtual void add_reader_at(int reader, int like) = 0;
 
   // Makes the reader's slot inactive, so that it no longer bounds the sources. The reader's own thread, or any after it

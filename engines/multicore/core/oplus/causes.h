@@ -1,5 +1,5 @@
-// Stores the causes of outputs that wait for the next operator or reader, in the order of the outputs. For each cause
-// it keeps the due time and the time when the operator took it.
+// Stores the causes of outputs that wait for the next operator or reader, in the order of the outputs. A cause has a
+// due time and the time when the operator took it.
 #pragma once
 #include <algorithm>
 #include <cassert>

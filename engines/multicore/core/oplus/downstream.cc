@@ -113,7 +113,7 @@ void Downstream::account(Recorder& recorder, const OutputLog::Ring& ring, const 
   }
 }
 
-// Returns a sum that ignores the order of rows of one time, which may differ between logs.
+// Returns a sum of row hashes. It does not depend on the order of rows of one time, which may differ between logs.
 std::uint64_t Downstream::sum_of(const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows) const noexcept {
   std::uint64_t sum = 0;
   const std::vector<std::int32_t>& itemsizes = log_.itemsizes();
@@ -136,16 +136,17 @@ std::uint64_t Downstream::sum_of(const OutputLog::Ring& ring, std::int64_t item,
 void Downstream::check() const {
   const Reader& first = readers_.front();
   for (std::size_t r = 0; r < readers_.size(); ++r) {
-    const Reader& one = readers_[r];
-    const std::string named = "downstream reader " + std::to_string(r) + " took ";
-    if (one.disordered != 0) {
-      throw std::runtime_error(named + std::to_string(one.disordered) +
+    const Reader& reader = readers_[r];
+    const std::string prefix = "downstream reader " + std::to_string(r) + " took ";
+    if (reader.disordered != 0) {
+      throw std::runtime_error(prefix + std::to_string(reader.disordered) +
                                " records behind later ones: an operator does "
                                "not emit in order of time");
     }
-    if (one.rows == first.rows && one.sum == first.sum) continue;
-    throw std::runtime_error(named + "other records than reader 0: " + std::to_string(one.rows) + ", where that took " +
-                             std::to_string(first.rows) + (one.rows == first.rows ? ", of another content" : ""));
+    if (reader.rows == first.rows && reader.sum == first.sum) continue;
+    throw std::runtime_error(prefix + "other records than reader 0: " + std::to_string(reader.rows) +
+                             ", where that took " + std::to_string(first.rows) +
+                             (reader.rows == first.rows ? ", of another content" : ""));
   }
 }
 

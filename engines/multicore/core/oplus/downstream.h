@@ -1,7 +1,7 @@
 // Runs the downstream readers of TB_out (STRETCH, section 5, figure 3): d readers behind the last operator, one thread
-// each. Each takes all tuples in the one order, during the run. An answer is collected here, and its latency ends here.
-// The paper leaves a downstream operator's work open. Here the first reader stores the tuples. The others count and sum
-// them up, so that a run can check that all have received the same.
+// each. Each reader takes all tuples during the run, in the same order. The latency of an output ends here.
+// The paper leaves a downstream operator's work open. Here the first reader stores the tuples as the answer. Each
+// reader also counts and hashes the tuples, so that a run can check that all readers have received the same tuples.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -20,18 +20,18 @@ namespace lab {
 
 class Downstream {
  public:
-  // `log`: the log into which `last` publishes, already started; with one copy for each reader, or one for all of them.
+  // `log`: the log into which `last` publishes, already started; with one copy per reader, or one copy for all readers.
   Downstream(const OplusOptions& options, InstanceThreads& threads, OutputLog& log, const OperatorStage& last);
 
   // Touches memory for `rows` rows. Before the run.
   void reserve(std::int64_t rows) { pool_->reserve(rows, 1); }
 
-  // Does one piece of work of a reader; see OperatorStage. The reader's thread.
+  // Does one piece of a reader's work; see OperatorStage. Only the reader's thread calls it.
   bool take_turn(std::int32_t reader);
 
   const OutputBuffer& answer() const noexcept { return *out_; }
 
-  // After the run. Throws std::runtime_error unless all readers have received the same tuples, in order.
+  // Throws std::runtime_error unless all readers have received the same tuples, in order. Call after the run.
   void check() const;
 
  private:
@@ -52,7 +52,7 @@ class Downstream {
   static void account(Recorder& recorder, const OutputLog::Ring& ring, const LogRun& run);
   std::uint64_t sum_of(const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows) const noexcept;
   std::int32_t copy_of(std::int32_t reader) const noexcept { return log_.copies() == 1 ? 0 : reader; }
-  int place_of(std::int32_t reader) const noexcept { return log_.copies() == 1 ? reader : 0; }  // in its log
+  int place_of(std::int32_t reader) const noexcept { return log_.copies() == 1 ? reader : 0; }  // index in its log
 
   const OplusOptions& options_;
   InstanceThreads& threads_;

@@ -1,7 +1,7 @@
 // Declares how tuples reach the instances of an operator from the sources, and how a change of the mapping is made.
 //
 // `SharedLog` is virtual shared-nothing: all instances read one log and share one state; a change moves no state.
-// `Queues` (oplus/queues.h) is shared-nothing. `MapStage` (oplus/map_stage.h) is too, with one tuple for each key.
+// `Queues` (oplus/queues.h) is shared-nothing. `MapStage` (oplus/map_stage.h) is, too, with one tuple per key.
 // `ChainLog` (oplus/chain_log.h) is the log between two operators.
 #pragma once
 #include <cstdint>
@@ -36,14 +36,14 @@ class Handover {
  public:
   virtual ~Handover() = default;
 
-  // Before the run. `max_instances`: instances that may ever be active. At the start these are the first ones of them.
+  // Call before the run. `max_instances`: number of instances that may ever be active. `initial`: the first mapping.
   virtual void start(std::int32_t max_instances, const InstanceMapping& initial) = 0;
 
   virtual TupleBuffer& log(std::int32_t instance) = 0;
   virtual int reader(std::int32_t instance) = 0;
   virtual std::span<const OperatorStream> streams(std::int32_t instance) = 0;
   virtual WindowState* state(std::int32_t instance) = 0;              // null for joins
-  virtual const RowMarks* marks() const noexcept { return nullptr; }  // of the rows of the log; null: no marks
+  virtual const RowMarks* marks() const noexcept { return nullptr; }  // null if rows are not marked
 
   // Moves rows that the sources handed over on to the instances. Returns whether any row moved. Any instance's thread.
   virtual bool feed(Recorder& recorder, const InstanceMapping& now) = 0;
@@ -51,22 +51,22 @@ class Handover {
   // Puts switch `number` into the log of every active instance. Returns false when the run is over.
   virtual bool call(std::int64_t number) = 0;
 
-  // Returns whether a switch holds from one event time that this class sets for all instances, one switch at a time.
-  // Otherwise it holds from the watermark at which each instance reads the switch, which is the same for all. With a
-  // switch time, each row in an instance's log has a key of the instance.
+  // Returns whether this class sets the event time from which a switch holds, for all instances and one switch at a
+  // time. Otherwise a switch holds from the watermark at which an instance reads it, which is the same for all
+  // instances. With a switch time, each row in an instance's log has a key of the instance.
   virtual bool has_switch_time() const noexcept = 0;
 
-  // Sets `until` to that event time, for an instance that has read the switch. Returns false without a switch time.
+  // Sets `until` to the switch time, for an instance that has read the switch. Returns false without a switch time.
   virtual bool switch_time(std::int64_t* until) const noexcept = 0;
 
-  // Returns the tuples delivered to the instances that they concern; -1 where all instances read all tuples.
+  // Returns the number of tuples delivered to the instances; -1 if all instances read all tuples.
   virtual std::int64_t delivered() const noexcept = 0;
 
-  // Returns the delivered tuples of one source, for any thread during the run; only with a switch time. Each instance
-  // may still have to process up to a queue's length of them.
+  // Returns the number of delivered tuples of one source; only with a switch time. Any thread, during the run. Up to a
+  // queue's length of these tuples may still wait for each instance.
   virtual std::int64_t delivered_of(std::size_t) const noexcept { return 0; }
 
-  // Returns the bytes of state that were serialised.
+  // Makes the change. Returns the number of bytes of state that it serialised.
   virtual std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) = 0;
 };
 
@@ -90,8 +90,8 @@ class PrivateLogs : public Handover {
   std::deque<Receiver> receivers_;
 };
 
-// For a log that all instances read: `call_in` puts switch `number` into it. `change_readers` changes its readers,
-// without their state.
+// For a log that all instances read. `call_in` puts switch `number` into the log; it returns false when the run is
+// over. `change_readers` makes the joining instances readers and removes the leaving ones; no state moves.
 bool call_in(TupleBuffer& log, std::int64_t number);
 void change_readers(TupleBuffer& log, const Change& change, std::span<OperatorInstance* const> instances);
 

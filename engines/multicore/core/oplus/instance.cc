@@ -16,21 +16,21 @@ OperatorSpec checked(OperatorSpec spec) {
   if (!fields.empty() && fields[0] != sizeof(std::int64_t)) {
     throw std::invalid_argument("a stored tuple begins with a time of 8 bytes, not " + std::to_string(fields[0]));
   }
-  const bool keeps = !fields.empty() && spec.window.single && spec.expire == nullptr;
-  if (spec.matches_stored && (spec.inputs != 2 || !keeps)) {
+  const bool stores_tuples = !fields.empty() && spec.window.single && spec.expire == nullptr;
+  if (spec.matches_stored && (spec.inputs != 2 || !stores_tuples)) {
     throw std::invalid_argument("a join by key stores tuples of two inputs in single windows that leave no trace");
   }
   spec.max_outputs = std::max<std::int64_t>(1, spec.max_outputs);
   return spec;
 }
 
-void check_assignment(const OperatorSpec& spec, const InstanceMapping& assignment, std::int32_t most) {
+void check_assignment(const OperatorSpec& spec, const InstanceMapping& assignment, std::int32_t max_instances) {
   const std::vector<std::int32_t>& instances = assignment.instances;
   if (instances.empty()) throw std::invalid_argument(spec.called() + "no active instance; give at least one");
   for (std::size_t i = 0; i < instances.size(); ++i) {
-    if (instances[i] < 0 || instances[i] >= most) {
+    if (instances[i] < 0 || instances[i] >= max_instances) {
       throw std::invalid_argument(spec.called() + "instance " + std::to_string(instances[i]) +
-                                  " does not exist; give instances from 0 to " + std::to_string(most - 1));
+                                  " does not exist; give instances from 0 to " + std::to_string(max_instances - 1));
     }
     if (i != 0 && instances[i] <= instances[i - 1]) {
       throw std::invalid_argument(spec.called() + "instance " + std::to_string(instances[i]) + " follows instance " +
@@ -41,22 +41,22 @@ void check_assignment(const OperatorSpec& spec, const InstanceMapping& assignmen
     throw std::invalid_argument(spec.called() + "there are " + std::to_string(assignment.owner.size()) +
                                 " owners; give one for each of " + std::to_string(spec.buckets) + " buckets");
   }
-  for (const std::int32_t one : assignment.owner) {
-    if (assignment.has(one)) continue;
-    throw std::invalid_argument(spec.called() + "a bucket belongs to instance " + std::to_string(one) +
+  for (const std::int32_t owner : assignment.owner) {
+    if (assignment.has(owner)) continue;
+    throw std::invalid_argument(spec.called() + "a bucket belongs to instance " + std::to_string(owner) +
                                 ", which is not active; give each bucket an active instance");
   }
 }
 
 void rethrow_of(const OperatorSpec& spec) {
-  const char* const operator_ = spec.name.empty() ? "" : "operator ";
+  const char* const prefix = spec.name.empty() ? "" : "operator ";
   const char* const colon = spec.name.empty() ? "" : ": ";
   try {
     throw;
   } catch (const NoMemory& error) {
-    throw NoMemory("%s%s%s%s", operator_, spec.name.c_str(), colon, error.what());
+    throw NoMemory("%s%s%s%s", prefix, spec.name.c_str(), colon, error.what());
   } catch (const std::bad_alloc&) {
-    throw NoMemory("%s%s%sout of memory", operator_, spec.name.c_str(), colon);
+    throw NoMemory("%s%s%sout of memory", prefix, spec.name.c_str(), colon);
   } catch (const std::exception& error) {
     throw std::runtime_error(spec.called() + error.what());
   }

@@ -65,14 +65,15 @@ inline std::vector<std::int32_t> first_instances(std::int32_t count) {
   return result;
 }
 
-// The bits of instances 0, ..., `instances` - 1 take this number of words.
-inline constexpr std::int32_t kRoutedAtOnce = 64;  // instances of one word
+inline constexpr std::int32_t kRoutedAtOnce = 64;  // instances per word
+
+// Returns the number of words that hold one bit for each of `instances` instances.
 constexpr std::int32_t routed_words(std::int32_t instances) noexcept {
   return (instances + kRoutedAtOnce - 1) / kRoutedAtOnce;
 }
 
-// Writes, for rows [begin, end) of a stream, the bits of the instances to which `owner` assigns a bucket of the row's
-// keys: those of instances 64 * w, ... to masks[w * stride], ... Throws std::runtime_error when f_MK raised.
+// Writes one bit per row and instance: whether `owner` assigns a bucket of the row's keys to the instance. The bits of
+// instances 64 * w, ... go to masks[w * stride], ... Throws std::runtime_error when f_MK raised.
 inline void route_rows(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                        std::int32_t instances, std::uint64_t* masks, std::int64_t stride) {
   for (std::int32_t first = 0; first < instances; first += kRoutedAtOnce, masks += stride) {
@@ -84,7 +85,7 @@ inline void route_rows(const OperatorStream& stream, std::int64_t begin, std::in
 
 // A payload column of a stream: one pointer in StreamView::columns, or three for lists (begins, ends, elements).
 struct ColumnShape {
-  std::int32_t itemsize = 0;  // of an element
+  std::int32_t itemsize = 0;  // bytes of an element
   bool is_list = false;
 };
 
@@ -92,24 +93,24 @@ struct OperatorSpec {
   std::string name;  // name in error messages
   WindowShape window;
   std::int32_t inputs = 1;
-  std::int64_t entry_bytes = 0;  // of a window table's entry, with all windows of its key; keyed operators
+  std::int64_t entry_bytes = 0;  // of an entry in a window table, with all windows of a key; keyed operators only
   std::int32_t buckets = 1;
   ExpireKernel expire = nullptr;  // null: windows expire without a trace (no f_O)
-  std::int64_t max_outputs = 1;   // of one call of a user function
+  std::int64_t max_outputs = 1;   // records that one call of a user function may emit
   bool emits_on_update = false;
-  bool keeps_time = false;  // outputs have the time of their tuple, so later ones may have the watermark's
-  bool bag = false;         // update sees a key as often as f_MK adds it; read by map stages only, kernels know it
-  std::vector<std::int32_t> stored_fields;  // see StoredFields; empty: windows store no tuples. Keyed operators.
-  // A join of two inputs whose f_U compares a tuple with the stored ones of the other input. Its pairs are counted.
-  // Stored tuples that no later tuple can match are purged also for keys without new tuples (Operator 10).
+  bool keeps_time = false;  // an output has the time of its tuple, so a later output may be timed at the watermark
+  bool bag = false;         // update sees a key as often as f_MK adds it; read by map stages, compiled into kernels
+  std::vector<std::int32_t> stored_fields;  // see StoredFields; empty if windows store no tuples; keyed operators only
+  // Whether f_U joins two inputs by comparing a tuple with the stored tuples of the other input. The run counts pairs.
+  // Stored tuples that no later tuple can match are purged even for keys without new tuples (Operator 10).
   bool matches_stored = false;
-  // Joins of all pairs by columns; null for keyed operators.
+  // Kernels of joins of all pairs by columns; null for keyed operators.
   MatchKernel match_by_left = nullptr;  // probe: rows of the first input
   MatchKernel match_by_right = nullptr;
   PairKernel emit_pairs = nullptr;
 
   bool is_join() const noexcept { return match_by_left != nullptr; }
-  // Returns whether tuples meet those of another input within a window; pairs and tuples in windows are then counted.
+  // Returns whether the operator joins two inputs within a window. The run then counts pairs and tuples in windows.
   bool counts_pairs() const noexcept { return is_join() || matches_stored; }
   StoredPlaces stored() const noexcept {
     return {static_cast<std::size_t>(entry_bytes), static_cast<std::size_t>(window.places() * inputs),
@@ -119,22 +120,22 @@ struct OperatorSpec {
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 };
 
-// Returns the specification. Throws std::invalid_argument if it is out of range.
+// Checks a specification and returns it. Throws std::invalid_argument if it is out of range.
 OperatorSpec checked(OperatorSpec spec);
 
-// Throws std::invalid_argument unless there is an instance, all ascend and are below `most`, and every bucket is mapped
-// to one of them.
-void check_assignment(const OperatorSpec& spec, const InstanceMapping& assignment, std::int32_t most);
+// Throws std::invalid_argument unless the active instances ascend below `max_instances`, at least one exists, and each
+// bucket has an active owner.
+void check_assignment(const OperatorSpec& spec, const InstanceMapping& assignment, std::int32_t max_instances);
 
 // Rethrows the current exception with the operator's name before its message. NoMemory and std::bad_alloc become
 // NoMemory, all others std::runtime_error.
 [[noreturn]] void rethrow_of(const OperatorSpec& spec);
 
-// Throws std::runtime_error when the functions emitted records without room.
+// Throws std::runtime_error if user functions emitted `refused` records for which the buffer had no room.
 void check_refused(const OperatorSpec& spec, std::int64_t refused);
 
-// With a load, returns when the fact that no later tuple is below `watermark` is due, in ns after the start. Events,
-// heartbeats, or the end of each stream establish it. Returns -1 without a load. The streams are those of the sources.
+// Returns the due time, in ns after the start, by which every source stream has promised that no later tuple is below
+// `watermark`, through an event, a heartbeat or its end. Returns -1 without a load.
 inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, std::int64_t watermark) noexcept {
   std::int64_t result = -1;
   for (const OperatorStream& stream : streams) {
@@ -152,7 +153,7 @@ inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, st
     std::int64_t due = kNone;
     if (event < std::ssize(view.due)) due = view.due[static_cast<std::size_t>(event)];
     if (beat < std::ssize(view.heartbeat_due)) due = std::min(due, view.heartbeat_due[static_cast<std::size_t>(beat)]);
-    if (due == kNone) {  // the end of the stream, with the last of both
+    if (due == kNone) {  // the stream ends first, with its last event or heartbeat
       due = -1;
       if (!view.due.empty()) due = view.due.back();
       if (!view.heartbeat_due.empty()) due = std::max(due, view.heartbeat_due.back());
@@ -162,7 +163,7 @@ inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, st
   return result;
 }
 
-// Stores the window instances of all keys, in one table for each bucket.
+// Stores the window instances of all keys, in one table per bucket.
 class WindowState {
  public:
   explicit WindowState(const OperatorSpec& spec)
@@ -182,7 +183,7 @@ class WindowState {
   void release_stored(WindowTable& table) const noexcept {
     stored_.each(table.entries(stored_.stride), [](StoredTuples& tuples) { tuples.release(); });
   }
-  // Likewise for deques without tuples. Call before the table removes the keys whose states are zero.
+  // Releases the memory of empty deques. Call before the table removes the keys whose states are zero.
   void release_empty(WindowTable& table) const noexcept {
     stored_.each(table.entries(stored_.stride), [](StoredTuples& tuples) {
       if (tuples.first == tuples.last) tuples.release();
@@ -205,52 +206,53 @@ class alignas(kCacheLine) OperatorInstance {
         out_(out),
         recorder_(recorder),
         stop_(stop),
-        seen_(streams.size(), 0) {}
+        rows_read_(streams.size(), 0) {}
   virtual ~OperatorInstance() = default;
   OperatorInstance(const OperatorInstance&) = delete;
   OperatorInstance& operator=(const OperatorInstance&) = delete;
 
-  // Processes consecutive runs of the log, of rows or interleaved ones of `order`. Throws std::runtime_error when a
-  // kernel fails.
+  // Processes consecutive runs of the log; `order` has the sources of interleaved rows. Throws std::runtime_error when
+  // a kernel fails.
   virtual void process(std::span<const LogRun> runs, const LogOrder& order) = 0;
 
-  // Advances time to `watermark`; windows that end by then expire. With a load, that time was due to be known `due_ns`
-  // after the start.
+  // Advances time to `watermark` and expires the windows that end by then. `due_ns`: with a load, when the watermark
+  // was due, in ns after the start.
   virtual void advance(std::int64_t watermark, std::int64_t due_ns) = 0;
 
   // Returns whether `advance` would expire windows, so that its `due_ns` matters.
   virtual bool expires_by(std::int64_t) const noexcept { return false; }
 
-  // Removes some entries that closed windows left behind. Returns whether there were any.
+  // Removes some entries that closed windows left behind. Returns false if none was left.
   virtual bool tidy() { return false; }
 
-  // Adopts a new mapping: bucket b belongs to this instance iff owner[b] is its index. With all instances at a barrier,
-  // after `tidy` by each of them has found nothing.
+  // Adopts a new mapping: bucket b belongs to this instance iff owner[b] is its index. Call with all instances at a
+  // barrier, after `tidy` has returned false for each.
   virtual void adopt(const std::int32_t* owner) = 0;
 
-  // Copies the position of `other`: the next tuple of both is the same. With all instances at a barrier.
-  virtual void stand_like(const OperatorInstance& other) {
-    seen_ = other.seen_;
+  // Copies the position of `other`, so that both continue with the same tuple. Call with all instances at a barrier.
+  virtual void copy_position(const OperatorInstance& other) {
+    rows_read_ = other.rows_read_;
     watermark_ = other.watermark_;
     started_ = other.started_;
     stamp_ = other.stamp_;
     last_due_ns_ = other.last_due_ns_;
   }
 
-  // As `advance`, also for an instance that has not seen a tuple; leaves nothing to `tidy`. At a barrier.
+  // Like `advance`, but also works before the first tuple, and leaves nothing to `tidy`. Call at a barrier.
   virtual void settle(std::int64_t watermark, std::int64_t due_ns) { advance(watermark, due_ns); }
 
-  // The next operator or reader accounts for the outputs, so this instance records the cause of each. Before the run.
+  // Makes the instance record the cause of each output in `causes`, because the next operator or reader accounts for
+  // the outputs. Call before the run.
   void forward_causes(Causes& causes) noexcept { causes_ = &causes; }
 
   bool started() const noexcept { return started_; }  // whether the watermark is valid
   std::int64_t watermark() const noexcept { return watermark_; }
-  std::int64_t tuples() const noexcept { return stamp_; }                            // position in the log
-  std::int64_t rows_of(std::size_t stream) const noexcept { return seen_[stream]; }  // rows read
-  std::int64_t due_of_last() const noexcept { return last_due_ns_; }  // of the last tuple; -1 without a load
-  std::int64_t processed(std::int32_t input) const noexcept {         // tuples of one input
+  std::int64_t tuples() const noexcept { return stamp_; }                                 // position in the log
+  std::int64_t rows_of(std::size_t stream) const noexcept { return rows_read_[stream]; }  // rows read
+  std::int64_t due_of_last() const noexcept { return last_due_ns_; }                      // -1 without a load
+  std::int64_t processed(std::int32_t input) const noexcept {                             // tuples of one input
     std::int64_t total = 0;
-    for (std::size_t s = 0; s < streams_.size(); ++s) total += streams_[s].input == input ? seen_[s] : 0;
+    for (std::size_t s = 0; s < streams_.size(); ++s) total += streams_[s].input == input ? rows_read_[s] : 0;
     return total;
   }
   virtual std::int64_t in_window(std::int32_t) const noexcept { return 0; }  // tuples of one input; joins only
@@ -258,7 +260,8 @@ class alignas(kCacheLine) OperatorInstance {
   std::int64_t kernel_calls() const noexcept { return kernel_calls_; }
 
  protected:
-  // Accounts for `added` outputs whose cause was due `due_ns` after the start; below 0 without a load.
+  // Records the latency of `added` outputs, or their cause for the next operator. `due_ns`: due time of the cause, in
+  // ns after the start; below 0 without a load.
   void account(std::int64_t added, std::int64_t due_ns) {
     if (added == 0) return;
     if (causes_ != nullptr) {
@@ -273,13 +276,13 @@ class alignas(kCacheLine) OperatorInstance {
   const std::int32_t index_;
   const OperatorSpec& spec_;
   const std::span<const OperatorStream> streams_;
-  std::int64_t taken_ns_ = 0;      // time at which the tuples at hand were taken
-  std::int64_t last_due_ns_ = -1;  // of the tuple processed last
+  std::int64_t taken_ns_ = 0;      // time when the instance took the current tuples
+  std::int64_t last_due_ns_ = -1;  // due time of the last tuple
   OutputBuffer& out_;
   Recorder& recorder_;
   const std::atomic<bool>& stop_;
   Causes* causes_ = nullptr;
-  std::vector<std::int64_t> seen_;  // rows read of each stream
+  std::vector<std::int64_t> rows_read_;  // by stream
   std::int64_t watermark_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t stamp_ = 0;  // tuples read
   std::int64_t compared_ = 0;
@@ -289,16 +292,16 @@ class alignas(kCacheLine) OperatorInstance {
 
 // An instance of an operator with keyed windows.
 //
-// When a window closes, all its outputs come first. Its entries are removed later, bucket by bucket: a bucket before the
-// next tuple with a key in it, further ones after each kernel call and by an idle thread. So a tuple waits for the
-// removal of the buckets of its own keys, and of one more. Until then a bucket is hidden: kernels find its table empty,
-// and call `find`. So no tuple meets an entry that is to be removed, and outputs and their order are the same.
-// Outputs do not wait like that, since those of later tuples must follow them (Lemma 2). Joins purge stored tuples in
-// the same way, without hiding them: those to be purged match no tuple.
+// When a window closes, the instance emits all its outputs at once, since outputs of later tuples must follow them
+// (Lemma 2). It removes the window's entries later, bucket by bucket: before the next tuple with a key in the bucket,
+// after a kernel call, or when the thread is idle. So a tuple waits only for the buckets of its own keys and for one
+// more. Until then the bucket is hidden: kernels find its table empty and call `find`. So no tuple meets an entry of a
+// closed window, and outputs and their order do not change. Joins purge stored tuples in the same way, but hide
+// nothing, since no tuple matches the tuples to be purged.
 class KeyedInstance final : public OperatorInstance {
  public:
-  // `routed`: whether each of its input rows has a key of this instance. `marks`: the marks of these rows; null: no
-  // marks.
+  // `routed`: whether every input row has a key of this instance. `marks`: the marks of the input rows; null if rows
+  // are not marked.
   KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
                 OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop, WindowState& state, bool routed,
                 const RowMarks* marks = nullptr);
@@ -307,20 +310,20 @@ class KeyedInstance final : public OperatorInstance {
   void advance(std::int64_t watermark, std::int64_t due_ns) override;
   bool tidy() override;
   bool expires_by(std::int64_t watermark) const noexcept override {
-    return started_ && live_ != 0 && left_ + spec_.window.size <= watermark;
+    return started_ && live_entries_ != 0 && earliest_left_ + spec_.window.size <= watermark;
   }
   void adopt(const std::int32_t* owner) override;
-  void stand_like(const OperatorInstance& other) override;
+  void copy_position(const OperatorInstance& other) override;
   void settle(std::int64_t watermark, std::int64_t due_ns) override;
   std::int64_t in_window(std::int32_t input) const noexcept override;
 
  private:
-  // Most rows of the log in one kernel call, of this instance or of others. With a million keys, the cache lines of so
-  // many tuples just fit the first-level cache.
+  // Maximum number of log rows per kernel call, including rows of other instances. With a million keys, the cache lines
+  // of this many tuples just fit the first-level cache.
   static constexpr std::int64_t kPlaces = 256;
 
-  // The entries of which closed windows are removed after a kernel call, for each of its rows, and by `tidy`. 1,024 take
-  // some microseconds. More are removed only to complete a bucket.
+  // Number of entries that are cleaned after a kernel call, per row of the call, and by one call of `tidy`. 1,024
+  // entries take some microseconds. More entries are cleaned only to complete a bucket.
   static constexpr std::int64_t kRemovedPerRow = 4;
   static constexpr std::int64_t kRemovedAtOnce = 1'024;
 
@@ -362,60 +365,60 @@ class KeyedInstance final : public OperatorInstance {
   void set_expiry() noexcept;
 
   WindowState& state_;
-  std::vector<std::int32_t> own_;  // buckets
-  // A bit for each bucket whose own table has entries. With few keys, as in sparse input, expiry then skips the empty
-  // buckets.
-  std::vector<std::uint64_t> filled_;
-  // The buckets that `clean` has to visit, likewise, their number, and the first word with one of them.
-  std::vector<std::uint64_t> unclean_;
+  std::vector<std::int32_t> own_buckets_;
+  // One bit per bucket, set if the bucket is this instance's and has entries. With few keys, as in sparse input, expiry
+  // skips the empty buckets.
+  std::vector<std::uint64_t> filled_buckets_;
+  // One bit per bucket, set if `clean` has to visit the bucket; the number of set bits; the first word with a set bit.
+  std::vector<std::uint64_t> unclean_buckets_;
   std::int64_t unclean_count_ = 0;
   std::size_t unclean_word_ = 0;
   std::int64_t closed_left_ = 0;  // begin of the windows that `clean` removes
   KeyColumns keys_;
   KeyColumns row_keys_;
-  // The tuples at hand: for each place its row, as item of the columns, and its stream.
+  // The current tuples. For each place: its row, as an item of the columns, and its stream.
   std::array<std::int64_t, kPlaces> rows_;
   std::array<std::uint8_t, kPlaces> sources_;
   std::array<std::int64_t, 2 * kPlaces> own_keys_;
   std::int64_t places_ = 0;
-  std::int64_t run_places_ = 0;   // places that `run_places` runs
-  std::int64_t passed_over_ = 0;  // rows of other instances between them
-  bool foreign_ = false;          // whether a place may have no key of this instance
-  bool lone_ = true;              // whether each tuple seen by stream had one key
-  // Whether kernels evaluate f_MK by stream: then also of rows between the places, so these must be few.
+  std::int64_t run_places_ = 0;    // places that `run_places` runs
+  std::int64_t passed_over_ = 0;   // rows of other instances between the places
+  bool has_foreign_rows_ = false;  // whether a place may have no key of this instance
+  bool has_single_keys_ = true;    // whether every tuple evaluated by stream had one key
+  // Whether kernels evaluate f_MK stream by stream. They then also evaluate rows between the places, which must be few.
   bool by_stream_ = true;
-  std::vector<std::int64_t> begins_;                    // the rows read of each stream before these places
+  std::vector<std::int64_t> begins_;                    // rows read of each stream before the current places
   std::vector<std::int64_t> firsts_, counts_, shifts_;  // see InstanceView
   // The row last added or passed over.
   std::uint8_t last_source_ = 0;
   std::int64_t last_row_ = 0;
-  const bool routed_;
+  const bool is_routed_;
   const RowMarks* const marks_;
   std::vector<const void* const*> columns_;  // of each stream
-  std::vector<std::uint64_t> masks_;         // likewise, as in OperatorStream
+  std::vector<std::uint64_t> masks_;         // mask of each stream, see OperatorStream
   bool one_layout_;                          // whether all streams have one layout
   InstanceView view_{};
-  std::int64_t expire_at_ = std::numeric_limits<std::int64_t>::max();  // a tuple from then on lets windows expire
-  bool lazy_;              // windows expire without a trace, and without work
-  std::int64_t left_ = 0;  // no window that began before it is alive
-  std::int64_t live_ = 0;  // entries of own buckets, also of unclean ones
-  // The bucket and window of the table for which `find` had no memory; -1: always enough so far. An exception cannot
-  // pass through compiled code.
-  std::int64_t lacking_ = -1;
+  std::int64_t expire_at_ = std::numeric_limits<std::int64_t>::max();  // a tuple at or after this time expires windows
+  bool lazy_;                       // windows expire without a trace, and without work
+  std::int64_t earliest_left_ = 0;  // no window that began earlier is alive
+  std::int64_t live_entries_ = 0;   // entries of own buckets, including unclean buckets
+  // The bucket and window for which `find` had no memory; -1 if memory sufficed. `run` throws after the kernel, since
+  // an exception cannot pass through compiled code.
+  std::int64_t lacking_bucket_ = -1;
   std::int64_t lacking_left_ = 0;
-  bool lacking_stored_ = false;     // likewise for stored tuples
-  std::int64_t sweep_at_ = 0;       // watermark of the next purge of stored tuples that no tuple has met; joins
+  bool lacking_stored_ = false;     // whether `reserve` had no memory
+  std::int64_t sweep_at_ = 0;       // joins: watermark of the next purge for keys without new tuples
   std::int64_t cause_due_ns_ = -1;  // due time of the current expiry
 };
 
-// An instance of a join of all pairs of two inputs, each one stream. The streams' columns are the window store, so
-// tuples are not copied, and no state moves when the mapping changes. Shares of `kShareRows` consecutive rows are
-// assigned to the buckets in turn. The instance that owns the share of a pair's earlier tuple compares the pair.
+// An instance that joins all pairs of two inputs, each a single stream. The streams' columns are the window store, so
+// tuples are not copied, and no state moves when the mapping changes. Shares of `kShareRows` consecutive rows belong to
+// the buckets in turn. The owner of a bucket compares each new tuple with the earlier tuples in the bucket's shares.
 class JoinInstance final : public OperatorInstance {
  public:
   static constexpr std::int64_t kShareRows = 512;
   static constexpr std::int64_t kTileRows = 1024;  // compared in one kernel call; fits the first-level cache
-  static constexpr std::int64_t kProbeRows = 256;  // most new tuples compared together
+  static constexpr std::int64_t kProbeRows = 256;  // maximum number of new tuples compared together
 
   JoinInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams, OutputBuffer& out,
                Recorder& recorder, const std::atomic<bool>& stop);
@@ -423,11 +426,11 @@ class JoinInstance final : public OperatorInstance {
   void process(std::span<const LogRun> runs, const LogOrder& order) override;
   void advance(std::int64_t watermark, std::int64_t due_ns) override;
   void adopt(const std::int32_t* owner) override { owner_ = owner; }
-  void stand_like(const OperatorInstance& other) override;
+  void copy_position(const OperatorInstance& other) override;
 
   std::int64_t in_window(std::int32_t input) const noexcept override {
     const auto i = static_cast<std::size_t>(input);
-    return seen_[i] - first_[i];
+    return rows_read_[i] - first_[i];
   }
 
  private:
@@ -436,7 +439,7 @@ class JoinInstance final : public OperatorInstance {
   };
 
   void join(const Rows (&fresh)[2]);
-  void tile(std::size_t prober, Rows probes, Rows stored, bool whole);
+  void tile(std::size_t prober, Rows probes, Rows stored, bool all_in_window);
   void emit();
   void account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added);
   bool later_is_left(const Pair& pair) const noexcept { return before(1, pair.right, 0, pair.left); }
@@ -450,7 +453,7 @@ class JoinInstance final : public OperatorInstance {
 
   const std::int32_t* owner_ = nullptr;
   std::int64_t first_[2] = {0, 0};  // first row of each input that a later tuple can match
-  std::vector<Pair> pairs_;         // of the tuples at hand
+  std::vector<Pair> pairs_;         // of the current tuples
   std::vector<Pair> scratch_;
   std::vector<std::int64_t> times_;
 };

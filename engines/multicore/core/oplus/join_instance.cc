@@ -16,8 +16,8 @@ JoinInstance::JoinInstance(std::int32_t index, const OperatorSpec& spec, std::sp
   scratch_.resize(1024);
 }
 
-void JoinInstance::stand_like(const OperatorInstance& other) {
-  OperatorInstance::stand_like(other);
+void JoinInstance::copy_position(const OperatorInstance& other) {
+  OperatorInstance::copy_position(other);
   const auto& like = static_cast<const JoinInstance&>(other);
   first_[0] = like.first_[0];
   first_[1] = like.first_[1];
@@ -26,9 +26,9 @@ void JoinInstance::stand_like(const OperatorInstance& other) {
 void JoinInstance::process(std::span<const LogRun> runs, const LogOrder&) {
   last_due_ns_ = streams_[static_cast<std::size_t>(runs.back().source)].due(runs.back().end - 1);
   taken_ns_ = recorder_.now();
-  // The rows of one stream are consecutive, so the tuples at hand are two ranges. Their order matters only between the
-  // two streams, where timestamps give it.
-  Rows fresh[2] = {{seen_[0], seen_[0]}, {seen_[1], seen_[1]}};
+  // The current rows of a stream are consecutive, so two ranges describe the current tuples. Timestamps give the order
+  // between the two streams.
+  Rows fresh[2] = {{rows_read_[0], rows_read_[0]}, {rows_read_[1], rows_read_[1]}};
   const auto count = [&fresh] { return (fresh[0].end - fresh[0].begin) + (fresh[1].end - fresh[1].begin); };
   for (const LogRun& part : runs) {
     Rows& rows = fresh[static_cast<std::size_t>(part.source)];
@@ -61,7 +61,7 @@ void JoinInstance::join(const Rows (&fresh)[2]) {
   for (std::size_t prober = 0; prober < 2; ++prober) {
     if (fresh[prober].begin == fresh[prober].end) continue;
     const std::size_t keeper = 1 - prober;
-    // Scan the instance's own shares; adjacent ones together.
+    // Scan the instance's own shares, adjacent shares together.
     std::int64_t begin = all[keeper].begin;
     while (begin < all[keeper].end) {
       const auto mine = [this](std::int64_t row) { return owner_[(row / kShareRows) % spec_.buckets] == index_; };
@@ -75,41 +75,40 @@ void JoinInstance::join(const Rows (&fresh)[2]) {
         end = std::min(all[keeper].end, (end / kShareRows + 1) * kShareRows);
       }
       const Rows& probes = fresh[prober];
-      const bool old = end <= fresh[keeper].begin;
-      const bool whole = old && ts(keeper, begin) + spec_.window.size >= ts(prober, probes.end - 1);
-      tile(prober, probes, {begin, end}, whole);
+      const bool are_older = end <= fresh[keeper].begin;
+      const bool all_in_window = are_older && ts(keeper, begin) + spec_.window.size >= ts(prober, probes.end - 1);
+      tile(prober, probes, {begin, end}, all_in_window);
       begin = end;
     }
   }
   emit();
-  for (std::size_t i = 0; i < 2; ++i) seen_[i] = fresh[i].end;
+  for (std::size_t i = 0; i < 2; ++i) rows_read_[i] = fresh[i].end;
   stamp_ += count;
 }
 
-void JoinInstance::tile(std::size_t prober, Rows probes, Rows stored, bool whole) {
+void JoinInstance::tile(std::size_t prober, Rows probes, Rows stored, bool all_in_window) {
   const std::size_t keeper = 1 - prober;
   const MatchKernel match = prober == 0 ? spec_.match_by_left : spec_.match_by_right;
   const void* const* probe_columns = streams_[prober].view->columns.data();
   const void* const* stored_columns = streams_[keeper].view->columns.data();
-  std::int64_t found = 0;
+  std::int64_t matches = 0;
   while (true) {
     const auto capacity = static_cast<std::int64_t>(scratch_.size());
-    found = match(probe_columns, probes.begin, probes.end, stored_columns, stored.begin, stored.end, scratch_.data(),
-                  capacity) -
-            1;
+    matches = match(probe_columns, probes.begin, probes.end, stored_columns, stored.begin, stored.end, scratch_.data(),
+                    capacity) -
+              1;
     ++kernel_calls_;
-    if (found < 0) throw std::runtime_error("match raised an exception");
-    if (found <= capacity) break;
-    scratch_.resize(static_cast<std::size_t>(found));
+    if (matches < 0) throw std::runtime_error("match raised an exception");
+    if (matches <= capacity) break;
+    scratch_.resize(static_cast<std::size_t>(matches));
   }
-  if (whole) {
+  if (all_in_window) {
     compared_ += (probes.end - probes.begin) * (stored.end - stored.begin);
-    pairs_.insert(pairs_.end(), scratch_.begin(), scratch_.begin() + found);
+    pairs_.insert(pairs_.end(), scratch_.begin(), scratch_.begin() + matches);
     return;
   }
-  // At the edges of the window, some pairs do not count: those of tuples too far apart, and those that the other
-  // tuple's probe produces.
-  const auto counts = [&](std::int64_t probe, std::int64_t row) {
+  // At the edges of the window, skip pairs of tuples too far apart, and pairs that the other tuple's probe produces.
+  const auto is_counted = [&](std::int64_t probe, std::int64_t row) {
     return ts(keeper, row) + spec_.window.size >= ts(prober, probe) && before(keeper, row, prober, probe);
   };
   const std::int64_t* times = streams_[keeper].view->ts.data();
@@ -120,16 +119,15 @@ void JoinInstance::tile(std::size_t prober, Rows probes, Rows stored, bool whole
                                              : std::lower_bound(times + stored.begin, times + stored.end, at);
     compared_ += std::max<std::ptrdiff_t>(0, to - from);
   }
-  for (std::int64_t k = 0; k < found; ++k) {
+  for (std::int64_t k = 0; k < matches; ++k) {
     const Pair& pair = scratch_[static_cast<std::size_t>(k)];
-    const bool kept = prober == 0 ? counts(pair.left, pair.right) : counts(pair.right, pair.left);
-    if (kept) pairs_.push_back(pair);
+    if (prober == 0 ? is_counted(pair.left, pair.right) : is_counted(pair.right, pair.left)) pairs_.push_back(pair);
   }
 }
 
 void JoinInstance::emit() {
   if (pairs_.empty()) return;
-  // Sort by the arrival of the later tuple, then of the earlier one: independent of the batches of tuples.
+  // Sort by the later tuple's arrival, then by the earlier tuple's, so that batches do not affect the order.
   std::sort(pairs_.begin(), pairs_.end(), [this](const Pair& a, const Pair& b) {
     const bool left_a = later_is_left(a), left_b = later_is_left(b);
     const std::int64_t time_a = left_a ? ts(0, a.left) : ts(1, a.right);

@@ -26,61 +26,61 @@ static_assert(offsetof(KeySet, refused) == 24 && offsetof(KeySet, owner) == 32 &
 using FindWindows = void* (*)(void* instance, std::int64_t key, std::int64_t bucket, std::int64_t left,
                               std::int64_t stamp);
 
-// Makes room for one more tuple in the deques of a key's window instances, the first of which is at `windows`. Returns
-// `windows`, or null without memory.
+// Makes room for one more tuple in each deque of a key's window instances, which start at `windows`. Returns `windows`,
+// or null without memory.
 using ReserveStored = void* (*)(void* instance, void* windows);
 
 // The view through which a kernel processes the tuples at places [begin, end) of the log, in order. Place i is row
-// rows[i] of stream sources[i]. No window expires before the last of them.
+// rows[i] of stream sources[i]. No window expires before the last place.
 //
-// Where each tuple has exactly one key, a kernel evaluates f_MK stream by stream, which compiles to a vector loop, and
-// finds the key of row r of stream s at `row_keys[r + shifts[s]]`.
+// If each tuple has exactly one key, a kernel evaluates f_MK stream by stream, which compiles to a vector loop. The key
+// of row r of stream s is then at `row_keys[r + shifts[s]]`.
 struct InstanceView {
   KeySet* keys;
-  std::int64_t stamp;  // of place `begin`: its position in the log
+  std::int64_t stamp;  // position of place `begin` in the log
   void* instance;
   FindWindows find;
-  const void* const* const* streams;  // the columns of each
+  const void* const* const* streams;  // the columns of each stream
   const std::int64_t* rows;
   const std::uint8_t* sources;
-  std::int64_t* own;      // scratch, two for each tuple with keys: its place and the end of its keys
+  std::int64_t* own;      // scratch, two values per tuple with keys: its place and the end of its keys
   WindowTable* tables;    // by bucket; a kernel may add entries to a non-empty table with room
-  std::int64_t left;      // of the earliest live window; not maintained for single windows that expire without a trace
-  std::int64_t slot;      // of that window
+  std::int64_t left;      // begin of the earliest live window; not maintained for single windows without f_O
+  std::int64_t slot;      // place of that window (WindowShape::place)
   std::int64_t prefetch;  // not 0: tables exceed the caches
-  // Operators that store tuples.
+  // For operators that store tuples.
   ReserveStored reserve;
-  std::int64_t compared;       // out: pairs, of joins
+  std::int64_t compared;       // out: pairs that a join has compared
   std::int64_t output_demand;  // out: 0, or the output room that the next update of a join needs and lacks
-  // Of all operators.
+  // For all operators.
   mutable std::int64_t made;  // out: entries that kernels created, excluding those of `find`
-  // Of tuples with one key.
-  mutable std::int64_t lone;   // not 0: to be tried; a kernel that finds a tuple without exactly one key sets it to 0
-  std::int64_t mine;           // not 0: if a tuple has one key, that is of this instance
+  // For tuples with exactly one key.
+  mutable std::int64_t lone;   // not 0: evaluate by stream; a kernel that finds a tuple without exactly one key sets 0
+  std::int64_t mine;           // not 0: the key of a tuple with one key belongs to this instance
   KeySet* row_keys;            // room for all rows below
   std::int64_t streams_end;    // number of streams
-  const std::int64_t* firsts;  // of each: the first row that the places span,
-  const std::int64_t* counts;  // and their number; 0: no rows
-  std::int64_t* shifts;        // of each; written by the kernel
+  const std::int64_t* firsts;  // by stream: the first row that the places span
+  const std::int64_t* counts;  // by stream: the number of rows that the places span; may be 0
+  std::int64_t* shifts;        // by stream; written by the kernel
 };
-static_assert(sizeof(InstanceView) == 23 * 8);  // words, whose places compiled code reads from the bindings
+static_assert(sizeof(InstanceView) == 23 * 8);  // words; compiled code reads their offsets from the bindings
 
-// Algorithm 2's handleInputTuple for places [begin, end), whose streams have one layout. Returns the first place not
-// processed, because there is no room for it.
+// Runs Algorithm 2's handleInputTuple for places [begin, end), whose streams have one layout. Returns the first place
+// that it did not process for lack of room.
 using ProcessKernel = std::int64_t (*)(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out);
 
-// Algorithm 1: computes, for rows [begin, end), one bit for each of 64 instances, from `first` on, that is responsible
-// for a key of the row. `owner` maps each bucket to its instance.
+// Computes one mask per row for Algorithm 1. Bit i is set if instance first + i, of 64 instances, is responsible for a
+// key of the row. `owner` maps each bucket to its instance.
 using RouteKernel = std::int64_t (*)(const std::int32_t* owner, std::int64_t first, const void* const* columns,
                                      std::int64_t begin, std::int64_t end, std::uint64_t* masks);
 
-// f_MK in a map instance (STRETCH, Algorithms 7, 11 and 13). Adds the keys of rows[0], ..., rows[count - 1] to `keys`,
-// including repeated ones. ends[i] is the number of keys up to and including row i. Returns the number of rows that had
-// room.
+// Runs f_MK in a map instance (STRETCH, Algorithms 7, 11 and 13). Adds the keys of rows[0], ..., rows[count - 1] to
+// `keys`, including repeated ones. ends[i] is the number of keys up to and including row i. Returns the number of rows
+// whose keys had room.
 using MapKernel = std::int64_t (*)(KeySet* keys, const void* const* columns, const std::int64_t* rows,
                                    std::int64_t count, std::int64_t* ends);
 
-// f_O, and for single windows also f_S and the advance, of entries [begin, end) that begin at `left`.
+// Runs f_O on the windows of entries [begin, end) that begin at `left`; for single windows, also f_S and the advance.
 using ExpireKernel = std::int64_t (*)(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left,
                                       Emit* out);
 

@@ -13,11 +13,11 @@
 namespace lab {
 namespace {
 
-constexpr std::int64_t kFirstKeys = 256;  // at least as many as tuples at once
+constexpr std::int64_t kFirstKeys = 256;  // initial room for keys, at least kPlaces
 constexpr std::int64_t kKeysAtOnce = std::int64_t{1}
-                                     << 16;     // of several tuples; one tuple may have KeyColumns::kMaxKeys
-constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more exceed the second-level cache
-constexpr std::int64_t kPrefetchedWindows = 8;  // windows: the lines of more would evict each other from the caches
+                                     << 16;     // of several tuples; one tuple may have up to KeyColumns::kMaxKeys
+constexpr std::int64_t kCachedBytes = 1 << 19;  // entries of more bytes exceed the second-level cache
+constexpr std::int64_t kPrefetchedWindows = 8;  // with more windows, their lines would evict each other
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -33,10 +33,10 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
       firsts_(streams.size()),
       counts_(streams.size()),
       shifts_(streams.size()),
-      routed_(routed),
+      is_routed_(routed),
       marks_(marks),
       one_layout_(std::all_of(streams.begin(), streams.end(),
-                              [&](const OperatorStream& one) { return one.process == streams[0].process; })),
+                              [&](const OperatorStream& stream) { return stream.process == streams[0].process; })),
       lazy_(spec.expire == nullptr) {
   static_assert(kMaxLogSources <= 256, "a source is a byte");
   static_assert(kFirstKeys >= kPlaces);
@@ -62,17 +62,17 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
 
 void KeyedInstance::adopt(const std::int32_t* owner) {
   keys_.set.owner = owner;
-  own_.clear();
+  own_buckets_.clear();
   for (std::int32_t b = 0; b < spec_.buckets; ++b) {
-    if (owner[b] == index_) own_.push_back(b);
+    if (owner[b] == index_) own_buckets_.push_back(b);
   }
   count_live();
 }
 
-void KeyedInstance::stand_like(const OperatorInstance& other) {
-  OperatorInstance::stand_like(other);
+void KeyedInstance::copy_position(const OperatorInstance& other) {
+  OperatorInstance::copy_position(other);
   const auto& like = static_cast<const KeyedInstance&>(other);
-  left_ = like.left_;
+  earliest_left_ = like.earliest_left_;
   sweep_at_ = like.sweep_at_;
   set_expiry();
 }
@@ -80,7 +80,7 @@ void KeyedInstance::stand_like(const OperatorInstance& other) {
 void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
   advance(watermark, due_ns);
   const std::int64_t earliest = spec_.window.earliest(watermark);
-  left_ = started_ ? std::max(left_, earliest) : earliest;
+  earliest_left_ = started_ ? std::max(earliest_left_, earliest) : earliest;
   if (!started_) sweep_at_ = watermark + spec_.window.size;
   watermark_ = started_ ? std::max(watermark_, watermark) : watermark;
   started_ = true;
@@ -89,18 +89,18 @@ void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
 }
 
 void KeyedInstance::count_live() {
-  live_ = 0;
-  filled_.assign((static_cast<std::size_t>(spec_.buckets) + 63) / 64, 0);
-  unclean_.assign(filled_.size(), 0);
-  for (const std::int32_t b : own_) {
+  live_entries_ = 0;
+  filled_buckets_.assign((static_cast<std::size_t>(spec_.buckets) + 63) / 64, 0);
+  unclean_buckets_.assign(filled_buckets_.size(), 0);
+  for (const std::int32_t b : own_buckets_) {
     const std::size_t count = state_.table(b).count();
     if (count == 0) continue;
-    live_ += static_cast<std::int64_t>(count);
-    filled_[static_cast<std::size_t>(b) / 64] |= std::uint64_t{1} << (b % 64);
+    live_entries_ += static_cast<std::int64_t>(count);
+    filled_buckets_[static_cast<std::size_t>(b) / 64] |= std::uint64_t{1} << (b % 64);
   }
 }
 
-// Initialises the windows of a new entry. If it has places for several windows, all are free.
+// Initialises the windows of a new entry. If the entry has places for several windows, all places are free.
 void KeyedInstance::make_windows(std::byte* entry, std::int64_t key, std::int64_t left) const noexcept {
   const std::int64_t places = spec_.window.places() * spec_.inputs;
   const std::size_t width = (stride() - WindowTable::kKeyOffset) / static_cast<std::size_t>(places);
@@ -111,12 +111,12 @@ void KeyedInstance::make_windows(std::byte* entry, std::int64_t key, std::int64_
 }
 
 void KeyedInstance::set_expiry() noexcept {
-  // Windows that leave no trace need not expire: a single one moves when it is touched. Several windows of a key must
-  // leave their slots before others take them.
+  // A single window that leaves no trace need not expire: it moves with the next tuple of its key. Several windows of a
+  // key must leave their places before other windows take them.
   const bool never = !started_ || (lazy_ && spec_.window.single);
-  expire_at_ = !never ? left_ + spec_.window.size : started_ && spec_.matches_stored ? sweep_at_ : kNever;
-  view_.left = left_;
-  view_.slot = spec_.window.place(left_);
+  expire_at_ = !never ? earliest_left_ + spec_.window.size : started_ && spec_.matches_stored ? sweep_at_ : kNever;
+  view_.left = earliest_left_;
+  view_.slot = spec_.window.place(earliest_left_);
 }
 
 void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp) {
@@ -129,13 +129,13 @@ void* KeyedInstance::find(void* self, std::int64_t key, std::int64_t bucket, std
     if (last == stamp) return nullptr;
     std::memcpy(found.entry, &stamp, sizeof stamp);
     if (found.created) {
-      ++me.live_;
-      me.filled_[static_cast<std::size_t>(bucket) / 64] |= std::uint64_t{1} << (bucket % 64);
+      ++me.live_entries_;
+      me.filled_buckets_[static_cast<std::size_t>(bucket) / 64] |= std::uint64_t{1} << (bucket % 64);
     }
     if (found.created || (me.lazy_ && me.spec_.window.single)) me.make_windows(found.entry, key, left);
     return found.entry + WindowTable::kKeyOffset;
   } catch (const std::bad_alloc&) {
-    me.lacking_ = bucket;
+    me.lacking_bucket_ = bucket;
     me.lacking_left_ = left;
     return nullptr;  // the kernel skips the key; `run` throws after it
   }
@@ -154,9 +154,9 @@ std::int64_t KeyedInstance::in_window(std::int32_t input) const noexcept {
   std::int64_t total = 0;
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     if (streams_[s].input != input) continue;
-    if (streams_[s].mask != ~std::uint64_t{0}) return 0;  // a queue stores only the last rows
+    if (streams_[s].mask != ~std::uint64_t{0}) return 0;  // a queue stores only the latest rows
     const std::int64_t* const ts = streams_[s].view->ts.data();
-    total += ts + seen_[s] - std::lower_bound(ts, ts + seen_[s], watermark_ - spec_.window.size);
+    total += ts + rows_read_[s] - std::lower_bound(ts, ts + rows_read_[s], watermark_ - spec_.window.size);
   }
   return total;
 }
@@ -167,14 +167,14 @@ void KeyedInstance::fail_for_memory() {
                    index_);
   }
   constexpr std::size_t kMiB = std::size_t{1} << 20;
-  std::size_t held = 0;
-  for (const std::int32_t b : own_) held += state_.table(b).allocated(stride());
-  const WindowTable& table = state_.table(lacking_);
+  std::size_t allocated = 0;
+  for (const std::int32_t b : own_buckets_) allocated += state_.table(b).allocated(stride());
+  const WindowTable& table = state_.table(lacking_bucket_);
   throw NoMemory(
       "out of memory: the window table of bucket %" PRId64 ", window from %" PRId64
       ", with %zu keys cannot grow to %zu bytes; the window tables of instance %d hold %zu MiB; give fewer keys at a "
       "time, a smaller window or state, or more memory",
-      lacking_, lacking_left_, table.count(), table.growth_bytes(stride()), index_, held / kMiB);
+      lacking_bucket_, lacking_left_, table.count(), table.growth_bytes(stride()), index_, allocated / kMiB);
 }
 
 void KeyedInstance::fail_for_room(std::int64_t outputs) const {
@@ -184,18 +184,18 @@ void KeyedInstance::fail_for_room(std::int64_t outputs) const {
 
 void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order) {
   taken_ns_ = recorder_.now();
-  begins_ = seen_;
+  begins_ = rows_read_;
   std::array<std::uint8_t, kPlaces> same;
   for (const LogRun& part : runs) {
     if (part.source != kInterleavedEntry) {
-      std::int64_t& seen = seen_[static_cast<std::size_t>(part.source)];
-      if (seen != part.begin) {  // a new owner of the log's slot
+      std::int64_t& seen = rows_read_[static_cast<std::size_t>(part.source)];
+      if (seen != part.begin) {  // the log's slot has a new owner
         run_places();
         seen = begins_[static_cast<std::size_t>(part.source)] = part.begin;
       }
       std::memset(same.data(), part.source, static_cast<std::size_t>(std::min(part.end - part.begin, kPlaces)));
     }
-    const bool marked = marks_ != nullptr && marks_->hold(seen_);
+    const bool marked = marks_ != nullptr && marks_->hold(rows_read_);
     std::int64_t count = 0;
     for (std::int64_t at = part.begin; at < part.end; at += count) {
       if (places_ + passed_over_ == kPlaces) run_places();
@@ -208,11 +208,11 @@ void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order)
   run_places();
 }
 
-// Adds the next `count` rows, one of each of these sources. `run`: of one source.
+// Adds the next `count` rows as places: row i is the next row of sources[i]. `run`: whether all have one source.
 void KeyedInstance::add_places(const std::uint8_t* sources, std::int64_t count, bool run) noexcept {
   std::memcpy(sources_.data() + places_, sources, static_cast<std::size_t>(count));
   std::int64_t* const rows = rows_.data() + places_;
-  std::int64_t* const seen = seen_.data();
+  std::int64_t* const seen = rows_read_.data();
   const std::uint64_t* const masks = masks_.data();
   const auto item = [masks](std::int64_t row, std::size_t s) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(row) & masks[s]);
@@ -240,17 +240,17 @@ void KeyedInstance::add_places(const std::uint8_t* sources, std::int64_t count, 
   last_source_ = sources[count - 1];
   last_row_ = rows[count - 1];
   places_ += count;
-  foreign_ |= !routed_ && own_.size() != static_cast<std::size_t>(spec_.buckets);
+  has_foreign_rows_ |= !is_routed_ && own_buckets_.size() != static_cast<std::size_t>(spec_.buckets);
 }
 
-// Of the next `count` rows, adds those that may concern this instance by their marks. Returns false, and adds none, if
-// windows expire within them: any row may expire windows, also another instance's.
+// Adds those of the next `count` rows that may concern this instance according to their marks. Returns false, and adds
+// none, if windows expire within these rows. Rows of other instances may expire windows, too.
 bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t count) noexcept {
   if (!started_) return false;
   const RowMarks::Reader marks = marks_->reader(index_);
-  std::int64_t* const seen = seen_.data();
+  std::int64_t* const seen = rows_read_.data();
   std::int64_t places = places_;
-  std::uint8_t all = 0;
+  std::uint8_t union_of_marks = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t s = sources[i];
     const std::int64_t row = seen[s]++;
@@ -258,7 +258,7 @@ bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t cou
     rows_[at] = row;  // the row is its item, too: marked streams are not rings
     sources_[at] = sources[i];
     const std::uint8_t mark = marks.of(s, row);
-    all |= mark;
+    union_of_marks |= mark;
     places += marks.concerns(mark);  // no branch: it is unpredictable
   }
   const std::size_t last = sources[count - 1];
@@ -271,18 +271,18 @@ bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t cou
   last_row_ = row;
   passed_over_ += count - (places - places_);
   places_ = places;
-  foreign_ |= !marks.certain(all);
+  has_foreign_rows_ |= !marks.certain(union_of_marks);
   return true;
 }
 
-// Processes all places, in stretches of streams with one layout.
+// Processes all places, in one kernel call per stretch of streams with one layout.
 void KeyedInstance::run_places() {
   const std::int64_t count = std::exchange(places_, 0);
   const std::int64_t passed_over = std::exchange(passed_over_, 0);
   if (count == 0 && passed_over == 0) return;
   throw_if_stopped(stop_);
   run_places_ = count;
-  view_.mine = std::exchange(foreign_, false) ? 0 : 1;
+  view_.mine = std::exchange(has_foreign_rows_, false) ? 0 : 1;
   by_stream_ = 2 * passed_over <= 3 * count;  // with two instances
   for (std::int64_t begin = 0; begin < count;) {
     std::int64_t end = count;
@@ -293,7 +293,7 @@ void KeyedInstance::run_places() {
     run(begin, end);
     begin = end;
   }
-  begins_ = seen_;
+  begins_ = rows_read_;
   stamp_ += passed_over;
   const OperatorStream& last = streams_[last_source_];
   watermark_ = last.view->ts[static_cast<std::size_t>(last_row_)];
@@ -304,7 +304,7 @@ void KeyedInstance::run_places() {
 void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
   if (!started_) {
     started_ = true;
-    left_ = spec_.window.earliest(ts_at(begin));
+    earliest_left_ = spec_.window.earliest(ts_at(begin));
     sweep_at_ = ts_at(begin) + spec_.window.size;
     set_expiry();
   }
@@ -317,26 +317,27 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
       until = *std::ranges::partition_point(std::views::iota(begin, end),
                                             [&](std::int64_t place) { return ts_at(place) < expire_at_; });
     }
-    const bool by_stream = lone_ && by_stream_;
+    const bool by_stream = has_single_keys_ && by_stream_;
     if (by_stream) until = span_rows(begin, until);
     view_.lone = by_stream ? 1 : 0;
     view_.stamp = stamp_;
-    view_.prefetch = live_ * spec_.entry_bytes > kCachedBytes && spec_.window.places() <= kPrefetchedWindows ? 1 : 0;
+    view_.prefetch =
+        live_entries_ * spec_.entry_bytes > kCachedBytes && spec_.window.places() <= kPrefetchedWindows ? 1 : 0;
     view_.compared = view_.output_demand = 0;
     own_keys_[0] = -1;
     keys_.set.refused = 0;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
     const std::int64_t next = kernel(&view_, begin, until, emit) - 1;
     ++kernel_calls_;
-    live_ += std::exchange(view_.made, 0);
-    lone_ = lone_ && (!by_stream || view_.lone != 0);
-    if (lacking_ >= 0 || lacking_stored_) fail_for_memory();
+    live_entries_ += std::exchange(view_.made, 0);
+    has_single_keys_ = has_single_keys_ && (!by_stream || view_.lone != 0);
+    if (lacking_bucket_ >= 0 || lacking_stored_) fail_for_memory();
     compared_ += view_.compared;
     if (next < begin) throw std::runtime_error("keys or update raised an exception");
     account_each(begin, next, *emit, out_.close(index_, index_, 0, false));
     stamp_ += next - begin;
     const bool stopped = next == begin;
-    // The keys of this tuple are recorded; those of a later tuple may have been refused.
+    // The set has recorded all keys of this tuple; it may have refused keys of a later tuple.
     const bool no_room = stopped && own_keys_[0] == begin && view_.output_demand == 0;
     if (view_.output_demand != 0) {  // some of the tuple's keys are done: their entries have its stamp
       if (view_.output_demand > out_.chunk_rows()) fail_for_room(view_.output_demand);
@@ -356,16 +357,16 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
   }
 }
 
-// Sets the rows of each stream that places [begin, end) span. Returns the end of the places whose rows of each stream
-// are adjacent: a ring may begin anew among them.
+// Sets `firsts_` and `counts_`, the rows of each stream that places [begin, end) span. Returns a lower end if a ring
+// wraps among these rows, so that the rows of each stream are adjacent.
 std::int64_t KeyedInstance::span_rows(std::int64_t begin, std::int64_t end) noexcept {
-  bool whole = one_layout_ && begin == 0 && end == run_places_;
-  for (std::size_t s = 0; whole && s < streams_.size(); ++s) {
-    counts_[s] = seen_[s] - begins_[s];
+  bool spans_all = one_layout_ && begin == 0 && end == run_places_;
+  for (std::size_t s = 0; spans_all && s < streams_.size(); ++s) {
+    counts_[s] = rows_read_[s] - begins_[s];
     firsts_[s] = static_cast<std::int64_t>(static_cast<std::uint64_t>(begins_[s]) & masks_[s]);
-    whole = static_cast<std::uint64_t>(firsts_[s] + counts_[s] - 1) <= masks_[s] || counts_[s] == 0;
+    spans_all = static_cast<std::uint64_t>(firsts_[s] + counts_[s] - 1) <= masks_[s] || counts_[s] == 0;
   }
-  if (whole) return end;
+  if (spans_all) return end;
   std::ranges::fill(counts_, 0);
   for (std::int64_t i = begin; i < end; ++i) {
     const std::size_t s = sources_[static_cast<std::size_t>(i)];
@@ -381,8 +382,8 @@ void KeyedInstance::account_each(std::int64_t begin, std::int64_t end, const Emi
   if (added == 0 || !recorder_.on()) return;
   recorder_.tick();
   if (streams_[sources_[static_cast<std::size_t>(begin)]].view->due.empty()) return;
-  // An output carries its tuple's time, or the end of its window, so a merge by time finds the tuple. Of tuples in one
-  // window, the first counts, which overestimates latency.
+  // An output carries its tuple's time or the end of its window, so a merge by time finds the tuple. The first tuple of
+  // a window counts as the cause of the window's outputs, which overestimates latency.
   const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - added);
   const WindowShape& window = spec_.window;
   std::int64_t place = begin;

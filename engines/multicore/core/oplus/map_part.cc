@@ -29,13 +29,13 @@ bool MapPart::gather(std::int64_t end_row) noexcept {
   if (row_ < found_) return true;
   found_ = mapped_from_ = mapped_to_ = row_ = key_ = 0;
   while (found_ < kRows && next_ < end_row) {
-    const bool goes_on = next_ != 0 && ts(next_) == ts(next_ - 1);
-    if (within_ && !goes_on) {
+    const bool has_same_time = next_ != 0 && ts(next_) == ts(next_ - 1);
+    if (within_ && !has_same_time) {
       within_ = false;
       next_ += (index_ - next_ % parts_ + parts_) % parts_;  // the next row in turn, possibly this one
       continue;
     }
-    if (within_ || !goes_on) {
+    if (within_ || !has_same_time) {
       within_ = true;
       rows_[static_cast<std::size_t>(found_++)] = next_++;
     } else {
@@ -60,26 +60,26 @@ void MapPart::map() {
     if (count != 0) break;
     keys_.grow(2 * (keys.count + keys.refused));
   }
-  if (!spec_.bag) leave_out_repeats();
+  if (!spec_.bag) remove_repeats();
 }
 
-void MapPart::leave_out_repeats() {
-  std::int64_t kept = 0, begin = 0;
+void MapPart::remove_repeats() {
+  std::int64_t unique_count = 0, begin = 0;
   for (std::int64_t r = 0; r < mapped_to_ - mapped_from_; ++r) {
     std::int64_t& row_end = ends_[static_cast<std::size_t>(r)];
     const std::int64_t end = row_end;
     if (end - begin > 1) repeats_.begin(end - begin);
     for (std::int64_t k = begin; k < end; ++k) {
       if (end - begin > 1 && repeats_.has(keys_.keys()[k], keys_.hashes()[k])) continue;
-      keys_.keys()[kept] = keys_.keys()[k];
-      keys_.buckets()[kept++] = keys_.buckets()[k];
+      keys_.keys()[unique_count] = keys_.keys()[k];
+      keys_.buckets()[unique_count++] = keys_.buckets()[k];
     }
-    row_end = kept;
+    row_end = unique_count;
     begin = end;
   }
 }
 
-// Emits the tuples of the rows whose keys are known. Returns whether all found room.
+// Emits the tuples of the mapped rows. Returns whether all tuples found room.
 bool MapPart::emit(const std::int32_t* owner, std::span<TupleBuffer* const> logs, int source) {
   const std::int64_t* const keys = keys_.keys();
   const std::int32_t* const buckets = keys_.buckets();
@@ -100,12 +100,12 @@ bool MapPart::emit(const std::int32_t* owner, std::span<TupleBuffer* const> logs
 }
 
 bool MapPart::publish(std::int64_t frontier, std::span<TupleBuffer* const> logs, int source) {
-  const bool rose = frontier > frontier_;
+  const bool is_higher = frontier > frontier_;
   frontier_ = std::max(frontier, frontier_);
   bool news = false;
   for (std::size_t i = 0; i < logs.size(); ++i) {
     const std::int64_t rows = queues_[i].rows();
-    if (!rose && rows == published_[i]) continue;
+    if (!is_higher && rows == published_[i]) continue;
     logs[i]->publish(source, rows, frontier_);
     published_[i] = rows;
     news = true;
@@ -116,7 +116,7 @@ bool MapPart::publish(std::int64_t frontier, std::span<TupleBuffer* const> logs,
 bool MapPart::run(std::int64_t end_row, std::int64_t bound, const std::int32_t* owner,
                   std::span<TupleBuffer* const> logs, int source) {
   if (closed_) return false;
-  const std::int64_t position = position_.load(std::memory_order_relaxed);  // relaxed: own store, as the two below
+  const std::int64_t old_position = position_.load(std::memory_order_relaxed);  // relaxed: own store, as the two below
   std::int64_t done = 0;
   std::int64_t emitted = 0;
   for (std::size_t i = 0; i < logs.size(); ++i) {
@@ -131,23 +131,23 @@ bool MapPart::run(std::int64_t end_row, std::int64_t bound, const std::int32_t* 
     done += row_ - row;
     tuples += key_ - key + row_ - row;
   }
-  // All rows still to come, own ones and others, are at or after this row.
-  std::int64_t now = row_ < found_ ? rows_[static_cast<std::size_t>(row_)] : next_;
-  const bool all = row_ == found_ && next_ >= end_row;
-  const bool last = all && bound == kEndOfTime;
-  now = std::max(now, position);
-  bool news = now != position;
-  if (!last) news |= publish(all ? bound : ts(now), logs, source);
+  // All later rows, of this part and of other parts, are at or after this row.
+  std::int64_t position = row_ < found_ ? rows_[static_cast<std::size_t>(row_)] : next_;
+  const bool all_done = row_ == found_ && next_ >= end_row;
+  const bool is_last = all_done && bound == kEndOfTime;
+  position = std::max(position, old_position);
+  bool news = position != old_position;
+  if (!is_last) news |= publish(all_done ? bound : ts(position), logs, source);
   for (const MappedQueue& queue : queues_) emitted += queue.rows();
   done_.store(done_.load(std::memory_order_relaxed) + done, std::memory_order_relaxed);
   emitted_.store(emitted_.load(std::memory_order_relaxed) + emitted, std::memory_order_relaxed);
-  position_.store(now, std::memory_order_seq_cst);  // pairs with `position`
-  if (last) {
+  position_.store(position, std::memory_order_seq_cst);  // pairs with `position`
+  if (is_last) {
     publish(frontier_, logs, source);
     closed_ = true;
     for (TupleBuffer* const log : logs) log->close(source);
   }
-  return news || last;
+  return news || is_last;
 }
 
 }  // namespace lab

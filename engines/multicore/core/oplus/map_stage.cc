@@ -41,8 +41,8 @@ void MapStage::start(std::int32_t max_instances, const InstanceMapping&) {
     receiver.log = make_tuple_buffer(tuple_buffer_, options_);
     receiver.state = std::make_unique<WindowState>(spec_);
     for (std::size_t s = 0; s < streams_.size(); ++s) {
-      for (const MapInstance& one : maps_) {
-        const OperatorStream& stream = receiver.streams.emplace_back(one.parts[s].queue(i).stream());
+      for (const MapInstance& instance : maps_) {
+        const OperatorStream& stream = receiver.streams.emplace_back(instance.parts[s].queue(i).stream());
         receiver.log->add_source(stream.view->ts.data(), stream.mask, std::numeric_limits<std::int64_t>::min());
       }
     }
@@ -63,14 +63,14 @@ bool MapStage::feed(Recorder& recorder, const InstanceMapping& now) {
   return progress;
 }
 
-// Takes blocks of a stream while the slowest part does not lag too far. Returns whether it took any.
+// Takes blocks of a stream while the slowest part does not lag too far. Returns whether it took any block.
 bool MapStage::take_in(std::size_t stream, Recorder& recorder) {
   Feed& feed = feeds_[stream];
   std::int64_t slowest = std::numeric_limits<std::int64_t>::max() - kAhead;
-  for (const MapInstance& one : maps_) slowest = std::min(slowest, one.parts[stream].position());
+  for (const MapInstance& instance : maps_) slowest = std::min(slowest, instance.parts[stream].position());
   const std::int64_t before = feed.row;
   std::int64_t bound = 0;
-  bool some = false;
+  bool took_any = false;
   while (!feed.closed && feed.row < slowest + kAhead) {
     const Block* const block = feed.block();
     if (block == nullptr) break;
@@ -78,9 +78,9 @@ bool MapStage::take_in(std::size_t stream, Recorder& recorder) {
     bound = block->bound_ts;
     feed.closed = bound == kEndOfTime;
     feed.pass();
-    some = true;
+    took_any = true;
   }
-  if (!some) return false;
+  if (!took_any) return false;
   if (feed.pumped) recorder.emitted(feed.row - before);
   HandOver& hand_over = hand_overs_[stream];
   hand_over.rows.store(feed.row, std::memory_order_seq_cst);  // both pair with `map`, in a pass (run/merge_flag.h)
@@ -88,10 +88,10 @@ bool MapStage::take_in(std::size_t stream, Recorder& recorder) {
   return true;
 }
 
-bool MapStage::map(MapInstance& one, std::size_t index, const std::int32_t* owner, Recorder& recorder) {
+bool MapStage::map(MapInstance& instance, std::size_t index, const std::int32_t* owner, Recorder& recorder) {
   bool progress = false;
   for (std::size_t s = 0; s < streams_.size(); ++s) {
-    MapPart& part = one.parts[s];
+    MapPart& part = instance.parts[s];
     const std::int64_t bound = hand_overs_[s].bound.load(std::memory_order_seq_cst);  // both pair with `take_in`
     const std::int64_t rows = hand_overs_[s].rows.load(std::memory_order_seq_cst);
     const std::int64_t done = part.done();
@@ -109,14 +109,14 @@ std::int64_t MapStage::delivered() const noexcept {
 
 std::int64_t MapStage::delivered_of(std::size_t stream) const noexcept {
   std::int64_t total = 0;
-  for (const MapInstance& one : maps_) total += one.parts[stream].done();
+  for (const MapInstance& instance : maps_) total += instance.parts[stream].done();
   return total;
 }
 
 std::int64_t MapStage::emitted() const noexcept {
   std::int64_t total = 0;
-  for (const MapInstance& one : maps_) {
-    for (const MapPart& part : one.parts) total += part.emitted();
+  for (const MapInstance& instance : maps_) {
+    for (const MapPart& part : instance.parts) total += part.emitted();
   }
   return total;
 }

@@ -1,11 +1,10 @@
 // Implements the shared-nothing hand-over with a map stage (STRETCH, Corollary 1, Algorithms 7, 11 and 13, Operators 8
-// and 12). m map instances make one tuple for each key of a tuple, and route it to the aggregate instance that owns the
+// and 12). m map instances turn a tuple into one tuple per key, and route it to the aggregate instance that owns the
 // key. Each aggregate instance merge-sorts the tuples from the map instances, and has its own state.
 //
-// With several streams, every map instance has a part for each, with its own queues, as if M followed each u_i,j (proof
-// of Theorem 2). The threads are those of the aggregate instances. A thread without tuples to read runs one map
-// instance at a time, under a flag for which no thread waits. So at most as many map instances work at once as there
-// are threads.
+// With several streams, every map instance has one part per stream, with its own queues, as if M followed each u_i,j
+// (proof of Theorem 2). Map instances have no threads. Instead, an aggregate instance's thread without tuples to read
+// runs one map instance at a time, under a flag for which no thread waits.
 //
 // The number of instances is fixed: a change would have to pass the map instances, each at another place in its stream.
 #pragma once
@@ -27,7 +26,7 @@ namespace lab {
 class MapStage final : public PrivateLogs {
  public:
   static constexpr std::int64_t kQueueRows = 1 << 12;  // from one map instance and stream to one aggregate instance
-  static constexpr std::int64_t kAhead = 1 << 12;  // rows of a stream handed over and not yet done by the slowest part
+  static constexpr std::int64_t kAhead = 1 << 12;      // rows by which the slowest part of a stream may lag
 
   // `streams.size() * maps` is at most kMaxLogSources. `mapped`: by stream.
   MapStage(const OperatorSpec& spec, std::int32_t maps, std::string tuple_buffer, LogOptions options,
@@ -37,16 +36,16 @@ class MapStage final : public PrivateLogs {
   bool feed(Recorder& recorder, const InstanceMapping& now) override;
   bool call(std::int64_t) override { return false; }  // the run refuses changes: see above
   bool switch_time(std::int64_t*) const noexcept override { return false; }
-  // Instances do not read tuples of the streams, so the stage counts these.
+  // Aggregate instances read mapped tuples, so the stage counts the tuples of the streams.
   std::int64_t delivered() const noexcept override;
   std::int64_t delivered_of(std::size_t stream) const noexcept override;
   std::int64_t change(const Change&, std::span<OperatorInstance* const>) override { return 0; }
 
-  std::int64_t emitted() const noexcept;  // tuples, by all map instances
+  std::int64_t emitted() const noexcept;  // tuples of all map instances
 
  private:
-  // The progress of a stream's hand-over. Written under its feed's flag, `rows` first; read under a map instance's,
-  // `bound` first. So rows from `rows` on are not below the bound that the reader saw.
+  // The progress of a stream's hand-over. Written under its feed's flag, `rows` first; read under a map instance's
+  // flag, `bound` first. So rows from the `rows` that the reader saw on are not below the `bound` that it saw.
   struct alignas(kCacheLine) HandOver {
     std::atomic<std::int64_t> rows{0};
     std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none
@@ -56,12 +55,12 @@ class MapStage final : public PrivateLogs {
     std::deque<MapPart> parts;  // by stream
   };
 
-  // Returns the index of a part in the logs and in a receiver's streams. It breaks ties, so streams keep their order.
+  // Returns the index of a part in the logs and in a receiver's streams. The index breaks ties in the streams' order.
   int source_of(std::size_t stream, std::size_t map) const noexcept {
     return static_cast<int>(stream * maps_.size() + map);
   }
   bool take_in(std::size_t stream, Recorder& recorder);
-  bool map(MapInstance& one, std::size_t index, const std::int32_t* owner, Recorder& recorder);
+  bool map(MapInstance& instance, std::size_t index, const std::int32_t* owner, Recorder& recorder);
 
   const OperatorSpec& spec_;
   std::string tuple_buffer_;

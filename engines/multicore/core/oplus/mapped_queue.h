@@ -1,5 +1,5 @@
-// Queues tuples from a map instance to an aggregate instance in a ring: time, key, and the columns of the tuple that
-// f_U reads.
+// Queues tuples from a map instance to an aggregate instance. A ring has the time, the key and the columns that f_U
+// reads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace lab {
 // A column that mapped tuples carry over from a stream.
 struct CarriedColumn {
   std::size_t column = 0;     // index in StreamView::columns; scalar
-  std::int32_t itemsize = 0;  // 0: this stream lacks the column, another one has it
+  std::int32_t itemsize = 0;  // 0 if only another stream has the column
 };
 
 // The description of a stream for map instances.
@@ -24,7 +24,7 @@ struct MappedStream {
   std::vector<CarriedColumn> carried;
 };
 
-// The holder of the map instance's flag writes the queue; the log shows the rows to their reader.
+// The holder of the map instance's flag writes the queue; the log publishes the rows to the reader.
 class MappedQueue {
  public:
   // `rows`: a power of two.
@@ -36,11 +36,11 @@ class MappedQueue {
     view_.index = from.view->index;
     view_.ts = {ts_, static_cast<std::size_t>(rows)};
     view_.columns = {ts_, key_};
-    for (const CarriedColumn& one : carried) {
-      view_.columns.push_back(one.itemsize == 0 ? nullptr : *column);
-      if (one.itemsize == 0) continue;
-      copies_.push_back({static_cast<const std::byte*>(from.view->columns[one.column]),
-                         static_cast<std::byte*>(*column++), static_cast<std::size_t>(one.itemsize)});
+    for (const CarriedColumn& origin : carried) {
+      view_.columns.push_back(origin.itemsize == 0 ? nullptr : *column);
+      if (origin.itemsize == 0) continue;
+      copies_.push_back({static_cast<const std::byte*>(from.view->columns[origin.column]),
+                         static_cast<std::byte*>(*column++), static_cast<std::size_t>(origin.itemsize)});
     }
     if (!from.view->due.empty()) {
       due_.resize(static_cast<std::size_t>(rows));
@@ -65,7 +65,7 @@ class MappedQueue {
     ts_[at] = from_.view->ts[from];
     key_[at] = key;
     if (!due_.empty()) due_[at] = from_.view->due[from];
-    for (const Copy& one : copies_) one.item(at, from);
+    for (const Copy& copy : copies_) copy.item(at, from);
     ++rows_;
   }
 
@@ -89,8 +89,8 @@ class MappedQueue {
 
   static std::vector<std::int32_t> itemsizes(std::span<const CarriedColumn> carried) {
     std::vector<std::int32_t> sizes{8, 8};
-    for (const CarriedColumn& one : carried) {
-      if (one.itemsize != 0) sizes.push_back(one.itemsize);
+    for (const CarriedColumn& column : carried) {
+      if (column.itemsize != 0) sizes.push_back(column.itemsize);
     }
     return sizes;
   }

@@ -1,13 +1,14 @@
 // Marks the rows of a shared log with the instances that they concern. The thread that hands a row over computes its
-// mark once; other instances then skip the row after one byte load instead of evaluating f_MK (except between rows of
-// theirs, where that is faster).
+// mark once. Other instances then skip the row after loading one byte, instead of evaluating f_MK. (Between its own
+// rows, an instance evaluates f_MK where that is faster.)
 //
-// A mark is one byte with a bit for each instance modulo 8. If the bit is not set, the instance has no key of that row;
-// if it is set, the instance may have some. If all active instances are below 7, it has some, unless all bits are set.
-// Marks follow the mapping in force when the row was handed over. Marks of rows from before a switch are meaningless.
+// A mark is one byte; its bit i stands for all instances that equal i modulo 8. If the bit is clear, the instance has
+// no key of the row; if it is set, the instance may have one. If all active instances are below 7, a set bit is
+// certain, unless all bits are set. Marks follow the mapping in force when the row was handed over, so a switch
+// invalidates earlier marks.
 //
-// Layout: a ring for each source, row r at r mod its size. The holder of the feed's flag writes a mark before the row
-// is published; instances read it until the row is released. The log bounds the number of rows between the two.
+// Layout: one ring per source, with the mark of row r at r mod size. The holder of the feed's flag writes a mark before
+// the row is published; instances read it until the row is released. The log bounds the number of unreleased rows.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -35,7 +36,7 @@ class RowMarks {
   // Marks rows [begin, end) of a source by `owner`, the owner of each bucket. Under its feed's flag.
   void mark(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner) noexcept;
 
-  // Returns whether the marks follow the mapping in force from these rows on, one row of each source.
+  // Returns whether marks follow the mapping in force from these rows on. `rows`: one row per source.
   bool hold(std::span<const std::int64_t> rows) const noexcept {
     for (std::size_t s = 0; s < sources_.size(); ++s) {
       if (rows[s] < sources_[s].from) return false;
@@ -49,10 +50,10 @@ class RowMarks {
     std::uint8_t of(std::size_t source, std::int64_t row) const noexcept {
       return rings_[source][static_cast<std::uint64_t>(row) & mask_];
     }
-    // 1 when the row of this mark may concern the instance, else 0.
+    // Returns 1 if a row with this mark may concern the instance, else 0.
     std::int64_t concerns(std::uint8_t mark) const noexcept { return mark >> shift_ & 1; }
-    // Whether rows concern the instances of their marks, of which `all` has all bits.
-    bool certain(std::uint8_t all) const noexcept { return (all & doubtful_) == 0; }
+    // Returns whether set bits are certain in marks whose union is `union_of_marks`.
+    bool certain(std::uint8_t union_of_marks) const noexcept { return (union_of_marks & doubtful_) == 0; }
 
    private:
     friend class RowMarks;
@@ -62,16 +63,16 @@ class RowMarks {
     const std::uint8_t* const* rings_;
     std::uint64_t mask_;
     int shift_;
-    std::uint8_t doubtful_;  // bits of marks that name no certain instance
+    std::uint8_t doubtful_;  // bits that make a mark uncertain
   };
   Reader reader(std::int32_t instance) const noexcept {
     return {rings_.data(), mask_, instance, reach_ < 8 ? std::uint8_t{1 << 7} : kAll};
   }
 
  private:
-  static constexpr std::int64_t kAtOnce = 256;         // rows of one call of a kernel
-  static constexpr std::int64_t kLookedAt = 1 << 10;   // rows after which the benefit of marks is judged
-  static constexpr std::int64_t kLookAgain = 1 << 16;  // rows after which it is judged again
+  static constexpr std::int64_t kAtOnce = 256;                   // rows per kernel call
+  static constexpr std::int64_t kJudgedRows = 1 << 10;           // rows from which the benefit of marks is judged
+  static constexpr std::int64_t kRowsToNextJudgement = 1 << 16;  // rows until the next judgement
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   static constexpr std::uint8_t kAll = 0xff;
 
@@ -85,23 +86,23 @@ class RowMarks {
     std::vector<std::uint8_t> ring;
     std::vector<Column> columns;
     // Under the feed's flag: statistics of the rows that instances may skip. They decide whether marks pay off.
-    bool worth = true;
-    std::int64_t look_at = 0;    // the row from which it is judged
-    std::int64_t looked = 0;     // rows judged since then
-    std::int64_t concerned = 0;  // sum of the instances that these rows concern
+    bool pays_off = true;
+    std::int64_t judge_from = 0;        // the first row of the next judgement
+    std::int64_t judged_rows = 0;       // rows judged since `judge_from`
+    std::int64_t judged_instances = 0;  // sum over these rows of the number of instances that a row concerns
   };
 
-  void ask_for(const Source& one, std::int64_t begin, std::int64_t end) const noexcept;
+  void prefetch(const Source& source, std::int64_t begin, std::int64_t end) const noexcept;
   bool evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                 std::uint8_t* marks) noexcept;
-  void judge(Source& one, std::int64_t rows, std::int64_t end) noexcept;
+  void judge(Source& source, std::int64_t rows, std::int64_t end) noexcept;
 
   std::span<const OperatorStream> streams_;
   const std::uint64_t mask_;
   std::int32_t instances_ = 1;  // active
   std::int32_t reach_ = 1;      // see InstanceMapping
   std::vector<Source> sources_;
-  std::vector<const std::uint8_t*> rings_;  // of each
+  std::vector<const std::uint8_t*> rings_;  // of each source
 };
 
 }  // namespace lab

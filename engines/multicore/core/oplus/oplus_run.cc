@@ -75,9 +75,9 @@ std::int32_t OplusRun::add_stream(StreamView stream, std::int32_t input, Process
   streams_.push_back({&view, input, process, route});
   shapes_.push_back(std::move(shapes));
   if (view.size() != 0) {
-    // Arrival times are not known yet; the end watermark is that of the end of the load.
+    // Arrival times are not known yet; the end of the load gives the end watermark.
     if (view.arrivals == nullptr) last_ts_ = std::max(last_ts_, view.ts.back());
-    any_ = true;
+    has_tuples_ = true;
   }
   return view.index;
 }
@@ -102,7 +102,7 @@ void OplusRun::prepare() {
   }
   InputTimes input;
   input.streams = streams_;
-  if (any_) input.end = std::max(last_ts_, options_.end_watermark.value_or(last_ts_));
+  if (has_tuples_) input.end = std::max(last_ts_, options_.end_watermark.value_or(last_ts_));
   const auto state_of = [](const OperatorSpec& spec) {
     return spec.is_join() ? nullptr : std::make_unique<WindowState>(spec);
   };
@@ -161,7 +161,7 @@ void OplusRun::prepare() {
 std::vector<std::int32_t> OplusRun::readers_of(std::size_t) const { return first_instances(options_.max_instances); }
 
 void OplusRun::wake_others() noexcept {
-  for (const auto& one : stages_) one->wake_waiter();
+  for (const auto& stage : stages_) stage->wake_waiter();
 }
 
 void OplusRun::check_end() const {
@@ -175,7 +175,7 @@ void OplusRun::check_end() const {
 
 // Returns whether any operator has work for the thread.
 bool OplusRun::engaged(std::int32_t index) const noexcept {
-  return std::ranges::any_of(stages_, [&](const auto& one) { return one->engaged(index); });
+  return std::ranges::any_of(stages_, [&](const auto& stage) { return stage->engaged(index); });
 }
 
 void OplusRun::work(std::int32_t index) {
@@ -191,7 +191,7 @@ void OplusRun::work(std::int32_t index) {
         threads().backoff(), counters, [&](bool) { return turn_downstream(index); }, stopped, not_done,
         [&]() -> Parker& { return threads().place(index, true); });
   }
-  wake_others();  // waiters for a switch that will not come
+  wake_others();  // callers of `await`, whose switch will not come
 }
 
 bool OplusRun::turn_downstream(std::int32_t index) {

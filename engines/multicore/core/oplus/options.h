@@ -13,19 +13,19 @@ namespace lab {
 
 // `workers`: instances of every operator that are active at the start.
 struct OplusOptions : RunSettings {
-  std::int32_t max_instances = 0;  // threads; inactive ones wait in a pool. 0: as many as workers
+  std::int32_t max_instances = 0;  // threads; inactive threads wait in a pool; 0: as many as workers
   std::string tuple_buffer = "order";
-  bool shared_nothing = false;     // queues instead of one log, a state for each instance
+  bool shared_nothing = false;     // queues instead of one log, and one state per instance
   std::int32_t map_instances = 0;  // map instances of the shared-nothing map stage (oplus/map_stage.h); 0: no map stage
   LogOptions log;
   std::int64_t link_rows = 1 << 14;  // rows of one instance in an operator's output log; a power of two
-  // Rows of one instance that may wait beyond `link_rows`. The outputs of one batch of tuples count once they fill a
-  // chunk.
+  // Maximum number of rows of one instance that wait beyond `link_rows`. The outputs of a batch of tuples count only
+  // once they fill a chunk.
   std::int64_t spill_rows = Spill::kMaxRows;
   // Downstream readers of the last operator's outputs, one thread each; 0: its outputs are collected in place.
   std::int32_t downstream = 0;
   std::vector<std::int32_t> output_itemsizes;  // of the first operator
-  std::optional<std::int64_t> end_watermark;   // time reached at the end; none: that of the last tuple
+  std::optional<std::int64_t> end_watermark;   // time reached at the end; nullopt: the last tuple's time
   std::int64_t batch_rows = 4096;              // tuples that an instance processes before it releases log space
 };
 
@@ -35,7 +35,7 @@ struct Switch {
   std::int64_t done_ns = -1;         // -1: never applied
   std::vector<std::int32_t> before;  // active instances, ascending
   std::vector<std::int32_t> after;
-  std::int64_t event_ts = 0;  // of the watermark before the switch
+  std::int64_t event_ts = 0;  // watermark before the switch
   std::int64_t moved_bytes = 0;
 };
 

@@ -30,20 +30,21 @@ void OutputLog::start(std::int32_t max_instances, std::span<const std::int32_t> 
   }
 }
 
-std::int64_t OutputLog::room(std::int32_t source, std::int64_t least) {
-  for (const std::unique_ptr<TupleBuffer>& log : logs_) least = std::min(least, log->room(source, least));
-  return least;
+std::int64_t OutputLog::room(std::int32_t source, std::int64_t max_rows) {
+  std::int64_t rows = max_rows;
+  for (const std::unique_ptr<TupleBuffer>& log : logs_) rows = std::min(rows, log->room(source, rows));
+  return rows;
 }
 
 bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes, std::int64_t watermark) {
   Source& mine = sources_[static_cast<std::size_t>(source)];
   const Ring& first = ring(0, source);
-  std::int64_t free = 0;
+  std::int64_t free_rows = 0;
   const std::int64_t before = mine.rows;
-  if (outputs.waiting() != 0) free = room(source, std::min(outputs.waiting(), shape_.rows));
-  while (free > 0 && outputs.waiting() != 0) {
+  if (outputs.waiting() != 0) free_rows = room(source, std::min(outputs.waiting(), shape_.rows));
+  while (free_rows > 0 && outputs.waiting() != 0) {
     const OutputBuffer::Piece piece = outputs.oldest();
-    const std::int64_t rows = std::min({free, piece.rows, first.memory.in_one_piece(mine.rows)});
+    const std::int64_t rows = std::min({free_rows, piece.rows, first.memory.in_one_piece(mine.rows)});
     const std::int64_t item = first.memory.item_of(mine.rows);
     for (std::size_t copy = 0; copy < logs_.size(); ++copy) {
       ring_of(copy, source).memory.write(mine.rows, piece.columns, piece.row, rows);
@@ -58,7 +59,7 @@ bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes,
     }
     outputs.take(rows);
     mine.rows += rows;
-    free -= rows;
+    free_rows -= rows;
   }
   const bool starved = outputs.waiting() != 0;
   if (outputs.rows() != mine.spilled_to) {
@@ -124,10 +125,10 @@ std::int64_t OutputLog::time_of_last(std::int32_t source) const noexcept {
   return rows == 0 ? kNever : ring.ts()[ring.item_of(rows - 1)];
 }
 
-// The source joins from the lowest time that an active instance has reached, by its promise or by its last row. Not
-// earlier: readers may have reached that time. Not later either, although Lemma 3 permits it (all rows still to come
-// end a window behind the watermark). The next operator takes a promise as passed time, and would pass too far if no
-// row follows. The log has not passed that time, since all active instances are still sources of it.
+// The source joins from the lowest time that an active instance has reached, by its promise or by its last row. An
+// earlier time is impossible, since readers may have reached this time. Lemma 3 permits a later time (all later rows
+// end a window behind the watermark), but the next operator takes a promise as passed time, and would pass too far if
+// no row follows. The log has not passed the chosen time, since all active instances are still its sources.
 void OutputLog::join(std::int32_t source, std::span<const std::int32_t> active) {
   std::int64_t from_ts = kEndOfTime;
   for (const std::int32_t i : active) {

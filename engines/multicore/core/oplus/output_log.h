@@ -1,15 +1,15 @@
 // Implements TB_out of STRETCH (section 5, figure 3): each instance of an operator publishes its outputs as one source.
 // All instances of the next operator (oplus/chain_log.h), or downstream readers (oplus/downstream.h), read the outputs
-// in one total order. Shared-nothing, each downstream reader gets a copy of every output, in its own queues from each
-// instance, and merge-sorts them: each reader has its own log.
+// in one total order. In shared-nothing runs, each downstream reader has its own log: it gets a copy of every output,
+// through a queue from each instance, and merge-sorts the copies.
 //
-// An instance emits into its OutputBuffer, which grows. `move` copies the outputs into a ring of columns, the rows of
-// the instance's source, while the log has room. An instance waits for room only if a reader has ready rows at hand
-// (`will_have_room`). Otherwise the wait could last forever: a row is ready once all instances have passed its time, and
-// a waiting instance does not pass it. Outputs of one time, such as those of a whole window, may exceed a ring.
+// An instance emits into its OutputBuffer, which grows. While the log has room, `move` copies the outputs into a ring
+// of columns, which has the rows of the instance's source. An instance waits for room only if a reader has ready rows
+// at hand (`will_have_room`). Otherwise the wait could last forever: a row is ready once all instances have passed its
+// time, and a waiting instance does not pass it. The outputs of one time, such as a whole window, may exceed a ring.
 //
 // The frontier. After processing everything up to a watermark W, an instance emits no more outputs timed at or before W
-// (Observation 1). So it promises W + 1. While rows wait, it promises at most the time of the first of them. Instances
+// (Observation 1). So it promises W + 1. While rows wait, it promises at most the first waiting row's time. Instances
 // emit in order of time (Lemma 2), so a promise never decreases.
 //
 // Sources: instance i is always source i, active or not. The source of an inactive instance has left and delays no
@@ -41,16 +41,17 @@ class OutputLog {
 
   struct Shape {
     std::vector<std::int32_t> itemsizes;  // of a record
-    std::int64_t rows = 0;        // of a ring, a power of two, at least 2, or `start` throws std::invalid_argument
+    std::int64_t rows = 0;        // of a ring; `start` throws std::invalid_argument unless a power of two, at least 2
     std::int64_t spill_rows = 0;  // see OplusOptions
     bool timed = false;           // rows carry the times of their cause
-    std::int32_t copies = 1;      // logs, each with all rows
+    std::int32_t copies = 1;      // number of logs, each with all rows
   };
 
-  // Throws std::invalid_argument on the name of a tuple buffer, or options, out of range.
+  // Throws std::invalid_argument for an unknown tuple buffer or options out of range.
   OutputLog(std::string_view tuple_buffer, const LogOptions& options, Shape shape);
 
-  // Before the run. `max_instances`: instances that may ever publish; those in `active`, ascending, publish from the start.
+  // Before the run. `max_instances`: instances that may ever publish; those in `active`, ascending, publish from the
+  // start.
   void start(std::int32_t max_instances, std::span<const std::int32_t> active);
 
   std::int32_t copies() const noexcept { return shape_.copies; }
@@ -72,12 +73,12 @@ class OutputLog {
 
   // Moves waiting outputs of instance `source` into the log, as many as fit, and promises the frontier that follows
   // from its `watermark` (`kNever`: no promise). Returns whether it published anything; the caller must then call
-  // `advance`. The thread of the instance, as for all functions of its source. Throws std::runtime_error when more
-  // outputs still wait than `spill_rows` allows.
+  // `advance`. Only the instance's thread may call it, as for all functions of a source. Throws std::runtime_error when
+  // more outputs still wait than `spill_rows` allows.
   bool move(std::int32_t source, OutputBuffer& outputs, Causes& causes, std::int64_t watermark);
 
   // Returns whether waiting outputs will get room without further action by this instance. This holds when readers have
-  // ready rows at hand in its ring: they will release them, and then find the source `starved`.
+  // ready rows of its ring at hand: the readers will release these rows, and then find the source `starved`.
   bool will_have_room(std::int32_t source);
 
   bool advance() noexcept;
@@ -88,11 +89,11 @@ class OutputLog {
   // at a barrier; it starts from their progress. Throws as TupleBuffer::rejoin.
   void join(std::int32_t source, std::span<const std::int32_t> active);
 
-  // Returns the outputs of instance `source` that found no room. Its thread, or any after the run.
+  // Returns the outputs of instance `source` that found no room. Only its thread; after the run, any thread.
   const Spill& spill(std::int32_t source) const noexcept { return sources_[static_cast<std::size_t>(source)].spill; }
 
-  // Returns whether an instance has outputs that found no room. After each `release` of a log, the reader must then
-  // notify its thread, which may sleep.
+  // Returns whether any instance has outputs that found no room. After each `release` of a log, the reader must then
+  // notify the instances' threads, which may sleep.
   bool starved() const noexcept {
     return starved_.load(std::memory_order_seq_cst) != 0;  // pairs with `move`: see there
   }
@@ -107,16 +108,16 @@ class OutputLog {
     std::int64_t spilled_to = 0;  // total outputs already counted as placed at once or spilled
     // Time of the last `join`, whose caller writes it. The barrier orders it for the owner, which reads it.
     std::int64_t joined_ts = kNever;
-    // The last frontier published; kEndOfTime: has left. The owner writes it after the log's, other owners read it
-    // (`will_have_room`).
+    // The last frontier published; kEndOfTime if the source has left. The owner writes it after the log's frontier;
+    // other owners read it (`will_have_room`).
     std::atomic<std::int64_t> frontier{kNever};
   };
 
   Ring& ring_of(std::size_t copy, std::int32_t source) noexcept {
     return rings_[copy * sources_.size() + static_cast<std::size_t>(source)];
   }
-  std::int64_t room(std::int32_t source, std::int64_t least);
-  std::int64_t time_of_last(std::int32_t source) const noexcept;  // row; `kNever` before the first row
+  std::int64_t room(std::int32_t source, std::int64_t max_rows);
+  std::int64_t time_of_last(std::int32_t source) const noexcept;  // `kNever` before the first row
 
   const Shape shape_;
   std::vector<std::unique_ptr<TupleBuffer>> logs_;  // by copy

@@ -9,8 +9,8 @@
 namespace lab {
 namespace {
 
-constexpr std::int64_t kRouteRows = 1024;  // of one source, before the next source's turn
-constexpr std::int32_t kFewInstances = 4;  // up to this number, `distribute` scans the rows once for each
+constexpr std::int64_t kRouteRows = 1024;  // rows of one source before the next source's turn
+constexpr std::int32_t kFewInstances = 4;  // up to this number, `distribute` scans the rows once per instance
 constexpr std::int64_t kMinElements = 1 << 14;
 
 std::int64_t longest_list(const OperatorStream& stream, std::size_t from) {
@@ -35,10 +35,10 @@ TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape
     column.from = from;
     column.present = source.view->columns[from] != nullptr;
     if (column.present && shape.is_list) {
-      // Four times the longest list; twice is needed, because a list that does not fit before the wrap starts at the
-      // front.
-      const std::int64_t least = std::max(kMinElements, 4 * longest_list(source, from));
-      column.elements = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
+      // Four times the longest list. A list that does not fit before the wrap starts at the front, so less than twice
+      // would not suffice.
+      const std::int64_t min_elements = std::max(kMinElements, 4 * longest_list(source, from));
+      column.elements = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(min_elements)));
       column.values.resize(static_cast<std::size_t>(column.elements) * static_cast<std::size_t>(shape.itemsize));
       column.begins.resize(size);
       column.ends.resize(size);
@@ -69,8 +69,8 @@ TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape
 }
 
 std::size_t TupleQueue::fit(std::span<const std::int64_t> rows, std::int64_t consumed) noexcept {
-  const auto free = static_cast<std::size_t>(static_cast<std::int64_t>(mask_) + 1 - (rows_ - consumed));
-  std::size_t count = std::min(rows.size(), free);
+  const auto free_rows = static_cast<std::size_t>(static_cast<std::int64_t>(mask_) + 1 - (rows_ - consumed));
+  std::size_t count = std::min(rows.size(), free_rows);
   const auto oldest = static_cast<std::size_t>(static_cast<std::uint64_t>(consumed) & mask_);
   const StreamView& source = *source_.view;
   for (Column& column : columns_) {
@@ -98,7 +98,7 @@ std::size_t TupleQueue::fit(std::span<const std::int64_t> rows, std::int64_t con
 template <typename Item>
 void TupleQueue::gather(Item* to, const void* from, std::span<const std::int64_t> rows) const noexcept {
   const auto* items = static_cast<const Item*>(from);
-  // In two pieces, because the ring wraps; within a piece, places are consecutive.
+  // Copy one or two pieces, because the ring wraps. Within a piece, places are consecutive.
   for (std::size_t i = 0; i < rows.size();) {
     const std::size_t at = place(i);
     const std::size_t count = std::min(rows.size() - i, static_cast<std::size_t>(mask_) + 1 - at);
@@ -149,7 +149,7 @@ void TupleQueue::copy(std::span<const std::int64_t> rows) noexcept {
   rows_ += std::ssize(rows);
 }
 
-// Copies lists to the places that `fit` has found.
+// Copies lists to the places that `fit` has chosen.
 void TupleQueue::copy_lists(Column& column, std::span<const std::int64_t> rows) noexcept {
   const StreamView& source = *source_.view;
   const auto size = static_cast<std::size_t>(column.shape.itemsize);
@@ -210,73 +210,73 @@ void Queues::start(std::int32_t max_instances, const InstanceMapping&) {
 bool Queues::feed(Recorder& recorder, const InstanceMapping& now) {
   bool progress = false;
   for (std::size_t s = 0; s < feeds_.size(); ++s) {
-    Feed& one = feeds_[s];
-    progress |= move_blocks(one, [&] { return !one.closed && route(s, now, recorder); });
+    Feed& feed = feeds_[s];
+    progress |= move_blocks(feed, [&] { return !feed.closed && route(s, now, recorder); });
   }
   for (const std::int32_t i : now.instances) progress |= log(i).advance();
   return progress;
 }
 
 bool Queues::route(std::size_t s, const InstanceMapping& now, Recorder& recorder) {
-  Feed& one = feeds_[s];
+  Feed& feed = feeds_[s];
   Router& router = routers_[s];
   if (router.halted) return false;
   const StreamView& view = *streams_[s].view;
   const bool switching = number_ >= 0;
-  const Block* block = one.block();
+  const Block* block = feed.block();
   if (block == nullptr) {
     if (!switching || router.frontier <= until_) return false;
-    halt(s, now);  // its frontier already passes `until_`
+    halt(s, now);  // the source's frontier already passes `until_`
     return true;
   }
-  // Available blocks move together, because publishing costs the same for one row and for many. Blocks of single tuples
-  // do not, so that no tuple waits for another.
-  const bool alone = block->end - block->begin <= 1;
-  const std::int64_t most = one.row + kRouteRows;
-  std::int64_t end = std::min(block->end, most);
+  // Available blocks move together, because publishing costs the same for one row and for many. Blocks of a single
+  // tuple move alone, so that no tuple waits for another.
+  const bool moves_alone = block->end - block->begin <= 1;
+  const std::int64_t row_limit = feed.row + kRouteRows;
+  std::int64_t end = std::min(block->end, row_limit);
   std::uint64_t blocks = 1;
   if (switching) {
-    end = std::upper_bound(view.ts.data() + one.row, view.ts.data() + end, until_) - view.ts.data();
+    end = std::upper_bound(view.ts.data() + feed.row, view.ts.data() + end, until_) - view.ts.data();
   } else {
-    while (!alone && end == block->end && end < most && block->bound_ts != kEndOfTime) {
-      const Block* const behind = one.block(blocks);
-      if (behind == nullptr) break;
-      block = behind;
-      end = std::min(block->end, most);
+    while (!moves_alone && end == block->end && end < row_limit && block->bound_ts != kEndOfTime) {
+      const Block* const next_block = feed.block(blocks);
+      if (next_block == nullptr) break;
+      block = next_block;
+      end = std::min(block->end, row_limit);
       ++blocks;
     }
   }
-  const std::int64_t routed = one.row < end ? copy_rows(s, one.row, end, now) : one.row;
-  const std::int64_t moved = routed - one.row;
-  one.row = routed;
-  routed_[s].store(routed, std::memory_order_relaxed);  // relaxed: a statistic
-  if (moved != 0) router.last_ts = view.ts[static_cast<std::size_t>(routed) - 1];
-  if (one.pumped) recorder.emitted(moved);
+  const std::int64_t routed_end = feed.row < end ? copy_rows(s, feed.row, end, now) : feed.row;
+  const std::int64_t moved = routed_end - feed.row;
+  feed.row = routed_end;
+  routed_[s].store(routed_end, std::memory_order_relaxed);  // relaxed: a statistic
+  if (moved != 0) router.last_ts = view.ts[static_cast<std::size_t>(routed_end) - 1];
+  if (feed.pumped) recorder.emitted(moved);
   recorder.consumed(static_cast<double>(moved));
-  std::uint64_t whole = 0;
+  std::uint64_t whole_blocks = 0;
   std::int64_t bound = router.frontier;
-  for (; whole < blocks; ++whole) {
-    const Block& passed = *one.block(whole);
-    if (passed.end > routed) break;
-    bound = passed.bound_ts;
+  for (; whole_blocks < blocks; ++whole_blocks) {
+    const Block& whole_block = *feed.block(whole_blocks);
+    if (whole_block.end > routed_end) break;
+    bound = whole_block.bound_ts;
   }
-  const bool last = whole != 0 && bound == kEndOfTime;
-  if (whole < blocks) bound = view.ts[static_cast<std::size_t>(routed)];
-  if (last) bound = view.size() == 0 ? router.frontier : view.ts.back();
+  const bool is_last = whole_blocks != 0 && bound == kEndOfTime;
+  if (whole_blocks < blocks) bound = view.ts[static_cast<std::size_t>(routed_end)];
+  if (is_last) bound = view.size() == 0 ? router.frontier : view.ts.back();
   if (moved != 0 || bound > router.frontier) publish(s, bound, now);
-  if (whole != 0) one.pass(whole);
+  if (whole_blocks != 0) feed.pass(whole_blocks);
   // Announce the switch before any log is closed: a log that has ended takes no more entries.
-  if (switching && (last || bound > until_)) halt(s, now);
-  if (last) {
-    one.closed = true;
+  if (switching && (is_last || bound > until_)) halt(s, now);
+  if (is_last) {
+    feed.closed = true;
     // Close the logs of all instances, inactive ones too: an instance that joins later must find the end there.
     for (Receiver& receiver : receivers_) receiver.log->close(static_cast<int>(s));
   }
-  return moved != 0 || whole != 0;
+  return moved != 0 || whole_blocks != 0;
 }
 
 // Computes the owners of rows [begin, end). Returns the end of the evaluated rows. Rows that a full queue refused are
-// not evaluated again, although `route` retries them at every turn.
+// evaluated only once, although `route` retries them at every turn.
 std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const InstanceMapping& now) {
   Router& router = routers_[s];
   if (begin >= router.masked_begin && begin < router.masked_end) return std::min(end, router.masked_end);
@@ -286,7 +286,7 @@ std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t en
   return end;
 }
 
-// Assigns rows [begin, end) to the shares of the active instances.
+// Adds rows [begin, end) to the shares of the active instances.
 void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, const InstanceMapping& now) noexcept {
   const auto count = static_cast<std::size_t>(end - begin);
   const std::uint64_t* const masks = router.masks.data() + (begin - router.masked_begin);
@@ -321,7 +321,7 @@ std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t e
   Router& router = routers_[s];
   end = evaluate(s, begin, end, now);
   distribute(router, begin, end, now);
-  // All or none: a tuple that does not fit into every queue waits, and so do those after it.
+  // A tuple that does not fit into all of its queues waits, and so do all later tuples.
   for (std::size_t i = 0; i < router.shares.size(); ++i) {
     const std::span<const std::int64_t> share = router.shares[i].all();
     if (share.empty()) continue;
@@ -345,14 +345,14 @@ void Queues::publish(std::size_t s, std::int64_t frontier, const InstanceMapping
 
 void Queues::halt(std::size_t s, const InstanceMapping& now) {
   routers_[s].halted = true;
-  // acq_rel: the mover of the last source notifies the instances after all have published.
+  // acq_rel: the mover of the last source notifies the instances after all sources have published.
   if (halted_.fetch_add(1, std::memory_order_acq_rel) + 1 != static_cast<std::int32_t>(feeds_.size())) return;
   for (const std::int32_t i : now.instances) log(i).control(number_);
 }
 
 bool Queues::call(std::int64_t number) {
-  for (Feed& one : feeds_) one.flag.enter_waiting();
-  const bool open = std::any_of(feeds_.begin(), feeds_.end(), [](const Feed& one) { return !one.closed; });
+  for (Feed& feed : feeds_) feed.flag.enter_waiting();
+  const bool open = std::any_of(feeds_.begin(), feeds_.end(), [](const Feed& feed) { return !feed.closed; });
   if (open) {
     std::int64_t until = std::numeric_limits<std::int64_t>::min();
     for (const Router& router : routers_) until = std::max(until, router.last_ts);
@@ -365,29 +365,29 @@ bool Queues::call(std::int64_t number) {
     }
     halted_.store(halted, std::memory_order_relaxed);  // relaxed: the flags order it
   }
-  for (Feed& one : feeds_) one.flag.leave();  // the caller notifies all threads, for those that came meanwhile
+  for (Feed& feed : feeds_) feed.flag.leave();  // the caller notifies all threads, since some may have come meanwhile
   return open;
 }
 
 std::int64_t Queues::delivered() const noexcept {
   std::int64_t total = 0;
-  for (const Feed& one : feeds_) total += one.row;
+  for (const Feed& feed : feeds_) total += feed.row;
   return total;
 }
 
 std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* const> instances) {
   const auto stride = static_cast<std::size_t>(spec_.entry_bytes);
-  // All instances have processed the tuples up to `until_`. Promises may have brought an instance's windows further.
-  // Every source has promised that time, so it holds for all. Otherwise a window could move to an instance that has
-  // passed it.
-  std::int64_t passed = until_;
+  // All instances have processed the tuples up to `until_`. Promises may have advanced an instance further. Every
+  // source has promised that time, so advance all instances to it. Otherwise a window could move to an instance that
+  // has already passed the window.
+  std::int64_t watermark = until_;
   for (const std::int32_t i : change.before.instances) {
-    const OperatorInstance& one = *instances[static_cast<std::size_t>(i)];
-    if (one.started()) passed = std::max(passed, one.watermark());
+    const OperatorInstance& instance = *instances[static_cast<std::size_t>(i)];
+    if (instance.started()) watermark = std::max(watermark, instance.watermark());
   }
-  if (passed != std::numeric_limits<std::int64_t>::min()) {
+  if (watermark != std::numeric_limits<std::int64_t>::min()) {
     for (const std::int32_t i : change.all) {
-      instances[static_cast<std::size_t>(i)]->settle(passed, due_of_watermark(streams_, passed));
+      instances[static_cast<std::size_t>(i)]->settle(watermark, due_of_watermark(streams_, watermark));
     }
   }
   std::int64_t moved = 0;
@@ -395,10 +395,10 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
   for (std::size_t b = 0; b < change.after.owner.size(); ++b) {
     const std::int32_t from = change.before.owner[b], to = change.after.owner[b];
     if (from == to) continue;
-    WindowState& giver = *state(from);
-    WindowTable& given = giver.table(static_cast<std::int64_t>(b));
-    WindowTable& taken = state(to)->table(static_cast<std::int64_t>(b));
-    const std::span<const std::byte> bytes = given.bytes(stride);
+    WindowState& old_state = *state(from);
+    WindowTable& old_table = old_state.table(static_cast<std::int64_t>(b));
+    WindowTable& new_table = state(to)->table(static_cast<std::int64_t>(b));
+    const std::span<const std::byte> bytes = old_table.bytes(stride);
     if (bytes.empty()) continue;
     wire.assign(bytes.begin(), bytes.end());
     moved += static_cast<std::int64_t>(bytes.size());
@@ -406,13 +406,13 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
       moved += static_cast<std::int64_t>(tuples.count() * tuple_bytes(spec_.stored_fields));
       if (!tuples.detach(spec_.stored_fields)) throw std::bad_alloc();
     });
-    giver.release_stored(given);
-    given.clear();
-    // Stamps count the tuples of one instance; those of another are meaningless here.
+    old_state.release_stored(old_table);
+    old_table.clear();
+    // Stamps count the tuples of the old owner, so reset them for the new owner.
     for (std::size_t at = 0; at < wire.size(); at += stride) {
       std::memcpy(wire.data() + at, &WindowTable::kNoStamp, sizeof WindowTable::kNoStamp);
     }
-    taken.assign(wire, stride);
+    new_table.assign(wire, stride);
   }
   // A joining instance gets the promises that the sources made while it was inactive.
   for (const std::int32_t i : change.joining) {
@@ -422,7 +422,7 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
       log(i).publish(static_cast<int>(s), queues_[static_cast<std::size_t>(i)][s].rows(), frontier);
     }
   }
-  number_ = -1;  // no flags: feeding threads stand at the barrier, and `call` waits for the previous switch
+  number_ = -1;  // needs no flags: feeding threads stand at the barrier, and a `call` waits for the previous switch
   for (Router& router : routers_) {
     router.halted = false;
     router.masked_end = router.masked_begin;  // rows have other owners now

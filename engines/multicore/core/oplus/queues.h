@@ -2,9 +2,9 @@
 // holds copies of the tuples that have a key of the instance. The instance merges its queues by time and has its own
 // state.
 //
-// A change of the mapping halts the operator. Sources hand over only tuples timed up to `until`, the latest time that
-// any of them has handed over. When the instances have processed all of these, they meet. Then the states of the
-// buckets that move are serialised, moved and taken over.
+// A change of the mapping halts the operator. Every source hands over its tuples up to `until`, the latest time that
+// any source has handed over. The instances meet after they have processed these tuples. Then the states of the moving
+// buckets are serialised and given to their new owners.
 #pragma once
 #include <limits>
 #include <string>
@@ -14,17 +14,17 @@
 
 namespace lab {
 
-// Queues copies of tuples from one source to one instance in rings of columns. Not a ColumnRing: list elements have
-// rings of another size, which also decide whether a tuple fits, and tuples are copied one by one.
+// Queues copies of tuples from one source to one instance, in rings of columns. A ColumnRing does not suffice: the
+// rings of list elements have other sizes, which also decide whether a tuple fits, and the source's rows are not
+// adjacent.
 class TupleQueue {
  public:
   TupleQueue(const OperatorStream& source, std::span<const ColumnShape> shapes, std::int64_t rows);
   TupleQueue(const TupleQueue&) = delete;
   TupleQueue& operator=(const TupleQueue&) = delete;
 
-  // Returns how many of these rows, from the first on, have room with the rows that the reader has not released. The
-  // reader has released the first `consumed`. Call it before each `copy`, which may copy no more than that of the same
-  // rows.
+  // Returns how many of `rows`, from the first on, have room. `consumed`: number of rows that the reader has released.
+  // Call it before each `copy`, which may copy at most that many of the same rows.
   std::size_t fit(std::span<const std::int64_t> rows, std::int64_t consumed) noexcept;
   void copy(std::span<const std::int64_t> rows) noexcept;
   std::int64_t rows() const noexcept { return rows_; }
@@ -38,12 +38,12 @@ class TupleQueue {
     bool present = false;
     std::vector<std::byte> values;  // a ring of `mask_` + 1 items, or of `elements` list elements
     std::vector<std::int64_t> begins, ends;
-    std::vector<std::int64_t> starts;  // like `begins`, but counted from the first element ever
-    std::int64_t head = 0;             // likewise, for the next list
+    std::vector<std::int64_t> starts;  // like `begins`, but counted over all elements ever queued
+    std::int64_t head = 0;             // start of the next list, counted like `starts`
     std::int64_t elements = 0;         // a power of two
   };
 
-  std::size_t place(std::size_t i) const noexcept {  // of the row `i` places after the last
+  std::size_t place(std::size_t i) const noexcept {  // of the row that comes `i` rows after the next
     return static_cast<std::size_t>((static_cast<std::uint64_t>(rows_) + i) & mask_);
   }
   template <typename Item>
@@ -82,20 +82,20 @@ class Queues final : public PrivateLogs {
 
  private:
   struct Share {                     // the rows that concern an instance
-    std::vector<std::int64_t> rows;  // room for one more than are distributed at once
+    std::vector<std::int64_t> rows;  // has room for one more row than `distribute` handles at once
     std::size_t count = 0;
     std::span<const std::int64_t> all() const noexcept { return {rows.data(), count}; }
   };
   struct Router {  // by source; used under its feed's flag
-    // Of rows [masked_begin, masked_end), by the current owners: first those of instances 0 to 63, then the next 64, ...
-    // up to the highest active one.
+    // The bits of rows [masked_begin, masked_end) under the current owners: first for instances 0 to 63, then for the
+    // next 64, and so on up to the highest active instance (`route_rows`).
     std::vector<std::uint64_t> masks;
     std::int64_t masked_begin = 0;
     std::int64_t masked_end = 0;
     std::vector<Share> shares;                                         // by instance
-    std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();   // last handed over
-    std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // last published
-    bool halted = false;  // has handed over all that the current switch permits
+    std::int64_t last_ts = std::numeric_limits<std::int64_t>::min();   // time of the last row handed over
+    std::int64_t frontier = std::numeric_limits<std::int64_t>::min();  // the last frontier published
+    bool halted = false;  // has handed over all tuples that the current switch permits
   };
 
   bool route(std::size_t source, const InstanceMapping& now, Recorder& recorder);
@@ -113,8 +113,8 @@ class Queues final : public PrivateLogs {
   std::deque<Feed>& feeds_;
   std::deque<std::deque<TupleQueue>> queues_;  // by instance and source
   std::vector<Router> routers_;
-  std::unique_ptr<std::atomic<std::int64_t>[]> routed_;  // rows by source; under its feed's flag, read by all
-  // Written with all flags held, or by the performer of a switch. Read under a flag, or after the entry of the switch.
+  std::unique_ptr<std::atomic<std::int64_t>[]> routed_;  // rows by source; written under its feed's flag, read by all
+  // Written with all flags held, or by the performer of a switch. Read under a flag, or after the switch's log entry.
   std::int64_t number_ = -1;  // current switch
   std::int64_t until_ = std::numeric_limits<std::int64_t>::min();
   std::atomic<std::int32_t> halted_{0};  // sources that have halted; the last one notifies the instances

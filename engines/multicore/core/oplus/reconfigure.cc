@@ -9,8 +9,8 @@ namespace lab {
 
 void OperatorStage::reach_barrier(std::int32_t index) {
   Worker& worker = at(index);
-  const std::int64_t number = worker.pending;
-  worker.pending = -1;
+  const std::int64_t number = worker.pending_switch;
+  worker.pending_switch = -1;
   while (tidy(index)) {  // another instance may get the buckets
   }
   // Load the expected number before this instance counts as arrived: from then on, the last arrival may change it.
@@ -23,13 +23,13 @@ void OperatorStage::reach_barrier(std::int32_t index) {
   }
 }
 
-// For an instance that is no longer active: passes its waiting outputs on, then closes its source.
+// Publishes the waiting outputs of an instance that is no longer active, then closes its source.
 bool OperatorStage::leave(std::int32_t index) {
-  const std::lock_guard lock(epochs_mutex_);  // no switch makes it active again meanwhile
+  const std::lock_guard lock(epochs_mutex_);  // no switch makes the instance active again meanwhile
   Worker& worker = at(index);
   if (!worker.leaving.load(std::memory_order_relaxed)) return true;  // relaxed: written under the mutex
-  const bool passed = publish_outputs(index);
-  if (worker.out->waiting() != 0) return passed;
+  const bool published = publish_outputs(index);
+  if (worker.out->waiting() != 0) return published;
   output_log_->close(index);
   worker.leaving.store(false, std::memory_order_seq_cst);  // pairs with `engaged`
   if (output_log_->advance()) notify_readers();
@@ -65,8 +65,8 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   }
   for (const std::int32_t i : change.joining) {
     Worker& joining = at(i);
-    joining.skip = handover_->has_switch_time() ? 0 : me.skip;
-    joining.pending = -1;
+    joining.skipped_rows = handover_->has_switch_time() ? 0 : me.skipped_rows;
+    joining.pending_switch = -1;
     publish_counts(joining);
   }
   assignment_.store(&epoch.assignment, std::memory_order_release);  // pairs with `add_to`
@@ -80,7 +80,7 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   // seq_cst, each followed by a notify: pairs with the loads in `active` and `take_turn`.
   for (const std::int32_t i : change.all) at(i).active.store(change.after.has(i), std::memory_order_seq_cst);
   applied_.store(number, std::memory_order_seq_cst);
-  if (output_log_ != nullptr) output_log_->advance();  // rows may now be ready that only the leaving instances delayed
+  if (output_log_ != nullptr) output_log_->advance();  // rows that only leaving instances delayed may now be ready
   threads_.notify_all();
   switched_.notify_all();
 }
@@ -117,7 +117,7 @@ std::optional<Switch> OperatorStage::await(std::int64_t number) {
 void OperatorStage::wake_waiter() noexcept {
   {
     const std::lock_guard lock(epochs_mutex_);
-  }  // a waiter has seen the flag, or already waits
+  }  // now each waiter has seen the flag, or already waits
   switched_.notify_all();
 }
 
@@ -127,7 +127,8 @@ void OperatorStage::add_to(Snapshot& into) const {
     into.active = now->instances;
   }
   into.processed.assign(static_cast<std::size_t>(spec_.inputs), 0);
-  // An instance with its own queue sees only its own tuples, and several instances may have a copy of one tuple.
+  // With queues, count delivered tuples: an instance sees only its own tuples, and several may have a copy of one
+  // tuple.
   const bool queues = handover_ && handover_->has_switch_time();
   for (std::size_t s = 0; queues && s < input_.streams.size(); ++s) {
     into.processed[static_cast<std::size_t>(input_.streams[s].input)] += handover_->delivered_of(s);

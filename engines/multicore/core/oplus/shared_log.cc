@@ -49,7 +49,7 @@ bool call_in(TupleBuffer& log, std::int64_t number) {
 void change_readers(TupleBuffer& log, const Change& change, std::span<OperatorInstance* const> instances) {
   const auto performer = static_cast<std::size_t>(change.performer);
   for (const std::int32_t i : change.joining) {
-    instances[static_cast<std::size_t>(i)]->stand_like(*instances[performer]);
+    instances[static_cast<std::size_t>(i)]->copy_position(*instances[performer]);
     log.add_reader_at(i, change.performer);
   }
   for (const std::int32_t i : change.leaving) log.remove_reader(i);  // last: the performer may be one of them

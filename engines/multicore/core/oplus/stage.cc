@@ -80,8 +80,7 @@ void OperatorStage::begin(const InputTimes& input) {
 
 bool OperatorStage::take_turn(std::int32_t index) {
   Worker& worker = at(index);
-  // First, because the awaited switch may make this instance inactive. Only afterwards is it known whether it is
-  // active.
+  // Check the awaited switch first, because it may make this instance inactive.
   if (worker.awaited_switch >= 0) {
     // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
     if (applied_.load(std::memory_order_seq_cst) < worker.awaited_switch) return false;
@@ -89,23 +88,23 @@ bool OperatorStage::take_turn(std::int32_t index) {
   }
   if (!active(index)) return engaged(index) && leave(index);
   if (worker.done) return false;
-  // Outputs that found no room: the log may have some now. Waiting outputs do not stop the instance from reading,
-  // except when room is certain to come.
-  const bool waits = output_log_ != nullptr && worker.out->waiting() != 0;
-  const bool passed = waits && publish_outputs(index);
+  // The log may now have room for waiting outputs. Waiting outputs do not stop the instance from reading, unless room
+  // is certain to come.
+  const bool has_waiting = output_log_ != nullptr && worker.out->waiting() != 0;
+  const bool published = has_waiting && publish_outputs(index);
   if (worker.input_ended) {
-    if (worker.out->waiting() != 0) return passed;
+    if (worker.out->waiting() != 0) return published;
     finish(index);
     return true;
   }
-  if (passed) return true;
-  if (waits && output_log_->will_have_room(index)) return false;
+  if (published) return true;
+  if (has_waiting && output_log_->will_have_room(index)) return false;
   if (read(index)) return true;
   TupleBuffer& log = handover_->log(index);
   const int reader = handover_->reader(index);
   if (log.ended(reader)) {
-    // A switch at one event time concerns all instances, also those without tuples after it.
-    if (worker.pending >= 0 && handover_->has_switch_time()) {
+    // A switch at one event time concerns all instances, including those without later tuples.
+    if (worker.pending_switch >= 0 && handover_->has_switch_time()) {
       reach_barrier(index);
     } else {
       end(index);
@@ -131,7 +130,7 @@ bool OperatorStage::read(std::int32_t index) {
     if (part.source == kControlEntry) {
       process(index, worker.batch);
       worker.batch.clear();
-      worker.pending = part.begin;
+      worker.pending_switch = part.begin;
       worker.gamma = worker.instance->watermark();
       worker.had_tuple = worker.instance->tuples() != 0;
       if (handover_->switch_time(&worker.gamma)) {
@@ -143,24 +142,24 @@ bool OperatorStage::read(std::int32_t index) {
     if (part.source == kWatermarkEntry) {
       process(index, worker.batch);
       worker.batch.clear();
-      // Between operators, the watermark is that of the earlier operator's instances, which promised the time after it.
+      // Between operators, the entry has a promise of the earlier operator's instances: their watermark plus 1.
       const std::int64_t watermark = input_log_ == nullptr ? part.end : part.end - 1;
-      if (worker.pending >= 0 && (!worker.had_tuple || watermark > worker.gamma)) {
+      if (worker.pending_switch >= 0 && (!worker.had_tuple || watermark > worker.gamma)) {
         at_switch = true;
         break;
       }
       advance(index, watermark);
       continue;
     }
-    part.begin += worker.skip;
-    worker.skip = 0;
-    if (worker.pending >= 0) {
+    part.begin += worker.skipped_rows;
+    worker.skipped_rows = 0;
+    if (worker.pending_switch >= 0) {
       process(index, worker.batch);  // updates the rows read of each stream
       worker.batch.clear();
       const std::int64_t before = rows_until(index, part, worker.had_tuple, worker.gamma);
       if (before != part.end) {
         at_switch = true;
-        worker.skip = before - runs[taken].begin;
+        worker.skipped_rows = before - runs[taken].begin;
         part.end = before;
       }
     }
@@ -219,29 +218,30 @@ void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
   count_outputs(index);
 }
 
-// Counts outputs at full speed; under a load they are counted with their latencies.
+// Counts outputs at full speed; under a load, outputs are counted with their latencies.
 void OperatorStage::count_outputs(std::int32_t index) noexcept {
   if (output_log_ != nullptr || options_.load) return;
   Worker& worker = at(index);
-  const std::int64_t made = worker.out->rows();
-  threads_.meter(index).recorder.made(made - std::exchange(worker.counted, made));
+  const std::int64_t outputs = worker.out->rows();
+  threads_.meter(index).recorder.made(outputs - std::exchange(worker.counted_outputs, outputs));
 }
 
 void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
   if (!input_.end) return;
-  // Promises may reach beyond the last tuple; the watermark is limited to the known end of the input. Promises of an
-  // earlier stage are already limited.
-  const std::int64_t reached = input_log_ == nullptr ? std::min(watermark, *input_.end) : watermark;
+  // Promises may reach beyond the last tuple, so limit the watermark to the known end of the input. An earlier stage
+  // has already limited its promises.
+  const std::int64_t limited_watermark = input_log_ == nullptr ? std::min(watermark, *input_.end) : watermark;
   WorkMeter& meter = threads_.meter(index);
   const std::int64_t before = meter.recorder.tick();
   OperatorInstance& instance = *at(index).instance;
-  instance.advance(reached, instance.expires_by(reached) ? due_of_time(index, reached) : -1);
+  instance.advance(limited_watermark,
+                   instance.expires_by(limited_watermark) ? due_of_time(index, limited_watermark) : -1);
   if (!meter.on()) return;
   meter.worked(before, meter.recorder.tick(), 0);
   count_outputs(index);
 }
 
-// Removes some entries of closed windows, which is work too. Returns whether there were any.
+// Removes some entries of closed windows and records the time as work. Returns false if no entry was left.
 bool OperatorStage::tidy(std::int32_t index) {
   WorkMeter& meter = threads_.meter(index);
   const std::int64_t before = meter.recorder.tick();
@@ -252,9 +252,9 @@ bool OperatorStage::tidy(std::int32_t index) {
 
 std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t watermark) const noexcept {
   if (!options_.load) return -1;
-  // Tuples between operators carry later times than their causes, and may raise watermarks before the sources reach
-  // that time. Then the last of these tuples is the cause. Inactive instances give no answer: a switch may just now
-  // change their position.
+  // Tuples between operators carry later times than their causes, so they may raise a watermark before the sources
+  // reach that time. Then the last of these tuples is the cause. Skip inactive instances: a switch may be
+  // changing their position.
   if (previous_stage_ != nullptr && first_stage_->is_running(index) && previous_stage_->is_running(index) &&
       watermark > first_stage_->at(index).instance->watermark()) {
     return previous_stage_->at(index).instance->due_of_last();
@@ -291,9 +291,10 @@ void OperatorStage::notify_readers() noexcept {
 
 void OperatorStage::end(std::int32_t index) {
   Worker& worker = at(index);
-  // Time has passed up to the last tuple for all instances, also for those without a part in it. It has also passed up
-  // to the watermark of the earlier operator, whose instances have finished: otherwise this log had not ended. Any
-  // of those active at its end has that watermark; closing its source made it visible.
+  // For all instances, time has passed up to the last tuple, including instances that the tuple does not concern.
+  // Behind another operator, time has also passed up to that operator's watermark: its instances have finished, since
+  // this log has ended. Every instance active at its end has that watermark, which became visible when it closed its
+  // source.
   if (previous_stage_ == nullptr) {
     if (input_.end) advance(index, *input_.end);
   } else {
@@ -314,21 +315,21 @@ void OperatorStage::finish(std::int32_t index) {
   }
   // All instances read the same switches before the end, so the number of active ones is final here. acq_rel: the
   // reader of the results sees the stores of each instance.
-  const std::int32_t all = active_count();
-  const bool last = ended_.fetch_add(1, std::memory_order_acq_rel) == all - 1;
-  if (last && output_log_ == nullptr) threads_.finish();
+  const std::int32_t active_instances = active_count();
+  const bool is_last = ended_.fetch_add(1, std::memory_order_acq_rel) == active_instances - 1;
+  if (is_last && output_log_ == nullptr) threads_.finish();
 }
 
 std::int64_t OperatorStage::events() const noexcept {
   const std::int64_t delivered = handover_ ? handover_->delivered() : 0;
   if (delivered >= 0) return delivered;
   if (!handover_) return 0;
-  std::int64_t least = -1;
+  std::int64_t fewest = -1;
   for (const std::int32_t i : assignment().instances) {
     const std::int64_t read = at(i).instance->tuples();
-    if (least < 0 || read < least) least = read;
+    if (fewest < 0 || read < fewest) fewest = read;
   }
-  return std::max<std::int64_t>(0, least);
+  return std::max<std::int64_t>(0, fewest);
 }
 
 std::int64_t OperatorStage::compared() const noexcept {
@@ -351,10 +352,10 @@ std::int64_t OperatorStage::spilled() const noexcept {
 }
 
 std::int64_t OperatorStage::spilled_peak() const noexcept {
-  std::int64_t most = 0;
+  std::int64_t peak = 0;
   for (std::int32_t i = 0; output_log_ != nullptr && i < options_.max_instances; ++i)
-    most = std::max(most, output_log_->spill(i).peak());
-  return most;
+    peak = std::max(peak, output_log_->spill(i).peak());
+  return peak;
 }
 
 }  // namespace lab

@@ -1,11 +1,11 @@
 // Represents one operator of a run: its input, its instances, and the mapping of key buckets to instances. The threads
 // of the run drive it piece by piece (`take_turn`), and reconfigure it in between (Algorithms 3 to 6).
 //
-// A reconfiguration is an entry of the log. Each instance notes the entry and its own watermark when it reads it. It
-// stops before the first tuple that raises the watermark above that value. All instances wait for each other at that
-// place (`reach_barrier`). The last to arrive makes the switch alone and releases the others. An entry that a later one
-// overtakes is never applied. While an instance waits there, its thread continues with other operators, whose switches
-// are independent.
+// A reconfiguration is an entry of the log. An instance that reads the entry notes the number of the switch and its own
+// watermark. It stops before the first tuple that raises the watermark above that value. There the instances wait for
+// each other (`reach_barrier`). The last instance to arrive makes the switch alone and releases the others. A switch is
+// never applied if the instances read a later entry before they stop. While an instance waits, its thread continues
+// with other operators, whose switches are independent.
 //
 // An instance that leaves by a switch may have outputs for which the log has no room. It is `leaving` until it has
 // published them. Then it stops being a source of TB_out.
@@ -36,7 +36,7 @@ namespace lab {
 // The properties of a query's input tuples that are known before the run.
 struct InputTimes {
   std::span<const OperatorStream> streams;  // of the sources
-  std::optional<std::int64_t> end;          // time reached at the end of the run; none: no tuples
+  std::optional<std::int64_t> end;          // time reached at the end of the run; nullopt without tuples
 };
 
 class OperatorStage {
@@ -48,9 +48,9 @@ class OperatorStage {
   OperatorStage& operator=(const OperatorStage&) = delete;
 
   const OperatorSpec& spec() const noexcept { return spec_; }
-  const std::vector<std::int32_t>& itemsizes() const noexcept { return itemsizes_; }  // of its outputs
+  const std::vector<std::int32_t>& itemsizes() const noexcept { return itemsizes_; }  // of the output fields
 
-  // The mapping at the start: bucket b belongs to instance owner[b], one of the first `workers`.
+  // Sets the mapping at the start: bucket b belongs to instance owner[b], one of the first `workers`.
   void map(std::vector<std::int32_t> owner);
   bool mapped() const noexcept { return !epochs_.empty(); }
 
@@ -61,28 +61,27 @@ class OperatorStage {
   // Makes the stage publish into `log`, which has started. Its readers are `readers` threads from `first_thread` on, or
   // the next stage.
   void publish_into(OutputLog& log, std::int32_t first_thread, std::int32_t readers);
-  // For a stage without readers: touches memory for `rows` output rows of all instances. Before `start`'s threads run.
+  // Touches memory for `rows` output rows of all instances, in a stage without readers. Before the threads run.
   void reserve(std::int64_t rows) { pool_->reserve(rows, spec_.max_outputs); }
   std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
 
-  // Does the first piece of work that instance `index` finds. Returns false without work; the thread may then sleep if
-  // it announced that before.
+  // Does the first piece of work that instance `index` finds. Returns false if it finds none. The thread may then sleep
+  // if it announced that before the call.
   bool take_turn(std::int32_t index);
   bool active(std::int32_t index) const noexcept {
     // seq_cst: a notify follows the store in `apply` (run/parker.h). Also acquires the set-up that `apply` made for us.
     return at(index).active.load(std::memory_order_seq_cst);
   }
-  // Returns whether the instance is active and not at a barrier. It then stays active until its thread, the caller,
-  // comes to a barrier.
+  // Returns whether the instance is active and not at a barrier. Such an instance stays active until its thread, the
+  // caller, comes to a barrier.
   bool is_running(std::int32_t index) const noexcept { return at(index).awaited_switch < 0 && active(index); }
-  // Returns whether its thread has, or may have, work here.
+  // Returns whether the instance's thread has, or may have, work here.
   bool engaged(std::int32_t index) const noexcept {
     // seq_cst: as `active`, which is stored after it when an instance begins to leave.
     return active(index) || at(index).leaving.load(std::memory_order_seq_cst);
   }
-  // Returns the lowest number of first threads that include all that were ever active. seq_cst: stored before they
-  // become active.
-  // If a thread makes work for another and does not count it here, the other one sees that work.
+  // Returns n such that all threads ever active are among the first n. seq_cst: stored before a thread becomes active.
+  // If a thread makes work for another thread that is not yet counted here, the other thread sees that work.
   std::int32_t reach() const noexcept { return reach_.load(std::memory_order_seq_cst); }
 
   // See OplusRun.
@@ -96,7 +95,7 @@ class OperatorStage {
   std::int64_t events() const noexcept;  // tuples read by every instance active at the end
   std::int64_t compared() const noexcept;
   std::int64_t kernel_calls() const noexcept;
-  // Outputs that found no room in the next log: in total, and the peak of one instance. After the run.
+  // Numbers of outputs that found no room in the next log: the total, and the peak of one instance. After the run.
   std::int64_t spilled() const noexcept;
   std::int64_t spilled_peak() const noexcept;
 
@@ -110,20 +109,20 @@ class OperatorStage {
     std::unique_ptr<OperatorInstance> instance;
     Causes causes;                     // of the outputs that wait for the next operator, under a load
     std::vector<LogRun> batch;         // runs at hand
-    std::int64_t skip = 0;             // processed rows of the first unreleased run
-    std::int64_t counted = 0;          // outputs reported to the recorder; at full speed
-    std::int64_t pending = -1;         // the last switch read, if not yet applied; -1: none
-    std::int64_t gamma = 0;            // watermark at its entry
-    bool had_tuple = false;            // whether a tuple had been read at its entry
-    std::int64_t awaited_switch = -1;  // switch for which it waits, with the others
+    std::int64_t skipped_rows = 0;     // processed rows of the first unreleased run
+    std::int64_t counted_outputs = 0;  // outputs reported to the recorder; at full speed
+    std::int64_t pending_switch = -1;  // the last switch read and not yet applied; -1: none
+    std::int64_t gamma = 0;            // watermark at the entry of the pending switch
+    bool had_tuple = false;            // whether a tuple was read before that entry
+    std::int64_t awaited_switch = -1;  // switch for which the instance waits at the barrier; -1: none
     bool input_ended = false;          // has read all input; outputs may still wait
-    bool done = false;                 // and no output waits
+    bool done = false;                 // has read all input, and no output waits
     // Written by the owner, read by `add_to`: statistics, which order nothing.
     std::atomic<std::int64_t> compared{0};
     std::unique_ptr<std::atomic<std::int64_t>[]> processed, windows;  // by input
     // Written by the instance that makes a switch, or at the start; read by the owner and all others.
     std::atomic<bool> active{false};
-    // The instance is inactive and has outputs that wait. Written under `epochs_mutex_`; read by the owner.
+    // Whether the instance is inactive and still has waiting outputs. Written under `epochs_mutex_`; read by the owner.
     std::atomic<bool> leaving{false};
   };
 
@@ -162,21 +161,21 @@ class OperatorStage {
   OperatorStage* first_stage_ = nullptr;     // of the query
   OperatorStage* next_stage_ = nullptr;      // the stage that reads this one
   OutputLog* input_log_ = nullptr;           // the log into which `previous_stage_` publishes
-  OutputLog* output_log_ = nullptr;  // the log into which this one publishes; null: its outputs are collected in place
-  std::int32_t first_reader_ = 0;    // threads that read `output_log_`, if no stage does
+  OutputLog* output_log_ = nullptr;          // the log into which this stage publishes; null: outputs stay in place
+  std::int32_t first_reader_ = 0;            // threads that read `output_log_`, if no stage does
   std::int32_t end_reader_ = 0;
   std::shared_ptr<OutputPool> pool_;  // of `Worker::out`
   std::vector<Worker> workers_;
 
-  std::int64_t last_request_ = 0;       // number of the last switch requested; only the caller uses it
-  mutable std::mutex epochs_mutex_;     // guards `epochs_`: its growth against its readers; and `leaving`
+  std::int64_t last_request_ = 0;       // number of the last switch requested; only the caller of `reconfigure` uses it
+  mutable std::mutex epochs_mutex_;     // guards `leaving`, and the growth of `epochs_` against its readers
   std::condition_variable switched_;    // with `epochs_mutex_`: a switch was applied, or no more will be
   std::deque<Epoch> epochs_;            // by number of the switch; the first is the mapping at the start
   std::atomic<std::int32_t> reach_{0};  // see `reach`; written at a barrier only
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};  // at the barrier
   alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs with the load in `take_turn`
-  // InstanceMapping in force, of an epoch. Written at a barrier, which orders it for the instances, so they load it relaxed.
-  // The store is release for the acquire in `add_to`.
+  // The mapping in force, which an epoch owns. Written at a barrier, which orders it for the instances, so they load it
+  // relaxed. The store is release for the acquire in `add_to`.
   alignas(kCacheLine) std::atomic<const InstanceMapping*> assignment_{nullptr};
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that have finished
 };

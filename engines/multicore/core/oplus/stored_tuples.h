@@ -1,12 +1,12 @@
 // Stores the tuples that window instances keep (STRETCH, Table I: the default f_U; Operator 10's T). Each key and input
-// has a deque, the oldest tuple first. It is a column for each field, so a comparison reads the fields that it needs,
-// and compiled code compares several tuples at a time.
+// has a deque, oldest tuple first. A deque has one column per field, so a comparison reads only the fields that it
+// needs, and compiled code compares several tuples at a time.
 //
 // In a window table's entry, a deque follows the key and the left boundary of each input's window. Compiled code reads
 // and appends (oplus/stored_tuples.py) and relies on the layout: with room for n tuples, the column of field i begins
 // n * (sum of the bytes of fields 0 to i - 1) bytes after `memory`. Field 0 is the time. An empty deque without memory
-// has only zero bytes: new entries start this way, and such a key is removable. Tables move entries as bytes, including
-// the deques. Code that drops an entry must first release the memory (`release_stored`).
+// has only zero bytes: new entries start this way, and a key with only zero bytes is removable. Tables move entries as
+// bytes, including the deques. Code that drops an entry must first release the memory (`release_stored`).
 //
 // One user at a time: the instance that owns the entry's bucket, as for the table itself.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace lab {
 
-// The bytes of each field of a stored tuple, the time first. Empty: no tuples are stored.
+// The bytes of each field of a stored tuple, the time first. Empty if windows store no tuples.
 using StoredFields = std::span<const std::int32_t>;
 
 inline std::size_t tuple_bytes(StoredFields fields) noexcept {
@@ -36,21 +36,21 @@ struct StoredTuples {
   std::size_t count() const noexcept { return static_cast<std::size_t>(last - first); }
   std::size_t room() const noexcept { return static_cast<std::size_t>(limit - memory); }
 
-  // Returns the column of the field that follows `before` bytes of fields. Tuple i is its item first - memory + i.
+  // Returns the column of a field. `before`: bytes of the fields before it. Tuple i is item first - memory + i.
   std::byte* column(std::size_t before) const noexcept {
     return reinterpret_cast<std::byte*>(memory) + room() * before;
   }
 
-  // Makes room for a tuple after the last. Returns false without memory; nothing has changed then.
+  // Makes room for a tuple after the last. Without memory, changes nothing and returns false.
   bool reserve(StoredFields fields) noexcept {
-    constexpr std::size_t kLeast = 4;  // tuples
+    constexpr std::size_t kMinRoom = 4;  // tuples
     if (last != limit) return true;
     // If half of the room is free at the front, tuples move there as rarely as the room doubles.
     if (memory != nullptr && count() <= room() / 2) {
       copy(memory, room(), fields);
       return true;
     }
-    return move(memory == nullptr ? kLeast : 2 * room(), fields);
+    return move(memory == nullptr ? kMinRoom : 2 * room(), fields);
   }
 
   // Removes the tuples at the front that are timed before `ts`.
@@ -63,8 +63,8 @@ struct StoredTuples {
     *this = {};
   }
 
-  // Turns a byte copy of another deque into an independent one with its own memory. Returns false without memory; the
-  // deque is empty then.
+  // Turns a byte copy of another deque into an independent deque with its own memory. Without memory, empties the
+  // deque and returns false.
   bool detach(StoredFields fields) noexcept {
     StoredTuples other = *this;
     *this = {};
@@ -82,15 +82,16 @@ struct StoredTuples {
   }
 
   bool move(std::size_t room, StoredFields fields) noexcept {
-    auto* const more = allocate(room, fields);
-    if (more == nullptr) return false;
+    auto* const larger = allocate(room, fields);
+    if (larger == nullptr) return false;
     auto* const old = memory;
-    copy(more, room, fields);
+    copy(larger, room, fields);
     std::free(old);
     return true;
   }
 
-  // Copies the tuples to the front of a memory with room for `to_room`, perhaps the same one, and uses it.
+  // Copies the tuples to the front of `to`, and makes `to`, with room for `to_room` tuples, the deque's memory. `to`
+  // may be the current memory.
   void copy(std::int64_t* to, std::size_t to_room, StoredFields fields) noexcept {
     const std::size_t tuples = count(), begin = static_cast<std::size_t>(first - memory);
     std::size_t before = 0;
@@ -106,13 +107,13 @@ static_assert(std::is_trivially_copyable_v<StoredTuples> && sizeof(StoredTuples)
 static_assert(offsetof(StoredTuples, last) == 8 && offsetof(StoredTuples, limit) == 16);
 static_assert(offsetof(StoredTuples, memory) == 24);
 
-// The places of the deques in entries of `stride` bytes.
+// Finds the deques in entries of `stride` bytes.
 struct StoredPlaces {
   static constexpr std::size_t kHead = 8;     // the entry's stamp
-  static constexpr std::size_t kOffset = 16;  // of each window, after key and left
+  static constexpr std::size_t kOffset = 16;  // of the deque in a window, after key and left
 
   std::size_t stride = 0;
-  std::size_t windows = 0;  // of an entry, over all inputs
+  std::size_t windows = 0;  // in an entry, over all inputs
   bool any = false;         // whether tuples are stored
 
   // Calls `visit(StoredTuples&)` for each deque of these entries.
@@ -121,7 +122,7 @@ struct StoredPlaces {
     if (!any) return;
     for (std::size_t at = kHead; at < entries.size(); at += stride) each_of(entries.data() + at, windows, visit);
   }
-  // Calls `visit` for the deque of each of `count` adjacent windows, the first of which is at `first`.
+  // Calls `visit` for the deques of `count` adjacent windows, which start at `first`.
   template <typename Visit>
   void each_of(std::byte* first, std::size_t count, Visit visit) const {
     const std::size_t width = (stride - kHead) / windows;

@@ -14,31 +14,31 @@ void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
   cause_due_ns_ = due_ns;
   watermark_ = std::max(watermark_, watermark);
   if (lazy_ && spec_.window.single) {
-    // Once per window size, so memory holds the tuples of two windows and of one purge at most, and keys without stored
-    // tuples are removed.
+    // Purge once per window size. So memory holds at most the tuples of two windows and one purge, and keys without
+    // stored tuples are removed.
     if (spec_.matches_stored && watermark >= sweep_at_) {
-      leave_to_tidy(left_);
+      leave_to_tidy(earliest_left_);
       sweep_at_ = watermark + spec_.window.size;
       set_expiry();
     }
     return;
   }
-  while (left_ + spec_.window.size <= watermark) {
+  while (earliest_left_ + spec_.window.size <= watermark) {
     clean_all();
-    if (live_ == 0) {
-      left_ = std::max(left_, spec_.window.earliest(watermark));
+    if (live_entries_ == 0) {
+      earliest_left_ = std::max(earliest_left_, spec_.window.earliest(watermark));
       break;
     }
-    expire(left_);
-    left_ += spec_.window.advance;
+    expire(earliest_left_);
+    earliest_left_ += spec_.window.advance;
   }
   set_expiry();
 }
 
 // Emits the outputs of all tables, and hides the tables until their windows are removed.
 void KeyedInstance::expire(std::int64_t left) {
-  for (std::size_t word = 0; word < filled_.size(); ++word) {
-    for (std::uint64_t rest = filled_[word]; rest != 0; rest &= rest - 1) {
+  for (std::size_t word = 0; word < filled_buckets_.size(); ++word) {
+    for (std::uint64_t rest = filled_buckets_[word]; rest != 0; rest &= rest - 1) {
       WindowTable& table = state_.table(static_cast<std::int64_t>(word) * 64 + std::countr_zero(rest));
       if (!lazy_) emit_window(table, left);
       table.hide();
@@ -47,13 +47,13 @@ void KeyedInstance::expire(std::int64_t left) {
   leave_to_tidy(left);
 }
 
-// Leaves windows that begin at `left`, or what a purge removes, in all tables to `clean`.
+// Makes `clean` visit all tables, to remove the windows that begin at `left` or to purge stored tuples.
 void KeyedInstance::leave_to_tidy(std::int64_t left) {
   clean_all();
   closed_left_ = left;
-  unclean_ = filled_;
+  unclean_buckets_ = filled_buckets_;
   unclean_word_ = 0;
-  for (const std::uint64_t word : unclean_) unclean_count_ += std::popcount(word);
+  for (const std::uint64_t word : unclean_buckets_) unclean_count_ += std::popcount(word);
 }
 
 bool KeyedInstance::tidy() {
@@ -62,16 +62,16 @@ bool KeyedInstance::tidy() {
   return true;
 }
 
-// Cleans tables that have that many entries together, rounded up to whole tables.
+// Cleans whole tables until they had `entries` entries in total.
 void KeyedInstance::clean_some(std::int64_t entries) {
   while (unclean_count_ != 0 && entries > 0) {
-    while (unclean_[unclean_word_] == 0) ++unclean_word_;
+    while (unclean_buckets_[unclean_word_] == 0) ++unclean_word_;
     throw_if_stopped(stop_);
-    entries -= clean(static_cast<std::int64_t>(unclean_word_) * 64 + std::countr_zero(unclean_[unclean_word_]));
+    entries -= clean(static_cast<std::int64_t>(unclean_word_) * 64 + std::countr_zero(unclean_buckets_[unclean_word_]));
   }
 }
 
-// Removes closed windows from a table. Returns the number of entries that it had.
+// Removes closed windows from a table. Returns the number of entries before.
 std::int64_t KeyedInstance::clean(std::int64_t bucket) {
   WindowTable& table = state_.table(bucket);
   table.show();
@@ -81,16 +81,16 @@ std::int64_t KeyedInstance::clean(std::int64_t bucket) {
   } else {
     forget_window(table, closed_left_);
   }
-  live_ -= before - static_cast<std::int64_t>(table.count());
+  live_entries_ -= before - static_cast<std::int64_t>(table.count());
   const std::uint64_t bit = std::uint64_t{1} << (bucket % 64);
   const auto word = static_cast<std::size_t>(bucket) / 64;
-  unclean_[word] &= ~bit;
+  unclean_buckets_[word] &= ~bit;
   --unclean_count_;
-  if (table.count() == 0) filled_[word] &= ~bit;
+  if (table.count() == 0) filled_buckets_[word] &= ~bit;
   return before;
 }
 
-// Purges stored tuples of keys without new tuples, which would otherwise purge them. Removes keys without any.
+// Purges stored tuples of keys without new tuples (a new tuple would purge them). Removes keys without stored tuples.
 void KeyedInstance::purge_stored(WindowTable& table) {
   const std::int64_t before = watermark_ - spec_.window.size;
   spec_.stored().each(table.entries(stride()), [before](StoredTuples& tuples) { tuples.purge(before); });
@@ -98,7 +98,7 @@ void KeyedInstance::purge_stored(WindowTable& table) {
   table.remove_zero(stride(), static_cast<std::size_t>(spec_.inputs));
 }
 
-// Releases the stored tuples of the windows that begin at `left`; those of later windows stay.
+// Releases the stored tuples of the windows that begin at `left`, but not those of later windows.
 void KeyedInstance::release_window(WindowTable& table, std::int64_t left) const noexcept {
   const StoredPlaces places = spec_.stored();
   if (!places.any) return;
@@ -108,8 +108,8 @@ void KeyedInstance::release_window(WindowTable& table, std::int64_t left) const 
   }
 }
 
-// A key's windows are consecutive, from the earliest live one to some later one, because each of its tuples is in the
-// earliest. So every entry has the expiring window, and is removed with it unless it also has the next.
+// Emits the outputs of the windows that begin at `left`. A key's live windows are consecutive and include the earliest
+// live window, because each tuple of the key is in that window. So every entry has the expiring window.
 void KeyedInstance::emit_window(WindowTable& table, std::int64_t left) {
   const auto end = static_cast<std::int64_t>(table.count());
   std::byte* const windows = table.entries() + window_offset(left);
@@ -136,12 +136,12 @@ void KeyedInstance::forget_window(WindowTable& table, std::int64_t left) {
     table.clear();
   } else {
     release_window(table, left);
-    const std::int64_t behind = left + spec_.window.advance;
-    const std::size_t at = WindowTable::kKeyOffset + window_offset(behind) + sizeof(std::int64_t);
-    table.remove(stride(), [=](const std::byte* entry) {
+    const std::int64_t next_left = left + spec_.window.advance;
+    const std::size_t at = WindowTable::kKeyOffset + window_offset(next_left) + sizeof(std::int64_t);
+    table.remove(stride(), [=](const std::byte* entry) {  // an entry stays only if it has the next window
       std::int64_t begins;
       std::memcpy(&begins, entry + at, sizeof begins);
-      return begins != behind;
+      return begins != next_left;
     });
   }
 }

@@ -1,7 +1,7 @@
 // core_to_core_ns: measures core-to-core latency, the time of a cache line from one core to another.
 //
-// Workers pay it for each line that they share. It depends on the machine: 20 to 50 ns within a cluster of cores,
-// 100 to 300 ns between clusters or sockets. A hypervisor may move the cores of a guest while it runs.
+// Workers pay this latency for each line that they share. It depends on the machine: 20 to 50 ns within a cluster of
+// cores, 100 to 300 ns between clusters or sockets. A hypervisor may move the cores of a guest while it runs.
 #pragma once
 #include <cstdint>
 

@@ -1,9 +1,9 @@
 // FastClock: `now_ns()` without its fence, for loops that stream through memory. Recorders, sources and Backoff use it.
 //
 // On x86 the library's clock waits for every earlier load (`lfence; rdtsc`), so its reading cannot move ahead of them.
-// One such reading a block stops the prefetch of the next block and costs a cache miss: 5 % of event_window, where the
-// reading itself takes 21 ns of 2,700 (docs/performance.md). This clock reads the time-stamp counter without a fence.
-// A reading may be early by the time that the processor runs ahead, some 100 ns.
+// One such reading per block stops the prefetch of the next block and costs a cache miss: 5 % of event_window, where
+// the reading itself takes 21 ns of 2,700 (docs/performance.md). This clock reads the time-stamp counter without a
+// fence. A reading may be early by the time that the processor runs ahead, some 100 ns.
 //
 // Law: each anchor is a reading of `now_ns()`. Two anchors are at most a millisecond apart. Between them, time is the
 // anchor's time plus ticks times the rate between the last two anchors. Time never decreases for one owner. If the

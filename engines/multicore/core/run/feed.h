@@ -25,7 +25,7 @@ struct alignas(kCacheLine) Feed {
   std::int64_t filled_ns = 0;        // time of the last move of `max_rows` rows; 0 if the last move took all rows
   MergeFlag flag;
 
-  // Returns the block `skipped` blocks after the next, or null. The caller must have called it for the blocks before.
+  // Returns the block `skipped` blocks after the next, or null. The caller must have called it for all earlier blocks.
   const Block* block(std::uint64_t skipped = 0) noexcept {
     if (source->ring.published() == next + skipped && (!pumped || !source->pump(true))) return nullptr;
     return &source->ring.at(next + skipped);

@@ -34,9 +34,9 @@ class OutputPool {
   explicit OutputPool(std::vector<std::int32_t> itemsizes, std::int64_t largest = 1,
                       std::size_t chunk_bytes = kChunkBytes);
 
-  // Adds touched chunks for `rows` rows of any buffers, besides each buffer's first chunk. `unused`: maximum
-  // number of rows that a buffer leaves free at the end of a chunk. They at most double the number of chunks. Before
-  // the run; one thread.
+  // Adds touched chunks for `rows` rows of any buffers, besides each buffer's first chunk. `unused`: maximum number of
+  // rows that a buffer leaves free at the end of a chunk; these rows at most double the number of chunks. Before the
+  // run; one thread.
   void reserve(std::int64_t rows, std::int64_t unused);
   // Adds touched chunks for `bytes` bytes, up to 256 MiB, of other small data of `buffers` buffers, in separate chunks.
   void reserve_bytes(std::int64_t bytes, std::int64_t buffers);

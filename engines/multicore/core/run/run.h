@@ -1,8 +1,8 @@
 // Run: the base class of the runs of all families: streams, sources, generator, threads, measurements and results.
 // A family adds the work of a thread (`work`) and the data that it needs.
 //
-// Law of ends: threads call a family only within `run`, which joins them. If a run starts but never calls `run`, its
-// threads end without a call of the family. So a family needs no destructor that stops threads.
+// Law of ends: threads call a family only within `run`, which joins them. If a run is started but `run` is never
+// called, its threads end without a call of the family. So a family needs no destructor that stops threads.
 // Law of borrowing: the objects passed to `keep` outlive all other members of a run, including those of a family.
 //
 // One thread sets up a run and reads its results.
@@ -30,7 +30,7 @@ namespace lab {
 
 // The settings of every run. The options of a family derive from them.
 struct RunSettings {
-  static constexpr std::int32_t kMaxWorkers = 256;  // a log has a byte for a source, as which each worker may act
+  static constexpr std::int32_t kMaxWorkers = 256;  // each worker may be a source, and a log stores a source in a byte
   static constexpr std::uint64_t kMaxRingBlocks = std::uint64_t{1} << 20;  // 32 MiB of blocks
 
   std::int32_t workers = 1;         // threads, or instances of operators, at the start

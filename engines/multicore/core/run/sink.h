@@ -73,14 +73,14 @@ class alignas(kCacheLine) OutputBuffer {
     std::int64_t rows;
   };
   std::int64_t waiting() const noexcept { return rows_ - taken_; }
-  // Only if rows wait.
+  // Returns the oldest rows that wait. Only if rows wait.
   Piece oldest() const noexcept {
     const Chunk& chunk = chunks_.front();
     const std::int64_t end = chunks_.size() == 1 ? emit_.count : chunk.rows;
     return {chunk.columns.data(), front_, end - front_};
   }
   void take(std::int64_t rows);  // at most the rows of `oldest`
-  // Makes `open` throw as Spill::check does if it needs another chunk while too many rows wait.
+  // Makes `open` throw, as Spill::check does, if `open` needs another chunk while too many rows wait.
   void limit_waiting(const Spill& spill) noexcept { spill_ = &spill; }
 
   std::int64_t rows() const noexcept { return rows_; }

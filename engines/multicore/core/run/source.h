@@ -90,7 +90,7 @@ class Source {
     std::int64_t first_due_ns;  // due time of the first of these events
   };
 
-  // Accepts all events due `elapsed_ns` after the start. Returns the newly due ones. Owner only.
+  // Accepts all events due by `elapsed_ns` after the start. Returns the newly due events. Owner only.
   DueEvents notice(std::int64_t elapsed_ns) noexcept {
     if (stream_.received != nullptr) [[unlikely]]
       return notice_received(elapsed_ns);
@@ -130,8 +130,8 @@ class Source {
   // time. Owner only.
   bool publish(std::int64_t stamp_ns) noexcept {
     if (!waits()) return false;
-    full_ = !ring.has_room();
-    if (full_) return false;
+    was_full_ = !ring.has_room();
+    if (was_full_) return false;
     Block block{};
     block.begin = next_;
     block.end = std::min(due_end_, next_ + batch_);
@@ -155,9 +155,9 @@ class Source {
   // that became due after these before the ring drained. All other due events wait for the owner. Owner only, after a
   // call of `publish`.
   DueEvents count_handed_over() noexcept {
-    if (full_) owed_ = due_end_;
+    if (was_full_) due_end_at_full_ring_ = due_end_;
     const std::int64_t before = handed_over_end_;
-    handed_over_end_ = next_ < owed_ ? due_end_ : std::max(handed_over_end_, next_);
+    handed_over_end_ = next_ < due_end_at_full_ring_ ? due_end_ : std::max(handed_over_end_, next_);
     if (handed_over_end_ == before) return {0, 0};
     return {handed_over_end_ - before, due((whole_blocks_ ? unit_end(before) : before + 1) - 1)};
   }
@@ -177,12 +177,12 @@ class Source {
     return next_ < due_end_ || (!exhausted_ && (ends_at(next_) || promise(next_) > bound_ts_));
   }
 
-  // Restarts at event `first`, independently of earlier publications, with an empty ring and new readers. It keeps its
-  // state of the schedule. Only while no other thread uses the source.
+  // Restarts at event `first`, independently of earlier publications, with an empty ring and new readers. The schedule
+  // keeps its state. Only while no other thread uses the source.
   void restart(std::int64_t first) noexcept {
     ring.reset();
     next_ = first;
-    exhausted_ = full_ = false;
+    exhausted_ = was_full_ = false;
     bound_ts_ = std::numeric_limits<std::int64_t>::min();  // earlier promises concerned events after `first`
     // Without a schedule, `pump` skips heartbeats that promise nothing new. A stream without events may have a schedule
     // of heartbeats only.
@@ -234,13 +234,13 @@ class Source {
   alignas(kCacheLine) std::int64_t next_ = 0;  // first event not yet published
   FastClock clock_;
   std::int64_t due_end_ = 0;          // first event not known to be due, on a schedule
-  std::int64_t handed_over_end_ = 0;  // first event that `count_handed_over` has not returned; next_ <= it afterwards
-  std::int64_t owed_ = 0;             // value of `due_end_` when `publish` last found the ring full
-  std::size_t heartbeat_ = 0;         // first heartbeat not yet promised
+  std::int64_t handed_over_end_ = 0;  // first event that `count_handed_over` has not returned; >= next_ after a call
+  std::int64_t due_end_at_full_ring_ = 0;  // value of `due_end_` when `publish` last found the ring full
+  std::size_t heartbeat_ = 0;              // first heartbeat not yet promised
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // promise of the latest heartbeat that was due
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // promise of the latest block
   std::int64_t elapsed_ns_ = 0;                                          // time of the latest `notice`
-  bool full_ = false;  // whether the latest `publish` found the ring full
+  bool was_full_ = false;  // whether the latest `publish` found the ring full
   bool exhausted_ = false;
 };
 

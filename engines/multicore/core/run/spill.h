@@ -8,7 +8,7 @@
 
 namespace lab {
 
-// Used by one producer for one channel. Its thread writes the counts; other threads read them after its end.
+// Used by one producer for one channel. The producer's thread writes the counts; other threads read them after its end.
 class Spill {
  public:
   // 1.6 GB of rows of 24 bytes. A user's mistake, such as one time for all events, ends with an error before memory is

@@ -47,10 +47,10 @@ class RunThreads {
 
   static constexpr std::chrono::milliseconds kPollEvery{50};
 
-  // Calls `begin` with the time, releases the threads and waits for all of them. Meanwhile it calls `poll`, unless it
-  // is empty, every `kPollEvery`. Returns the duration in ns, to the end of the last thread. If `poll` throws, it makes
-  // the threads return and rethrows. Throws std::runtime_error with the error of the first thread that has one, or
-  // NoMemory. Throws std::logic_error at the second call, or if the threads could not be created.
+  // Calls `begin` with the time, releases the threads and waits for all of them. Meanwhile it calls `poll`, unless
+  // `poll` is empty, every `kPollEvery`. Returns the duration in ns, to the end of the last thread. If `poll` throws,
+  // `run` makes the threads return and rethrows. Throws std::runtime_error with the error of the first thread that has
+  // one, or NoMemory. Throws std::logic_error at the second call, or if the threads could not be created.
   std::int64_t run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& poll = {});
 
  private:
