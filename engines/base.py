@@ -40,7 +40,7 @@ from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
 
 CHUNK_UNDER_LOAD = 256
-"""Events converted from columns at a time. Few, because due events wait for the conversion."""
+"""Number of events converted from columns together. It is small because due events wait for the conversion."""
 
 
 class BaseEngine(ABC):
@@ -77,7 +77,10 @@ class BaseEngine(ABC):
         return environment.versions(self.name, self.packages) or "not stated"
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `known_variants`. Those that neither generate queries nor name workloads run those in `queries`."""
+        """Return `known_variants`.
+
+        A variant that neither generates queries nor names workloads runs the workloads in `queries`.
+        """
         if self.queries is None:
             return self.known_variants
         written = frozenset(self.queries)
@@ -137,7 +140,7 @@ class BaseEngine(ABC):
         return None
 
     def generated_plan(self, declaration: Declaration) -> str:
-        """Return a note that the query of a declaration is generated, and which parts are slow for that reason."""
+        """Return a note for users: the query is generated, and these parts are slow for that reason."""
         return generated_plan(declaration)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
@@ -154,7 +157,7 @@ class BaseEngine(ABC):
 
 @contextmanager
 def _crash_errors(subject: str, remedy: str = "") -> Iterator[None]:
-    """Turn any error of an engine's or a program's code into a crash, except lack of memory."""
+    """Turn errors in the engine's or the program's code into EngineCrashError, except lack of memory."""
     try:
         yield
     except MemoryError:

@@ -37,7 +37,8 @@ EVENTS = 3_000
 """Enough for many synchronizations, few enough for plain Python."""
 EVENTS_PER_SYNC = 50
 WINDOWS = 6
-"""The small input lasts this many of a query's longest window, so that windows open, slide and close often."""
+"""The small input lasts this many times a query's longest window, so that windows open, slide and close often.
+"""
 CLOSE_GRACE_S = 5.0
 """Processes and threads of an adapter must end within this time after `close`."""
 
@@ -88,7 +89,7 @@ def ordinary_input(workload: Workload) -> Input:
 
 
 def _beginning(workload: Workload) -> Input:
-    """Return the first events of a workload's own source; adds them to the catalogue."""
+    """Return the first events of a workload's own source, which are added to the catalogue."""
     data = ensure(workload, {}, EVENTS, SEED).load()
     ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
     last = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
@@ -193,7 +194,7 @@ class Setting:
         batch: number of events in a batch.
         options: options of the variant.
         shared: whether the engine's session outlives the case. A session starts and stops processes and threads at any
-            time, so leftovers of the case are not checked.
+            time, so the case is not checked for leftovers.
     """
 
     variant: str
@@ -241,7 +242,7 @@ def task_of(workload: Workload, dataset: Dataset, setting: Setting, folder: Path
 def differences(
     workload: Workload, expected: Columns, answer: Columns, prefix: str = ""
 ) -> list[str]:
-    """Return how an answer differs from the expected one as a data trace: at most one text."""
+    """Return how an answer differs, as a data trace, from the expected one: at most one text."""
     difference = compare(expected, answer, workload.output)
     return [] if difference.equal else [prefix + difference.render()]
 

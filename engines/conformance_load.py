@@ -68,7 +68,7 @@ class LoadCase:
         due: returns the due times of n events, in total order.
         derive: makes the input from an ordinary one.
         silence_ns: how long the load lasts after the last event.
-        batch: replaces the setting's batch, unless None.
+        batch: replaces the setting's batch; None keeps it.
         batching: see `OfferedLoad`.
         cut: whether the dataset is truncated in the middle.
         twice: whether a catch-up run must give the same answer.
@@ -261,7 +261,7 @@ def _due_before(
 ) -> tuple[int, int]:
     """Return the smallest and largest number of outputs that can be due in the warm-up.
 
-    An output's time is up to `delay` after the event that caused it. Or it is a time that the next event shows to have
+    An output's time is either at most `delay` after the causing event, or a time that the next event shows to have
     passed. Several events may share a time.
     """
     ts, due = np.concatenate(times), np.concatenate(load.due_ns)

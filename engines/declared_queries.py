@@ -123,7 +123,8 @@ def generated_plan(
 ) -> str:
     """Return a note that a query is generated, with the steps that a hand-written query may do faster.
 
-    `slow_parts` yields the slow parts of a step, as predicates to its name; None for those of tables in memory.
+    `slow_parts` yields the slow parts of a step, as predicates to its name; None stands for the slow parts of queries
+    on tables in memory.
     """
     find_slow_parts = slow_parts or _slow_parts
     slow_steps = [
@@ -255,7 +256,8 @@ def select_pairs(
     """Return the SELECT of the pairs of rows of a join, in SQL.
 
     The SELECT has the columns that the output needs (`left.price`) and `at_`. Outer and as-of joins also have
-    `matched`. `at_` is the output's time; for an outer join it is a time in the step whose end is the output's time.
+    `matched`. `at_` is the output's time; for an outer join, the output's time is the end of the step that contains
+    `at_`.
 
     Args:
         step: the join.

@@ -222,7 +222,7 @@ def measure_load(
     if tick_ns is None:
         ts = np.concatenate([stream.ts for stream in data.streams])[order]
         due_of_ends = due_of_times(task.load, data, ends)
-    else:  # Time passes without events, until the last event.
+    else:  # Time also passes between events, up to the last event.
         ts = due_ns // tick_ns
         due_of_ends = np.minimum(ends * tick_ns, due_ns.max(initial=0))
     made_by[by_time] = np.minimum(np.searchsorted(ts, ends), len(ts) - 1)

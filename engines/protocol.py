@@ -113,7 +113,7 @@ class Task:
     topics: str = field(default_factory=new_topics)
 
     def __post_init__(self) -> None:
-        # Engines of all packages thus need no other code for a flushed input than for a cut one.
+        # Engines, also of other packages, thus use the same code for a flushed input and a cut input.
         object.__setattr__(self, "dataset", self.dataset.flushed(self.workload.program))
 
     @property
@@ -275,7 +275,7 @@ class Reconfiguration:
         before, after: numbers of instances before and after the change.
         event_ts: the event time at which all instances switched.
         moved_bytes: size of the state that was serialised and moved; 0 where state is shared.
-        active: indices of the instances after it, ascending; empty: the first `after`.
+        active: indices of the instances after the change, ascending; empty for the first `after` instances.
     """
 
     at_ns: int

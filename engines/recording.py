@@ -1,6 +1,6 @@
 """Computes latency histograms and progress from the times of each event and output of an open-loop run.
 
-For engines that store one number per event. Everything here runs after the timed part.
+The module serves engines that store one number per event. All of its code runs after the timed part.
 """
 
 from collections.abc import Mapping

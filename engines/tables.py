@@ -61,10 +61,10 @@ class TableEngine(BatchEngine):
     """Answers each workload by a query over tables.
 
     An entry of `queries` is a function from the result of `tables` to a table: columns by name, in output order.
-    Or it names such a function as `module:function`, or `module` for its function `answer`; the module and its library
-    are imported on demand.
+    Or the entry names such a function as `module:function`, or `module` for its function `answer`; the module and its
+    library are imported on demand.
     A query may return a list of tables instead, each in an order of its own and with a column `src` (the stream of
-    the event that made the row). These are merged by event time, then `src`, outside the clock.
+    the event that made the row). The tables are merged by event time, then `src`, outside the clock.
 
     Attributes:
         one_kind: programs of these models run only on streams with one kind of event each. In a stream of several
@@ -118,7 +118,7 @@ class TableEngine(BatchEngine):
         """Return the text of the query for a declaration that `untranslatable` accepts.
 
         Raises:
-            UnsupportedError: the engine translates none.
+            UnsupportedError: the engine translates no declarations.
         """
         raise UnsupportedError(
             f"engine {self.name} translates no declaration; its class must define generate() for the "

@@ -17,12 +17,13 @@ from streamlab.engines.protocol import IntArray, new_topics
 from streamlab.workloads.model import Stream
 
 ROWS = 2_000_000
-"""Rows of a measurement."""
+"""Number of rows in a measurement."""
 TIMEOUT_S = 60.0
 """Limit of a warm-up or measurement."""
 WARM_UP_S = 6
-"""While its JVM compiles, a new broker delays a load: by up to 0.6 s in the first second, by 50 ms in the fourth and by
-15 ms from the sixth on. A load at full speed does not warm it up, because it has few records."""
+"""A new broker delays a load while its JVM compiles: by up to 0.6 s in the first second, by 50 ms in the fourth and by
+15 ms from the sixth on. A load at full speed does not warm it up, because it has few records.
+"""
 WARM_UP_EPS = 100_000
 WARM_UP_BYTES = 36
 """Size of a row of the warm-up: the 28 bytes of a keyed row, and one column of eight bytes."""
@@ -34,7 +35,7 @@ _KEYED_COLUMNS = [("row", "<i8"), ("due_ns", "<i8"), ("ts", "<i8"), ("tag", "<i4
 def prepare_broker(address: str, topics: str = "") -> None:
     """Check that a broker answers, and offer it a load for WARM_UP_S.
 
-    `topics` is the prefix in `Task.topics`; if empty, a new one is made.
+    `topics` is the prefix in `Task.topics`; an empty prefix is replaced by a new one.
 
     Raises:
         EngineError: the broker does not answer within 10 s, reports an error, or takes more than TIMEOUT_S.

@@ -170,7 +170,7 @@ class LoadGenerator:
         return Sent(events=events, lag=histogram(lags, _LAG), own_thread=True)
 
     def emitted(self, steps: int) -> IntArray:
-        """Return how many events were sent in each step of the run's progress; call `sent` before."""
+        """Return how many events were sent in each step of the run's progress; call `sent` first."""
         return counts_by_step(self._sent_ns(), steps)
 
     def close(self) -> None:
@@ -227,7 +227,7 @@ class _Part:
         return int(self._due[self._next])
 
     def due(self, now_ns: int, promise: int) -> list[tuple[bytes, Rows]]:
-        """Return the records that are due, each with its rows; a new promise makes a record without rows."""
+        """Return the due records, each with its rows. Without due rows, a new promise makes a record without rows."""
         end = int(np.searchsorted(self._due, now_ns, side="right"))
         records = []
         while self._next < end:
@@ -254,7 +254,8 @@ class _Offer:
                 **connection(job.address),
                 "linger.ms": 0,
                 "socket.nagle.disable": True,
-                # The broker stores a record once even if it is sent twice, and none after a lost record.
+                # The broker stores a record once even if it is sent twice, and stores no record that follows
+                # a lost one.
                 "enable.idempotence": True,
                 "enable.gapless.guarantee": True,
                 "message.timeout.ms": int(TIMEOUT_S * 1000),

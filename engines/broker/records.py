@@ -138,7 +138,7 @@ def columns_of(stream: Stream) -> dict[str, npt.NDArray[np.generic]]:
 
 
 def longest_silence_s(load: OfferedLoad | None) -> float:
-    """Return for how long a broker may send nothing: SILENCE_S plus the longest pause of a load."""
+    """Return the longest time for which a broker may send nothing: SILENCE_S plus the longest pause of a load."""
     if load is None:
         return SILENCE_S
     due_ns = np.sort(np.concatenate([[0], *load.due_ns, *load.heartbeat_due_ns]))

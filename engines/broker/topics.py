@@ -1,4 +1,4 @@
-"""Writes the topics of a dataset to a broker, once, and checks existing topics.
+"""Writes a dataset's topics to a broker once, and checks existing topics.
 
 `python -m streamlab.engines.broker.topics ADDRESS PREFIX` deletes the topics whose names begin with a prefix.
 """
@@ -38,7 +38,7 @@ METADATA_S = 10.0
 """Limit of the first request of a run, so that a wrong address ends the run soon."""
 REMEDY = "delete the topic (on the lab's own broker: lab broker down, then up), and the next trial writes it again"
 CHUNK_ROWS = 1 << 17
-"""Rows that are split into partitions together."""
+"""Number of rows that are split into partitions together."""
 _POLL_S = 0.1
 """Interval between checks while the broker or the client is busy."""
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}

@@ -63,7 +63,7 @@ class Clock:
 
 
 def _positions_in_ties(ts: IntArray) -> IntArray:
-    """Return for each event of a stream how many events of its time come before it."""
+    """Return, for each event of a stream, the number of earlier events with the same time."""
     rows = np.arange(len(ts))
     begins = np.flatnonzero(np.diff(ts, prepend=ts[:1] - 1))
     return rows - np.repeat(begins, np.diff(begins, append=len(ts)))

@@ -128,7 +128,7 @@ def scale_join(streams: Streams) -> list[Part]:
 
     Sorts the right tuples near in time by their first attribute. A left tuple's partners then lie in a range (21 of
     10,000 values in the benchmark). Binary search finds the range, and the other conditions are tested on its tuples.
-    On purpose this does not compare all pairs: a user who needs the answer would not.
+    The query does not compare all pairs, because a user who needs the answer would not.
     """
     window = int(str(streams.params["ws_ms"]))
     left = _rows(streams.bulk, ("ts", *(LEFT.names or ())))

@@ -154,7 +154,7 @@ class _Step:
 
     @property
     def _key(self) -> str:
-        """The keys as the start of a list of columns, or nothing."""
+        """The keys, each followed by a comma, as the start of a list of columns."""
         return "".join(f"{_quote(name)}, " for name in self.declaration.keys)
 
     def _per_key(self, *extra_columns: str) -> str:

@@ -218,9 +218,9 @@ class FakePrepared:
 
 
 def _causes(times: tuple[IntArray, ...], output_ts: IntArray) -> IntArray:
-    """Return for each output the index, in total order, of the event that makes it.
+    """Return, for each output, the index in total order of the event that makes it.
 
-    It is the last event at the first time at or after the output's, because the next event shows that the time has
+    This is the last event at the first time at or after the output's time: the next event shows that the time has
     passed.
     """
     ts = np.sort(np.concatenate(times))

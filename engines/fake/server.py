@@ -54,7 +54,7 @@ class FakeOptions:
 
     @property
     def served_eps(self) -> float:
-        """Events/s that it serves; infinite without a capacity."""
+        """Events/s that the server serves; infinite without a capacity."""
         return math.inf if self.capacity_eps is None else self.capacity_eps
 
 
@@ -115,7 +115,7 @@ def _round(times: npt.NDArray[np.float64]) -> IntArray:
 def scaled_at(at_ns: int, progress: Progress) -> Elasticity:
     """Return the report of an operator that went from one instance to two, in a millisecond.
 
-    Its load is even while it has any; each event is compared with one other.
+    While the operator is busy, its instances share the load evenly. It compares each event with one other event.
     """
     starts_ns = np.arange(len(progress.consumed), dtype=np.int64) * progress.step_ns
     busy = progress.consumed > 0

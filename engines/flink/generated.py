@@ -133,7 +133,7 @@ def _needs_row_copies(part: Declaration, step: WindowStep) -> bool:
 
 
 def _extra_size(step: WindowStep) -> int:
-    """Return how much longer Flink's windows are: their sizes are multiples of the advance."""
+    """Return how much longer Flink's windows are than the step's: their sizes must be multiples of the advance."""
     return 0 if step.kind in (COUNT, SESSION) else -step.size % step.advance
 
 
@@ -146,7 +146,7 @@ def _conditions(step: WindowStep) -> list[str]:
 
 
 def _is_reordered(part: Declaration) -> bool:
-    """Return whether the order of a step's input matters, and its rows come from several tasks."""
+    """Return whether a step depends on the order of its input and gets the rows from several tasks."""
     if not part.on_rows or isinstance(part.step, SelectStep):
         return False
     return any(not isinstance(before.step, SelectStep) for before in part.steps()[:-1])

@@ -154,7 +154,7 @@ def _row(
     answer: str,
     notes: tuple[str, ...],
 ) -> Picture:
-    """Return the picture of sources and operators in a row; each operator reads the output of the one before."""
+    """Return the picture of sources and operators in a row; each operator reads the output of its predecessor."""
     boxes = [
         Box(lines=(kind, f"{n} {'stream' if n == 1 else 'streams'}"), level=0, is_source=True)
         for kind, n in zip(kinds, streams, strict=True)

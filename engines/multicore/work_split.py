@@ -165,7 +165,7 @@ class _SingleShare(WorkSplit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shares(WorkSplit):
-    """A program whose shares are all answered by `single`, each from its rows."""
+    """A program split into shares; `single` answers each share from the share's rows."""
 
     shares: int
     single: _SingleShare

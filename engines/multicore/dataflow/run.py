@@ -113,7 +113,7 @@ class DataflowRun(CoreRun):
         with setup_errors():
             self._core = _core.DataflowRun(
                 settings.for_core(output),
-                # Without markers, the first one may be beyond 64 bits.
+                # Without markers in the input, the first marker may be beyond 64 bits.
                 first=first if count else 0,
                 period=period,
                 count=count,

@@ -59,7 +59,7 @@ class _Mailbox:
             self.flows.append((stream, parent))
 
     def below(self) -> "_Mailbox":
-        """Return the part of a child's mailbox that comes from this actor."""
+        """Return the part of a child's mailbox that this actor fills."""
         child = _Mailbox()
         child.flows = [(stream, 0) for stream, _ in self.flows]
         child.tags = [_Tag(tag.kind, tag.flow, 0) for tag in self.tags]
@@ -240,7 +240,7 @@ class ActorWiring:
     def _route_tags(
         self, mailbox: _Mailbox, keys: Int32Array, actors: Int32Array, worker: int
     ) -> None:
-        """Route the events of an actor's own tags, of these keys or groups, to actors of a worker."""
+        """Route the events of a mailbox's own tags to a worker's actors; `keys` are the actors' keys or groups."""
         for number, tag in mailbox.own_tags():
             codes = tag.kind + len(self._program.kinds) * keys.astype(np.int64)
             self._owner[tag.stream, codes] = actors

@@ -1,11 +1,11 @@
-"""Splits DGS programs into partial states, which any task makes from its part of the bulk events.
+"""Splits DGS programs into partial states; a task makes partial states from its part of the bulk events.
 
 Events of *bulk* kinds do not depend on each other; events of all other kinds are *separators*. A task forks a state for
 bulk events only, one for each key between two separators, and adds its bulk events to it: a partial state. In the total
 order, a share then joins each partial state into the state of its key, and processes the separators.
 
-By the consistency conditions of the model this equals the sequential run, if `fork` always gives such a part the same
-state as from the initial state. A share checks this for each partial state.
+By the model's consistency conditions the result equals the sequential run, if `fork` gives the part for bulk events the
+same state at any time as at the start. A share checks the condition for each partial state.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ _FORK = ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _POINTER, _POINTER, _POINTER
 _JOIN = ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _POINTER)
 
 EVENTS_A_STATE = 256
-"""Least mean number of bulk events in a partial state; with fewer, distributing events costs less."""
+"""Minimum mean number of bulk events in a partial state; below it, distributing the events costs less."""
 ROWS_A_PIECE = 1 << 20
 """Estimated number of rows that a task distributes at once: a row group of a dataset."""
 _EVENTS_A_CALL = 4096
@@ -208,7 +208,7 @@ class PartialStates(WorkSplit):
     def _partials(
         self, src: int, rows: Stream, separators: "_Separators"
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the key, the number of separators before it, and the words of each partial state."""
+        """Return the key, the number of earlier separators and the words of each partial state."""
         ends = separators.ends(src, rows)
         begin, end = np.searchsorted(ends, [0, len(rows) - 1], side="right").tolist()
         keys = np.concatenate([np.arange(self._keys), separators.keys[begin:end]])
@@ -331,7 +331,7 @@ class _Output:
 
 
 def _sorted_states(streams: Sequence[Stream]) -> tuple[list[int], IntArray, IntArray]:
-    """Return partial states in the order of separators: key, number of separators before it, and words of each."""
+    """Return the key, the number of earlier separators and the words of each partial state, in separator order."""
     numbers = np.concatenate([stream.ts for stream in streams])
     order = np.argsort(numbers, kind="stable")
     columns = [

@@ -50,7 +50,7 @@ class DgsRun(CoreRun):
         program, data, settings: the program, its input, and the settings of the run.
         options: options of the variant.
         plan: synchronization plan; None asks the optimizer.
-        states: states of all keys at the start; None for the initial state. Not with checkpoints.
+        states: states of all keys at the start; None for the initial state; always None with checkpoints.
         kernels: compiled functions of the program to share; None compiles them.
         decider: decides about plan changes in tests; None to decide by measured rates.
 

@@ -150,7 +150,7 @@ class Wiring:
         return Shape(nodes=nodes, parent=parent, keys=keys, first_tree=first_tree)
 
     def _add_streams(self, groups: list["_Group"]) -> None:
-        """Add the streams. A worker that processes a stream's events owns it, else a reader."""
+        """Add the streams. A worker that processes a stream's events owns the stream, or else a worker that reads it."""
         processing = {s: g.worker for g in reversed(groups) for s in g.leaf_streams}
         reading = {s: g.worker for g in reversed(groups) for s in g.streams()}
         for index, stream in enumerate(self._data.streams):

@@ -7,7 +7,8 @@ Counters start with `int64(0)`. A plain 0 has a literal type, and Numba repeats 
 # Makes three passes over the tuples: find all keys, prefetch their cache lines, update. The last pass
 # visits only tuples with keys of this instance, because a check there would be an unpredictable branch.
 # Lone keys are first found by stream, in a loop over adjacent rows that LLVM turns into vectors.
-# They are prefetched in this order if all belong to these tuples: another instance's tables may not be read.
+# They are prefetched in this order only if all of them belong to this instance, because an instance may not read
+# another instance's tables.
 PROCESS = """\
 @kernel
 def process(view, begin, end, out_address):

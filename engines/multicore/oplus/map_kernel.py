@@ -37,7 +37,7 @@ class TupleMap:
         self._owners = np.zeros(operator.buckets, dtype=np.int32)
 
     def map(self, tuples: Stream) -> Stream:
-        """Return a tuple with the fields that f_U reads for each key of each tuple."""
+        """Return, for each key of each tuple, a tuple with the key and the fields that f_U reads."""
         ends, keys = self._keys(tuples)
         rows = np.repeat(np.arange(len(tuples)), np.diff(ends, prepend=0))
         if not self._operator.bag and len(keys) > len(tuples):

@@ -100,7 +100,7 @@ class OplusRun(CoreRun):
                 settings.for_core(query.output, threads=most + options.downstream),
                 spec=spec_of(
                     self._aggregate,
-                    # The aggregate's windows differ only if they store tuples, because these are mapped tuples.
+                    # The aggregate's windows differ only if they store tuples: they then store mapped tuples.
                     self._aggregate_kernels if self._operator.stores else self._kernels[0],
                     self._layouts(),
                     fused=self._fused,
@@ -165,9 +165,9 @@ class OplusRun(CoreRun):
     ) -> Switch | None:
         """Change the instances of all operators during `run`; see `ElasticOperator`.
 
-        A number n means the first n. `mapping` is the mapping of the first operator. `others` are the mappings of
-        the further operators; None balances them with the fewest moves. Returns the switch of the first operator,
-        once all have switched.
+        A number n means the first n instances. `mapping` is the mapping of the first operator. `others` are the
+        mappings of the further operators; None balances them with the fewest moves. Returns the switch of the first
+        operator, once all have switched.
         """
         core = self._open()
         active = instance_set(instances)

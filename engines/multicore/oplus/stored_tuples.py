@@ -2,8 +2,8 @@
 
 Its C++ struct (core/oplus/stored_tuples.h) has columns for the time, for each scalar field of the operator, and for the
 input. Reading returns the named tuple that kernels build from a stream's row.
-The core makes room for one tuple before it calls f_U. If f_U appends further tuples to a full deque, it raises; it
-never writes out of bounds.
+The core makes room for one tuple before it calls f_U. An append to a full deque raises an exception in f_U; it never
+writes out of bounds.
 """
 
 import operator as python

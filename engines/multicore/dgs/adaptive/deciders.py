@@ -70,7 +70,7 @@ def propose_change(
 
 
 class Patience:
-    """Delays a change until the savings missed without it equal its cost (rent or buy).
+    """Delays a change until the missed savings equal the cost of the change (rent or buy).
 
     The total cost is then at most twice the cost of the best plan, however long the rates last.
     """
@@ -79,7 +79,7 @@ class Patience:
         self._missed_ns = 0.0
 
     def worth(self, proposal: PlanProposal | None, change_ns: float) -> PlanProposal | None:
-        """Return a proposed change if the missed savings exceed its cost. None as proposal resets the savings."""
+        """Return a proposed change if the missed savings exceed its cost. A proposal of None resets the savings."""
         if proposal is None:
             self._missed_ns = 0.0
             return None
@@ -176,7 +176,7 @@ class RateDecider:
     def _propose(
         self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float
     ) -> PlanProposal | None:
-        # If no tag's share differs by more than this, no ratio of durations differs by the margin.
+        # If no tag's share differs by more than the tolerance, no ratio of durations differs by the margin.
         tolerance = 1 - (1 + self._margin) ** -0.5
         settled = self._settled if self._skipped < MAX_SKIPPED else None
         if settled is not None and are_similar(settled, rates, tolerance):

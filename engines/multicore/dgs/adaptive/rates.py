@@ -13,7 +13,7 @@ MAX_SAMPLED = 1 << 15
 """Maximum number of sampled events of a stream. A share of 1 % is then accurate to a twentieth of itself.
 Counting the sample takes about 0.1 ms; counting all events would take as long as processing them."""
 CHANCE = 5.0
-"""Differences of a sampled count up to this many standard deviations are chance."""
+"""Differences of a sampled count up to this many standard deviations count as chance."""
 
 
 def measure_rates(

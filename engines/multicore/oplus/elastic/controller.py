@@ -30,8 +30,8 @@ class Settings:
         kind: name of the controller.
         min: minimum number of instances.
         max: maximum number of instances; None means the engine's maximum.
-        period_ms: time between two observations. One costs some tens of us, so a thousand per second
-            cost a few percent of a core.
+        period_ms: time between two observations. An observation costs some tens of us, so a thousand per second cost a
+            few percent of a core.
         from_s: time after the start of the run before which nothing changes.
     """
 

@@ -203,7 +203,7 @@ class ElasticLoop:
         try:
             due_ns = self._clock()
             while True:
-                # Skip observations that were due during a long one.
+                # Skip observations that became due during a long observation.
                 missed = max(0, self._clock() - due_ns) // self._period_ns
                 due_ns += (missed + 1) * self._period_ns
                 if self._stopping.wait(max(0, due_ns - self._clock()) / 1e9) or not self.look():
@@ -213,6 +213,6 @@ class ElasticLoop:
 
 
 def _read_only(mapping: IntArray) -> IntArray:
-    """Forbid changes in place, so that no controller mistakes one for a request."""
+    """Forbid changes in place, so that no controller mistakes such a change for a request."""
     mapping.flags.writeable = False
     return mapping

@@ -27,7 +27,7 @@ class Arrivals:
         """Record the arrivals until `time_s`; times ascend."""
         self._times_s.append(time_s)
         self._counts.append(counts)
-        # Keep the last record before the horizon, for interpolation. Cut rarely, since it copies.
+        # Keep the last record before the horizon, for interpolation. Cut rarely, because a cut copies the rest.
         old = bisect_right(self._times_s, time_s - self._keep_s) - 1
         if old > 64 and 2 * old > len(self._times_s):
             del self._times_s[:old], self._counts[:old]
@@ -42,7 +42,7 @@ class Arrivals:
     def between(self, begin_s: float, end_s: float) -> tuple[float, ...]:
         """Return the number of tuples that arrived between two times, by input.
 
-        Interpolates between observations; none arrive before the first.
+        Interpolates between observations; no tuples arrive before the first observation.
         """
         return tuple(b - a for a, b in zip(self._until(begin_s), self._until(end_s), strict=True))
 
@@ -171,7 +171,7 @@ class Model:
         return rates[0] * window[1] + rates[1] * window[0] + pending / self.drain_s
 
     def _decide_for(self, observation: Observation, shared: float, each: float) -> Decision | None:
-        """Return the decision for a load in busy instances: `shared` is divided, `each` is per instance."""
+        """Return the decision for a load in busy instances: instances divide `shared`, and each has `per_instance`."""
         n = observation.instances
         load = shared / n + each
         why = f"pending and predicted load {load:.1%} of {n} instances, "
@@ -194,7 +194,7 @@ class Model:
 
 
 def _fewest(shared: float, each: float, share: float, maximum: int) -> int:
-    """Return the smallest n >= 1 with shared / n + each <= share, at most `maximum`."""
+    """Return the smallest n >= 1 with shared / n + per_instance <= share, at most `maximum`."""
     if shared <= 0:
         return 1
     if each >= share:

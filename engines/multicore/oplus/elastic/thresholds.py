@@ -26,9 +26,9 @@ class Thresholds:
     paper's Table IV follows from its text only this way: 30 instances at 120 % become 52 in one step,
     the smallest n with 36 / n < 70 %.
 
-    An observation that crosses a threshold may cover only a part of a change of load, and a decision
-    by it would be too small. So it starts a measurement of `confirm_ms`, whose mean load decides.
-    Shorter peaks have no effect.
+    An observation that crosses a threshold may cover only a part of a change of load, so a decision from this
+    observation would be too small. The observation therefore starts a measurement of `confirm_ms`, whose mean load
+    decides. Shorter peaks have no effect.
 
     Table IV's numbers after removals are one below those of the text: 5, 9, 18, 30, 40, 60 and 70
     instances at 30/70 of the load, i.e. D / 0.7 = 2.1, 3.9, 7.7, 12.9, 17.1, 25.7 and 30, became 2,
