@@ -225,16 +225,16 @@ class ActorWiring:
     def _waits(self, mailbox: _Mailbox, number: int, is_leaf: bool) -> list[int]:
         """Return the tags that a tag waits for; see core/dgs/node_actor.h."""
         tag = mailbox.tags[number]
-        others = [(n, other) for n, other in enumerate(mailbox.tags) if n != number]
+        other_tags = [(n, other) for n, other in enumerate(mailbox.tags) if n != number]
         if tag.parent != PRODUCER:
-            return [n for n, other in others if other.parent != tag.parent]
+            return [n for n, other in other_tags if other.parent != tag.parent]
         if not is_leaf:
-            return [n for n, _ in others]
-        own = self._program.key_kinds()
+            return [n for n, _ in other_tags]
+        key_kinds = self._program.key_kinds()
         return [
             n
-            for n, other in others
-            if other.kind not in own or (tag.kind, other.kind) in self._dependent
+            for n, other in other_tags
+            if other.kind not in key_kinds or (tag.kind, other.kind) in self._dependent
         ]
 
     def _route_tags(
@@ -254,9 +254,9 @@ class ActorWiring:
         """Add a stream, whose producer belongs to the first worker with actors for its events."""
         stream = self._data.streams[index]
         payload = list(payload_of(stream, self._program))
-        heartbeats, *due = stream_times(index, stream, self._load)
+        heartbeats, *due_times = stream_times(index, stream, self._load)
         worker = self._workers[index] or 0
-        self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, worker, *due)
+        self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, worker, *due_times)
         if stream.tag is None:
             tag = slice(stream.kinds[0], stream.kinds[0] + 1)
             self.core.route(index, self._owner[index, tag].copy(), self._number[index, tag].copy())

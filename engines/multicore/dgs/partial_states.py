@@ -132,11 +132,11 @@ class PartialStates(WorkSplit):
         keys, numbers, states = self._partials(src, rows, self._merge(shared))
         shares = []
         for share in range(self.shares):
-            own = np.flatnonzero(keys % self.shares == share)
-            words = {WORD.format(word): states[own, word] for word in range(states.shape[1])}
-            payload = {KEY: keys[own], **words}
+            indices = np.flatnonzero(keys % self.shares == share)
+            words = {WORD.format(word): states[indices, word] for word in range(states.shape[1])}
+            payload = {KEY: keys[indices], **words}
             shares.append(
-                Stream(name=rows.name, kinds=rows.kinds[:1], ts=numbers[own], payload=payload)
+                Stream(name=rows.name, kinds=rows.kinds[:1], ts=numbers[indices], payload=payload)
             )
         return shares
 
@@ -152,21 +152,21 @@ class PartialStates(WorkSplit):
         keys, numbers, leaves = _sorted_states(
             [stream for src, stream in enumerate(streams) if src not in self.shared]
         )
-        own = np.flatnonzero(separators.keys % self.shares == share)
-        out = _Output(self._program, len(own) + 1)
+        indices = np.flatnonzero(separators.keys % self.shares == share)
+        out = _Output(self._program, len(indices) + 1)
         steps = [self._run(self._root, stream, keyed=False) for stream in separators.streams]
         of_key = np.tile(self._initial, (self._keys, 1))
         if state is not None:
             of_key[share :: self.shares] = state
         root, size = of_key.ctypes.data, of_key.strides[0]
         leaf, leaf_size = leaves.ctypes.data, leaves.strides[0]
-        done = 0
-        ends = np.searchsorted(numbers, own, side="right")
+        joined_end = 0
+        ends = np.searchsorted(numbers, indices, side="right")
         places = zip(
             ends.tolist(),
-            separators.keys[own].tolist(),
-            separators.stream[own].tolist(),
-            separators.row[own].tolist(),
+            separators.keys[indices].tolist(),
+            separators.stream[indices].tolist(),
+            separators.row[indices].tolist(),
             strict=True,
         )
 
@@ -176,10 +176,10 @@ class PartialStates(WorkSplit):
 
         with crash_errors():
             for end, key, stream, row in places:
-                add(done, end)
-                done = end
+                add(joined_end, end)
+                joined_end = end
                 steps[stream](root + key * size, 0, row, row + 1, out)
-            add(done, len(keys))
+            add(joined_end, len(keys))
         return out.columns(), of_key[share :: self.shares]
 
     def _add(self, state: int, leaf: int) -> None:
@@ -235,8 +235,8 @@ class PartialStates(WorkSplit):
                 f"program {self._program.name}: events that do not depend on each other emit "
                 "outputs, which may depend on earlier states"
             )
-        used = np.flatnonzero((states != seed).any(axis=1))
-        return keys[used], numbers[used], states[used]
+        nonempty = np.flatnonzero((states != seed).any(axis=1))
+        return keys[nonempty], numbers[nonempty], states[nonempty]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

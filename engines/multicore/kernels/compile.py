@@ -126,7 +126,7 @@ def compile_kernel(
         **_NAMES,
         **names,
     }
-    before = set(namespace)
+    imported_names = set(namespace)
     try:
         exec(compile(source, str(path or "<kernel>"), "exec"), namespace)
     except (
@@ -134,8 +134,10 @@ def compile_kernel(
     ) as error:  # Numba's extensions raise other errors too, such as KeyError for a missing field.
         raise EngineError(_explain(where, functions, error)) from error
     # The kernel is the last name that the source defines.
-    new = [name for name in namespace if name not in before and not name.startswith("__")]
-    kernel = namespace[new[-1]]
+    defined_names = [
+        name for name in namespace if name not in imported_names and not name.startswith("__")
+    ]
+    kernel = namespace[defined_names[-1]]
     # Numba compiles in the address, not the content, of large and of non-contiguous global arrays.
     if key is not None and not kernel._library.has_dynamic_globals:
         _loaded[key] = kernel

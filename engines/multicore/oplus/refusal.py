@@ -141,27 +141,27 @@ def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
     total = sum(windows) * states
     if total <= MAX_WINDOWS:
         return None
-    most = max(windows)
-    operator = keyed[windows.index(most)]
+    max_windows = max(windows)
+    operator = keyed[windows.index(max_windows)]
     window, overlaps = operator.window, max_open_windows(operator)
-    described = (
+    description = (
         f"operator {operator.name}: windows of size {window.size} that advance by "
         f"{window.advance} overlap {overlaps} times; with {operator.buckets} buckets of one key "
-        f"each that is {most} windows"
+        f"each that is {max_windows} windows"
     )
     if states > 1:
-        described += f", for each of {states} shared-nothing instances"
+        description += f", for each of {states} shared-nothing instances"
     if len(keyed) > 1:
-        described += f", and {total} with the other operators"
+        description += f", and {total} with the other operators"
     elif states > 1:
-        described += f", and {total} in total"
-    remedies = _remedies(operator, (MAX_WINDOWS - (total - most * states)) // states)
+        description += f", and {total} in total"
+    remedies = _remedies(operator, (MAX_WINDOWS - (total - max_windows * states)) // states)
     if states > 1 and sum(windows) <= MAX_WINDOWS:
         remedies.append(f"use at most {MAX_WINDOWS // sum(windows)} instances")
     if not remedies:
         remedies.append("use fewer buckets and a larger advance")
     return (
-        f"{described}, at least {total * _LEAST_BYTES >> 20:,} MiB; "
+        f"{description}, at least {total * _LEAST_BYTES >> 20:,} MiB; "
         f"the maximum of a run is {MAX_WINDOWS} windows; {', or '.join(remedies)}"
     )
 
@@ -170,9 +170,9 @@ def _remedies(operator: Operator, most_windows: int) -> list[str]:
     """Return changes that limit an operator's windows per state to `most_windows`."""
     remedies = []
     if operator.buckets <= most_windows and max_open_windows(operator) > 1:
-        least = -(-operator.window.size // (most_windows // operator.buckets))
-        remedies.append(f"let the window advance by at least {least}")
+        min_advance = -(-operator.window.size // (most_windows // operator.buckets))
+        remedies.append(f"let the window advance by at least {min_advance}")
     if max_open_windows(operator) <= most_windows:
-        most = most_windows // max_open_windows(operator)
-        remedies.append(f"use at most {most} buckets")
+        max_buckets = most_windows // max_open_windows(operator)
+        remedies.append(f"use at most {max_buckets} buckets")
     return remedies

@@ -50,12 +50,16 @@ def are_similar(
     Rare tags differ much by chance: 25 and 70 events count as similar. `earlier` must have events.
     """
     ratio = sum(profile.events for profile in later) / sum(profile.events for profile in earlier)
-    for old, new in zip(earlier, later, strict=True):
-        before, after = old.counts * ratio, new.counts.astype(np.float64)
-        most = np.maximum(before, after)
+    for earlier_profile, later_profile in zip(earlier, later, strict=True):
+        earlier_counts = earlier_profile.counts * ratio
+        later_counts = later_profile.counts.astype(np.float64)
+        larger_counts = np.maximum(earlier_counts, later_counts)
         # Events per sampled event, in the coarser of the two samples.
-        weight = max(ratio * _step(old.events), _step(new.events))
-        if (np.abs(before - after) > tolerance * most + CHANCE * np.sqrt(most * weight)).any():
+        weight = max(ratio * _step(earlier_profile.events), _step(later_profile.events))
+        if (
+            np.abs(earlier_counts - later_counts)
+            > tolerance * larger_counts + CHANCE * np.sqrt(larger_counts * weight)
+        ).any():
             return False
     return True
 

@@ -23,16 +23,16 @@ def instance_set(instances: Instances) -> tuple[int, ...]:
         if instances < 1:
             raise ValueError(f"the number of instances is {instances}; give at least 1")
         return tuple(range(int(instances)))
-    wrong = [one for one in instances if not isinstance(one, (int, np.integer)) or one < 0]
+    wrong = [index for index in instances if not isinstance(index, (int, np.integer)) or index < 0]
     if wrong:
         raise ValueError(f"instance {wrong[0]!r} is no index; give whole numbers from 0")
-    found = tuple(sorted(int(one) for one in instances))
-    if not found:
+    indices = tuple(sorted(int(index) for index in instances))
+    if not indices:
         raise ValueError("the set of instances is empty; give at least one index")
-    for one, following in pairwise(found):
-        if one == following:
-            raise ValueError(f"instance {one} occurs twice; give each index once")
-    return found
+    for index, next_index in pairwise(indices):
+        if index == next_index:
+            raise ValueError(f"instance {index} occurs twice; give each index once")
+    return indices
 
 
 def balanced_mapping(
@@ -52,25 +52,27 @@ def balanced_mapping(
     place = np.minimum(np.searchsorted(members, previous), len(members) - 1)
     # The place of each bucket's instance among the members; len(members) if the instance is not a member.
     place = np.where(members[place] == previous, place, len(members))
-    held = np.bincount(place, minlength=len(members))[: len(members)]
-    each, more = divmod(buckets, len(members))
-    quota = np.full(len(members), each, dtype=np.int64)
+    bucket_counts = np.bincount(place, minlength=len(members))[: len(members)]
+    base_quota, extra = divmod(buckets, len(members))
+    quota = np.full(len(members), base_quota, dtype=np.int64)
     # The remaining buckets go to instances with the most buckets, so that these move fewer.
-    quota[np.argsort(-held, kind="stable")[:more]] += 1
+    quota[np.argsort(-bucket_counts, kind="stable")[:extra]] += 1
     order = np.argsort(previous, kind="stable")
     owner = previous[order]
     first = np.searchsorted(owner, owner, side="left")
     rank = np.arange(buckets, dtype=np.int64) - first  # among the buckets of its instance
     count = np.bincount(owner)[owner]
-    allowed = np.minimum(np.append(quota, np.int64(0))[place[order]], count)
+    stay_count = np.minimum(np.append(quota, np.int64(0))[place[order]], count)
     # Spread the staying buckets evenly over an instance's buckets, and spread the new buckets likewise.
-    stays = (rank + 1) * allowed // count > rank * allowed // count
-    moving = np.sort(order[~stays])
-    missing = np.maximum(quota - held, 0)
-    taker = np.repeat(np.arange(len(members)), missing)
-    nth = np.arange(len(taker)) - np.repeat(np.cumsum(missing) - missing, missing)
+    stays = (rank + 1) * stay_count // count > rank * stay_count // count
+    moved_buckets = np.sort(order[~stays])
+    shortage = np.maximum(quota - bucket_counts, 0)
+    receiver = np.repeat(np.arange(len(members)), shortage)
+    nth = np.arange(len(receiver)) - np.repeat(np.cumsum(shortage) - shortage, shortage)
     mapping = previous.astype(np.int64)
-    mapping[moving] = members[taker[np.argsort((nth + 0.5) / missing[taker], kind="stable")]]
+    mapping[moved_buckets] = members[
+        receiver[np.argsort((nth + 0.5) / shortage[receiver], kind="stable")]
+    ]
     return mapping
 
 

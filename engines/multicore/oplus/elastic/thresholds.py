@@ -73,7 +73,7 @@ class Thresholds:
                 return None
             return self._decide_for([observation])
         self._open.append(observation)
-        if _total(self._open, lambda each: 1) < self.confirm_ms / 1000 * (1 - _ROUNDING):
+        if _total(self._open, lambda observed: 1) < self.confirm_ms / 1000 * (1 - _ROUNDING):
             return None
         measured, self._open = self._open, None
         return self._decide_for(measured) if self._outside(measured) else None
@@ -114,11 +114,15 @@ def _total(measured: Sequence[Observation], rate: Callable[[Observation], float]
 
 def _busy(measured: Sequence[Observation]) -> float:
     """Return the mean sum of the busy shares of all instances, in instances."""
-    return _total(measured, lambda each: sum(each.busy)) / _total(measured, lambda each: 1)
+    return _total(measured, lambda observation: sum(observation.busy)) / _total(
+        measured, lambda observation: 1
+    )
 
 
 def _excess(measured: Sequence[Observation]) -> float:
     """Return the ratio of offered to processed tuples, at least 1; 1 if nothing was processed."""
-    offered = _total(measured, lambda each: sum(each.offered_eps or each.processed_eps))
-    processed = _total(measured, lambda each: sum(each.processed_eps))
+    offered = _total(
+        measured, lambda observation: sum(observation.offered_eps or observation.processed_eps)
+    )
+    processed = _total(measured, lambda observation: sum(observation.processed_eps))
     return max(1.0, offered / processed) if processed > 0 else 1.0
