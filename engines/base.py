@@ -83,9 +83,11 @@ class BaseEngine(ABC):
         """
         if self.queries is None:
             return self.known_variants
-        written = frozenset(self.queries)
+        written_workloads = frozenset(self.queries)
         return tuple(
-            v if v.generates or v.written_for else replace(v, written_for=written - {*v.lacking})
+            v
+            if v.generates or v.written_for
+            else replace(v, written_for=written_workloads - {*v.lacking})
             for v in self.known_variants
         )
 
@@ -110,9 +112,9 @@ class BaseEngine(ABC):
         if task.variant not in variants:
             return f"no variant {task.variant!r}; engine {self.name} has {', '.join(variants)}"
         variant = variants[task.variant]
-        lacking = variant.lacks(task.workload)
-        if lacking is not None:
-            return f"{self.name}/{task.variant} {lacking}"
+        reason = variant.lacks(task.workload)
+        if reason is not None:
+            return f"{self.name}/{task.variant} {reason}"
         if task.lacks_load is not None:
             return task.lacks_load
         if task.load is not None and not variant.takes_load:
@@ -132,8 +134,8 @@ class BaseEngine(ABC):
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return PIP1 to PIP3 as not declared."""
-        unstated = Property(holds=False, why=f"engine {self.name} declares no properties")
-        return {"PIP1": unstated, "PIP2": unstated, "PIP3": unstated}
+        undeclared = Property(holds=False, why=f"engine {self.name} declares no properties")
+        return {"PIP1": undeclared, "PIP2": undeclared, "PIP3": undeclared}
 
     def query_text(self, workload: Workload, variant: str) -> str | None:
         """Return the text of the query that a variant runs for a workload; None if it runs no query."""

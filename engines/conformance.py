@@ -92,8 +92,8 @@ def _beginning(workload: Workload) -> Input:
     """Return the first events of a workload's own source, which are added to the catalogue."""
     data = ensure(workload, {}, EVENTS, SEED).load()
     ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
-    last = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
-    ends = [int(np.searchsorted(stream.ts, last, side="right")) for stream in data.streams]
+    last_ts = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
+    ends = [int(np.searchsorted(stream.ts, last_ts, side="right")) for stream in data.streams]
     return first_rows(data, dict(enumerate(ends)))
 
 
@@ -103,8 +103,10 @@ def _spread_times(data: Input, program: Program) -> Input:
         return data
     present = [stream.ts for stream in data.streams if len(stream)]
     length = max(int(ts[-1]) for ts in present) - min(int(ts[0]) for ts in present)
-    closing = (each.window.size for each in program.operators if not each.keeps_time)
-    longest = max(closing, default=0)
+    window_sizes = (
+        operator.window.size for operator in program.operators if not operator.keeps_time
+    )
+    longest = max(window_sizes, default=0)
     factor = max(1, WINDOWS * longest // max(1, length))
     return replace(
         data, streams=tuple(replace(stream, ts=stream.ts * factor) for stream in data.streams)
@@ -217,11 +219,11 @@ def run_case(
     reason = engine.unsupported(task)
     if reason is not None:
         return CaseResult(unsupported=reason)
-    done = execute(engine, task, shared=setting.shared)
-    problems = differences(workload, workload.oracle(data), done.answer)
-    if done.measured.events != data.events:
-        problems.append(f"counted {done.measured.events} events, the input has {data.events}")
-    return CaseResult(problems=(*problems, *done.left_behind))
+    execution = execute(engine, task, shared=setting.shared)
+    problems = differences(workload, workload.oracle(data), execution.answer)
+    if execution.measured.events != data.events:
+        problems.append(f"counted {execution.measured.events} events, the input has {data.events}")
+    return CaseResult(problems=(*problems, *execution.left_behind))
 
 
 def task_of(workload: Workload, dataset: Dataset, setting: Setting, folder: Path) -> Task:

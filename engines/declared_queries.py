@@ -96,14 +96,14 @@ def untranslatable(workload: Workload) -> str | None:
                 "engine for any program: reference, multicore, spark"
             )
         remedy = "rename it in the input: columns={'place': '%s'}"
-        used = [*part.reads, *part.output]
+        columns = [*part.reads, *part.output]
         if isinstance(part.step, JoinStep):
             remedy = "rename the table's column, or select it by another name than %s"
-            used += [*part.step.columns[LEFT], *part.step.columns[RIGHT]]
-        names = {column.name for column in used}
+            columns += [*part.step.columns[LEFT], *part.step.columns[RIGHT]]
+        names = {column.name for column in columns}
         for name in sorted(names):
-            same = [other for other in names if other.lower() == name.lower()]
-            if name.lower() in INTERNAL or name.endswith("_") or len(same) > 1:
+            similar_names = [other for other in names if other.lower() == name.lower()]
+            if name.lower() in INTERNAL or name.endswith("_") or len(similar_names) > 1:
                 return (
                     f"cannot translate {part.name}: the query uses the name of its column {name} itself, or "
                     f"another column's name differs only in case; {remedy % name}"

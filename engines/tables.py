@@ -97,22 +97,22 @@ class TableEngine(BatchEngine):
             kinds = task.dataset.alphabet.kinds
             for stream in task.dataset.streams:
                 if len(stream.kinds) > 1:
-                    carried = " and ".join(kinds[kind] for kind in stream.kinds)
+                    kind_names = " and ".join(kinds[kind] for kind in stream.kinds)
                     return (
-                        f"stream {stream.name} carries {carried} events; {self.name} takes tables "
+                        f"stream {stream.name} carries {kind_names} events; {self.name} takes tables "
                         "of one kind each"
                     )
         return None
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return PIP1 to PIP3; PIP3 holds for generated queries only."""
-        derived = Property(
+        derivation = Property(
             holds=False, why="written for this workload, not derived from its program"
         )
         if variant == GENERATED:
-            derived = Property(holds=True, why="the query is generated from the declaration")
-        free = Property(holds=True, why="no worker and no partition is named")
-        return {"PIP1": free, "PIP2": free, "PIP3": derived}
+            derivation = Property(holds=True, why="the query is generated from the declaration")
+        independence = Property(holds=True, why="no worker and no partition is named")
+        return {"PIP1": independence, "PIP2": independence, "PIP3": derivation}
 
     def generate(self, declaration: Declaration) -> str:
         """Return the text of the query for a declaration that `untranslatable` accepts.

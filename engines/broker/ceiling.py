@@ -61,10 +61,10 @@ def broker_ceiling_eps(
 def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> float:
     """Send rows through a broker when they are due, and return the seconds until a reader has all rows."""
     rows = len(due_ns)
-    words, rest = divmod(max(row_bytes - np.dtype(_KEYED_COLUMNS).itemsize, 0), 8)
+    words, remainder = divmod(max(row_bytes - np.dtype(_KEYED_COLUMNS).itemsize, 0), 8)
     padding = [
         *((f"word_{i}", "<i8") for i in range(words)),
-        *((f"byte_{i}", "i1") for i in range(rest)),
+        *((f"byte_{i}", "i1") for i in range(remainder)),
     ]
     topic = Topic(
         name="",
@@ -82,28 +82,30 @@ def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> f
         tag=(numbers % _KEYS).astype(np.int32),
         payload={name: np.zeros(rows, dtype=kind) for name, kind in padding},
     )
-    offered = replace(load_at_once((stream,)), due_ns=(due_ns,))
+    due_load = replace(load_at_once((stream,)), due_ns=(due_ns,))
     with (
         tempfile.TemporaryDirectory(prefix="broker-ceiling-") as folder,
         closing(
             LoadGenerator(
-                address, (topic,), (stream,), offered, Path(folder), topics or new_topics()
+                address, (topic,), (stream,), due_load, Path(folder), topics or new_topics()
             )
         ) as load,
         closing(consumer(address, **SETTINGS)) as reader,
     ):
-        (sent,) = load.topics
+        (topic_copy,) = load.topics
         kafka = client()
-        reader.assign([kafka.TopicPartition(sent.name, part, 0) for part in range(PARTITIONS)])
+        reader.assign(
+            [kafka.TopicPartition(topic_copy.name, part, 0) for part in range(PARTITIONS)]
+        )
         begin_ns = time.monotonic_ns()
         load.begin(begin_ns)
-        left = rows
-        while left:
+        remaining_rows = rows
+        while remaining_rows:
             for message in reader.consume(1000, 0.1):
-                decoded = None if message.error() else sent.decode(message.value())
+                decoded = None if message.error() else topic_copy.decode(message.value())
                 if decoded is None:
                     raise EngineError(f"the broker at {address} gives no record: {message.error()}")
-                left -= len(decoded[1])
+                remaining_rows -= len(decoded[1])
             load.check()
             took_s = (time.monotonic_ns() - begin_ns) / 1e9
             if took_s > TIMEOUT_S:

@@ -231,11 +231,11 @@ class _Part:
         end = int(np.searchsorted(self._due, now_ns, side="right"))
         records = []
         while self._next < end:
-            last = min(self._next + MAX_ROWS, end)
-            rows = self._rows[self._next : last]
-            row_promise = promise if last == end else self._promise
+            block_end = min(self._next + MAX_ROWS, end)
+            rows = self._rows[self._next : block_end]
+            row_promise = promise if block_end == end else self._promise
             records.append((self._topic.encode(rows, promise=row_promise), rows))
-            self._next = last
+            self._next = block_end
         if not records and promise != self._promise:
             no_rows = self._rows[:0]
             records.append((self._topic.encode(no_rows, promise=promise), no_rows))

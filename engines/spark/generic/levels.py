@@ -65,9 +65,13 @@ class Level:
     def groups_of(self, table: pa.Table) -> IntArray:
         """Return the group of each pair of a table."""
         # Pairs that only pass through may go to any group. The last entry is for pairs of the answer, at index OUT.
-        most = np.array([*(min(degree, self.groups) for degree in self.degrees), self.groups])
+        group_counts = np.array(
+            [*(min(degree, self.groups) for degree in self.degrees), self.groups]
+        )
         vertex, key = table[VERTEX].to_numpy(), table[KEY].to_numpy()
-        groups: IntArray = (hash_keys(key) % most[vertex].astype(np.uint64)).astype(np.int64)
+        groups: IntArray = (hash_keys(key) % group_counts[vertex].astype(np.uint64)).astype(
+            np.int64
+        )
         return groups
 
 

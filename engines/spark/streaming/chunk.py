@@ -80,11 +80,11 @@ class Pending:
         prefix: dict[int, Run] = {}
         for src in sources:
             side = "right" if src <= tie and limit != END else "left"
-            done, rest = _cut(self.runs.pop(src, []), limit, side)
-            if rest:
-                self.runs[src] = rest
-            if done:
-                prefix[src] = _concatenate(done)
+            complete_runs, waiting_runs = _cut(self.runs.pop(src, []), limit, side)
+            if waiting_runs:
+                self.runs[src] = waiting_runs
+            if complete_runs:
+                prefix[src] = _concatenate(complete_runs)
                 self.released[src] = self.released.get(src, 0) + len(prefix[src]["ts"])
         return prefix
 
@@ -101,16 +101,16 @@ def _concatenate(runs: list[Run]) -> Run:
 
 
 def _cut(runs: list[Run], limit: int, side: Any) -> tuple[list[Run], list[Run]]:
-    done: list[Run] = []
-    rest: list[Run] = []
+    complete_runs: list[Run] = []
+    waiting_runs: list[Run] = []
     for run in runs:
         end = int(np.searchsorted(run["ts"], limit, side=side))
         if end:
-            done.append({name: column[:end] for name, column in run.items()})
+            complete_runs.append({name: column[:end] for name, column in run.items()})
         if end < len(run["ts"]):
             # Copy the few waiting events, because a view would keep the whole run in memory.
-            rest.append({name: column[end:].copy() for name, column in run.items()})
-    return done, rest
+            waiting_runs.append({name: column[end:].copy() for name, column in run.items()})
+    return complete_runs, waiting_runs
 
 
 def _keys(run: Run, n_kinds: int) -> npt.NDArray[Any]:
