@@ -97,16 +97,16 @@ class BaseEngine(ABC):
         Checks the declarations first, so that users build an environment only for tasks that can run. Then checks the
         environment, then calls `refused`.
         """
-        undeclared = self._undeclared(task)
-        if undeclared is not None:
-            return undeclared
+        reason = self._check_declarations(task)
+        if reason is not None:
+            return reason
         if self.environment is not None:
             unusable = environment.unusable_reason(self.name, self.environment)
             if unusable is not None:
                 return unusable
         return self.refused(task)
 
-    def _undeclared(self, task: Task) -> str | None:
+    def _check_declarations(self, task: Task) -> str | None:
         """Return why the engine's declarations exclude a task, or None."""
         variants = {variant.name: variant for variant in self.variants()}
         if task.variant not in variants:

@@ -68,7 +68,7 @@ def measure_costs(
     ordering_tags = frozenset().union(*(tree.root.ordering for tree in plans["alone"].trees))
     cases = {
         "alone": (plans["alone"], sample),
-        "free": (plans["alone"], _without(sample, ordering_tags)),
+        "free": (plans["alone"], _drop_tags(sample, ordering_tags)),
     }
     if program.across:
         across = frozenset(
@@ -78,7 +78,7 @@ def measure_costs(
             if program.across_of(kind)
         )
         cases["across"] = cases["free"]
-        cases["free"] = plans["alone"], _without(sample, ordering_tags | across)
+        cases["free"] = plans["alone"], _drop_tags(sample, ordering_tags | across)
     cases["start 1"] = plans["alone"], _beginning(sample, 1)
     cases["start 2"] = plans["apart"], _beginning(sample, 1)
     if any(tree.root.children for tree in plans["apart"].trees):
@@ -195,7 +195,7 @@ def _beginning(data: Input, events: int) -> Input:
     )
 
 
-def _without(data: Input, tags: frozenset[ImplTag]) -> Input:
+def _drop_tags(data: Input, tags: frozenset[ImplTag]) -> Input:
     """Return an input without the events of some tags."""
     kinds = len(data.alphabet.kinds)
     streams = []

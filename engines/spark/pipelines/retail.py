@@ -67,7 +67,7 @@ def _lists_so_far(pairs: DataFrame, params: Params) -> DataFrame:
     return in_one_group(in_hours, steps.lists(int(params["top"]), 0, restart=False))
 
 
-def _relevant(clicks: DataFrame, params: Params) -> DataFrame:
+def _select_relevant(clicks: DataFrame, params: Params) -> DataFrame:
     bought = f"sale != 0 and item = {params['item']}"
     viewed = f"sale = 0 and {id_filter(params, 'categories', 'category')}"
     return clicks.where(f"user != 0 and (({bought}) or ({viewed}))")
@@ -76,7 +76,7 @@ def _relevant(clicks: DataFrame, params: Params) -> DataFrame:
 def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
     views = int(params["views"])
     count = f"count_if(sale = 0) over ({_BY_USER}) as seen"
-    counted = _relevant(clicks, params).selectExpr("*", count)
+    counted = _select_relevant(clicks, params).selectExpr("*", count)
     # The frame ranges over the number of views so far, because a frame of rows would also count purchases.
     frame = f"order by seen range between {views - 1} preceding and current row"
     view = "case when sale = 0 then struct(ts as time, item) end"
@@ -95,7 +95,7 @@ def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
 
 def _last_views_stream(clicks: DataFrame, params: Params, groups: int) -> DataFrame:
     step = steps.last_views(int(params["views"]), int(params["within_ms"]))
-    return _lists_so_far(by_key(_relevant(clicks, params), "user", groups, step), params)
+    return _lists_so_far(by_key(_select_relevant(clicks, params), "user", groups, step), params)
 
 
 def _abandoned_carts(clicks: DataFrame, params: Params) -> DataFrame:

@@ -177,12 +177,13 @@ class Model:
         n = observation.instances
         load = shared / n + per_instance
         why = f"pending and predicted load {load:.1%} of {n} instances, "
-        raised_count = _fewest(shared, per_instance, self.upper, observation.maximum)
+        raised_count = _min_instances(shared, per_instance, self.upper, observation.maximum)
         if raised_count > n:
             self._idle_since_s = None
             return Decision(instances=raised_count, why=f"{why}above {self.upper:.0%}")
         reduced_count = max(
-            _fewest(shared, per_instance, self.lower, observation.maximum), observation.minimum
+            _min_instances(shared, per_instance, self.lower, observation.maximum),
+            observation.minimum,
         )
         if reduced_count >= n:
             self._idle_since_s = None
@@ -197,7 +198,7 @@ class Model:
         return Decision(instances=self._reduced_count, why=why)
 
 
-def _fewest(shared: float, per_instance: float, share: float, maximum: int) -> int:
+def _min_instances(shared: float, per_instance: float, share: float, maximum: int) -> int:
     """Return the smallest n >= 1 with shared / n + per_instance <= share, at most `maximum`."""
     if shared <= 0:
         return 1

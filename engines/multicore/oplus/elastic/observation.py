@@ -151,16 +151,16 @@ class Observer:
             return None
         span_s = (raw.time_ns - last.time_ns) / NS_PER_S
         busy_s = [(raw.busy_ns[i] - last.busy_ns[i]) / NS_PER_S for i in raw.active]
-        processed = _since(raw.processed, last.processed)
+        processed = _subtract(raw.processed, last.processed)
         compared = None
         if raw.comparisons is not None and last.comparisons is not None:
             compared = raw.comparisons - last.comparisons
         self._costs.learn(sum(busy_s), raw.instances, sum(processed), compared)
         offered = pending = None
         if raw.arrived is not None:
-            pending = tuple(max(0, n) for n in _since(raw.arrived, raw.processed))
+            pending = tuple(max(0, n) for n in _subtract(raw.arrived, raw.processed))
             if last.arrived is not None:
-                offered = tuple(n / span_s for n in _since(raw.arrived, last.arrived))
+                offered = tuple(n / span_s for n in _subtract(raw.arrived, last.arrived))
         return Observation(
             time_s=raw.time_ns / NS_PER_S,
             span_s=span_s,
@@ -180,5 +180,5 @@ class Observer:
         )
 
 
-def _since(now: tuple[int, ...], then: tuple[int, ...]) -> tuple[int, ...]:
+def _subtract(now: tuple[int, ...], then: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(a - b for a, b in zip(now, then, strict=True))

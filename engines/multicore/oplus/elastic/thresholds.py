@@ -87,10 +87,10 @@ class Thresholds:
         mean = demand / self._instances
         if mean > self.upper:
             demand *= _excess(measured)
-            instances = max(self._fewest(demand), self._instances)
+            instances = max(self._min_instances(demand), self._instances)
             crossed = f"above {self.upper:.0%}"
         else:
-            instances = self._fewest(demand)
+            instances = self._min_instances(demand)
             if self.removal == "table":
                 instances = max(1, math.floor(demand / self.target + _ROUNDING))
             instances = min(instances, self._instances)
@@ -102,7 +102,7 @@ class Thresholds:
             why=f"load {demand / self._instances:.1%} of {self._instances} instances, {crossed}",
         )
 
-    def _fewest(self, demand: float) -> int:
+    def _min_instances(self, demand: float) -> int:
         """Return the smallest n >= 1 with demand / n < target."""
         return math.floor(demand / self.target + _ROUNDING) + 1
 
