@@ -69,7 +69,7 @@ class TableEngine(BatchEngine):
     Attributes:
         one_kind: programs of these models run only on streams with one kind of event each. In a stream of several
             kinds, position orders events of equal time, and tables have no positions.
-        flushes: whether its queries close the windows that `task.dataset.until_ts` closes, see `Query.at_end`.
+        flushes: whether the engine's queries close the windows that `task.dataset.until_ts` closes, see `Query.at_end`.
     """
 
     queries: ClassVar[Mapping[str, object]]

@@ -18,14 +18,14 @@ AtLeastZero = Annotated[float, Meta(ge=0)]
 class FakeOptions:
     """Options of the fake engine.
 
-    Under an offered load the fake is a server with one queue, first come, first served. Unless `real_time` is set it
-    runs in virtual time: it computes when every event would be served and reports that without waiting, so that
-    minutes of load take milliseconds. The duration measured by the lab then means nothing; the plan states this, and
-    the counter `virtual_end_s` is the time of the last event.
+    Under an offered load the fake is a server with one queue, first come, first served. Unless `real_time` is set, the
+    server runs in virtual time: it computes when each event would be served and reports these times without waiting, so
+    that minutes of load take milliseconds. The duration measured by the lab then means nothing; the plan states this,
+    and the counter `virtual_end_s` is the time of the last event.
 
     Attributes:
-        capacity_eps: average rate in events/s at which the server serves; None if unlimited. Without a load it sleeps
-            for the time that all events take at this rate.
+        capacity_eps: average rate in events/s at which the server serves; None if unlimited. Without a load the fake
+            sleeps for the time that all events take at this rate.
         noise: standard deviation of the logarithm of each event's service time, whose mean stays 1 / capacity. With 0,
             all events take equally long.
         seed: seed of the noise.

@@ -52,7 +52,7 @@ class DgsQuery(SparkQuery):
         return QueryResult(columns=columns, events=dataset.events)
 
     def parts(self, dataset: Dataset) -> tuple[Part, ...]:
-        """Return the streams. Those with separators have positions, because separators of equal time are ordered."""
+        """Return the streams. Streams with separators have positions, because separators of equal time are ordered."""
         parts = []
         for src, stream in enumerate(dataset.streams):
             check_end(stream)

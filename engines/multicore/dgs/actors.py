@@ -168,7 +168,7 @@ class ActorWiring:
         )
 
     def _from_crossings(self) -> _Mailbox:
-        """Return the part of a root's mailbox that comes from crossings, a parent for each `across`."""
+        """Return the part of a root's mailbox that crossings fill; each `across` is a parent."""
         mailbox = _Mailbox()
         for parent, across in enumerate(self._program.across):
             mailbox.add(self._tags_across(across), parent)

@@ -3,10 +3,11 @@
 The core runs the beginning of the run's input on plans that differ in one step, with the run's own settings.
 Each run takes a few milliseconds; the plans alternate for several rounds.
 
-- One worker: the minimum time counts.
-- Two workers: the median counts, because waiting for each other is part of the cost on a loaded machine. It is divided
-  by the ratio of median to minimum of one worker, because other work on the machine slows both alike.
-- A fork and join on one worker cost at most as much as on two workers: their measured time on one worker includes
+- With one worker, the minimum time counts.
+- With two workers, the median counts, because on a loaded machine the workers' waits are part of the cost. The median
+  is divided by the ratio of median to minimum with one worker, because other work on the machine slows both cases
+  alike.
+- A fork and join on one worker cost at most as much as on two workers: the time measured on one worker includes
   alternating between the two inputs.
 """
 
@@ -32,9 +33,9 @@ FIRST_EVENTS = 1 << 13
 MAX_EVENTS = 1 << 23
 """Maximum number of events of a sample."""
 GROWTH_STEPS, MAX_LONGER = 3, 32
-"""Maximum number of times that a sample grows, and maximum factor of each time: short samples predict badly."""
+"""Maximum number of growth steps of a sample, and maximum factor of a step, because short samples predict badly."""
 WANTED_NS = 4e6
-"""Target duration with one worker: above the 50 us that threads need to start, and a scheduler slice of 3 ms."""
+"""Target duration with one worker: above both the 50 us that threads need to start and a scheduler slice of 3 ms."""
 MAX_NS = 100e6
 """Maximum duration with two workers, where each synchronization may take a scheduler slice."""
 ROUNDS = 5
@@ -60,7 +61,7 @@ def measure_costs(
 ) -> Costs:
     """Return the costs of a program's steps, measured on the beginning of an input.
 
-    A step that does not occur there costs 0, because a rare step does not decide between plans.
+    A step that does not occur in this beginning costs 0, because a rare step does not decide between plans.
     `cores` is the number of cores available to workers.
     """
     sample = _sample(program, data, time_plan)

@@ -1,8 +1,9 @@
 """Splits DGS programs into partial states; a task makes partial states from its part of the bulk events.
 
-Events of *bulk* kinds do not depend on each other; events of all other kinds are *separators*. A task forks a state for
-bulk events only, one for each key between two separators, and adds its bulk events to it: a partial state. In the total
-order, a share then joins each partial state into the state of its key, and processes the separators.
+Events of *bulk* kinds do not depend on each other; events of all other kinds are *separators*. For each key and each
+span between two separators, a task forks a state for bulk events only. The state becomes a partial state when the task
+adds its bulk events. In the total order, a share then joins each partial state into the state of its key, and processes
+the separators.
 
 By the model's consistency conditions the result equals the sequential run, if `fork` gives the part for bulk events the
 same state at any time as at the start. A share checks the condition for each partial state.

@@ -122,7 +122,7 @@ def check_single(query: Query, variant: str) -> str | None:
 
 
 def max_open_windows(operator: Operator) -> int:
-    """Return the maximum number of open windows of a key, which are all in one table entry."""
+    """Return the maximum number of a key's open windows; all of them are in one table entry."""
     window = operator.window
     return 1 if window.type == SINGLE else -(-window.size // window.advance)
 
@@ -134,7 +134,7 @@ def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
 
     Args:
         operators: operators of the run that have window tables.
-        states: number of states of each operator: 1 if its instances share it, else one per instance.
+        states: number of states of each operator: 1 if its instances share one state, else one per instance.
     """
     keyed = list(operators)
     windows = [max_open_windows(operator) * operator.buckets for operator in keyed]

@@ -1,8 +1,8 @@
 """Splits a typed dataflow graph into levels: the parts that run between two shuffles.
 
-Each vertex with states (SORT, keyed operators) has one level, where it runs in groups by key hash. It reads the output
-of lower levels. It also reads the output of its own group at the same level if the group has all pairs of its keys.
-Stateless vertices run at every level at which pairs for them arise.
+Each vertex with states (SORT, keyed operators) has one level, where it runs in groups by key hash. The vertex reads the
+output of lower levels. It also reads the output of its own group at the same level if the group has all pairs of the
+vertex's keys. Stateless vertices run at every level at which pairs for them arise.
 Each pair names its destination vertex and passes through all levels before it, so fan-out, merges and links that skip
 levels need no special case.
 """

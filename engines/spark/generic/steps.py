@@ -1,8 +1,8 @@
 """Implements the steps between shuffles: assigning rows of streams to groups, and running each segment.
 
-Steps exchange parcels. A parcel has a group's records of a piece of the input, as bytes, with a header. It is one row
-for Spark. Each piece yields a parcel for every group of the next segment. Even an empty parcel tells the group in its
-header the progress of event time.
+Steps exchange parcels. A parcel is one row for Spark: a header, and a group's records of a piece of the input as bytes.
+Each piece yields a parcel for every group of the next segment. The header of a parcel, even of an empty one, tells the
+group the progress of event time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

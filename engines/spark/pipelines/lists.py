@@ -24,12 +24,14 @@ def hourly_lists(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
 
     `pairs` has `ts`, `since`, `item_1` and `item_2`.
     """
-    counted = pairs.groupBy("since", "item_1", "item_2").agg(
+    pair_counts = pairs.groupBy("since", "item_1", "item_2").agg(
         F.count("ts").alias("count"), F.min("ts").alias("began")
     )
     best = Window.partitionBy("since").orderBy(F.desc("count"), "item_1", "item_2")
-    ranked = counted.where(F.col("count") > more_than).withColumn("rank", F.row_number().over(best))
-    return _forward_times(ranked.where(F.col("rank") <= top), _hours(counted, "began"))
+    ranked = pair_counts.where(F.col("count") > more_than).withColumn(
+        "rank", F.row_number().over(best)
+    )
+    return _forward_times(ranked.where(F.col("rank") <= top), _hours(pair_counts, "began"))
 
 
 def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
@@ -84,7 +86,7 @@ def _hours(pairs: DataFrame, time: str) -> DataFrame:
     return starts.select("since", F.lead("start").over(Window.orderBy("since")).alias("ts"))
 
 
-def _forward_times(listed: DataFrame, hours: DataFrame) -> DataFrame:
+def _forward_times(rows: DataFrame, hours: DataFrame) -> DataFrame:
     """Return lists with the times at which they are forwarded; the last hour's list is omitted."""
     ended_hours = hours.where("ts is not null").select("since", "ts")
-    return listed.join(F.broadcast(ended_hours), "since")
+    return rows.join(F.broadcast(ended_hours), "since")

@@ -55,8 +55,8 @@ def abandoned_carts(gap_ms: int) -> Step:
             ordered=("ordered", "max"),
             dynamic=("dynamic", "max"),
         )
-        abandoned = sessions[sessions["dynamic"] > sessions["ordered"]]
-        return _at_end(abandoned, ["visited"]), still_open
+        abandoned_sessions = sessions[sessions["dynamic"] > sessions["ordered"]]
+        return _at_end(abandoned_sessions, ["visited"]), still_open
 
     return Step(run=run, output=SESSIONS)
 
@@ -121,12 +121,12 @@ def sold_together(most_items: int, hour_ms: int) -> Step:
         lines = lines[lines["nth"] < most_items]
         pairs = _pair_with_earlier(lines).assign(count=1)
         pairs["since"] = pairs["ts"] // hour_ms * hour_ms
-        counted = pairs.groupby(["since", "item_1", "item_2"], as_index=False).agg(
+        pair_counts = pairs.groupby(["since", "item_1", "item_2"], as_index=False).agg(
             ts=("ts", "first"), src=("src", "first"), row=("row", "first"), count=("count", "sum")
         )
         is_latest = np.append(begins_slot[1:], True)
         is_open = lines["number"].isin(number[is_latest])
-        return counted, lines[is_open].drop(columns=["is_new", "number", "nth"])
+        return pair_counts, lines[is_open].drop(columns=["is_new", "number", "nth"])
 
     return Step(run=run, output=COUNTED)
 

@@ -43,7 +43,7 @@ class Pending:
     def add(self, src: int, runs: list[Run], *, promised: bool = False) -> None:
         """Add the runs of one stream in one micro-batch, in any order.
 
-        The last event is a promise, unless beats are the promises (`promised`). In this case a run may be unsorted.
+        With `promised`, beats are the promises, and a run may be unsorted. Otherwise the last event is a promise.
         """
         order = "pos" if "pos" in runs[0] else "ts"
         runs = [*self.runs.get(src, []), *runs]
@@ -140,7 +140,7 @@ class Prefix:
 def separate(
     prefix: dict[int, Run], kinds: tuple[tuple[int, ...], ...], n_kinds: int, payload: str
 ) -> Prefix:
-    """Split a complete prefix into separators, in total order, and bulk events with their positions among these.
+    """Split a complete prefix into separators, in total order, and bulk events with positions among the separators.
 
     `kinds` has the only kind of each stream. `payload` is the payload column of separators, or `ts` without payload.
     """

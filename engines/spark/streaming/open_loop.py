@@ -130,7 +130,7 @@ class OpenLoop:
             ts: the event times of each stream.
             load: the offered load.
             dgs: the query.
-            period_ns: the events of each such period share a file.
+            period_ns: length of a period, whose events share a file.
             folder: where to write; must not exist.
         """
         self._ts, self._load = ts, load

@@ -59,7 +59,7 @@ def make_controller(table: Mapping[str, object]) -> tuple[Controller, Settings]:
 
     Raises:
         OptionError: the kind does not exist, an option is unknown or missing, or a value is
-            invalid; the message names it and what is expected.
+            invalid; the message names the option and the expected values.
     """
     common = {field.name for field in fields(Settings)}
     where = f"controller {table.get('kind', '')}".rstrip()

@@ -81,7 +81,7 @@ class Model:
 
     c_c is the cost of a comparison including its share of the outputs (alpha + sigma beta in the
     paper's model). c_t is the time that every instance spends on every tuple; with c_t = 0 the formula
-    is the paper's f n / (alpha + sigma beta). Both costs are measured, or options.
+    is the paper's f n / (alpha + sigma beta). Both costs are measured or set by options.
 
     If W > C(n, `upper`), the decision is the smallest n' with W <= C(n', upper). If W <= C(n - 1,
     `lower`) for `hold_s`, it is the smallest n' with W <= C(n', lower), for the maximum W of that time.

@@ -9,7 +9,7 @@ _TUPLE_IN_COMPARISONS = 100.0
 """Initial cost of a join's tuple (reading it and moving the window) in comparisons (steps of a vector loop).
 An error by a factor of ten disappears within some tens of intervals, since windows fill and rates change."""
 _STEP = 0.3
-"""Share of an interval's misfit that is corrected; averages over about three intervals."""
+"""Share of an interval's misfit that is corrected at once, so that estimates average over about three intervals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

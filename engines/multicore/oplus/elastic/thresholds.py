@@ -32,8 +32,7 @@ class Thresholds:
 
     Table IV's numbers after removals are one below those of the text: 5, 9, 18, 30, 40, 60 and 70
     instances at 30/70 of the load, i.e. D / 0.7 = 2.1, 3.9, 7.7, 12.9, 17.1, 25.7 and 30, became 2,
-    3, 7, 12, 17, 25 and 30, which leaves the average at or above the target. `removal` chooses between
-    the two.
+    3, 7, 12, 17, 25 and 30, which leaves the average at or above the target. `removal` chooses between the two rules.
 
     Attributes:
         upper, target, lower: shares of an instance's time, 0 < lower < target <= upper <= 1.
