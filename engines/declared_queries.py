@@ -253,7 +253,7 @@ def columns_before(declaration: Declaration) -> tuple[Column, ...]:
 def select_pairs(
     step: JoinStep, dialect: Dialect, tables: str, bounds: str, extra_columns: Sequence[str] = ()
 ) -> str:
-    """Return the SELECT of the pairs of rows of a join, in SQL.
+    """Return the SQL SELECT of a join's pairs of rows.
 
     The SELECT has the columns that the output needs (`left.price`) and `at_`. Outer and as-of joins also have
     `matched`. `at_` is the output's time; for an outer join, the output's time is the end of the step that contains

@@ -267,7 +267,7 @@ def due_of_times(load: OfferedLoad, data: Input, times: IntArray) -> IntArray:
 
 
 def count_from(start_ns: int, rows: Rows, folder: Path, streams: int) -> None:
-    """Make the times of rows, and of events in the files of all streams, relative to the start of a load."""
+    """Make times relative to the start of a load, in `rows` and in the event files of all streams."""
     rows["emit_ns"] -= start_ns
     for index in range(streams):
         path = folder / f"{index}.done_ns"

@@ -237,8 +237,8 @@ class Progress:
         consumed: int64[k], number of events that the engine finished.
         outputs: int64[k], number of records emitted.
         latency_p50_ns, latency_p99_ns, latency_max_ns: int64[k], median, 99th percentile and maximum of the latencies
-            of the row's outputs; -1 without outputs. In some engines these have an error of up to 13 %, more than the
-            histogram's.
+            of the row's outputs; -1 without outputs. In some engines these latencies have an error of up to 13 %, more
+            than the histogram's values.
     """
 
     step_ns: int

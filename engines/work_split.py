@@ -41,7 +41,7 @@ class WorkSplit(ABC):
 
         Raises:
             EngineError: see `answer`.
-            NoPartialsError: split it without `partials`.
+            NoPartialsError: split the work without `partials`.
         """
 
     @abstractmethod

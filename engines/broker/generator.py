@@ -254,8 +254,8 @@ class _Offer:
                 **connection(job.address),
                 "linger.ms": 0,
                 "socket.nagle.disable": True,
-                # The broker stores a record once even if it is sent twice, and stores no record that follows
-                # a lost one.
+                # The broker stores a record once even if it is sent twice, and stores no record that follows a lost
+                # record.
                 "enable.idempotence": True,
                 "enable.gapless.guarantee": True,
                 "message.timeout.ms": int(TIMEOUT_S * 1000),

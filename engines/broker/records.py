@@ -32,7 +32,7 @@ MAX_ROWS = 1000
 SILENCE_S = 10.0
 """A broker that owes records and sends none for this long counts as dead."""
 PARTITIONS = 4
-"""Number of partitions of each topic of a dataset with keys; a topic without keys has one."""
+"""Number of partitions per topic if the dataset has keys; a topic without keys has one partition."""
 NO_PROMISE = np.iinfo(np.int64).min
 _SEED, _MULTIPLIER = np.uint32(0x9747B28C), np.uint32(0x5BD1E995)
 """Constants of murmur2 in Kafka's clients (`Utils.murmur2`)."""

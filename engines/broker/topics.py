@@ -214,7 +214,7 @@ def delete_topics_of(address: str, prefix: str) -> None:
 
 
 def extents(reader: Any, topic: Topic) -> list[int]:
-    """Return the number of records of each partition of a topic.
+    """Return the number of records in each of a topic's partitions.
 
     Raises:
         EngineError: the broker has deleted the first records.

@@ -45,7 +45,7 @@ from streamlab.workloads.declarative.expressions import FLOAT
 EVENTS = f"{ROW}_events"
 SIDES = (f"{LEFT}_events", f"{RIGHT}_events")
 ORDER = "ts, src, row"
-"""The total order of the rows of an input, and of the outputs of steps on rows."""
+"""The total order of an input's rows, and of outputs of steps on rows."""
 
 BINS = """\
 -- The largest power of two up to a number above 0, and the middle of the bin that holds a number.

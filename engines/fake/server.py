@@ -115,7 +115,8 @@ def _round(times: npt.NDArray[np.float64]) -> IntArray:
 def scaled_at(at_ns: int, progress: Progress) -> Elasticity:
     """Return the report of an operator that went from one instance to two, in a millisecond.
 
-    While the operator is busy, its instances share the load evenly. It compares each event with one other event.
+    While the operator is busy, its instances share the load evenly. The operator compares each event with one other
+    event.
     """
     starts_ns = np.arange(len(progress.consumed), dtype=np.int64) * progress.step_ns
     busy = progress.consumed > 0

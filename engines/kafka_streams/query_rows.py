@@ -1,4 +1,4 @@
-"""Reads the files of the tasks of a query's last step: rows of the answer, and each task's progress over time.
+"""Reads the files that the tasks of a query's last step wrote: rows of the answer, and each task's progress.
 
 A row has the time, stream and row of the event that made it, the fields of the output, and under a load its time of
 arrival. If the passing of time made a row, its stream is -1 (Output.java).

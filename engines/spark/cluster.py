@@ -54,7 +54,7 @@ def settings_of(options: SparkOptions, master: str, workers: int) -> dict[str, s
     }
     if not master.startswith(_SCHEME):
         return settings
-    # Executors can reach the driver at its own address of a connection to the master.
+    # Executors can reach the driver at the address from which the driver connects to the master.
     address = _connect(master)
     return settings | {"spark.driver.host": address, "spark.driver.bindAddress": address}
 

@@ -41,7 +41,7 @@ PER_STREAM = frozenset({"page_view_join"})
 class DgsQuery(SparkQuery):
     """A DGS program to run."""
 
-    # A micro-batch has some 200 MB, because a stateful one takes at least 0.25 to 0.35 s.
+    # A micro-batch has some 200 MB, because a stateful micro-batch takes at least 0.25 to 0.35 s.
     micro_batch_events: ClassVar[int] = 8_000_000
     ordered: ClassVar[bool] = False
     row: ClassVar[str] = "pos"

@@ -175,7 +175,7 @@ class ActorWiring:
         return mailbox
 
     def _add_crossings(self, shapes: list[Shape]) -> None:
-        """Add an actor for each group of keys of each `across`, on the worker of its first root."""
+        """Add an actor per `across` and group of keys, on the worker of the group's first root."""
         keys = self.plan.alphabet.keys
         tree_of = tree_of_keys(shapes, keys)
         worker_of = np.zeros(keys, dtype=np.int32)

@@ -176,7 +176,7 @@ class Wiring:
         return _Mailbox(index=mailbox, state=leaf_state, base=base, units=stride // UNIT)
 
     def _add_crossings(self, shapes: list[Shape]) -> "_Crossings":
-        """Add one crossing for each group of keys of each `across`."""
+        """Add one crossing per `across` and group of keys."""
         tree_of = tree_of_keys(shapes, self.plan.alphabet.keys)
         crossings: _Crossings = {}
         for across in self._program.across:
@@ -343,7 +343,7 @@ def record_widths(data: Input, program: DGSProgram) -> npt.NDArray[np.int64]:
 
 
 def payload_of(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.generic] | None]:
-    """Yield a stream's columns of the fields of a program's events; None for missing ones."""
+    """Yield a stream's column for each field of a program's events; None if the stream lacks the field."""
     for name in program.event.names or ():
         column, declared_dtype = stream.payload.get(name), program.event[name]
         if isinstance(column, ListColumn):

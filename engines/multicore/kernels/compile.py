@@ -113,7 +113,7 @@ def compile_kernel(
     key = None if path is None else (path, str(signature))
     if key in _loaded:
         return _loaded[key]
-    # A cached kernel refers to the module of its globals by name, so that name must be importable.
+    # A cached kernel refers to the module of its globals by name, so this name must be importable.
     module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
     sys.modules[module.__name__] = module
     namespace = module.__dict__
@@ -148,8 +148,8 @@ def compile_inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
     """Compile a user's function, and the functions that it calls, for inlining into kernels.
 
     Numba accepts a function in a global or closure variable only if it is compiled already.
-    `streamlab.workloads.model.operators.aggregates` builds functions with plain ones in closures.
-    With `bounds`, functions that Numba has compiled are compiled again.
+    `streamlab.workloads.model.operators.aggregates` builds functions with plain functions in closures. With `bounds`,
+    functions that Numba has compiled are compiled again.
     """
     options = inline_functions.OPTIONS | (checked.OPTIONS if bounds else {})
     plain = _plain_function(function, bounds=bounds)

@@ -14,8 +14,8 @@ from streamlab.workloads.model.operators.program import SINGLE
 MAX_WINDOWS = 1 << 21
 """Maximum number of windows of a run with one key per bucket, over all operators and their states.
 
-With the default of 1,024 buckets this allows 2,048 overlapping windows, which take at least 192 MiB. A tuple updates
-all of them for each of its keys, so the work per tuple becomes the limit before the memory.
+With the default of 1,024 buckets this allows 2,048 overlapping windows, which take at least 192 MiB. For each of its
+keys a tuple updates all overlapping windows, so the work per tuple becomes the limit before the memory.
 """
 
 _LEAST_BYTES = 4 * 24

@@ -118,7 +118,7 @@ def nexmark_q4(tables: Tables) -> pl.LazyFrame:
 
 
 def nexmark_q5(tables: Tables) -> pl.LazyFrame:
-    """Return (ts, auction, bids) of the auctions with the most bids of each window, a slide after its end."""
+    """Return (ts, auction, bids) of the auctions with the most bids in each window, a slide after the window's end."""
     slide = tables.number("slide_ms")
     later = pl.LazyFrame({"later": range(tables.number("slides"))}, schema={"later": pl.Int64})
     windows = (
@@ -156,7 +156,7 @@ def nexmark_q6(tables: Tables) -> pl.LazyFrame:
 
 
 def nexmark_q7(tables: Tables) -> pl.LazyFrame:
-    """Return the bids with the highest price of each window, a window after its end."""
+    """Return the bids with the highest price in each window, a window's size after the window's end."""
     size = tables.number("size_ms")
     bids = _bids(tables, "auction", "person", "price", "extra").with_columns(
         _end_of_step("ts", size) + size, pl.col("ts").alias("bid_ts")

@@ -23,7 +23,7 @@ TRENDS = f"{_PLACE}, category short, day int, points int, rise long, run long"
 
 
 def viewed_together(item: int, gap_ms: int, most_items: int) -> Step:
-    """Return the step that makes pairs of items of ended sessions, at the place of the click that ends the session."""
+    """Return the step that pairs items of ended sessions, at the place of the click that ends the session."""
 
     def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
         closed_clicks, still_open = _sessions(state, new, gap_ms)

@@ -132,7 +132,7 @@ def _next_of_key(
     key: npt.NDArray[Any],
     before: npt.NDArray[Any],
 ) -> npt.NDArray[Any]:
-    """Return for each bulk event the position of its key's next separator, in the separators' order by key."""
+    """Return, for each bulk event, the position of the key's next separator in the separators' order by key."""
     stride = len(order) + 1
     place = np.searchsorted(separator_key[order] * stride + order, key * stride + before)
     return np.asarray(place)

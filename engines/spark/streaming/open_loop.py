@@ -89,10 +89,10 @@ def measure(
 
 
 def due_times(output: Columns, ts: Sequence[IntArray], due_ns: Sequence[IntArray]) -> IntArray:
-    """Return for each output the due time of the event that caused it.
+    """Return, for each output, the due time of the event that caused the output.
 
-    An output has the stream and event time of that event. Several events may have both in common; the first of them
-    counts, so that no latency is too short.
+    An output has the stream and event time of that event. If several events share a stream and event time, the first
+    event counts, so that no latency is too short.
     """
     source = output["src"]
     due = np.zeros(len(source), dtype=np.int64)

@@ -19,7 +19,7 @@ CHANCE = 5.0
 def measure_rates(
     data: Input, begins: Sequence[int], ends: Sequence[int], input_profile: Sequence[StreamProfile]
 ) -> tuple[StreamProfile, ...]:
-    """Return the number of events of each tag between two positions of every stream.
+    """Return each tag's number of events between two positions of every stream.
 
     In long parts every n-th event counts n times, so the rates of an input with period n are wrong.
     Each tag of the complete input (`input_profile`) counts at least once, because a plan without the tag would lose its

@@ -1,4 +1,4 @@
-"""Adds checkpoints to a run of a DGS program: the run resumes from the last one and writes new ones."""
+"""Adds checkpoints to a run of a DGS program: the run resumes from the last checkpoint and writes new checkpoints."""
 
 import hashlib
 import threading

@@ -18,8 +18,8 @@ class Decision:
     Attributes:
         instances: indices of the instances, in any order; a number n means the first n.
         why: reason as text, with numbers.
-        mapping: for each bucket, the index of its instance, one of `instances`. It may also move buckets between active
-            instances. None uses `balanced_mapping` if the instances change.
+        mapping: for each bucket, the index of its instance, one of `instances`. The mapping may also move buckets
+            between active instances. None uses `balanced_mapping` if the instances change.
     """
 
     instances: Instances

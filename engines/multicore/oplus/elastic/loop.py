@@ -50,7 +50,7 @@ class ElasticLoop:
 
     Args:
         operator, controller, settings: the operator, and what `controller.make_controller` returned.
-        maximum: maximum number of instances of the operator, whose indices are below it.
+        maximum: maximum number of the operator's instances; all indices are below this number.
         mapping: current mapping, int64[buckets].
         window_s: size of the operator's window, on the clock of its snapshots; 0 without a window.
         clock: clock in ns of any origin, which times the calls of `reconfigure`.
@@ -179,7 +179,7 @@ class ElasticLoop:
         """Stop the thread after its current call, with a maximum wait. A second call has no effect.
 
         Raises:
-            EngineError: the controller raised it, since it cannot work with this operator.
+            EngineError: the controller raised it, because the controller cannot work with this operator.
             EngineCrashError: the controller or the operator failed, or a call did not return in time.
         """
         self._stopping.set()

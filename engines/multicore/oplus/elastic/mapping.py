@@ -55,7 +55,7 @@ def balanced_mapping(
     bucket_counts = np.bincount(place, minlength=len(members))[: len(members)]
     base_quota, extra = divmod(buckets, len(members))
     quota = np.full(len(members), base_quota, dtype=np.int64)
-    # The remaining buckets go to instances with the most buckets, so that these move fewer.
+    # The remaining buckets go to instances with the most buckets, so that fewer buckets move.
     quota[np.argsort(-bucket_counts, kind="stable")[:extra]] += 1
     order = np.argsort(previous, kind="stable")
     owner = previous[order]

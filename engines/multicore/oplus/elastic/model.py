@@ -91,8 +91,8 @@ class Model:
     For operators without a join, W = sum r_i + sum p_i / d in t/s, and C(n, f) = f n / c_t, where c_t
     is the cost of a tuple over all instances.
 
-    Limits: the model uses sums, so it misses instances that are overloaded by key skew. While much
-    work is pending, it overestimates the work by the tuples that expire meanwhile.
+    Limits: the model uses sums, so it misses instances that are overloaded by key skew. While much work is pending, the
+    model overestimates the work by the tuples that expire meanwhile.
 
     Attributes:
         upper, lower: shares of an instance's time, 0 < lower < upper <= 1.

@@ -18,8 +18,8 @@ _ROUNDING = 1e-9
 class Thresholds:
     """Keeps the load of the active instances between a lower and an upper share of their time.
 
-    Above `upper`, it adds the fewest instances that bring the average below `target`. Below `lower`,
-    it removes the most instances that keep the average below `target`.
+    Above `upper`, the controller adds the fewest instances that bring the average below `target`. Below `lower`, the
+    controller removes the most instances that keep the average below `target`.
 
     The load D, in instances, is the sum of the busy shares of all instances. Overloaded instances are
     at most 100 % busy, so above `upper` the sum is multiplied by offered rate / processed rate. The
