@@ -40,7 +40,7 @@ from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
 
 CHUNK_UNDER_LOAD = 256
-"""Events converted from columns at a time. Few, because due events wait for the conversion."""
+"""Number of events converted from columns together. It is small because due events wait for the conversion."""
 
 
 class BaseEngine(ABC):
@@ -77,12 +77,17 @@ class BaseEngine(ABC):
         return environment.versions(self.name, self.packages) or "not stated"
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `known_variants`. Those that neither generate queries nor name workloads run those in `queries`."""
+        """Return `known_variants`.
+
+        A variant that neither generates queries nor names workloads runs the workloads in `queries`.
+        """
         if self.queries is None:
             return self.known_variants
-        written = frozenset(self.queries)
+        written_workloads = frozenset(self.queries)
         return tuple(
-            v if v.generates or v.written_for else replace(v, written_for=written - {*v.lacking})
+            v
+            if v.generates or v.written_for
+            else replace(v, written_for=written_workloads - {*v.lacking})
             for v in self.known_variants
         )
 
@@ -92,24 +97,24 @@ class BaseEngine(ABC):
         Checks the declarations first, so that users build an environment only for tasks that can run. Then checks the
         environment, then calls `refused`.
         """
-        undeclared = self._undeclared(task)
-        if undeclared is not None:
-            return undeclared
+        reason = self._check_declarations(task)
+        if reason is not None:
+            return reason
         if self.environment is not None:
             unusable = environment.unusable_reason(self.name, self.environment)
             if unusable is not None:
                 return unusable
         return self.refused(task)
 
-    def _undeclared(self, task: Task) -> str | None:
+    def _check_declarations(self, task: Task) -> str | None:
         """Return why the engine's declarations exclude a task, or None."""
         variants = {variant.name: variant for variant in self.variants()}
         if task.variant not in variants:
             return f"no variant {task.variant!r}; engine {self.name} has {', '.join(variants)}"
         variant = variants[task.variant]
-        lacking = variant.lacks(task.workload)
-        if lacking is not None:
-            return f"{self.name}/{task.variant} {lacking}"
+        reason = variant.lacks(task.workload)
+        if reason is not None:
+            return f"{self.name}/{task.variant} {reason}"
         if task.lacks_load is not None:
             return task.lacks_load
         if task.load is not None and not variant.takes_load:
@@ -129,15 +134,15 @@ class BaseEngine(ABC):
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return PIP1 to PIP3 as not declared."""
-        unstated = Property(holds=False, why=f"engine {self.name} declares no properties")
-        return {"PIP1": unstated, "PIP2": unstated, "PIP3": unstated}
+        undeclared = Property(holds=False, why=f"engine {self.name} declares no properties")
+        return {"PIP1": undeclared, "PIP2": undeclared, "PIP3": undeclared}
 
     def query_text(self, workload: Workload, variant: str) -> str | None:
         """Return the text of the query that a variant runs for a workload; None if it runs no query."""
         return None
 
     def generated_plan(self, declaration: Declaration) -> str:
-        """Return a note that the query of a declaration is generated, and which parts are slow for that reason."""
+        """Return a note for users: the query is generated, and these parts are slow for that reason."""
         return generated_plan(declaration)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
@@ -154,7 +159,7 @@ class BaseEngine(ABC):
 
 @contextmanager
 def _crash_errors(subject: str, remedy: str = "") -> Iterator[None]:
-    """Turn any error of an engine's or a program's code into a crash, except lack of memory."""
+    """Turn errors in the engine's or the program's code into EngineCrashError, except lack of memory."""
     try:
         yield
     except MemoryError:

@@ -1,4 +1,4 @@
-"""Defines how an engine describes a cluster of processes, and on which of its nodes a task runs."""
+"""Defines how an engine describes a cluster of processes, and the nodes on which a task runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -17,7 +17,7 @@ class CommandProcess:
     """A process with a job; it ends when its standard input ends."""
 
     def __init__(self, command: Sequence[str], *, engine: str) -> None:
-        """Start the process; `ready` waits for its job."""
+        """Start the process; `ready` waits until its job can start."""
         self._engine = engine
         self._process: subprocess.Popen[str] | None = subprocess.Popen(
             command,

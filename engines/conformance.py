@@ -37,7 +37,8 @@ EVENTS = 3_000
 """Enough for many synchronizations, few enough for plain Python."""
 EVENTS_PER_SYNC = 50
 WINDOWS = 6
-"""The small input lasts this many of a query's longest window, so that windows open, slide and close often."""
+"""The small input lasts this many times a query's longest window, so that windows open, slide and close often.
+"""
 CLOSE_GRACE_S = 5.0
 """Processes and threads of an adapter must end within this time after `close`."""
 
@@ -88,11 +89,11 @@ def ordinary_input(workload: Workload) -> Input:
 
 
 def _beginning(workload: Workload) -> Input:
-    """Return the first events of a workload's own source; adds them to the catalogue."""
+    """Return the first events of a workload's own source, which are added to the catalogue."""
     data = ensure(workload, {}, EVENTS, SEED).load()
     ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
-    last = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
-    ends = [int(np.searchsorted(stream.ts, last, side="right")) for stream in data.streams]
+    last_ts = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
+    ends = [int(np.searchsorted(stream.ts, last_ts, side="right")) for stream in data.streams]
     return first_rows(data, dict(enumerate(ends)))
 
 
@@ -102,8 +103,10 @@ def _spread_times(data: Input, program: Program) -> Input:
         return data
     present = [stream.ts for stream in data.streams if len(stream)]
     length = max(int(ts[-1]) for ts in present) - min(int(ts[0]) for ts in present)
-    closing = (each.window.size for each in program.operators if not each.keeps_time)
-    longest = max(closing, default=0)
+    window_sizes = (
+        operator.window.size for operator in program.operators if not operator.keeps_time
+    )
+    longest = max(window_sizes, default=0)
     factor = max(1, WINDOWS * longest // max(1, length))
     return replace(
         data, streams=tuple(replace(stream, ts=stream.ts * factor) for stream in data.streams)
@@ -193,7 +196,7 @@ class Setting:
         batch: number of events in a batch.
         options: options of the variant.
         shared: whether the engine's session outlives the case. A session starts and stops processes and threads at any
-            time, so leftovers of the case are not checked.
+            time, so the case is not checked for leftovers.
     """
 
     variant: str
@@ -216,11 +219,11 @@ def run_case(
     reason = engine.unsupported(task)
     if reason is not None:
         return CaseResult(unsupported=reason)
-    done = execute(engine, task, shared=setting.shared)
-    problems = differences(workload, workload.oracle(data), done.answer)
-    if done.measured.events != data.events:
-        problems.append(f"counted {done.measured.events} events, the input has {data.events}")
-    return CaseResult(problems=(*problems, *done.left_behind))
+    execution = execute(engine, task, shared=setting.shared)
+    problems = differences(workload, workload.oracle(data), execution.answer)
+    if execution.measured.events != data.events:
+        problems.append(f"counted {execution.measured.events} events, the input has {data.events}")
+    return CaseResult(problems=(*problems, *execution.left_behind))
 
 
 def task_of(workload: Workload, dataset: Dataset, setting: Setting, folder: Path) -> Task:
@@ -241,7 +244,7 @@ def task_of(workload: Workload, dataset: Dataset, setting: Setting, folder: Path
 def differences(
     workload: Workload, expected: Columns, answer: Columns, prefix: str = ""
 ) -> list[str]:
-    """Return how an answer differs from the expected one as a data trace: at most one text."""
+    """Return how an answer differs, as a data trace, from the expected one: at most one text."""
     difference = compare(expected, answer, workload.output)
     return [] if difference.equal else [prefix + difference.render()]
 

@@ -68,7 +68,7 @@ class LoadCase:
         due: returns the due times of n events, in total order.
         derive: makes the input from an ordinary one.
         silence_ns: how long the load lasts after the last event.
-        batch: replaces the setting's batch, unless None.
+        batch: replaces the setting's batch; None keeps it.
         batching: see `OfferedLoad`.
         cut: whether the dataset is truncated in the middle.
         twice: whether a catch-up run must give the same answer.
@@ -175,25 +175,28 @@ def run_load_case(
     reason = engine.unsupported(task)
     if reason is not None:
         return CaseResult(unsupported=reason)
-    done = execute(engine, task, shared=setting.shared)
-    problems += [*done.left_behind, *differences(workload, expected, done.answer)]
-    problems += _implausible_figures(done, load, times, workload.output.delay)
+    execution = execute(engine, task, shared=setting.shared)
+    problems += [*execution.left_behind, *differences(workload, expected, execution.answer)]
+    problems += _implausible_figures(execution, load, times, workload.output.delay)
     if case.twice:
         scratch = folder / "catch-up"
         scratch.mkdir()
         catch_up = execute(engine, replace(task, load=None, scratch=scratch), shared=setting.shared)
         problems += differences(
-            workload, catch_up.answer, done.answer, "the answer differs from that of catch-up: "
+            workload,
+            catch_up.answer,
+            execution.answer,
+            "the answer differs from that of catch-up: ",
         )
     return CaseResult(problems=tuple(problems))
 
 
 def _implausible_figures(
-    done: Execution, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
+    execution: Execution, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
 ) -> list[str]:
     """Return the implausible figures in an engine's measurements of a run."""
-    measured, events = done.measured, sum(map(len, times))
-    outputs = len(done.answer["ts"])
+    measured, events = execution.measured, sum(map(len, times))
+    outputs = len(execution.answer["ts"])
     problems = []
 
     def expect(figure: str, actual: object, expected: object) -> None:
@@ -202,27 +205,29 @@ def _implausible_figures(
 
     expect("events processed", measured.events, events)
     last_ns = max((int(due[-1]) for due in load.due_ns if len(due)), default=0)
-    if done.duration_ns < last_ns:
-        problems.append(f"ended after {done.duration_ns} ns; the last event is due at {last_ns}")
+    if execution.duration_ns < last_ns:
+        problems.append(
+            f"ended after {execution.duration_ns} ns; the last event is due at {last_ns}"
+        )
     steady, warm_up, service = measured.latency, measured.warm_up_latency, measured.service_latency
     if steady is None or warm_up is None:
         return [*problems, "a variant that takes a load must stamp its outputs"]
     expect("latencies, warm-up and after", _count(warm_up) + _count(steady), outputs)
     if service is not None:
         expect("service latencies", _count(service), _count(steady))
-    least, most = _due_before(done.answer, load, times, delay)
-    if not least <= _count(warm_up) <= most:
+    minimum, maximum = _due_before(execution.answer, load, times, delay)
+    if not minimum <= _count(warm_up) <= maximum:
         problems.append(
-            f"{_count(warm_up)} outputs in warm_up_latency, expected {least} to {most}: "
+            f"{_count(warm_up)} outputs in warm_up_latency, expected {minimum} to {maximum}: "
             "emit an output when the event that causes it was taken, before the next event; an "
             "engine that times outputs itself counts those due before load.warm_up_ns in "
             "warm_up_latency"
         )
     for histogram in (steady, warm_up, *(() if service is None else (service,))):
-        wrong = (histogram.values_ns < 0) | (histogram.values_ns > done.duration_ns * BUCKET)
+        wrong = (histogram.values_ns < 0) | (histogram.values_ns > execution.duration_ns * BUCKET)
         if wrong.any():
             problems.append(
-                f"latency of {histogram.values_ns[wrong][0]} ns in a run of {done.duration_ns} ns "
+                f"latency of {histogram.values_ns[wrong][0]} ns in a run of {execution.duration_ns} ns "
                 f"({histogram.definition})"
             )
     sent = measured.sent
@@ -242,9 +247,9 @@ def _implausible_figures(
         expect("events emitted in all rows of progress", progress.emitted.sum(), events)
         expect("events consumed in all rows of progress", progress.consumed.sum(), events)
         expect("outputs in all rows of progress", progress.outputs.sum(), outputs)
-        ahead = np.cumsum(progress.consumed) > np.cumsum(progress.emitted)
-        if ahead.any():
-            problems.append(f"row {ahead.argmax()} of progress: more consumed than emitted")
+        is_ahead = np.cumsum(progress.consumed) > np.cumsum(progress.emitted)
+        if is_ahead.any():
+            problems.append(f"row {is_ahead.argmax()} of progress: more consumed than emitted")
     return problems
 
 
@@ -261,7 +266,7 @@ def _due_before(
 ) -> tuple[int, int]:
     """Return the smallest and largest number of outputs that can be due in the warm-up.
 
-    An output's time is up to `delay` after the event that caused it. Or it is a time that the next event shows to have
+    An output's time is either at most `delay` after the causing event, or a time that the next event shows to have
     passed. Several events may share a time.
     """
     ts, due = np.concatenate(times), np.concatenate(load.due_ns)

@@ -96,14 +96,14 @@ def untranslatable(workload: Workload) -> str | None:
                 "engine for any program: reference, multicore, spark"
             )
         remedy = "rename it in the input: columns={'place': '%s'}"
-        used = [*part.reads, *part.output]
+        columns = [*part.reads, *part.output]
         if isinstance(part.step, JoinStep):
             remedy = "rename the table's column, or select it by another name than %s"
-            used += [*part.step.columns[LEFT], *part.step.columns[RIGHT]]
-        names = {column.name for column in used}
+            columns += [*part.step.columns[LEFT], *part.step.columns[RIGHT]]
+        names = {column.name for column in columns}
         for name in sorted(names):
-            same = [other for other in names if other.lower() == name.lower()]
-            if name.lower() in INTERNAL or name.endswith("_") or len(same) > 1:
+            similar_names = [other for other in names if other.lower() == name.lower()]
+            if name.lower() in INTERNAL or name.endswith("_") or len(similar_names) > 1:
                 return (
                     f"cannot translate {part.name}: the query uses the name of its column {name} itself, or "
                     f"another column's name differs only in case; {remedy % name}"
@@ -123,7 +123,8 @@ def generated_plan(
 ) -> str:
     """Return a note that a query is generated, with the steps that a hand-written query may do faster.
 
-    `slow_parts` yields the slow parts of a step, as predicates to its name; None for those of tables in memory.
+    `slow_parts` yields the slow parts of a step, as predicates to its name; None stands for the slow parts of queries
+    on tables in memory.
     """
     find_slow_parts = slow_parts or _slow_parts
     slow_steps = [
@@ -252,10 +253,11 @@ def columns_before(declaration: Declaration) -> tuple[Column, ...]:
 def select_pairs(
     step: JoinStep, dialect: Dialect, tables: str, bounds: str, extra_columns: Sequence[str] = ()
 ) -> str:
-    """Return the SELECT of the pairs of rows of a join, in SQL.
+    """Return the SQL SELECT of a join's pairs of rows.
 
     The SELECT has the columns that the output needs (`left.price`) and `at_`. Outer and as-of joins also have
-    `matched`. `at_` is the output's time; for an outer join it is a time in the step whose end is the output's time.
+    `matched`. `at_` is the output's time; for an outer join, the output's time is the end of the step that contains
+    `at_`.
 
     Args:
         step: the join.

@@ -83,8 +83,8 @@ def unusable_reason(name: str, environment: Environment) -> str | None:
     if not (folder(name) / STAMP).exists():
         missing = f"the environment of engine {name} does not exist; {command(name)} makes it"
         return f"{missing}{_missing_tools(environment)}"
-    stored = (folder(name) / STAMP).read_text(encoding="utf-8")
-    if stored != current:
+    stored_stamp = (folder(name) / STAMP).read_text(encoding="utf-8")
+    if stored_stamp != current:
         return (
             f"the environment of engine {name} is out of date: it was made for another Python, or "
             f"{environment.lock} or one of its inputs has changed; {command(name)} makes it again"
@@ -111,8 +111,8 @@ def activate(name: str) -> None:
 
 def versions(name: str, packages: tuple[str, ...]) -> str:
     """Return `package version` for each package, preferring the engine's environment; `-` if not installed."""
-    first = [str(folder(name))] if (folder(name) / STAMP).exists() else []
-    path = [*first, *sys.path]
+    engine_path = [str(folder(name))] if (folder(name) / STAMP).exists() else []
+    path = [*engine_path, *sys.path]
     installed = (next(iter(distributions(name=package, path=path)), None) for package in packages)
     return ", ".join(
         f"{package} {'-' if distribution is None else distribution.version}"
@@ -158,7 +158,7 @@ def _install(name: str, lock: Path, target: Path) -> None:
 
 def run_program(arguments: Sequence[str], environ: Mapping[str, str] | None = None) -> str | None:
     """Run a program of the set-up; return the last lines of its output if it fails, else None."""
-    done = subprocess.run(
+    result = subprocess.run(
         arguments,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -168,17 +168,19 @@ def run_program(arguments: Sequence[str], environ: Mapping[str, str] | None = No
         check=False,
         env=environ,
     )
-    return " | ".join(done.stdout.strip().splitlines()[-5:]) if done.returncode else None
+    return " | ".join(result.stdout.strip().splitlines()[-5:]) if result.returncode else None
 
 
 def _check_jars(name: str, lock: Path, folder: Path) -> None:
     """Raise EngineError unless a folder has exactly the jars of a lock."""
     lines = lock.read_text(encoding="utf-8").splitlines()
-    locked = {jar: digest for digest, jar in map(str.split, lines)}
+    locked_digests = {jar: digest for digest, jar in map(str.split, lines)}
     actual = {
         jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in folder.glob("*.jar")
     }
-    wrong = sorted(jar for jar in {*locked, *actual} if locked.get(jar) != actual.get(jar))
+    wrong = sorted(
+        jar for jar in {*locked_digests, *actual} if locked_digests.get(jar) != actual.get(jar)
+    )
     if wrong:
         raise EngineError(
             f"the jars of the environment of engine {name} are not those of {lock}: "

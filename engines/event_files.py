@@ -94,9 +94,9 @@ def event_columns(stream: Stream, shape: Shape, kinds: int) -> FileColumns:
     if shape.items is not None:
         items = stream.payload[shape.items]
         assert isinstance(items, ListColumn)
-        packed = items.packed()
-        columns["list_end"] = (packed.offsets[1:], INT)
-        columns["list"] = (packed.values, INT)
+        packed_lists = items.packed()
+        columns["list_end"] = (packed_lists.offsets[1:], INT)
+        columns["list"] = (packed_lists.values, INT)
     return columns
 
 
@@ -143,8 +143,13 @@ def measure_ceiling(
     reason = environment.unusable_reason(engine, packages)
     if reason is not None:
         raise EngineError(reason)
-    times, none = np.arange(CEILING_EVENTS), np.empty(0)
-    columns = {"ts": times, "due_ns": np.zeros_like(times), "beat_ts": none, "beat_due_ns": none}
+    times, no_times = np.arange(CEILING_EVENTS), np.empty(0)
+    columns = {
+        "ts": times,
+        "due_ns": np.zeros_like(times),
+        "beat_ts": no_times,
+        "beat_due_ns": no_times,
+    }
     job = {"workload": "nothing", "variant": "ceiling", "workers": 1, "offered": "yes"}
     stream = {"streams": 1, "kinds": 1, "kinds_of.0": 0}
     with tempfile.TemporaryDirectory(prefix=f"{engine}-ceiling-") as name:
@@ -222,7 +227,7 @@ def measure_load(
     if tick_ns is None:
         ts = np.concatenate([stream.ts for stream in data.streams])[order]
         due_of_ends = due_of_times(task.load, data, ends)
-    else:  # Time passes without events, until the last event.
+    else:  # Time also passes between events, up to the last event.
         ts = due_ns // tick_ns
         due_of_ends = np.minimum(ends * tick_ns, due_ns.max(initial=0))
     made_by[by_time] = np.minimum(np.searchsorted(ts, ends), len(ts) - 1)
@@ -249,7 +254,9 @@ def due_of_times(load: OfferedLoad, data: Input, times: IntArray) -> IntArray:
     due = np.zeros(len(times), dtype=np.int64)
     for index, stream in enumerate(data.streams):
         event_due, beat_due = load.due_ns[index], load.heartbeat_due_ns[index]
-        end_ns = max((int(each[-1]) for each in (event_due, beat_due) if len(each)), default=0)
+        end_ns = max(
+            (int(due_ns[-1]) for due_ns in (event_due, beat_due) if len(due_ns)), default=0
+        )
         event = np.searchsorted(stream.ts, times)
         beat = np.searchsorted(load.heartbeat_ts[index], times - 1)
         stream_due = np.minimum(
@@ -260,7 +267,7 @@ def due_of_times(load: OfferedLoad, data: Input, times: IntArray) -> IntArray:
 
 
 def count_from(start_ns: int, rows: Rows, folder: Path, streams: int) -> None:
-    """Make the times of rows, and of events in the files of all streams, relative to the start of a load."""
+    """Make times relative to the start of a load, in `rows` and in the event files of all streams."""
     rows["emit_ns"] -= start_ns
     for index in range(streams):
         path = folder / f"{index}.done_ns"

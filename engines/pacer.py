@@ -1,8 +1,8 @@
 """Paces events as a virtual source: an event is available from its due time on, without a sending thread.
 
-For engines that process event by event in Python. A slow engine never postpones an event: events that become due
-meanwhile keep their due times. Measurements exclude the thread and the queue of a real source, so `Sent.own_thread` is
-False.
+The pacer serves engines that process event by event in Python. A slow engine never postpones an event: events that
+become due meanwhile keep their due times. Measurements exclude the thread and the queue of a real source, so
+`Sent.own_thread` is False.
 """
 
 import time

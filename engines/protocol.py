@@ -113,7 +113,7 @@ class Task:
     topics: str = field(default_factory=new_topics)
 
     def __post_init__(self) -> None:
-        # Engines of all packages thus need no other code for a flushed input than for a cut one.
+        # Engines, also of other packages, thus use the same code for a flushed input and a cut input.
         object.__setattr__(self, "dataset", self.dataset.flushed(self.workload.program))
 
     @property
@@ -237,8 +237,8 @@ class Progress:
         consumed: int64[k], number of events that the engine finished.
         outputs: int64[k], number of records emitted.
         latency_p50_ns, latency_p99_ns, latency_max_ns: int64[k], median, 99th percentile and maximum of the latencies
-            of the row's outputs; -1 without outputs. In some engines these have an error of up to 13 %, more than the
-            histogram's.
+            of the row's outputs; -1 without outputs. In some engines these latencies have an error of up to 13 %, more
+            than the histogram's values.
     """
 
     step_ns: int
@@ -275,7 +275,7 @@ class Reconfiguration:
         before, after: numbers of instances before and after the change.
         event_ts: the event time at which all instances switched.
         moved_bytes: size of the state that was serialised and moved; 0 where state is shared.
-        active: indices of the instances after it, ascending; empty: the first `after`.
+        active: indices of the instances after the change, ascending; empty for the first `after` instances.
     """
 
     at_ns: int

@@ -1,6 +1,6 @@
 """Computes latency histograms and progress from the times of each event and output of an open-loop run.
 
-For engines that store one number per event. Everything here runs after the timed part.
+The module serves engines that store one number per event. All of its code runs after the timed part.
 """
 
 from collections.abc import Mapping
@@ -112,8 +112,10 @@ def histogram(values_ns: IntArray, definition: str) -> Histogram:
 
 def histogram_of(counts: IntArray, definition: str) -> Histogram:
     """Return a histogram from the counts of all buckets."""
-    used = np.flatnonzero(counts)
-    return Histogram(values_ns=_highest_in(used), counts=counts[used], definition=definition)
+    nonempty = np.flatnonzero(counts)
+    return Histogram(
+        values_ns=_highest_in(nonempty), counts=counts[nonempty], definition=definition
+    )
 
 
 def _highest_in(bucket: IntArray) -> IntArray:
@@ -132,7 +134,7 @@ def progress(
     """
     sent, done, emit = (_steps(times) for times in (sent_ns, done_ns, emit_ns))
     rows = 1 + max(int(steps.max(initial=0)) for steps in (sent, done, emit))
-    p50, p99, largest = _by_step(emit, latency_ns, rows)
+    p50, p99, maxima = _by_step(emit, latency_ns, rows)
     return Progress(
         step_ns=STEP_NS,
         emitted=_counts(sent, rows),
@@ -140,7 +142,7 @@ def progress(
         outputs=_counts(emit, rows),
         latency_p50_ns=p50,
         latency_p99_ns=p99,
-        latency_max_ns=largest,
+        latency_max_ns=maxima,
     )
 
 

@@ -1,6 +1,6 @@
 """Finds engine adapters through the entry-point group `lab.engines`.
 
-Users may install engines, so any failure while one is loaded is reported as an error of that engine.
+Users may install engines, so any failure to load an engine is reported as an error of this engine.
 """
 
 from streamlab.engines.errors import EngineError

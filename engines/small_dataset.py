@@ -28,7 +28,7 @@ def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
             columns["tag"] = stream.tag
         columns |= stream.payload
         dtypes = {name: type_of(values) for name, values in columns.items()}
-        written = write_stream(
+        stored_stream = write_stream(
             folder,
             stream.name,
             stream.kinds,
@@ -40,7 +40,7 @@ def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
         for report in folder.glob("*.done"):
             report.unlink()
         heartbeats = tuple(int(value) for value in stream.heartbeats)
-        streams.append(replace(written, heartbeats=heartbeats))
+        streams.append(replace(stored_stream, heartbeats=heartbeats))
     content = manifest.Content(
         workload=workload,
         alphabet=data.alphabet,

@@ -61,15 +61,15 @@ class TableEngine(BatchEngine):
     """Answers each workload by a query over tables.
 
     An entry of `queries` is a function from the result of `tables` to a table: columns by name, in output order.
-    Or it names such a function as `module:function`, or `module` for its function `answer`; the module and its library
-    are imported on demand.
+    Or the entry names such a function as `module:function`, or `module` for its function `answer`; the module and its
+    library are imported on demand.
     A query may return a list of tables instead, each in an order of its own and with a column `src` (the stream of
-    the event that made the row). These are merged by event time, then `src`, outside the clock.
+    the event that made the row). The tables are merged by event time, then `src`, outside the clock.
 
     Attributes:
         one_kind: programs of these models run only on streams with one kind of event each. In a stream of several
             kinds, position orders events of equal time, and tables have no positions.
-        flushes: whether its queries close the windows that `task.dataset.until_ts` closes, see `Query.at_end`.
+        flushes: whether the engine's queries close the windows that `task.dataset.until_ts` closes, see `Query.at_end`.
     """
 
     queries: ClassVar[Mapping[str, object]]
@@ -97,28 +97,28 @@ class TableEngine(BatchEngine):
             kinds = task.dataset.alphabet.kinds
             for stream in task.dataset.streams:
                 if len(stream.kinds) > 1:
-                    carried = " and ".join(kinds[kind] for kind in stream.kinds)
+                    kind_names = " and ".join(kinds[kind] for kind in stream.kinds)
                     return (
-                        f"stream {stream.name} carries {carried} events; {self.name} takes tables "
+                        f"stream {stream.name} carries {kind_names} events; {self.name} takes tables "
                         "of one kind each"
                     )
         return None
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return PIP1 to PIP3; PIP3 holds for generated queries only."""
-        derived = Property(
+        derivation = Property(
             holds=False, why="written for this workload, not derived from its program"
         )
         if variant == GENERATED:
-            derived = Property(holds=True, why="the query is generated from the declaration")
-        free = Property(holds=True, why="no worker and no partition is named")
-        return {"PIP1": free, "PIP2": free, "PIP3": derived}
+            derivation = Property(holds=True, why="the query is generated from the declaration")
+        independence = Property(holds=True, why="no worker and no partition is named")
+        return {"PIP1": independence, "PIP2": independence, "PIP3": derivation}
 
     def generate(self, declaration: Declaration) -> str:
         """Return the text of the query for a declaration that `untranslatable` accepts.
 
         Raises:
-            UnsupportedError: the engine translates none.
+            UnsupportedError: the engine translates no declarations.
         """
         raise UnsupportedError(
             f"engine {self.name} translates no declaration; its class must define generate() for the "

@@ -26,7 +26,7 @@ class WorkSplit(ABC):
         form: contents of a share, in words for users.
         distributes: whether rows must pass through `distribute`; False: the only share takes the streams unchanged.
         shares: number of shares, at least 1.
-        shared: streams of which each call of `distribute` needs all rows.
+        shared: streams whose complete rows each call of `distribute` needs.
     """
 
     form: ClassVar[str]
@@ -37,11 +37,11 @@ class WorkSplit(ABC):
 
     @abstractmethod
     def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
-        """Return the rows for each share; `rows` are consecutive ones of stream `src`.
+        """Return the rows for each share; `rows` are consecutive rows of stream `src`.
 
         Raises:
             EngineError: see `answer`.
-            NoPartialsError: split it without `partials`.
+            NoPartialsError: split the work without `partials`.
         """
 
     @abstractmethod
@@ -59,10 +59,10 @@ class WorkSplit(ABC):
     ) -> tuple[Columns, Any]:
         """Return the outputs of a share for the next part of the input, and the state that the following part needs.
 
-        `state` is the one returned for the preceding part; None for the first part. It can be pickled.
+        `state` is the state returned for the preceding part; None for the first part. The state can be pickled.
         `streams` has the rows before `until_ts` that no earlier part had, of the share and of shared streams.
         Parts of a typed dataflow graph begin at multiples of its markers' period.
-        Call it only for programs whose `SplitsWork.unresumable` is None. It raises the errors of `answer`.
+        Call `resume` only for programs whose `SplitsWork.unresumable` is None. It raises the errors of `answer`.
         """
 
 

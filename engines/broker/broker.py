@@ -16,13 +16,13 @@ NAME = "kafka"
 """Name of the environment, and of the broker's folder."""
 HERE = Path(__file__).parent
 RECORDS = tuple(sorted((HERE / "java").rglob("[!.]*.java")))
-"""Java classes that read records, for programs of engines."""
+"""Java classes that read records; the Java programs of engines use them."""
 ANSWER_TIMEOUT_S = 2.0
-"""A broker that takes longer to accept a connection, or to answer, counts as not answering."""
+"""A broker counts as not answering if it takes longer to accept a connection or to reply."""
 _API_VERSIONS = 18
 """Number of the request ApiVersions, which brokers of all versions answer (Kafka protocol guide)."""
 _CLUSTER_ID = "c3RyZWFtLWxhYi1rYWZrYQ"
-"""Base64 of `stream-lab-kafka`, because Kafka expects 16 bytes."""
+"""Base64 of `stream-lab-kafka`: Kafka expects an id of 16 bytes."""
 
 
 ENVIRONMENT = Environment(

@@ -17,12 +17,13 @@ from streamlab.engines.protocol import IntArray, new_topics
 from streamlab.workloads.model import Stream
 
 ROWS = 2_000_000
-"""Rows of a measurement."""
+"""Number of rows in a measurement."""
 TIMEOUT_S = 60.0
 """Limit of a warm-up or measurement."""
 WARM_UP_S = 6
-"""While its JVM compiles, a new broker delays a load: by up to 0.6 s in the first second, by 50 ms in the fourth and by
-15 ms from the sixth on. A load at full speed does not warm it up, because it has few records."""
+"""A new broker delays a load while its JVM compiles: by up to 0.6 s in the first second, by 50 ms in the fourth and by
+15 ms from the sixth on. A load at full speed does not warm it up, because it has few records.
+"""
 WARM_UP_EPS = 100_000
 WARM_UP_BYTES = 36
 """Size of a row of the warm-up: the 28 bytes of a keyed row, and one column of eight bytes."""
@@ -34,7 +35,7 @@ _KEYED_COLUMNS = [("row", "<i8"), ("due_ns", "<i8"), ("ts", "<i8"), ("tag", "<i4
 def prepare_broker(address: str, topics: str = "") -> None:
     """Check that a broker answers, and offer it a load for WARM_UP_S.
 
-    `topics` is the prefix in `Task.topics`; if empty, a new one is made.
+    `topics` is the prefix in `Task.topics`; an empty prefix is replaced by a new one.
 
     Raises:
         EngineError: the broker does not answer within 10 s, reports an error, or takes more than TIMEOUT_S.
@@ -60,10 +61,10 @@ def broker_ceiling_eps(
 def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> float:
     """Send rows through a broker when they are due, and return the seconds until a reader has all rows."""
     rows = len(due_ns)
-    words, rest = divmod(max(row_bytes - np.dtype(_KEYED_COLUMNS).itemsize, 0), 8)
+    words, remainder = divmod(max(row_bytes - np.dtype(_KEYED_COLUMNS).itemsize, 0), 8)
     padding = [
         *((f"word_{i}", "<i8") for i in range(words)),
-        *((f"byte_{i}", "i1") for i in range(rest)),
+        *((f"byte_{i}", "i1") for i in range(remainder)),
     ]
     topic = Topic(
         name="",
@@ -81,28 +82,30 @@ def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> f
         tag=(numbers % _KEYS).astype(np.int32),
         payload={name: np.zeros(rows, dtype=kind) for name, kind in padding},
     )
-    offered = replace(load_at_once((stream,)), due_ns=(due_ns,))
+    due_load = replace(load_at_once((stream,)), due_ns=(due_ns,))
     with (
         tempfile.TemporaryDirectory(prefix="broker-ceiling-") as folder,
         closing(
             LoadGenerator(
-                address, (topic,), (stream,), offered, Path(folder), topics or new_topics()
+                address, (topic,), (stream,), due_load, Path(folder), topics or new_topics()
             )
         ) as load,
         closing(consumer(address, **SETTINGS)) as reader,
     ):
-        (sent,) = load.topics
+        (topic_copy,) = load.topics
         kafka = client()
-        reader.assign([kafka.TopicPartition(sent.name, part, 0) for part in range(PARTITIONS)])
+        reader.assign(
+            [kafka.TopicPartition(topic_copy.name, part, 0) for part in range(PARTITIONS)]
+        )
         begin_ns = time.monotonic_ns()
         load.begin(begin_ns)
-        left = rows
-        while left:
+        remaining_rows = rows
+        while remaining_rows:
             for message in reader.consume(1000, 0.1):
-                decoded = None if message.error() else sent.decode(message.value())
+                decoded = None if message.error() else topic_copy.decode(message.value())
                 if decoded is None:
                     raise EngineError(f"the broker at {address} gives no record: {message.error()}")
-                left -= len(decoded[1])
+                remaining_rows -= len(decoded[1])
             load.check()
             took_s = (time.monotonic_ns() - begin_ns) / 1e9
             if took_s > TIMEOUT_S:

@@ -170,7 +170,7 @@ class LoadGenerator:
         return Sent(events=events, lag=histogram(lags, _LAG), own_thread=True)
 
     def emitted(self, steps: int) -> IntArray:
-        """Return how many events were sent in each step of the run's progress; call `sent` before."""
+        """Return how many events were sent in each step of the run's progress; call `sent` first."""
         return counts_by_step(self._sent_ns(), steps)
 
     def close(self) -> None:
@@ -227,15 +227,15 @@ class _Part:
         return int(self._due[self._next])
 
     def due(self, now_ns: int, promise: int) -> list[tuple[bytes, Rows]]:
-        """Return the records that are due, each with its rows; a new promise makes a record without rows."""
+        """Return the due records, each with its rows. Without due rows, a new promise makes a record without rows."""
         end = int(np.searchsorted(self._due, now_ns, side="right"))
         records = []
         while self._next < end:
-            last = min(self._next + MAX_ROWS, end)
-            rows = self._rows[self._next : last]
-            row_promise = promise if last == end else self._promise
+            block_end = min(self._next + MAX_ROWS, end)
+            rows = self._rows[self._next : block_end]
+            row_promise = promise if block_end == end else self._promise
             records.append((self._topic.encode(rows, promise=row_promise), rows))
-            self._next = last
+            self._next = block_end
         if not records and promise != self._promise:
             no_rows = self._rows[:0]
             records.append((self._topic.encode(no_rows, promise=promise), no_rows))
@@ -254,7 +254,8 @@ class _Offer:
                 **connection(job.address),
                 "linger.ms": 0,
                 "socket.nagle.disable": True,
-                # The broker stores a record once even if it is sent twice, and none after a lost record.
+                # The broker stores a record once even if it is sent twice, and stores no record that follows a lost
+                # record.
                 "enable.idempotence": True,
                 "enable.gapless.guarantee": True,
                 "message.timeout.ms": int(TIMEOUT_S * 1000),

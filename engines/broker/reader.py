@@ -22,19 +22,20 @@ SETTINGS: Mapping[str, object] = {
     "enable.partition.eof": False,
     "fetch.wait.max.ms": 10,
     "queued.max.messages.kbytes": 1 << 16,
-    # After its queue was full, the client fetches nothing for this time. The default of a second would idle the run.
+    # When its queue was full, the client fetches nothing for this time. With the default of a second the run
+    # would idle.
     "fetch.queue.backoff.ms": 10,
     "socket.nagle.disable": True,
     "socket.timeout.ms": 10_000,
 }
 """Settings of Kafka's client."""
 _MESSAGES = 256
-"""Most records that are taken from the client's queue at once."""
+"""Maximum number of records taken from the client's queue at once."""
 _WAIT_S = 0.1
-"""Longest wait for a record before the thread checks whether it is closed."""
+"""Maximum wait for a record, after which the thread checks whether the reader is closed."""
 
 Receive = Callable[[int, int, int], object]
-"""Takes a stream's index, and how many of its rows and heartbeats have arrived."""
+"""A callback that takes a stream's index and the numbers of its rows and heartbeats that have arrived."""
 
 
 def clear(streams: Sequence[Stream]) -> None:
@@ -66,8 +67,8 @@ class TopicReader:
             streams: the columns to fill, which `clear` has emptied.
             receive: called after rows or heartbeats of a stream have arrived.
             heartbeats: the heartbeats of each stream.
-            is_sending: returns whether a load still sends. If it does not, a broker that owes rows and sends none for
-                `SILENCE_S` counts as dead.
+            is_sending: returns whether a load still sends rows. After the load, a broker that owes rows and sends none
+                for `SILENCE_S` counts as dead.
             begin: called by the thread just before it reads.
         """
         self._address = address

@@ -32,7 +32,7 @@ MAX_ROWS = 1000
 SILENCE_S = 10.0
 """A broker that owes records and sends none for this long counts as dead."""
 PARTITIONS = 4
-"""Number of partitions of each topic of a dataset with keys; a topic without keys has one."""
+"""Number of partitions per topic if the dataset has keys; a topic without keys has one partition."""
 NO_PROMISE = np.iinfo(np.int64).min
 _SEED, _MULTIPLIER = np.uint32(0x9747B28C), np.uint32(0x5BD1E995)
 """Constants of murmur2 in Kafka's clients (`Utils.murmur2`)."""
@@ -138,7 +138,7 @@ def columns_of(stream: Stream) -> dict[str, npt.NDArray[np.generic]]:
 
 
 def longest_silence_s(load: OfferedLoad | None) -> float:
-    """Return for how long a broker may send nothing: SILENCE_S plus the longest pause of a load."""
+    """Return the longest time for which a broker may send nothing: SILENCE_S plus the longest pause of a load."""
     if load is None:
         return SILENCE_S
     due_ns = np.sort(np.concatenate([[0], *load.due_ns, *load.heartbeat_due_ns]))

@@ -1,4 +1,4 @@
-"""Writes the topics of a dataset to a broker, once, and checks existing topics.
+"""Writes a dataset's topics to a broker once, and checks existing topics.
 
 `python -m streamlab.engines.broker.topics ADDRESS PREFIX` deletes the topics whose names begin with a prefix.
 """
@@ -38,7 +38,7 @@ METADATA_S = 10.0
 """Limit of the first request of a run, so that a wrong address ends the run soon."""
 REMEDY = "delete the topic (on the lab's own broker: lab broker down, then up), and the next trial writes it again"
 CHUNK_ROWS = 1 << 17
-"""Rows that are split into partitions together."""
+"""Number of rows that are split into partitions together."""
 _POLL_S = 0.1
 """Interval between checks while the broker or the client is busy."""
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -74,8 +74,8 @@ def check_reachable(address: str) -> None:
             f"no Kafka broker answers at {address!r} within {METADATA_S:g} s ({error.args[0].str()}); option broker "
             "is HOST:PORT, and `lab broker up` starts one here"
         ) from error
-    advertised = [f"{broker.host}:{broker.port}" for broker in metadata.brokers.values()]
-    silent = [listener for listener in advertised if not answers(listener)]
+    listeners = [f"{broker.host}:{broker.port}" for broker in metadata.brokers.values()]
+    silent = [listener for listener in listeners if not answers(listener)]
     if silent:
         raise EngineError(
             f"the broker at {address!r} names {', '.join(silent)} as its address, which does not answer from here; "
@@ -145,14 +145,16 @@ def _write_incomplete(kafka: Any, address: str, topics: Sequence[Topic], data: I
         KafkaException: the broker refuses.
     """
     admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
-    existing = admin.list_topics(timeout=TIMEOUT_S).topics
+    existing_topics = admin.list_topics(timeout=TIMEOUT_S).topics
     complete = {
-        topic.name for topic in topics if topic.name in existing and _is_complete(address, topic)
+        topic.name
+        for topic in topics
+        if topic.name in existing_topics and _is_complete(address, topic)
     }
     for topic, stream in zip(topics, data.streams, strict=True):
         if topic.name in complete:
             continue
-        if topic.name in existing:
+        if topic.name in existing_topics:
             delete_topics(address, [topic.name])
         create_topics(address, [topic])
         _Writer(kafka, address, topic).write(stream)
@@ -166,12 +168,12 @@ def create_topics(address: str, topics: Sequence[Topic]) -> None:
     """
     module = import_module("confluent_kafka.admin")
     admin = module.AdminClient(connection(address))
-    new = [
+    kafka_topics = [
         module.NewTopic(topic.name, topic.partitions, replication_factor=-1, config=_SETTINGS)
         for topic in topics
     ]
-    for done in admin.create_topics(new, operation_timeout=TIMEOUT_S).values():
-        done.result(TIMEOUT_S)
+    for future in admin.create_topics(kafka_topics, operation_timeout=TIMEOUT_S).values():
+        future.result(TIMEOUT_S)
 
 
 def delete_topics(address: str, names: list[str]) -> None:
@@ -181,8 +183,8 @@ def delete_topics(address: str, names: list[str]) -> None:
         EngineError: topics still exist after TIMEOUT_S.
     """
     admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
-    for done in admin.delete_topics(names, operation_timeout=TIMEOUT_S).values():
-        done.result(TIMEOUT_S)
+    for future in admin.delete_topics(names, operation_timeout=TIMEOUT_S).values():
+        future.result(TIMEOUT_S)
     deadline = time.monotonic() + TIMEOUT_S
     while set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics):
         if time.monotonic() > deadline:
@@ -212,7 +214,7 @@ def delete_topics_of(address: str, prefix: str) -> None:
 
 
 def extents(reader: Any, topic: Topic) -> list[int]:
-    """Return the number of records of each partition of a topic.
+    """Return the number of records in each of a topic's partitions.
 
     Raises:
         EngineError: the broker has deleted the first records.
@@ -323,15 +325,17 @@ def split(topic: Topic, rows: Rows) -> list[Rows]:
     """Return the rows of each partition, in order; rows without tags have key 0."""
     if topic.partitions == 1:
         return [rows]
-    tagged = "tag" in (topic.row.names or ())
-    keys = rows["tag"].astype(np.int64) // topic.kinds if tagged else np.zeros(len(rows), np.int64)
+    has_tags = "tag" in (topic.row.names or ())
+    keys = (
+        rows["tag"].astype(np.int64) // topic.kinds if has_tags else np.zeros(len(rows), np.int64)
+    )
     partitions = partition_of(keys, topic.partitions)
     return [rows[partitions == partition] for partition in range(topic.partitions)]
 
 
-def _promise(heartbeats: IntArray, following: IntArray) -> int:
+def _promise(heartbeats: IntArray, next_times: IntArray) -> int:
     """Return the latest heartbeat before the time of the following row."""
-    count = int(np.searchsorted(heartbeats, following[0]))
+    count = int(np.searchsorted(heartbeats, next_times[0]))
     return int(heartbeats[count - 1]) if count else NO_PROMISE
 
 

@@ -41,8 +41,8 @@ class Clock:
             UnsupportedError: csp's clock is too short for the input.
         """
         positions = [_positions_in_ties(ts) for ts in streams]
-        most = max((int(part.max()) + 1 for part in positions if len(part)), default=1)
-        tick_ns = most * max(1, len(streams))
+        positions_per_ts = max((int(part.max()) + 1 for part in positions if len(part)), default=1)
+        tick_ns = positions_per_ts * max(1, len(streams))
         first = min((int(ts[0]) for ts in streams if len(ts)), default=0)
         last = max((int(ts[-1]) for ts in streams if len(ts)), default=0)
         end_ns = (last - first + 1) * tick_ns
@@ -52,7 +52,7 @@ class Clock:
                 "events of equal time apart, take longer"
             )
         times = tuple(
-            (ts - first) * tick_ns + index * most + position
+            (ts - first) * tick_ns + index * positions_per_ts + position
             for index, (ts, position) in enumerate(zip(streams, positions, strict=True))
         )
         return cls(times=times, first_ts=first, tick_ns=tick_ns, end_ns=end_ns)
@@ -63,7 +63,7 @@ class Clock:
 
 
 def _positions_in_ties(ts: IntArray) -> IntArray:
-    """Return for each event of a stream how many events of its time come before it."""
+    """Return, for each event of a stream, the number of earlier events with the same time."""
     rows = np.arange(len(ts))
     begins = np.flatnonzero(np.diff(ts, prepend=ts[:1] - 1))
     return rows - np.repeat(begins, np.diff(begins, append=len(ts)))

@@ -63,9 +63,9 @@ def keyed_counter(streams: Streams) -> list[Part]:
         order = np.argsort(place, kind="stable")
         key = streams.keys_of(stream).astype(np.int64)
         after = np.searchsorted(place[order], key * span + (stream.ts - first))
-        followed = np.flatnonzero(after < len(order))
-        reset = order[after[followed]]
-        reset = reset[resets.key[reset] == key[followed]]
+        rows_with_reset = np.flatnonzero(after < len(order))
+        reset = order[after[rows_with_reset]]
+        reset = reset[resets.key[reset] == key[rows_with_reset]]
         counts += np.bincount(reset, minlength=len(resets))
     return [{"ts": resets.ts, "key": resets.key, "count": counts, "src": resets.src}]
 
@@ -80,9 +80,9 @@ def page_view_join(streams: Streams) -> list[Part]:
     updates = streams.ordered_separators("meta")
     changes = list(zip(updates.key.tolist(), updates.value.tolist(), strict=True))
     table = np.zeros(streams.keys, np.int32)
-    replaced = np.empty(len(updates), np.int32)
+    replaced_meta = np.empty(len(updates), np.int32)
     for index, (page, meta) in enumerate(changes):
-        replaced[index] = table[page]
+        replaced_meta[index] = table[page]
         table[page] = meta
     parts: list[Part] = [
         {
@@ -90,7 +90,7 @@ def page_view_join(streams: Streams) -> list[Part]:
             "kind": np.full(len(updates), UPDATE, np.int8),
             "page": updates.key.astype(np.int32),
             "user": np.full(len(updates), NO_USER, np.int32),
-            "meta": replaced,
+            "meta": replaced_meta,
             "src": updates.src,
         }
     ]
@@ -128,7 +128,7 @@ def scale_join(streams: Streams) -> list[Part]:
 
     Sorts the right tuples near in time by their first attribute. A left tuple's partners then lie in a range (21 of
     10,000 values in the benchmark). Binary search finds the range, and the other conditions are tested on its tuples.
-    On purpose this does not compare all pairs: a user who needs the answer would not.
+    The query does not compare all pairs, because a user who needs the answer would not.
     """
     window = int(str(streams.params["ws_ms"]))
     left = _rows(streams.bulk, ("ts", *(LEFT.names or ())))

@@ -116,8 +116,8 @@ def ends(separators: Separators, src: int, stream: Stream) -> IntArray:
 def run_sums(values: npt.NDArray[Any], end: IntArray) -> IntArray:
     """Return the sums of consecutive runs of values; run i ends before index `end[i]`."""
     begin = np.concatenate([np.zeros(min(1, len(end)), np.int64), end[:-1]])
-    filled = begin < end
+    nonempty = begin < end
     sums = np.zeros(len(end), np.int64)
-    if filled.any():
-        sums[filled] = np.add.reduceat(values[: end[-1]], begin[filled])
+    if nonempty.any():
+        sums[nonempty] = np.add.reduceat(values[: end[-1]], begin[nonempty])
     return sums

@@ -1,7 +1,7 @@
 """Touches memory for NumPy's temporaries before the clock starts, and keeps it in the process.
 
-By default glibc gets each large block from the kernel and returns it when it is freed. Every temporary then costs a
-page fault for each page (or huge page), which the kernel clears. Two settings prevent this (mallopt(3)).
+By default glibc gets each large block from the kernel and returns the block when it is freed. Every temporary then
+costs a page fault for each page (or huge page), which the kernel clears. Two settings prevent this (mallopt(3)).
 """
 
 import ctypes
@@ -37,6 +37,6 @@ def glibc() -> ctypes.CDLL | None:
     """Return the C library if it is glibc, else None; this module then has no effect."""
     try:
         version = os.confstr("CS_GNU_LIBC_VERSION")
-    except (AttributeError, ValueError):  # On Windows, and with musl.
+    except (AttributeError, ValueError):  # Raised on Windows, and with musl.
         return None
     return ctypes.CDLL(None) if version else None

@@ -45,7 +45,7 @@ from streamlab.workloads.declarative.expressions import FLOAT
 EVENTS = f"{ROW}_events"
 SIDES = (f"{LEFT}_events", f"{RIGHT}_events")
 ORDER = "ts, src, row"
-"""The total order of the rows of an input, and of the outputs of steps on rows."""
+"""The total order of an input's rows, and of outputs of steps on rows."""
 
 BINS = """\
 -- The largest power of two up to a number above 0, and the middle of the bin that holds a number.
@@ -153,8 +153,8 @@ class _Step:
         return translate_expression(text, self.declaration, SQL)
 
     @property
-    def _key(self) -> str:
-        """The keys as the start of a list of columns, or nothing."""
+    def _key_columns(self) -> str:
+        """The keys, each followed by a comma, as the start of a list of columns."""
         return "".join(f"{_quote(name)}, " for name in self.declaration.keys)
 
     def _per_key(self, *extra_columns: str) -> str:
@@ -163,7 +163,7 @@ class _Step:
         return f"PARTITION BY {', '.join(columns)} " if columns else ""
 
     @property
-    def _from(self) -> str:
+    def _filtered_source(self) -> str:
         """The source and its filter."""
         where = self.declaration.where
         return (
@@ -212,7 +212,7 @@ class _Step:
         limits = f"{_number(bins.smallest)}, {_number(float(aggregate.high))}"
         return f"middle_of_bin({percentile}, {limits}, {bins.steps})"
 
-    def _closed(self, end: str = "end_") -> str:
+    def _has_closed(self, end: str = "end_") -> str:
         """Return the condition that a time has passed."""
         if self.flushes:
             return "TRUE"
@@ -241,14 +241,16 @@ class _Step:
         right, bounds = SIDES[1], f"r.ts BETWEEN l.ts - {step.before} AND l.ts + {step.after}"
         if step.how == ASOF:
             bounds = "l.ts >= r.ts"
-            same = ", ".join([*(_quote(key.name) for key in step.keys), "ts"])
-            last = f"row_number() OVER (PARTITION BY {same} ORDER BY src DESC, row DESC) = 1"
-            right = f"(\n    SELECT * FROM {right}\n    QUALIFY {last}\n)"
+            place_columns = ", ".join([*(_quote(key.name) for key in step.keys), "ts"])
+            is_last = (
+                f"row_number() OVER (PARTITION BY {place_columns} ORDER BY src DESC, row DESC) = 1"
+            )
+            right = f"(\n    SELECT * FROM {right}\n    QUALIFY {is_last}\n)"
         pairs = select_pairs(step, SQL, f"{SIDES[0]} AS l {kind} {right} AS r", bounds)
         end, where = "at_", ""
         if step.how == OUTER:
             end = f"at_ - (at_ % {step.every} + {step.every}) % {step.every} + {step.every}"
-            where = "" if self.flushes else f"\nWHERE {MATCHED} OR {self._closed('ts')}"
+            where = "" if self.flushes else f"\nWHERE {MATCHED} OR {self._has_closed('ts')}"
         place = ", 0 AS src, 0 AS row" if self.numbers else ""
         partner = "" if step.how == INNER else f", {MATCHED}"
         return self._table(
@@ -259,90 +261,98 @@ class _Step:
     def _time_window(self, step: WindowStep) -> str:
         boundary = self._boundary(step.size, step.advance)
         after = step.closes_after
-        taken = "" if after is None else f" AND ts + {LATE_BY} < end_ + {after}"
+        late_filter = "" if after is None else f" AND ts + {LATE_BY} < end_ + {after}"
         return self._table(
-            f"SELECT {self._end()}, {self._key}{self._aggregates(step, self._row_order)}\n"
-            f"FROM (\n{_indent(f'SELECT *, {boundary} AS end_ FROM {self._from}')}\n)\n"
-            f"WHERE {self._closed()}{taken}\n"
-            f"GROUP BY {self._key}end_"
+            f"SELECT {self._end()}, {self._key_columns}{self._aggregates(step, self._row_order)}\n"
+            f"FROM (\n{_indent(f'SELECT *, {boundary} AS end_ FROM {self._filtered_source}')}\n)\n"
+            f"WHERE {self._has_closed()}{late_filter}\n"
+            f"GROUP BY {self._key_columns}end_"
         )
 
     def _session(self, step: WindowStep) -> str:
         pause = step.size
-        last = f"max(ts) - (max(ts) % {pause} + {pause}) % {pause} + {2 * pause}"
+        end = f"max(ts) - (max(ts) % {pause} + {pause}) % {pause} + {2 * pause}"
         starts = (
             f"SELECT *, (ts - lag(ts) OVER ({self._per_key()}ORDER BY ts) > {pause}) AS starts_\n"
-            f"FROM {self._from}"
+            f"FROM {self._filtered_source}"
         )
         numbered = (
             f"SELECT *, count(CASE WHEN starts_ THEN 1 END) OVER ({self._per_key()}ORDER BY ts) AS session_\n"
             f"FROM (\n{_indent(starts)}\n)"
         )
         sessions = (
-            f"SELECT {last} AS end_, {self._key}min(ts) AS first, max(ts) AS last, session_,\n"
+            f"SELECT {end} AS end_, {self._key_columns}min(ts) AS first, max(ts) AS last, session_,\n"
             f"    {self._aggregates(step, self._row_order)}\n"
             f"FROM (\n{_indent(numbered)}\n)\n"
-            f"GROUP BY {self._key}session_"
+            f"GROUP BY {self._key_columns}session_"
         )
         outputs = ", ".join(_quote(column.name) for column in self.declaration.output[1:])
         return self._table(
             f"SELECT {self._end()}, {outputs}\n"
             f"FROM (\n{_indent(sessions)}\n)\n"
             "-- A later session of the key ends a session, and so does the end of a window of the pause.\n"
-            f"QUALIFY {self._closed()} OR session_ < max(session_) OVER ({self._per_key().strip()})"
+            f"QUALIFY {self._has_closed()} OR session_ < max(session_) OVER ({self._per_key().strip()})"
         )
 
     def _count_window(self, step: WindowStep) -> str:
         numbered = (
             f"SELECT *, row_number() OVER ({self._per_key()}ORDER BY {ORDER}) AS number_\n"
-            f"FROM {self._from}"
+            f"FROM {self._filtered_source}"
         )
         return self._table(
             "SELECT max(ts) AS ts, arg_max(src, number_) AS src, arg_max(row, number_) AS row, "
-            f"{self._key}{self._aggregates(step, 'number_')}\n"
+            f"{self._key_columns}{self._aggregates(step, 'number_')}\n"
             f"FROM (\n{_indent(numbered)}\n)\n"
-            f"GROUP BY {self._key}(number_ - 1) // {step.size}\n"
+            f"GROUP BY {self._key_columns}(number_ - 1) // {step.size}\n"
             f"HAVING count(*) = {step.size}"
         )
 
     def _top(self, step: TopStep) -> str:
-        by = _quote(step.by)
-        nan_last = [f"isnan({by})"] if step.by in nan_columns(self.declaration) else []
-        order = [*nan_last, f"{by} DESC", *map(_quote, step.columns), "ts"]
-        others = "".join(f"{_quote(name)}, " for name in step.columns)
+        rank_column = _quote(step.by)
+        nan_last = [f"isnan({rank_column})"] if step.by in nan_columns(self.declaration) else []
+        order = [*nan_last, f"{rank_column} DESC", *map(_quote, step.columns), "ts"]
+        columns = "".join(f"{_quote(name)}, " for name in step.columns)
         rank = f"row_number() OVER ({self._per_key('end_')}ORDER BY {', '.join(order)})"
-        inner = f"SELECT *, {self._boundary(step.size, step.size)} AS end_ FROM {self._from}"
-        ranked = f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE {self._closed()}"
+        inner = (
+            f"SELECT *, {self._boundary(step.size, step.size)} AS end_ FROM {self._filtered_source}"
+        )
+        ranked = (
+            f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE {self._has_closed()}"
+        )
         return self._table(
-            f"SELECT {self._end('rank_')}, {self._key}rank_ AS rank, {_quote(step.by)}, {others}ts AS at\n"
+            f"SELECT {self._end('rank_')}, {self._key_columns}rank_ AS rank, {_quote(step.by)}, {columns}ts AS at\n"
             f"FROM (\n{_indent(ranked)}\n)\n"
             f"WHERE rank_ <= {step.most}"
         )
 
     def _outputs(self, names: Sequence[str]) -> str:
-        return ", ".join([ORDER, *([self._key[:-2]] if self._key else []), *map(_quote, names)])
+        return ", ".join(
+            [ORDER, *([self._key_columns[:-2]] if self._key_columns else []), *map(_quote, names)]
+        )
 
     def _deduplicate(self, step: DeduplicateStep) -> list[str]:
         number = f"row_number() OVER ({self._per_key()}ORDER BY {ORDER})"
         outputs = self._outputs(step.columns)
         if step.within is None:
-            return [self._table(f"SELECT {outputs}\nFROM {self._from}\nQUALIFY {number} = 1")]
+            return [
+                self._table(f"SELECT {outputs}\nFROM {self._filtered_source}\nQUALIFY {number} = 1")
+            ]
         rows = f"rows_of_{self.name}"
-        same = [f"later.{key} = earlier.{key}" for key in map(_quote, self.declaration.keys)]
-        same.append("later.number_ = earlier.next_")
+        conditions = [f"later.{key} = earlier.{key}" for key in map(_quote, self.declaration.keys)]
+        conditions.append("later.number_ = earlier.next_")
         near = f"RANGE BETWEEN UNBOUNDED PRECEDING AND {step.within} FOLLOWING"
         numbered = (
             f"SELECT *, {number} AS number_,\n"
             f"    1 + count(*) OVER ({self._per_key()}ORDER BY ts {near}) AS next_,\n"
             f"    coalesce(ts - lag(ts) OVER ({self._per_key()}ORDER BY {ORDER}) > {step.within}, TRUE) "
             f"AS first_\n"
-            f"FROM {self._from}"
+            f"FROM {self._filtered_source}"
         )
         leaving = (
             f"SELECT * FROM {rows} WHERE first_\n"
             "UNION ALL\n"
             f"SELECT later.* FROM leaving_{self.name} AS earlier JOIN {rows} AS later\n"
-            f"ON {' AND '.join(same)}\n"
+            f"ON {' AND '.join(conditions)}\n"
             "WHERE NOT later.first_"
         )
         return [
@@ -364,7 +374,7 @@ class _Step:
         outputs = ", ".join(
             [
                 ORDER,
-                *([self._key[:-2]] if self._key else []),
+                *([self._key_columns[:-2]] if self._key_columns else []),
                 "since_ AS since",
                 *map(_quote, step.columns),
             ]
@@ -383,7 +393,7 @@ class _Step:
             after = window.size - window.advance + (window.closes_after or 0)
             condition = f"\nWHERE ts + {LATE_BY} >= {end} + {after}"
         values = self._values(step.columns)
-        return self._table(f"SELECT {ORDER}, {values}\nFROM {self._from}{condition}")
+        return self._table(f"SELECT {ORDER}, {values}\nFROM {self._filtered_source}{condition}")
 
     def _values(self, columns: Mapping[str, str]) -> str:
         """Return expressions as columns of the output."""

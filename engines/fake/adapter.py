@@ -94,8 +94,8 @@ class FakeEngine(BaseEngine):
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return that no property holds, since the engine computes nothing."""
-        none = Property(holds=False, why="the fake engine computes nothing")
-        return {"PIP1": none, "PIP2": none, "PIP3": none}
+        no_property = Property(holds=False, why="the fake engine computes nothing")
+        return {"PIP1": no_property, "PIP2": no_property, "PIP3": no_property}
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Return None, since the source is virtual; for variant `unbounded` infinity."""
@@ -115,10 +115,10 @@ class FakeEngine(BaseEngine):
             due_ns // tick_ns for due_ns in task.load.due_ns
         )  # each event arrives when due
         streams = zip(data.streams, times, strict=True)
-        arrived = tuple(
+        arriving_streams = tuple(
             replace(stream, ts=ts, heartbeats=stream.heartbeats[:0]) for stream, ts in streams
         )
-        return FakePrepared(task, answer_of(query, replace(data, streams=arrived)), times)
+        return FakePrepared(task, answer_of(query, replace(data, streams=arriving_streams)), times)
 
 
 class FakePrepared:
@@ -189,13 +189,13 @@ class FakePrepared:
             duration_s = self._events / options.served_eps
             return Measured(events=self._events, plan=options.plan), duration_s
         sent_ns = self._due_ns + round(options.generator_lag_s * 1e9)
-        served = serve(sent_ns, options)
-        end_s = float(served.done_ns[-1]) / 1e9
+        service_times = serve(sent_ns, options)
+        end_s = float(service_times.done_ns[-1]) / 1e9
         result = measured(
             OpenRun(
                 due_ns=self._due_ns,
-                taken_ns=served.taken_ns,
-                done_ns=served.done_ns,
+                taken_ns=service_times.taken_ns,
+                done_ns=service_times.done_ns,
                 made_by=self._made_by,
                 sent_ns=sent_ns if options.generator_lag_s else None,
             ),
@@ -218,9 +218,9 @@ class FakePrepared:
 
 
 def _causes(times: tuple[IntArray, ...], output_ts: IntArray) -> IntArray:
-    """Return for each output the index, in total order, of the event that makes it.
+    """Return, for each output, the index in total order of the event that makes it.
 
-    It is the last event at the first time at or after the output's, because the next event shows that the time has
+    This is the last event at the first time at or after the output's time: the next event shows that the time has
     passed.
     """
     ts = np.sort(np.concatenate(times))

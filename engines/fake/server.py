@@ -18,14 +18,14 @@ AtLeastZero = Annotated[float, Meta(ge=0)]
 class FakeOptions:
     """Options of the fake engine.
 
-    Under an offered load the fake is a server with one queue, first come, first served. Unless `real_time` is set it
-    runs in virtual time: it computes when every event would be served and reports that without waiting, so that
-    minutes of load take milliseconds. The duration measured by the lab then means nothing; the plan states this, and
-    the counter `virtual_end_s` is the time of the last event.
+    Under an offered load the fake is a server with one queue, first come, first served. Unless `real_time` is set, the
+    server runs in virtual time: it computes when each event would be served and reports these times without waiting, so
+    that minutes of load take milliseconds. The duration measured by the lab then means nothing; the plan states this,
+    and the counter `virtual_end_s` is the time of the last event.
 
     Attributes:
-        capacity_eps: average rate in events/s at which the server serves; None if unlimited. Without a load it sleeps
-            for the time that all events take at this rate.
+        capacity_eps: average rate in events/s at which the server serves; None if unlimited. Without a load the fake
+            sleeps for the time that all events take at this rate.
         noise: standard deviation of the logarithm of each event's service time, whose mean stays 1 / capacity. With 0,
             all events take equally long.
         seed: seed of the noise.
@@ -54,7 +54,7 @@ class FakeOptions:
 
     @property
     def served_eps(self) -> float:
-        """Events/s that it serves; infinite without a capacity."""
+        """Events/s that the server serves; infinite without a capacity."""
         return math.inf if self.capacity_eps is None else self.capacity_eps
 
 
@@ -115,7 +115,8 @@ def _round(times: npt.NDArray[np.float64]) -> IntArray:
 def scaled_at(at_ns: int, progress: Progress) -> Elasticity:
     """Return the report of an operator that went from one instance to two, in a millisecond.
 
-    Its load is even while it has any; each event is compared with one other.
+    While the operator is busy, its instances share the load evenly. The operator compares each event with one other
+    event.
     """
     starts_ns = np.arange(len(progress.consumed), dtype=np.int64) * progress.step_ns
     busy = progress.consumed > 0

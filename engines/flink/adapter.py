@@ -43,16 +43,16 @@ STATE_BYTES = 256
 """Memory per event that a hand-written query stores: a join of all rows so far has some 250 bytes in its hash maps."""
 
 WINDOW_STATE_BYTES = 512
-"""Memory per output row of windows by key: the entry and the timer of an open window, twice for the collector.
+"""Memory per output row of windows by key: an open window's entry and timer, doubled for the garbage collector.
 
-With less than half of it, paircount with 2.1 million rows ran at 0.88 of the rate.
+With less than half of this memory, paircount with 2.1 million rows ran at 0.88 of the rate.
 """
 
 CLIENT_HEAP_MB = 512
 """Heap of the trial's own Java process if the job runs on a cluster."""
 
 MAX_LEAVES = 1_000_000
-"""Most leaves of all trees of variant `manual`: about 150 MB of semaphores."""
+"""Maximum number of leaves in all trees of variant `manual`; their semaphores take about 150 MB."""
 
 _CONDITIONS = Conditions(unit=RECORD, origin=MEMORY)
 _AUTOMATIC = Variant(

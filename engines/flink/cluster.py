@@ -19,8 +19,8 @@ def check(jobmanager: str, workers: int) -> None:
     Raises:
         EngineError: the cluster lacks something; the message names it and the remedy.
     """
-    reported = read(jobmanager, "config")
-    actual = reported.get("flink-version") if isinstance(reported, dict) else None
+    config = read(jobmanager, "config")
+    actual = config.get("flink-version") if isinstance(config, dict) else None
     if actual is None:
         raise EngineError(NO_MANAGER.format(jobmanager))
     expected = environment.versions("flink", ("apache-flink-libraries",)).split()[-1]
@@ -31,13 +31,13 @@ def check(jobmanager: str, workers: int) -> None:
         )
     nodes = read(jobmanager, "taskmanagers")["taskmanagers"]
     slots = sum(node["slotsNumber"] for node in nodes)
-    free = sum(node["freeSlots"] for node in nodes)
+    free_slots = sum(node["freeSlots"] for node in nodes)
     jobs = [
         job["name"]
         for job in read(jobmanager, "jobs/overview")["jobs"]
         if job["state"] not in ("FINISHED", "CANCELED", "FAILED")
     ]
-    reason = lacking(slots, free, len(nodes), workers, jobs)
+    reason = lacking(slots, free_slots, len(nodes), workers, jobs)
     if reason is not None:
         raise EngineError(f"the Flink cluster at {jobmanager} {reason}")
 

@@ -133,7 +133,7 @@ def _needs_row_copies(part: Declaration, step: WindowStep) -> bool:
 
 
 def _extra_size(step: WindowStep) -> int:
-    """Return how much longer Flink's windows are: their sizes are multiples of the advance."""
+    """Return how much longer Flink's windows are than the step's: their sizes must be multiples of the advance."""
     return 0 if step.kind in (COUNT, SESSION) else -step.size % step.advance
 
 
@@ -146,7 +146,7 @@ def _conditions(step: WindowStep) -> list[str]:
 
 
 def _is_reordered(part: Declaration) -> bool:
-    """Return whether the order of a step's input matters, and its rows come from several tasks."""
+    """Return whether a step depends on the order of its input and gets the rows from several tasks."""
     if not part.on_rows or isinstance(part.step, SelectStep):
         return False
     return any(not isinstance(before.step, SelectStep) for before in part.steps()[:-1])
@@ -215,8 +215,12 @@ class _Step:
         if window is not None:
             after = window.size + (window.closes_after or 0)
             late_filter = f"\nWHERE ts + {LATE_BY} >= {_round_down('ts', window.advance)} + {after}"
-        selected = self._selected(step.columns)
-        return [self._view(f"SELECT {PLACE}, {selected}\nFROM {self._from()}{late_filter}")]
+        select_list = self._select_list(step.columns)
+        return [
+            self._view(
+                f"SELECT {PLACE}, {select_list}\nFROM {self._filtered_source()}{late_filter}"
+            )
+        ]
 
     def _view(self, text: str, name: str | None = None) -> str:
         return f"CREATE TEMPORARY VIEW {name or self.name} AS\n{text}"
@@ -237,7 +241,7 @@ class _Step:
         partition = self._partition(*extra_columns)
         return f"{partition}ORDER BY time_ ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
-    def _from(self, source: str | None = None) -> str:
+    def _filtered_source(self, source: str | None = None) -> str:
         """Return a source and the filter of the step."""
         where = self.declaration.where
         condition = "" if where is None else f"\nWHERE {self._expression(where).bare}"
@@ -288,7 +292,8 @@ class _Step:
         table, extra = self._windows("TUMBLE", step.size, step.size), _extra_size(step)
         if step.advance != step.size:
             table = self._windows("HOP", step.advance, step.advance, step.size + extra)
-        end, rows, conditions = self._end("window_end"), self._from(table), _conditions(step)
+        end, rows = self._end("window_end"), self._filtered_source(table)
+        conditions = _conditions(step)
         if conditions or _needs_row_copies(self.declaration, step):
             # If an expression uses the row's window, Flink adds the rows of each window one by one.
             windows = f"SELECT *, {self._end('window_end', -extra)} AS end_\nFROM {rows}"
@@ -306,7 +311,7 @@ class _Step:
         views, source, keys = [], self.source, "".join(f"{key}, " for key in self._keys)
         if self.declaration.where is not None:
             source = f"rows_of_{self.name}"
-            views.append(self._view(f"SELECT *\nFROM {self._from()}", source))
+            views.append(self._view(f"SELECT *\nFROM {self._filtered_source()}", source))
         pause = step.size
         end = f"{_round_down('MAX(ts)', pause)} + {2 * pause}"
         table, group = f"TABLE {source} {self._partition()}".rstrip(), "window_start, window_end"
@@ -327,19 +332,19 @@ class _Step:
         order = [f"{_quote(step.by)} DESC", *map(_quote, step.columns), "ts"]
         rank = f"ROW_NUMBER() OVER ({self._partition('window_start', 'window_end')}ORDER BY {', '.join(order)})"
         keys = "".join(f"{key}, " for key in self._keys)
-        others = "".join(f"{_quote(name)}, " for name in (step.by, *step.columns))
+        other_columns = "".join(f"{_quote(name)}, " for name in (step.by, *step.columns))
         ranked = (
             f"SELECT *, {rank} AS rank_\n"
-            f"FROM {self._from(self._windows('TUMBLE', step.size, step.size))}"
+            f"FROM {self._filtered_source(self._windows('TUMBLE', step.size, step.size))}"
         )
         return [
             self._view(
                 f"SELECT {self._end('window_end')} AS ts, window_time AS time_, {keys}rank_ AS `rank`, "
-                f"{others}ts AS `at`\nFROM (\n{_indent(ranked)}\n)\nWHERE rank_ <= {step.most}"
+                f"{other_columns}ts AS `at`\nFROM (\n{_indent(ranked)}\n)\nWHERE rank_ <= {step.most}"
             )
         ]
 
-    def _rows(self) -> tuple[list[str], str]:
+    def _order_rows(self) -> tuple[list[str], str]:
         """Return views that order a step's input, and the name of the ordered input."""
         if not _is_reordered(self.declaration):
             return [], self.source
@@ -352,7 +357,7 @@ class _Step:
         measures = [
             f"A.{name} AS {name}" for name in dict.fromkeys(names) if name not in self._keys
         ]
-        ordered = f"ordered_{self.name}"
+        ordered_view = f"ordered_{self.name}"
         text = (
             f"SELECT *\nFROM {self.source} MATCH_RECOGNIZE (\n"
             f"    {self._partition()}ORDER BY time_, src, `row`\n"
@@ -360,20 +365,20 @@ class _Step:
             "    ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW\n"
             "    PATTERN (A) DEFINE A AS TRUE\n)"
         )
-        return [self._view(text, ordered)], ordered
+        return [self._view(text, ordered_view)], ordered_view
 
-    def _numbered(self, source: str) -> str:
-        return f"SELECT *, COUNT(*) OVER ({self._so_far()}) AS number_\nFROM {self._from(source)}"
+    def _number_rows(self, source: str) -> str:
+        return f"SELECT *, COUNT(*) OVER ({self._so_far()}) AS number_\nFROM {self._filtered_source(source)}"
 
     def _count_window(self, step: WindowStep) -> list[str]:
-        views, source = self._rows()
+        views, source = self._order_rows()
         results = ",\n    ".join(
             f"{self._aggregate(aggregate, ' OVER w')} AS {_quote(name)}"
             for name, aggregate in (step.result or {}).items()
         )
         windows = (
             f"SELECT *, (number_ - 1) / {step.size} AS window_\n"
-            f"FROM (\n{_indent(self._numbered(source))}\n)"
+            f"FROM (\n{_indent(self._number_rows(source))}\n)"
         )
         keys = "".join(f"{key}, " for key in self._keys)
         results = (
@@ -392,7 +397,7 @@ class _Step:
     def _outputs(self, names: Sequence[str]) -> str:
         return ", ".join([PLACE, *self._keys, *map(_quote, names)])
 
-    def _first(self, text: str, *keys: str) -> str:
+    def _first_rows(self, text: str, *keys: str) -> str:
         """Return the first row of each key."""
         number = f"ROW_NUMBER() OVER ({self._partition(*keys)}ORDER BY time_)"
         return f"(\n    SELECT *, {number} AS first_\n    FROM {_indent(text).strip()}\n)\nWHERE first_ = 1"
@@ -423,20 +428,22 @@ class _Step:
             *views,
             self._view(
                 f"SELECT {end} AS ts, 0 AS src, 0 AS `row`, time_, "
-                f"{self._selected(step.outputs())}{partner}\nFROM (\n{_indent(pairs)}\n)"
+                f"{self._select_list(step.outputs())}{partner}\nFROM (\n{_indent(pairs)}\n)"
             ),
         ]
 
     def _deduplicate(self, step: DeduplicateStep) -> list[str]:
-        views, source = self._rows()
-        first = f"SELECT {self._outputs(step.columns)}\nFROM {self._first(self._from(source))}"
+        views, source = self._order_rows()
+        first_rows = f"SELECT {self._outputs(step.columns)}\nFROM {self._first_rows(self._filtered_source(source))}"
         if step.within is None:
-            return [*views, self._view(first)]
+            return [*views, self._view(first_rows)]
         if self.declaration.where is not None:
-            filtered = f"rows_of_{self.name}"
-            views.append(self._view(f"SELECT *\nFROM {self._from(source)}", filtered))
-            source = filtered
-            first = f"SELECT {self._outputs(step.columns)}\nFROM {self._first(source)}"
+            filtered_view = f"rows_of_{self.name}"
+            views.append(
+                self._view(f"SELECT *\nFROM {self._filtered_source(source)}", filtered_view)
+            )
+            source = filtered_view
+            first_rows = f"SELECT {self._outputs(step.columns)}\nFROM {self._first_rows(source)}"
         names = ["ts", "src", "`row`", *map(_quote, step.columns)]
         measures = ", ".join(f"later.{name} AS {name}" for name in dict.fromkeys(names))
         pattern = (
@@ -448,10 +455,10 @@ class _Step:
             f"    DEFINE duplicate AS duplicate.ts - FIRST(leaving.ts) <= {step.within},\n"
             f"        later AS later.ts - FIRST(leaving.ts) > {step.within}\n)"
         )
-        return [*views, self._view(f"{first}\nUNION ALL\n{pattern}")]
+        return [*views, self._view(f"{first_rows}\nUNION ALL\n{pattern}")]
 
     def _alert(self, step: AlertStep) -> list[str]:
-        views, source = self._rows()
+        views, source = self._order_rows()
         condition = self._expression(step.condition).text
         runs = (
             f"SELECT *, {condition} AS holds_,\n"
@@ -461,11 +468,11 @@ class _Step:
             f"SELECT *, MIN(ts) OVER ({self._so_far('run_')}) AS since_\n"
             f"FROM (\n{_indent(runs)}\n)\nWHERE holds_"
         )
-        lasting = f"(\n{_indent(since)}\n)\nWHERE ts - since_ >= {step.lasting}"
+        long_runs = f"(\n{_indent(since)}\n)\nWHERE ts - since_ >= {step.lasting}"
         outputs = ", ".join([PLACE, *self._keys, "since_ AS `since`", *map(_quote, step.columns)])
-        return [*views, self._view(f"SELECT {outputs}\nFROM {self._first(lasting, 'run_')}")]
+        return [*views, self._view(f"SELECT {outputs}\nFROM {self._first_rows(long_runs, 'run_')}")]
 
-    def _selected(self, columns: Mapping[str, str]) -> str:
+    def _select_list(self, columns: Mapping[str, str]) -> str:
         values = [(_column(self._expression(text)), _quote(name)) for name, text in columns.items()]
         return ", ".join(text if text == name else f"{text} AS {name}" for text, name in values)
 

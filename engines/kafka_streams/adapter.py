@@ -243,7 +243,7 @@ class KafkaStreamsPrepared:
 
 
 def _require_natural_numbers(data: Input) -> None:
-    """Check that times are above 0 and numbers are not negative; State.java orders no others.
+    """Check that times are above 0 and numbers are not negative, because State.java orders only these.
 
     Raises:
         UnsupportedError: an event has such a time or number.

@@ -1,4 +1,4 @@
-"""Reads the files of the tasks of a query's last step: rows of the answer, and each task's progress over time.
+"""Reads the files that the tasks of a query's last step wrote: rows of the answer, and each task's progress.
 
 A row has the time, stream and row of the event that made it, the fields of the output, and under a load its time of
 arrival. If the passing of time made a row, its stream is -1 (Output.java).
@@ -14,7 +14,7 @@ from streamlab.workloads.model import Columns, Input, Pipeline
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 _BOUND = np.dtype([("bound", LONG), ("at_ns", LONG)])
-"""A task's progress: from `at_ns` on, it makes no rows of times before `bound`."""
+"""A task's progress: from `at_ns` on, the task makes no rows with times before `bound`."""
 
 
 def read_rows(task: Task, data: Input, folder: Path, parts: int) -> Rows:
@@ -46,7 +46,9 @@ def answer(task: Task, rows: Rows) -> Columns:
 
 
 def write_done(task: Task, data: Input, folder: Path, parts: int, start_ns: int) -> None:
-    """Write for each event when the last step had passed its time, over the time at which the first step took it.
+    """Write, for each event, when the last step had passed its time.
+
+    This replaces the time at which the first step took the event.
 
     Events between the steps of a query thus count as backlog. All times count from the start of the load.
     """

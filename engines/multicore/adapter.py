@@ -101,7 +101,7 @@ class MulticoreEngine(BaseEngine):
 
 
 def _check_model(task: Task, family: Family) -> str | None:
-    """Return a message that names a fitting variant if this one does not run the task's model."""
+    """Return a message that names a suitable variant if `family` does not run the task's model, or None."""
     program = task.workload.program
     if isinstance(program, family.models):
         return None

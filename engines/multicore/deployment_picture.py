@@ -82,12 +82,12 @@ def _query_picture(query: Query, workers: int, streams: Sequence[int]) -> Pictur
 
 
 def _operator_box(operator: Operator, workers: int, *, fused: bool) -> tuple[str, ...]:
-    window, opened = operator.window, max_open_windows(operator)
+    window, open_windows = operator.window, max_open_windows(operator)
     lines = [f"window {window.type}, size {window.size:,}, advance {window.advance:,}"]
     if fused:
         lines.append("no state per key: the rows of the window stay in their columns")
         return (operator.name, f"x {workers}", *lines)
-    lines[0] += f", {opened} open per key" if opened > 1 else ""
+    lines[0] += f", {open_windows} open per key" if open_windows > 1 else ""
     lines.append(f"keys in {operator.buckets:,} buckets, {_share(operator.buckets, workers)}")
     state = f"state {entry_bytes(operator):,} bytes per key"
     if operator.stores:
@@ -97,8 +97,10 @@ def _operator_box(operator: Operator, workers: int, *, fused: bool) -> tuple[str
 
 def _share(buckets: int, instances: int) -> str:
     """Return the number of buckets of an instance as text."""
-    least, rest = divmod(buckets, instances)
-    return f"{least:,} or {least + 1:,} per instance" if rest else f"{least:,} per instance"
+    minimum, remainder = divmod(buckets, instances)
+    return (
+        f"{minimum:,} or {minimum + 1:,} per instance" if remainder else f"{minimum:,} per instance"
+    )
 
 
 def _pipeline_picture(
@@ -106,8 +108,8 @@ def _pipeline_picture(
 ) -> Picture:
     options = OrderedOptions()
     routes = [_ROUTES[stage.kind] for stage in pipeline.stages]
-    meaning = {**_MEANING}
-    meaning[UNITS] = meaning[UNITS].format(batch=batch, window=options.window_for(workers, batch))
+    meanings = {**_MEANING}
+    meanings[UNITS] = meanings[UNITS].format(batch=batch, window=options.window_for(workers, batch))
     return _row(
         f"pipeline {pipeline.name} on multicore/ordered: {workers_text(workers)}, each runs any operator",
         pipeline.kinds,
@@ -119,7 +121,7 @@ def _pipeline_picture(
         routes,
         answer="order of the input",
         notes=(
-            *(meaning[route] for route in dict.fromkeys([UNITS, *routes])),
+            *(meanings[route] for route in dict.fromkeys([UNITS, *routes])),
             f"order of the input: {options.reordering} reordering puts finished units back in order",
         ),
     )
@@ -154,7 +156,7 @@ def _row(
     answer: str,
     notes: tuple[str, ...],
 ) -> Picture:
-    """Return the picture of sources and operators in a row; each operator reads the output of the one before."""
+    """Return the picture of sources and operators in a row; each operator reads the output of its predecessor."""
     boxes = [
         Box(lines=(kind, f"{n} {'stream' if n == 1 else 'streams'}"), level=0, is_source=True)
         for kind, n in zip(kinds, streams, strict=True)

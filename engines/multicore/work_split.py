@@ -165,7 +165,7 @@ class _SingleShare(WorkSplit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shares(WorkSplit):
-    """A program whose shares are all answered by `single`, each from its rows."""
+    """A program split into shares; `single` answers each share from the share's rows."""
 
     shares: int
     single: _SingleShare
@@ -188,7 +188,7 @@ class _ByTag(_Shares):
             return [
                 rows if share == index else take(rows, _NO_ROWS) for index in range(self.shares)
             ]
-        return _by_share(rows, _narrow(self.parts % self.shares).take(rows.tag), self.shares)
+        return _split_rows(rows, _narrow(self.parts % self.shares).take(rows.tag), self.shares)
 
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
@@ -208,7 +208,9 @@ class _ByKey(_Shares):
 
     def distribute(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         mapped = self.tuples.map(rows)
-        return _by_share(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
+        return _split_rows(
+            mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares
+        )
 
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
@@ -252,7 +254,7 @@ class _ByAggregate(WorkSplit):
         aggregates = Stream(name=rows.name, kinds=(0,), ts=ts, payload=columns)
         if self.shares == 1:
             return (aggregates,)
-        return _by_share(aggregates, _share_of(columns[str(sums.key)], self.shares), self.shares)
+        return _split_rows(aggregates, _share_of(columns[str(sums.key)], self.shares), self.shares)
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         return self._run(self._merge(streams, self.single.until_ts), self.rest)
@@ -297,7 +299,7 @@ def _narrow(shares: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
     return shares.astype(np.min_scalar_type(shares.max(initial=0)))
 
 
-def _by_share(
+def _split_rows(
     rows: Stream, share: npt.NDArray[np.unsignedinteger[Any]], shares: int
 ) -> list[Stream]:
     """Return the rows of each share, in order."""

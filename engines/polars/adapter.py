@@ -98,6 +98,6 @@ class PolarsEngine(TableEngine):
         return tables if task.variant == FILE else in_memory(tables)
 
     def compute(self, task: Task, data: Any) -> Any:
-        """Run the query; return a data frame, or one for each partition of the outputs."""
+        """Run the query; return a data frame, or a data frame per partition of the outputs."""
         answer = super().compute(task, data)
         return answer.collect() if hasattr(answer, "collect") else answer

@@ -188,21 +188,21 @@ class _Step:
         return condition.bare if condition.constant is None else f"pl.lit({condition.constant})"
 
     @property
-    def _key(self) -> list[str]:
+    def _key_names(self) -> list[str]:
         return [f'"{name}"' for name in self.declaration.keys]
 
-    def _over(self, *extra_keys: str) -> str:
-        keys = [*self._key, *extra_keys]
+    def _over_keys(self, *extra_keys: str) -> str:
+        keys = [*self._key_names, *extra_keys]
         return f".over({', '.join(keys)})" if keys else ""
 
     def _aggregates(
         self, step: WindowStep, groups: Sequence[str], extra_values: Sequence[str] = ()
     ) -> str:
         """Return the calls that group and aggregate."""
-        ordered = adds_in_order(self.declaration)
+        is_ordered = adds_in_order(self.declaration)
         values, bins = list(extra_values), []
         for name, aggregate in (step.result or {}).items():
-            values.append(f'{self._aggregate(aggregate, ordered)}.alias("{name}"),')
+            values.append(f'{self._aggregate(aggregate, is_ordered)}.alias("{name}"),')
             if aggregate.function is Function.PERCENTILE:
                 shape = Bins.from_aggregate(aggregate)
                 limits = f"{_number(shape.smallest)}, {_number(float(aggregate.high))}"
@@ -214,7 +214,7 @@ class _Step:
         lines = "\n".join(f"    {value}" for value in values)
         return "\n".join([f".group_by({', '.join(groups)})\n.agg(\n{lines}\n)", *bins])
 
-    def _aggregate(self, aggregate: Aggregate, ordered: bool) -> str:
+    def _aggregate(self, aggregate: Aggregate, is_ordered: bool) -> str:
         value = value_of_aggregate(aggregate, self.declaration, POLARS)
         if value is None:
             return "pl.len()"
@@ -226,7 +226,7 @@ class _Step:
             return f"{text}.cast(pl.Float64).sort().get({rank} - 1)"
         if function in (Function.MIN, Function.MAX):
             return f"{text}.{function.value}()"
-        in_order = ordered and value.dtype == FLOAT
+        in_order = is_ordered and value.dtype == FLOAT
         total = f"{text}.cum_sum().last()" if in_order else f"{text}.sum()"
         return f"({total} / pl.len())" if function is Function.MEAN else total
 
@@ -240,31 +240,31 @@ class _Step:
         return self._chain(
             [
                 *_boundaries(step.size, step.advance),
-                *self._closed,
+                *self._closed_filter,
                 *([] if after is None else [f".filter({LATEST} < pl.col({END}) + {after})"]),
-                self._aggregates(step, [*self._key, '"end_"']),
+                self._aggregates(step, [*self._key_names, '"end_"']),
                 f'.select(pl.col("end_").alias("ts"), {self._results})',
             ]
         )
 
     def _session(self, step: WindowStep) -> list[str]:
         pause = step.size
-        gap = f'pl.col("ts").diff(){self._over()} > {pause}'
+        gap = f'pl.col("ts").diff(){self._over_keys()} > {pause}'
         last = _column("last")
-        later = f'    | (pl.col("session_") < pl.col("session_").max(){self._over()}))'
-        ended = ['.filter((pl.col("end_") <= watermark)', later] if self.closes else []
+        later = f'    | (pl.col("session_") < pl.col("session_").max(){self._over_keys()}))'
+        end_filter = ['.filter((pl.col("end_") <= watermark)', later] if self.closes else []
         return self._chain(
             [
                 f'.with_columns(({gap}).fill_null(False).alias("starts_"))',
-                f'.with_columns(pl.col("starts_").cum_sum(){self._over()}.alias("session_"))',
+                f'.with_columns(pl.col("starts_").cum_sum(){self._over_keys()}.alias("session_"))',
                 self._aggregates(
                     step,
-                    [*self._key, '"session_"'],
+                    [*self._key_names, '"session_"'],
                     ['pl.col("ts").first().alias("first"),', 'pl.col("ts").last().alias("last"),'],
                 ),
                 f'.with_columns(({last} - {last} % {pause} + {2 * pause}).alias("end_"))',
                 "# A later session of the key ends a session, and so does the end of a window of the pause.",
-                *ended,
+                *end_filter,
                 f'.select(pl.col("end_").alias("ts"), {self._results})',
             ]
         )
@@ -272,10 +272,10 @@ class _Step:
     def _count_window(self, step: WindowStep) -> list[str]:
         return self._chain(
             [
-                f'.with_columns((pl.int_range(pl.len()){self._over()} // {step.size}).alias("window_"))',
+                f'.with_columns((pl.int_range(pl.len()){self._over_keys()} // {step.size}).alias("window_"))',
                 self._aggregates(
                     step,
-                    [*self._key, '"window_"'],
+                    [*self._key_names, '"window_"'],
                     [f'pl.col("{name}").last(),' for name in ("ts", "order_")]
                     + ['pl.len().alias("rows_"),'],
                 ),
@@ -291,17 +291,17 @@ class _Step:
         first = [f"{_column(step.by)}.is_nan()"] if nan_last else []
         order = ", ".join([*first, *(f'"{name}"' for name in names)])
         descending = ", ".join([*("False" for _ in first), "True", *["False"] * (len(names) - 1)])
-        place = f"(pl.int_range(pl.len()){self._over(END)} + 1)"
+        place = f"(pl.int_range(pl.len()){self._over_keys(END)} + 1)"
         return self._chain(
             [
                 *_boundaries(step.size, step.size),
-                *self._closed,
+                *self._closed_filter,
                 f".sort({order}, descending=[{descending}])",
                 f'.with_columns({place}.alias("rank_"))',
                 f'.filter(pl.col("rank_") <= {step.most})',
                 ".select(",
                 '    pl.col("end_").alias("ts"),',
-                *(f"    {key}," for key in self._key),
+                *(f"    {key}," for key in self._key_names),
                 '    pl.col("rank_").alias("rank"),',
                 *(f'    "{name}",' for name in names[:-1]),
                 '    pl.col("ts").alias("at"),',
@@ -310,18 +310,18 @@ class _Step:
         )
 
     def _deduplicate(self, step: DeduplicateStep) -> list[str]:
-        key = ", ".join(self._key)
+        key = ", ".join(self._key_names)
         select = f'.select("order_", "ts", {self._results})'
         if step.within is None:
             return self._chain([f'.unique([{key}], keep="first", maintain_order=True)', select])
         rows, ts = f"rows_of_{self.name}", _column("ts")
-        following = f'{ts}.search_sorted({ts} + {step.within}, side="right").over({key})'
+        next_number = f'{ts}.search_sorted({ts} + {step.within}, side="right").over({key})'
         return [
             *self._chain(
                 [
                     ".with_columns(",
                     f'    pl.int_range(pl.len()).over({key}).alias("number_"),',
-                    f'    {following}.cast(pl.Int64).alias("next_"),',
+                    f'    {next_number}.cast(pl.Int64).alias("next_"),',
                     f'    ({ts}.diff().over({key}) > {step.within}).fill_null(True).alias("first_"),',
                     ")",
                 ],
@@ -338,12 +338,12 @@ class _Step:
 
     def _alert(self, step: AlertStep) -> list[str]:
         condition = self._condition(step.condition)
-        run = ", ".join([*self._key, '"run_"'])
+        run = ", ".join([*self._key_names, '"run_"'])
         since = '(pl.col("ts") - pl.col("since_"))'
         return self._chain(
             [
                 f'.with_columns(({condition}).alias("holds_"))',
-                f'.with_columns((~pl.col("holds_")).cum_sum(){self._over()}.alias("run_"))',
+                f'.with_columns((~pl.col("holds_")).cum_sum(){self._over_keys()}.alias("run_"))',
                 '.filter(pl.col("holds_"))',
                 f'.with_columns(pl.col("ts").first().over({run}).alias("since_"))',
                 f".filter({since} >= {step.lasting})",
@@ -354,7 +354,7 @@ class _Step:
         )
 
     @property
-    def _closed(self) -> list[str]:
+    def _closed_filter(self) -> list[str]:
         """The call that selects windows whose end has passed."""
         return ['.filter(pl.col("end_") <= watermark)'] if self.closes else []
 
@@ -398,7 +398,7 @@ class _Step:
             time = ts if step.how == ASOF else f"({later} + 1)"
             calls.append(f'.with_columns({time}.alias("ts"))')
         if step.how != INNER:
-            missing = [_or_missing(column, step) for column in step.reads()]
+            missing = [_fill_missing(column, step) for column in step.reads()]
             calls += [".with_columns(", *filter(None, missing), ")"]
         calls += [
             ".select(",
@@ -443,7 +443,7 @@ def _has_end(part: Declaration) -> bool:
     return not part.on_rows and not (isinstance(part.step, JoinStep) and part.step.how != OUTER)
 
 
-def _or_missing(column: Column, step: JoinStep) -> str | None:
+def _fill_missing(column: Column, step: JoinStep) -> str | None:
     """Return a column of the right row, with the missing value if the row is absent; None for a column of the left."""
     side, _, name = column.name.partition(".")
     if side == LEFT:

@@ -54,7 +54,7 @@ def settings_of(options: SparkOptions, master: str, workers: int) -> dict[str, s
     }
     if not master.startswith(_SCHEME):
         return settings
-    # Executors can reach the driver at its own address of a connection to the master.
+    # Executors can reach the driver at the address from which the driver connects to the master.
     address = _connect(master)
     return settings | {"spark.driver.host": address, "spark.driver.bindAddress": address}
 
@@ -115,10 +115,10 @@ def lacking(
             f"has {total} cores on {len(nodes)} workers, and the task needs {workers}; "
             "use fewer workers, or add workers to the cluster"
         )
-    free = sum(cores for _, _, cores, _, _ in nodes)
-    if free < workers:
+    free_cores = sum(cores for _, _, cores, _, _ in nodes)
+    if free_cores < workers:
         return (
-            f"has {free} of {total} cores free, and the task needs {workers}: the rest belong to "
+            f"has {free_cores} of {total} cores free, and the task needs {workers}: the rest belong to "
             f"{', '.join(applications) or 'another application'}; wait, or stop it"
         )
     usable = sum(cores for _, _, cores, _, free_mb in nodes if free_mb >= memory_mb)
@@ -190,14 +190,14 @@ def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
     files = _files(task)
     driver_versions = node_probe.versions_here(packages)
     for report in _reports(context, task.workers, files, master, packages):
-        differing = [
+        differences = [
             f"{name} {version} (the driver has {driver_versions[name]})"
             for name, version in report.versions.items()
             if version != driver_versions[name]
         ]
-        if differing:
+        if differences:
             raise EngineError(
-                f"node {report.node} of {master} has {', '.join(differing)}; install the driver's "
+                f"node {report.node} of {master} has {', '.join(differences)}; install the driver's "
                 "versions there, or set option python to an environment that has them"
             )
         if report.unseen:
@@ -300,8 +300,8 @@ def _files(task: Task) -> list[tuple[str, int]]:
 def _zip(path: Path) -> Path:
     """Write the lab's Python code and entry points as a zip file for the tasks' `sys.path`."""
     root = _folder("streamlab")
-    described = metadata.distribution("stream-lab")
-    name = f"stream_lab-{described.version}.dist-info"
+    distribution = metadata.distribution("stream-lab")
+    name = f"stream_lab-{distribution.version}.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
         for file in (root / "__init__.py", root / "engine.py"):
             archive.write(file, f"streamlab/{file.name}")
@@ -310,7 +310,7 @@ def _zip(path: Path) -> Path:
             for file in sorted(folder.rglob("*.py")):
                 archive.write(file, str(Path("streamlab", package, file.relative_to(folder))))
         for text in ("METADATA", "entry_points.txt"):
-            archive.writestr(f"{name}/{text}", described.read_text(text) or "")
+            archive.writestr(f"{name}/{text}", distribution.read_text(text) or "")
     return path
 
 

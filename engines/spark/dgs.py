@@ -41,7 +41,7 @@ PER_STREAM = frozenset({"page_view_join"})
 class DgsQuery(SparkQuery):
     """A DGS program to run."""
 
-    # A micro-batch has some 200 MB, because a stateful one takes at least 0.25 to 0.35 s.
+    # A micro-batch has some 200 MB, because a stateful micro-batch takes at least 0.25 to 0.35 s.
     micro_batch_events: ClassVar[int] = 8_000_000
     ordered: ClassVar[bool] = False
     row: ClassVar[str] = "pos"
@@ -52,7 +52,7 @@ class DgsQuery(SparkQuery):
         return QueryResult(columns=columns, events=dataset.events)
 
     def parts(self, dataset: Dataset) -> tuple[Part, ...]:
-        """Return the streams. Those with separators have positions, because separators of equal time are ordered."""
+        """Return the streams. Streams with separators have positions, because separators of equal time are ordered."""
         parts = []
         for src, stream in enumerate(dataset.streams):
             check_end(stream)

@@ -44,13 +44,13 @@ def time_span(dataset: Dataset) -> tuple[int, int] | None:
 
     The latter is the time of the last event, or the time before the cut.
     """
-    filled = [stream for stream in dataset.streams if stream.rows]
-    if not filled:
+    nonempty = [stream for stream in dataset.streams if stream.rows]
+    if not nonempty:
         return None
-    last = max(stream.ts_max for stream in filled)
+    last_ts = max(stream.ts_max for stream in nonempty)
     return (
-        min(stream.ts_min for stream in filled),
-        last if dataset.until_ts is None else dataset.until_ts - 1,
+        min(stream.ts_min for stream in nonempty),
+        last_ts if dataset.until_ts is None else dataset.until_ts - 1,
     )
 
 

@@ -45,7 +45,7 @@ from streamlab.workloads.model import Alphabet, Columns, Query
 
 OPEN_COST_BYTES, LOAD_OPEN_COST_BYTES = 4 << 20, 1 << 18
 """When Spark packs files into tasks, opening a file counts as this many bytes. The first value is Spark's default.
-Under a load it is smaller, so that small waiting files share tasks."""
+Under a load the cost is smaller, so that small waiting files share tasks."""
 DRIVER_MEMORY = "3g"
 JAVA_OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 

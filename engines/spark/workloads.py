@@ -97,12 +97,12 @@ class SparkOptions:
     Attributes:
         file_ms: period of the files of a stream under a load.
         executor_memory_mb: memory of an executor on a cluster.
-        form: the form of a compiled program; None: `partials` if the program has them.
-        master: the address of the cluster; None: local mode.
-        micro_batches: number of micro-batches at full speed; None: a number that fits the input.
-        python: the path of Python on the cluster; None: the path of this Python.
+        form: the form of a compiled program; None means `partials` if the program has partial states or aggregates.
+        master: the address of the cluster; None for local mode.
+        micro_batches: number of micro-batches at full speed; None for a number that fits the input.
+        python: the path of Python on the cluster; None for the path of this Python.
         warm_up_events: number of events in the prefix for the warm-up.
-        warm_up_rounds: how often the warm-up runs; 0: never.
+        warm_up_rounds: number of warm-up rounds; 0 for no warm-up.
     """
 
     # A stateful micro-batch takes about this long; shorter files would not give earlier answers.

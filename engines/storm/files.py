@@ -27,8 +27,8 @@ class TopologyOptions:
     """Options of all variants; docs/engines/storm.md has more.
 
     Attributes:
-        heap_mb: size of Java's heap; 0: a size that fits the input.
-        warm_up_events: number of events in the prefix for the warm-up; 0: no warm-up.
+        heap_mb: size of Java's heap; 0 for a size that fits the input.
+        warm_up_events: number of events in the prefix for the warm-up; 0 for no warm-up.
     """
 
     heap_mb: Annotated[int, Meta(ge=0)] = 0

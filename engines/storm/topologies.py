@@ -106,12 +106,12 @@ def fuse_sorts(deployment: Deployment) -> list[Unit]:
     """Return the units of a deployment, each SORT as a part of the unit that reads it (section 5)."""
     bolts = []
     for unit in deployment.units:
-        before = [deployment.units[i] for i in unit.inputs]
-        if before and before[0].vertex.is_sort:
+        predecessors = [deployment.units[i] for i in unit.inputs]
+        if predecessors and predecessors[0].vertex.is_sort:
             assert unit.route is Route.FORWARD, (
                 "HASH before SORT suffices for the operator after it"
             )
-            unit = replace(unit, inputs=before[0].inputs, route=before[0].route)
+            unit = replace(unit, inputs=predecessors[0].inputs, route=predecessors[0].route)
         if not unit.vertex.is_sort:
             bolts.append(unit)
     return bolts

@@ -1,1 +1,1 @@
-"""Timely Dataflow: Rust programs of the DGS paper's three applications, in a separate process."""
+"""Runs the DGS paper's three applications on Timely Dataflow: Rust programs in a separate process."""

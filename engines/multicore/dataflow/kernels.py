@@ -83,7 +83,7 @@ class UnitKernels(KernelSet):
             if operator.on_item is not None:
                 on_item = "        on_item(state, key, value, out)"
         body = sources.UNORDERED.format(
-            state=self._state_source(), taken=taken, on_item=on_item, first=self._first_source()
+            state=self._state_source(), taken=taken, on_item=on_item, first=self._new_entry_source()
         )
         return self._compile("items", functions, self._loop(body), _KERNEL)
 
@@ -148,7 +148,7 @@ class UnitKernels(KernelSet):
     def _state_source(self) -> str:
         return "" if self._state is None else sources.STATE
 
-    def _first_source(self) -> str:
+    def _new_entry_source(self) -> str:
         """Return the source that initializes the entry of a new key."""
         lines = []
         if self._state is not None:
@@ -170,7 +170,7 @@ class UnitKernels(KernelSet):
             for index, name in zip(indices, fields, strict=True)
         ]
         if "{first}" in body:
-            body = body.format(first=self._first_source(), state=self._state_source())
+            body = body.format(first=self._new_entry_source(), state=self._state_source())
         return loop(
             "items",
             opened=sources.ITEMS.format(pointers=column_pointers(range(len(fields) + keyed))),
@@ -184,11 +184,13 @@ class UnitKernels(KernelSet):
             from_begin=True,
         )
 
-    def _compile(self, role: str, called: Sequence[str], source: str, signature: Any) -> int:
+    def _compile(
+        self, role: str, function_names: Sequence[str], source: str, signature: Any
+    ) -> int:
         """Return the address of a kernel that calls the operator's functions `called`."""
         functions = {
             name: (name, function)
-            for name in called
+            for name in function_names
             if (function := getattr(self._operator, name)) is not None
         }
         reads = self._unit.input_type

@@ -113,7 +113,7 @@ class DataflowRun(CoreRun):
         with setup_errors():
             self._core = _core.DataflowRun(
                 settings.for_core(output),
-                # Without markers, the first one may be beyond 64 bits.
+                # Without markers in the input, the first marker may be beyond 64 bits.
                 first=first if count else 0,
                 period=period,
                 count=count,
@@ -223,13 +223,13 @@ def _marker_period_ns(flow: Dataflow, data: Input, load: OfferedLoad | None) -> 
     if load is None:
         return None
     pairs = zip(data.streams, load.due_ns, strict=True)
-    filled = [(stream.ts, due) for stream, due in pairs if len(stream)]
-    if not filled:
+    nonempty = [(stream.ts, due) for stream, due in pairs if len(stream)]
+    if not nonempty:
         return None
-    first = min((int(ts[0]), int(due[0])) for ts, due in filled)
-    last = max((int(ts[-1]), int(due[-1])) for ts, due in filled)
-    span = last[0] - first[0]
-    return flow.markers * (last[1] - first[1]) / span if span else None
+    first_event = min((int(ts[0]), int(due[0])) for ts, due in nonempty)
+    last_event = max((int(ts[-1]), int(due[-1])) for ts, due in nonempty)
+    span = last_event[0] - first_event[0]
+    return flow.markers * (last_event[1] - first_event[1]) / span if span else None
 
 
 def _markers(flow: Dataflow, data: Input, first: int | None = None) -> tuple[int, int]:
@@ -245,9 +245,9 @@ def _markers(flow: Dataflow, data: Input, first: int | None = None) -> tuple[int
         first = first_marker(min(int(ts[0]) for ts in times), flow.markers)
     if data.until_ts is not None:
         lasts.append(data.until_ts - 1)
-    last = max(lasts)
+    last_ts = max(lasts)
     # The first marker may lie beyond the last event.
-    return first, (last - first) // flow.markers + 1 if first <= last else 0
+    return first, (last_ts - first) // flow.markers + 1 if first <= last_ts else 0
 
 
 DATAFLOW = Family(

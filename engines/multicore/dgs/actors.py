@@ -59,7 +59,7 @@ class _Mailbox:
             self.flows.append((stream, parent))
 
     def below(self) -> "_Mailbox":
-        """Return the part of a child's mailbox that comes from this actor."""
+        """Return the part of a child's mailbox that this actor fills."""
         child = _Mailbox()
         child.flows = [(stream, 0) for stream, _ in self.flows]
         child.tags = [_Tag(tag.kind, tag.flow, 0) for tag in self.tags]
@@ -168,14 +168,14 @@ class ActorWiring:
         )
 
     def _from_crossings(self) -> _Mailbox:
-        """Return the part of a root's mailbox that comes from crossings, a parent for each `across`."""
+        """Return the part of a root's mailbox that crossings fill; each `across` is a parent."""
         mailbox = _Mailbox()
         for parent, across in enumerate(self._program.across):
             mailbox.add(self._tags_across(across), parent)
         return mailbox
 
     def _add_crossings(self, shapes: list[Shape]) -> None:
-        """Add an actor for each group of keys of each `across`, on the worker of its first root."""
+        """Add an actor per `across` and group of keys, on the worker of the group's first root."""
         keys = self.plan.alphabet.keys
         tree_of = tree_of_keys(shapes, keys)
         worker_of = np.zeros(keys, dtype=np.int32)
@@ -225,22 +225,22 @@ class ActorWiring:
     def _waits(self, mailbox: _Mailbox, number: int, is_leaf: bool) -> list[int]:
         """Return the tags that a tag waits for; see core/dgs/node_actor.h."""
         tag = mailbox.tags[number]
-        others = [(n, other) for n, other in enumerate(mailbox.tags) if n != number]
+        other_tags = [(n, other) for n, other in enumerate(mailbox.tags) if n != number]
         if tag.parent != PRODUCER:
-            return [n for n, other in others if other.parent != tag.parent]
+            return [n for n, other in other_tags if other.parent != tag.parent]
         if not is_leaf:
-            return [n for n, _ in others]
-        own = self._program.key_kinds()
+            return [n for n, _ in other_tags]
+        key_kinds = self._program.key_kinds()
         return [
             n
-            for n, other in others
-            if other.kind not in own or (tag.kind, other.kind) in self._dependent
+            for n, other in other_tags
+            if other.kind not in key_kinds or (tag.kind, other.kind) in self._dependent
         ]
 
     def _route_tags(
         self, mailbox: _Mailbox, keys: Int32Array, actors: Int32Array, worker: int
     ) -> None:
-        """Route the events of an actor's own tags, of these keys or groups, to actors of a worker."""
+        """Route the events of a mailbox's own tags to a worker's actors; `keys` are the actors' keys or groups."""
         for number, tag in mailbox.own_tags():
             codes = tag.kind + len(self._program.kinds) * keys.astype(np.int64)
             self._owner[tag.stream, codes] = actors
@@ -254,9 +254,9 @@ class ActorWiring:
         """Add a stream, whose producer belongs to the first worker with actors for its events."""
         stream = self._data.streams[index]
         payload = list(payload_of(stream, self._program))
-        heartbeats, *due = stream_times(index, stream, self._load)
+        heartbeats, *due_times = stream_times(index, stream, self._load)
         worker = self._workers[index] or 0
-        self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, worker, *due)
+        self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, worker, *due_times)
         if stream.tag is None:
             tag = slice(stream.kinds[0], stream.kinds[0] + 1)
             self.core.route(index, self._owner[index, tag].copy(), self._number[index, tag].copy())

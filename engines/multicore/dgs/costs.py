@@ -3,10 +3,11 @@
 The core runs the beginning of the run's input on plans that differ in one step, with the run's own settings.
 Each run takes a few milliseconds; the plans alternate for several rounds.
 
-- One worker: the minimum time counts.
-- Two workers: the median counts, because waiting for each other is part of the cost on a loaded machine. It is divided
-  by the ratio of median to minimum of one worker, because other work on the machine slows both alike.
-- A fork and join on one worker cost at most as much as on two workers: their measured time on one worker includes
+- With one worker, the minimum time counts.
+- With two workers, the median counts, because on a loaded machine the workers' waits are part of the cost. The median
+  is divided by the ratio of median to minimum with one worker, because other work on the machine slows both cases
+  alike.
+- A fork and join on one worker cost at most as much as on two workers: the time measured on one worker includes
   alternating between the two inputs.
 """
 
@@ -32,9 +33,9 @@ FIRST_EVENTS = 1 << 13
 MAX_EVENTS = 1 << 23
 """Maximum number of events of a sample."""
 GROWTH_STEPS, MAX_LONGER = 3, 32
-"""Maximum number of times that a sample grows, and maximum factor of each time: short samples predict badly."""
+"""Maximum number of growth steps of a sample, and maximum factor of a step, because short samples predict badly."""
 WANTED_NS = 4e6
-"""Target duration with one worker: above the 50 us that threads need to start, and a scheduler slice of 3 ms."""
+"""Target duration with one worker: above both the 50 us that threads need to start and a scheduler slice of 3 ms."""
 MAX_NS = 100e6
 """Maximum duration with two workers, where each synchronization may take a scheduler slice."""
 ROUNDS = 5
@@ -60,15 +61,15 @@ def measure_costs(
 ) -> Costs:
     """Return the costs of a program's steps, measured on the beginning of an input.
 
-    A step that does not occur there costs 0, because a rare step does not decide between plans.
+    A step that does not occur in this beginning costs 0, because a rare step does not decide between plans.
     `cores` is the number of cores available to workers.
     """
     sample = _sample(program, data, time_plan)
     plans = _plans(program, sample)
-    ordering = frozenset().union(*(tree.root.ordering for tree in plans["alone"].trees))
+    ordering_tags = frozenset().union(*(tree.root.ordering for tree in plans["alone"].trees))
     cases = {
         "alone": (plans["alone"], sample),
-        "free": (plans["alone"], _without(sample, ordering)),
+        "free": (plans["alone"], _drop_tags(sample, ordering_tags)),
     }
     if program.across:
         across = frozenset(
@@ -78,7 +79,7 @@ def measure_costs(
             if program.across_of(kind)
         )
         cases["across"] = cases["free"]
-        cases["free"] = plans["alone"], _without(sample, ordering | across)
+        cases["free"] = plans["alone"], _drop_tags(sample, ordering_tags | across)
     cases["start 1"] = plans["alone"], _beginning(sample, 1)
     cases["start 2"] = plans["apart"], _beginning(sample, 1)
     if any(tree.root.children for tree in plans["apart"].trees):
@@ -92,9 +93,9 @@ def measure_costs(
             times_ns[name].append(time_plan(plan, part))
         if sum(map(sum, times_ns.values())) > ENOUGH_NS:
             break
-    slowed = max(1.0, median(times_ns["alone"]) / max(1.0, min(times_ns["alone"])))
+    slowdown = max(1.0, median(times_ns["alone"]) / max(1.0, min(times_ns["alone"])))
     ns = {
-        name: median(times) / slowed if name in _TWO_WORKER_CASES else min(times)
+        name: median(times) / slowdown if name in _TWO_WORKER_CASES else min(times)
         for name, times in times_ns.items()
     }
     # Half the duration of the input limits the start, so that updates keep a cost above 0.
@@ -113,12 +114,12 @@ def _plans(program: DGSProgram, sample: Input) -> dict[str, Plan]:
     request = PlanRequest(
         program=program, alphabet=sample.alphabet, streams=profile(sample), workers=2
     )
-    apart = by_stream(request).plan
-    trees = tuple(replace(tree, root=_on_one(tree.root)) for tree in apart.trees)
+    apart_plan = by_stream(request).plan
+    trees = tuple(replace(tree, root=_on_one(tree.root)) for tree in apart_plan.trees)
     return {
         "alone": by_stream(replace(request, workers=1)).plan,
-        "joined": replace(apart, trees=trees, workers=1),
-        "apart": apart,
+        "joined": replace(apart_plan, trees=trees, workers=1),
+        "apart": apart_plan,
         "spread": balanced(request).plan,
     }
 
@@ -137,9 +138,9 @@ def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int
     def cost_of(name: str, step: str) -> float:
         """Return the cost of a step: the case's duration minus the costs found so far, divided by its occurrences."""
         start = ns["start 2" if name in _TWO_WORKER_CASES else "start 1"]
-        explained = max((worker.time_ns(costs) for worker in steps[name]), default=0.0)
+        explained_ns = max((worker.time_ns(costs) for worker in steps[name]), default=0.0)
         times = max((getattr(worker, step) for worker in steps[name]), default=0)
-        return max(0.0, ns[name] - start - explained) / times if times else 0.0
+        return max(0.0, ns[name] - start - explained_ns) / times if times else 0.0
 
     costs = replace(costs, update_ns=cost_of("free", "updates"))
     if "across" in steps:
@@ -165,15 +166,15 @@ def _sample(program: DGSProgram, data: Input, time_plan: TimePlan) -> Input:
     sample = _beginning(data, FIRST_EVENTS)
     plans = _plans(program, sample)
     # The first runs also compile, and touch their memory for the first time.
-    alone, apart = time_plan(plans["alone"], sample), time_plan(plans["apart"], sample)
+    alone_ns, apart_ns = time_plan(plans["alone"], sample), time_plan(plans["apart"], sample)
     for _ in range(GROWTH_STEPS):
-        if apart > MAX_NS:
+        if apart_ns > MAX_NS:
             break
-        alone, apart = (
+        alone_ns, apart_ns = (
             max(1.0, min(time_plan(plans[name], sample) for _ in range(2)))
             for name in ("alone", "apart")
         )
-        factor = min(WANTED_NS / alone, MAX_NS / apart, MAX_EVENTS / max(1, sample.events))
+        factor = min(WANTED_NS / alone_ns, MAX_NS / apart_ns, MAX_EVENTS / max(1, sample.events))
         if factor < 2 or sample is data:
             break
         sample = _beginning(data, int(min(factor, MAX_LONGER) * sample.events))
@@ -185,27 +186,27 @@ def _beginning(data: Input, events: int) -> Input:
     if events >= data.events or not data.events:
         return data
     longest = max(data.streams, key=len)
-    last = longest.ts[min(len(longest) - 1, len(longest) * events // data.events)]
+    last_ts = longest.ts[min(len(longest) - 1, len(longest) * events // data.events)]
     return replace(
         data,
         streams=tuple(
-            _rows(stream, slice(0, int(np.searchsorted(stream.ts, last, side="right"))))
+            _rows(stream, slice(0, int(np.searchsorted(stream.ts, last_ts, side="right"))))
             for stream in data.streams
         ),
     )
 
 
-def _without(data: Input, tags: frozenset[ImplTag]) -> Input:
+def _drop_tags(data: Input, tags: frozenset[ImplTag]) -> Input:
     """Return an input without the events of some tags."""
     kinds = len(data.alphabet.kinds)
     streams = []
     for index, stream in enumerate(data.streams):
-        removed = [tag.kind for tag in tags if tag.stream == index]
+        removed_kinds = [tag.kind for tag in tags if tag.stream == index]
         if stream.tag is None:
-            rows = slice(0, 0 if stream.kinds[0] in removed else len(stream))
+            rows = slice(0, 0 if stream.kinds[0] in removed_kinds else len(stream))
             streams.append(_rows(stream, rows))
-        elif removed:
-            streams.append(_rows(stream, ~np.isin(stream.tag % kinds, removed)))
+        elif removed_kinds:
+            streams.append(_rows(stream, ~np.isin(stream.tag % kinds, removed_kinds)))
         else:
             streams.append(stream)
     return replace(data, streams=tuple(streams))

@@ -148,7 +148,7 @@ def event_dtype(program: DGSProgram) -> np.dtype[np.void]:
 
 
 def _run_source(program: DGSProgram, state: StateType, layout: EventLayout, *, keyed: bool) -> str:
-    """Return the source of a run kernel; if `keyed`, it looks up each event's state by tag."""
+    """Return the source of a run kernel; with `keyed`, the kernel looks up each event's state by tag."""
     pointers, fields = _event_lines(program, layout)
     is_copied = state.dtype.itemsize <= LARGEST_COPIED_BYTES
     loop, depth = (_KEYED_LOOP, 12) if keyed else (_DENSE_LOOP if is_copied else _LARGE_LOOP, 8)

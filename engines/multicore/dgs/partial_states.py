@@ -1,11 +1,12 @@
-"""Splits DGS programs into partial states, which any task makes from its part of the bulk events.
+"""Splits DGS programs into partial states; a task makes partial states from its part of the bulk events.
 
-Events of *bulk* kinds do not depend on each other; events of all other kinds are *separators*. A task forks a state for
-bulk events only, one for each key between two separators, and adds its bulk events to it: a partial state. In the total
-order, a share then joins each partial state into the state of its key, and processes the separators.
+Events of *bulk* kinds do not depend on each other; events of all other kinds are *separators*. For each key and each
+span between two separators, a task forks a state for bulk events only. The state becomes a partial state when the task
+adds its bulk events. In the total order, a share then joins each partial state into the state of its key, and processes
+the separators.
 
-By the consistency conditions of the model this equals the sequential run, if `fork` always gives such a part the same
-state as from the initial state. A share checks this for each partial state.
+By the model's consistency conditions the result equals the sequential run, if `fork` gives the part for bulk events the
+same state at any time as at the start. A share checks the condition for each partial state.
 """
 
 import ctypes
@@ -34,7 +35,7 @@ _FORK = ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _POINTER, _POINTER, _POINTER
 _JOIN = ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _POINTER)
 
 EVENTS_A_STATE = 256
-"""Least mean number of bulk events in a partial state; with fewer, distributing events costs less."""
+"""Minimum mean number of bulk events in a partial state; below it, distributing the events costs less."""
 ROWS_A_PIECE = 1 << 20
 """Estimated number of rows that a task distributes at once: a row group of a dataset."""
 _EVENTS_A_CALL = 4096
@@ -132,11 +133,11 @@ class PartialStates(WorkSplit):
         keys, numbers, states = self._partials(src, rows, self._merge(shared))
         shares = []
         for share in range(self.shares):
-            own = np.flatnonzero(keys % self.shares == share)
-            words = {WORD.format(word): states[own, word] for word in range(states.shape[1])}
-            payload = {KEY: keys[own], **words}
+            indices = np.flatnonzero(keys % self.shares == share)
+            words = {WORD.format(word): states[indices, word] for word in range(states.shape[1])}
+            payload = {KEY: keys[indices], **words}
             shares.append(
-                Stream(name=rows.name, kinds=rows.kinds[:1], ts=numbers[own], payload=payload)
+                Stream(name=rows.name, kinds=rows.kinds[:1], ts=numbers[indices], payload=payload)
             )
         return shares
 
@@ -152,21 +153,21 @@ class PartialStates(WorkSplit):
         keys, numbers, leaves = _sorted_states(
             [stream for src, stream in enumerate(streams) if src not in self.shared]
         )
-        own = np.flatnonzero(separators.keys % self.shares == share)
-        out = _Output(self._program, len(own) + 1)
+        indices = np.flatnonzero(separators.keys % self.shares == share)
+        out = _Output(self._program, len(indices) + 1)
         steps = [self._run(self._root, stream, keyed=False) for stream in separators.streams]
         of_key = np.tile(self._initial, (self._keys, 1))
         if state is not None:
             of_key[share :: self.shares] = state
         root, size = of_key.ctypes.data, of_key.strides[0]
         leaf, leaf_size = leaves.ctypes.data, leaves.strides[0]
-        done = 0
-        ends = np.searchsorted(numbers, own, side="right")
+        joined_end = 0
+        ends = np.searchsorted(numbers, indices, side="right")
         places = zip(
             ends.tolist(),
-            separators.keys[own].tolist(),
-            separators.stream[own].tolist(),
-            separators.row[own].tolist(),
+            separators.keys[indices].tolist(),
+            separators.stream[indices].tolist(),
+            separators.row[indices].tolist(),
             strict=True,
         )
 
@@ -176,10 +177,10 @@ class PartialStates(WorkSplit):
 
         with crash_errors():
             for end, key, stream, row in places:
-                add(done, end)
-                done = end
+                add(joined_end, end)
+                joined_end = end
                 steps[stream](root + key * size, 0, row, row + 1, out)
-            add(done, len(keys))
+            add(joined_end, len(keys))
         return out.columns(), of_key[share :: self.shares]
 
     def _add(self, state: int, leaf: int) -> None:
@@ -208,7 +209,7 @@ class PartialStates(WorkSplit):
     def _partials(
         self, src: int, rows: Stream, separators: "_Separators"
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the key, the number of separators before it, and the words of each partial state."""
+        """Return the key, the number of earlier separators and the words of each partial state."""
         ends = separators.ends(src, rows)
         begin, end = np.searchsorted(ends, [0, len(rows) - 1], side="right").tolist()
         keys = np.concatenate([np.arange(self._keys), separators.keys[begin:end]])
@@ -235,8 +236,8 @@ class PartialStates(WorkSplit):
                 f"program {self._program.name}: events that do not depend on each other emit "
                 "outputs, which may depend on earlier states"
             )
-        used = np.flatnonzero((states != seed).any(axis=1))
-        return keys[used], numbers[used], states[used]
+        nonempty = np.flatnonzero((states != seed).any(axis=1))
+        return keys[nonempty], numbers[nonempty], states[nonempty]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,7 +332,7 @@ class _Output:
 
 
 def _sorted_states(streams: Sequence[Stream]) -> tuple[list[int], IntArray, IntArray]:
-    """Return partial states in the order of separators: key, number of separators before it, and words of each."""
+    """Return the key, the number of earlier separators and the words of each partial state, in separator order."""
     numbers = np.concatenate([stream.ts for stream in streams])
     order = np.argsort(numbers, kind="stable")
     columns = [

@@ -50,7 +50,7 @@ class DgsRun(CoreRun):
         program, data, settings: the program, its input, and the settings of the run.
         options: options of the variant.
         plan: synchronization plan; None asks the optimizer.
-        states: states of all keys at the start; None for the initial state. Not with checkpoints.
+        states: states of all keys at the start; None for the initial state; always None with checkpoints.
         kernels: compiled functions of the program to share; None compiles them.
         decider: decides about plan changes in tests; None to decide by measured rates.
 
@@ -128,7 +128,7 @@ class DgsRun(CoreRun):
             self._core = _core.DgsRun(
                 settings.for_core(program.output, max_rows=_max_rows(program, data)),
                 max_outputs_per_event=program.max_outputs_per_event,
-                max_outputs_across=_most_across(program, data.alphabet.keys),
+                max_outputs_across=_max_outputs_across(program, data.alphabet.keys),
                 itemsizes=itemsizes(program.output),
                 gather=options.gather is not False,
                 handover=options.handover or "direct",
@@ -159,7 +159,7 @@ class DgsRun(CoreRun):
             self._core = _core.MessageRun(
                 settings.for_core(program.output, max_rows=_max_rows(program, data)),
                 max_outputs_per_event=program.max_outputs_per_event,
-                max_outputs_across=_most_across(program, data.alphabet.keys),
+                max_outputs_across=_max_outputs_across(program, data.alphabet.keys),
                 itemsizes=itemsizes(program.output),
             )
             self._wiring = ActorWiring(self._core, data, kernels, settings.load)
@@ -252,11 +252,11 @@ def _rate_decider(options: DgsOptions, request: PlanRequest) -> partial[RateDeci
     find_plan = optimizer(name)  # The look-up takes milliseconds.
     # All workers start before the first plan, so a plan pays no start.
     costs = replace(request.costs(), start_ns=0.0)
-    free = replace(request, costs=lambda: costs)
+    base_request = replace(request, costs=lambda: costs)
 
     def choose_plan(rates: Sequence[StreamProfile]) -> Plan:
         try:
-            plan = find_plan(replace(free, streams=tuple(rates))).plan
+            plan = find_plan(replace(base_request, streams=tuple(rates))).plan
             check_plan(plan, request.streams)
         except Exception as error:  # An optimizer may come from another package.
             raise EngineError(
@@ -301,20 +301,20 @@ def _costs(
 
 def _max_rows(program: DGSProgram, data: Input) -> int:
     """Return the maximum number of rows that a program can emit, limited to the reserved memory."""
-    most = MAX_RESERVED_BYTES // program.output.itemsize
+    reservable_rows = MAX_RESERVED_BYTES // program.output.itemsize
     key_kinds = program.key_kinds()
     across = sum(len(stream) for stream in data.streams if not key_kinds.issuperset(stream.kinds))
     rows = data.events * program.max_outputs_per_event
-    return min(rows + across * _most_across(program, data.alphabet.keys), most)
+    return min(rows + across * _max_outputs_across(program, data.alphabet.keys), reservable_rows)
 
 
-def _most_across(program: DGSProgram, keys: int) -> int:
+def _max_outputs_across(program: DGSProgram, keys: int) -> int:
     """Return the maximum number of records that one event across keys can emit."""
-    largest = [
+    maxima = [
         across.max_outputs_for(int(np.unique(across.groups(keys), return_counts=True)[1].max()))
         for across in program.across
     ]
-    return max(largest, default=0)
+    return max(maxima, default=0)
 
 
 DGS = Family(

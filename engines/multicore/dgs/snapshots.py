@@ -15,7 +15,7 @@ class JoinedStates:
 
     Attributes:
         states: states of all keys, in the order of keys.
-        groups: states of groups of keys, by the name of their `across` and the number of the group.
+        groups: states of groups of keys, by name of the `across` and group number.
     """
 
     states: bytes

@@ -87,10 +87,10 @@ class Wiring:
             ]
             for phase in self._phases
         ]
-        moved = (events * width * np.array(moves)).sum() if self._load is None else 0
+        moved_bytes = (events * width * np.array(moves)).sum() if self._load is None else 0
         return {
             "record_bytes": float((events * width).sum()),
-            "record_bytes_moved": float(moved),
+            "record_bytes_moved": float(moved_bytes),
         }
 
     def lay_out(
@@ -126,8 +126,8 @@ class Wiring:
             if states is not None:  # Fork joined states down the trees.
                 of_keys = np.frombuffer(states.states, dtype=np.uint8).reshape(-1, len(initial))
                 key_states = of_keys[shape.keys].tobytes()
-            each = states is not None
-            self.core.initialise(shape.first_tree, trees, key_states, each=each)
+            per_tree = states is not None
+            self.core.initialise(shape.first_tree, trees, key_states, each=per_tree)
         for key, own_state in states.groups.items() if states else ():
             self.core.set_own_state(crossings[key], own_state)
         return Layout(
@@ -150,18 +150,18 @@ class Wiring:
         return Shape(nodes=nodes, parent=parent, keys=keys, first_tree=first_tree)
 
     def _add_streams(self, groups: list["_Group"]) -> None:
-        """Add the streams. A worker that processes a stream's events owns it, else a reader."""
-        processing = {s: g.worker for g in reversed(groups) for s in g.leaf_streams}
-        reading = {s: g.worker for g in reversed(groups) for s in g.streams()}
+        """Add the streams. A worker that processes a stream's events owns the stream, or else a reading worker."""
+        processing_worker = {s: g.worker for g in reversed(groups) for s in g.leaf_streams}
+        reading_worker = {s: g.worker for g in reversed(groups) for s in g.streams()}
         for index, stream in enumerate(self._data.streams):
-            owner = processing.get(index, reading.get(index, 0))
+            owner = processing_worker.get(index, reading_worker.get(index, 0))
             self._phases[-1].owners.append(owner)
             if len(self._phases) > 1:  # The first phase added the streams to the core.
                 self.core.own_stream(index, owner)
                 continue
             payload = list(payload_of(stream, self._program))
-            heartbeats, *due = stream_times(index, stream, self._load)
-            self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner, *due)
+            heartbeats, *due_times = stream_times(index, stream, self._load)
+            self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner, *due_times)
 
     def _add_mailbox(self, group: "_Group") -> "_Mailbox":
         """Add the mailbox of a group, with the states of its leaves."""
@@ -176,7 +176,7 @@ class Wiring:
         return _Mailbox(index=mailbox, state=leaf_state, base=base, units=stride // UNIT)
 
     def _add_crossings(self, shapes: list[Shape]) -> "_Crossings":
-        """Add one crossing for each group of keys of each `across`."""
+        """Add one crossing per `across` and group of keys."""
         tree_of = tree_of_keys(shapes, self.plan.alphabet.keys)
         crossings: _Crossings = {}
         for across in self._program.across:
@@ -254,10 +254,10 @@ class Wiring:
                 order_tree[kind + n_kinds * number] = part
                 order_node[kind + n_kinds * number] = _core.ACROSS - len(across_kernels)
             across_kernels.append(self._kernels.across(across, layout))
-        occurring = _occurring(stream, n_kinds, self.plan.alphabet.keys)
-        runs = bool((slots[occurring] >= 0).any())
-        orders = bool((order_tree[occurring] >= 0).any())
-        dense = position == 1 and bool((slots[occurring] >= 0).all())
+        stream_tags = _tags_of(stream, n_kinds, self.plan.alphabet.keys)
+        runs = bool((slots[stream_tags] >= 0).any())
+        orders = bool((order_tree[stream_tags] >= 0).any())
+        dense = position == 1 and bool((slots[stream_tags] >= 0).all())
         if stream.tag is None:
             kind = stream.kinds[0]
             order_tree, order_node = order_tree[kind : kind + 1], order_node[kind : kind + 1]
@@ -343,17 +343,17 @@ def record_widths(data: Input, program: DGSProgram) -> npt.NDArray[np.int64]:
 
 
 def payload_of(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.generic] | None]:
-    """Yield a stream's columns of the fields of a program's events; None for missing ones."""
+    """Yield a stream's column for each field of a program's events; None if the stream lacks the field."""
     for name in program.event.names or ():
-        column, declared = stream.payload.get(name), program.event[name]
+        column, declared_dtype = stream.payload.get(name), program.event[name]
         if isinstance(column, ListColumn):
             raise UnsupportedError(
                 f"stream {stream.name}: column {name} holds lists, which DGS programs cannot read"
             )
-        if column is not None and column.dtype != declared:
+        if column is not None and column.dtype != declared_dtype:
             raise UnsupportedError(
                 f"stream {stream.name}: column {name} is {column.dtype}, but program "
-                f"{program.name} declares {declared}"
+                f"{program.name} declares {declared_dtype}"
             )
         yield column
 
@@ -377,7 +377,7 @@ def _groups(shapes: list[Shape], worker: int) -> Iterator[_Group]:
         yield _Group(worker=worker, leaves=tuple(members), leaf_streams=frozenset(streams))
 
 
-def _occurring(stream: Stream, n_kinds: int, keys: int) -> npt.NDArray[np.int64]:
+def _tags_of(stream: Stream, n_kinds: int, keys: int) -> npt.NDArray[np.int64]:
     if stream.tag is None:
         return np.array([stream.kinds[0]], dtype=np.int64)
     every_key = np.arange(keys, dtype=np.int64) * n_kinds

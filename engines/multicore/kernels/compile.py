@@ -113,7 +113,7 @@ def compile_kernel(
     key = None if path is None else (path, str(signature))
     if key in _loaded:
         return _loaded[key]
-    # A cached kernel refers to the module of its globals by name, so that name must be importable.
+    # A cached kernel refers to the module of its globals by name, so this name must be importable.
     module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
     sys.modules[module.__name__] = module
     namespace = module.__dict__
@@ -126,7 +126,7 @@ def compile_kernel(
         **_NAMES,
         **names,
     }
-    before = set(namespace)
+    imported_names = set(namespace)
     try:
         exec(compile(source, str(path or "<kernel>"), "exec"), namespace)
     except (
@@ -134,8 +134,10 @@ def compile_kernel(
     ) as error:  # Numba's extensions raise other errors too, such as KeyError for a missing field.
         raise EngineError(_explain(where, functions, error)) from error
     # The kernel is the last name that the source defines.
-    new = [name for name in namespace if name not in before and not name.startswith("__")]
-    kernel = namespace[new[-1]]
+    defined_names = [
+        name for name in namespace if name not in imported_names and not name.startswith("__")
+    ]
+    kernel = namespace[defined_names[-1]]
     # Numba compiles in the address, not the content, of large and of non-contiguous global arrays.
     if key is not None and not kernel._library.has_dynamic_globals:
         _loaded[key] = kernel
@@ -146,8 +148,8 @@ def compile_inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
     """Compile a user's function, and the functions that it calls, for inlining into kernels.
 
     Numba accepts a function in a global or closure variable only if it is compiled already.
-    `streamlab.workloads.model.operators.aggregates` builds functions with plain ones in closures.
-    With `bounds`, functions that Numba has compiled are compiled again.
+    `streamlab.workloads.model.operators.aggregates` builds functions with plain functions in closures. With `bounds`,
+    functions that Numba has compiled are compiled again.
     """
     options = inline_functions.OPTIONS | (checked.OPTIONS if bounds else {})
     plain = _plain_function(function, bounds=bounds)

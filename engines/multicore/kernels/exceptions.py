@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from numba.core.registry import cpu_target
 
 _NUMBA_OBJECT = repr(cpu_target.target_context)
-"""What Numba passes as `object` to `sys.unraisablehook`."""
+"""The value that Numba passes as `object` to `sys.unraisablehook`."""
 
 _LOCK = threading.Lock()
 _ACTIVE_LISTS: list[list[BaseException]] = []

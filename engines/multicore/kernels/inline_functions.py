@@ -90,7 +90,7 @@ OPTIONS: dict[str, object] = {
 
 
 def part(function: _Function) -> _Function:
-    """Compile a function that only kernels call, not Python or C."""
+    """Compile a function that only kernels call; Python and C cannot call it."""
     compiled: _Function = njit(**OPTIONS)(function)
     return compiled
 
@@ -106,7 +106,8 @@ def overload_method_part(kind: Any, name: str) -> Callable[[_Function], _Functio
 def implement(function: Any, *kinds: Any) -> Callable[[_Function], _Function]:
     """Return a decorator of an implementation of `function` in compiled code.
 
-    `function` is a function, or the name of a method. The implementation is for first arguments of Numba types `kinds`.
+    `function` is a function or the name of a method. The implementation applies if the first argument has a Numba type
+    in `kinds`.
     """
 
     def decorate(implementation: _Function) -> _Function:

@@ -66,7 +66,7 @@ class Code:
         return self.builder.load(self.element(address, index, WORD))
 
     def pointer(self, address: Any, index: Any, kind: Any = types.voidptr) -> Any:
-        """Return element `index` of the array of pointers at an address, as a pointer of a Numba type."""
+        """Return entry `index` of the pointer table at an address, as a pointer of a Numba type."""
         value = self.builder.load(self.element(address, index, BYTES))
         return self.builder.bitcast(value, self.context.get_value_type(kind))
 

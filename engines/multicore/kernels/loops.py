@@ -1,7 +1,7 @@
 """Generates the source of kernels that call a user's function for each item and emit records.
 
 One call may emit at most `max_outputs` records; the loop checks before each call that they fit.
-Further records count as refused. A parallel array `sources` may have the source item of each record.
+Further records count as refused. A parallel array `sources` may store the source item of each record.
 Pipelines (`stages`) and dataflow graphs use these kernels: core/stages/kernel.h, core/dataflow/kernel.h.
 The kernels of `dgs` and `oplus` also use `column_pointers`.
 """

@@ -36,7 +36,7 @@ def sealed_cfunc(
 ) -> Callable[[Callable[..., Any]], CFunc]:
     """Return a decorator like `numba.cfunc`.
 
-    If `keep`, the kernel is stored in this module's cache, and if `width`, also its vector width.
+    With `keep`, this module's cache stores the kernel; with `width`, the cache also stores the vector width.
     """
     parsed = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]  # Numba's gap
 

@@ -4,10 +4,11 @@ Each template is one function of core/oplus/kernel.h.
 Counters start with `int64(0)`. A plain 0 has a literal type, and Numba repeats type inference when a loop widens it.
 """
 
-# Makes three passes over the tuples: find all keys, prefetch their cache lines, update. The last pass
-# visits only tuples with keys of this instance, because a check there would be an unpredictable branch.
-# Lone keys are first found by stream, in a loop over adjacent rows that LLVM turns into vectors.
-# They are prefetched in this order if all belong to these tuples: another instance's tables may not be read.
+# The kernel makes three passes over the tuples: it finds all keys, prefetches their cache lines, and updates windows.
+# The last pass visits only tuples with keys of this instance, because a check in this pass would be an unpredictable
+# branch. Lone keys are first found by stream, in a loop over adjacent rows that LLVM turns into vectors. They are
+# prefetched in this order only if all of them belong to this instance, because an instance may not read another
+# instance's tables.
 PROCESS = """\
 @kernel
 def process(view, begin, end, out_address):
@@ -146,7 +147,7 @@ UPDATE = """\
 {after_keys}
 """
 
-# For operators that store tuples. The core makes room for one tuple in each deque before the update.
+# Used for operators that store tuples. The core makes room for one tuple in each deque before the update.
 OPEN_STORED = """\
     reserve = pointer_at(view, VIEW.reserve)
     compared = int64(0)
@@ -163,9 +164,9 @@ AT_STORED = """\
                     break
 """
 
-# An update of a join may emit a record for each stored tuple of the other input. Without room for
-# all of them the kernel stops, and a later call repeats the tuple. Stamps mark the finished keys, so
-# the kernel removes the stamp of the unfinished one.
+# An update of a join may emit a record for each stored tuple of the other input. Without room for all these records
+# the kernel stops, and a later call repeats the tuple. Stamps mark finished keys, so the kernel removes the stamp of
+# the unfinished key.
 CHECK_JOIN_ROOM = """\
                 needed_rows = len(deque_at(offset(windows_at, {other}), DEQUE)) * {max_outputs}
                 if room(out) < needed_rows:
@@ -192,7 +193,7 @@ UPDATE_ONE = """\
 {after_update}
 """
 
-# For single windows that expire without a trace. Each key's window begins where the key's last tuple moved it.
+# Used for single windows that expire without a trace. Each key's window begins where the key's last tuple moved it.
 FIRST_LAZY = "(floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE"
 
 # The core passes the begin of the earliest window, and its slot in the tables.

@@ -257,7 +257,7 @@ class OperatorKernels(KernelSet):
     def _address_of(
         self, key: Sequence[object], functions: Functions, source: str, signature: Any
     ) -> int:
-        """Return the address of a kernel; `key` is its role, and the layouts that it reads."""
+        """Return the address of a kernel; `key` has the kernel's role and the layouts that the kernel reads."""
         operator = self._operator
         columns = {name: operator.fields[name] for name in operator.fields.names or ()}
         columns |= operator.lists

@@ -38,7 +38,7 @@ def mix_key(key: Any) -> Any:
 
 
 def bucket_function(buckets: int, bucket: Any | None) -> Any:
-    """Return the compiled function that maps a key and its hash to a bucket; if `bucket` is None, it uses the hash."""
+    """Return the compiled function that maps a key and its hash to a bucket; if `bucket` is None, the hash decides."""
     count = np.uint64(buckets)
     signed = np.int64(buckets)
     if bucket is None:

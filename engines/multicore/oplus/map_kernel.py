@@ -37,12 +37,12 @@ class TupleMap:
         self._owners = np.zeros(operator.buckets, dtype=np.int32)
 
     def map(self, tuples: Stream) -> Stream:
-        """Return a tuple with the fields that f_U reads for each key of each tuple."""
+        """Return, for each key of each tuple, a tuple with the key and the fields that f_U reads."""
         ends, keys = self._keys(tuples)
         rows = np.repeat(np.arange(len(tuples)), np.diff(ends, prepend=0))
         if not self._operator.bag and len(keys) > len(tuples):
-            first = _first_of_tuple(ends, keys)
-            rows, keys = rows[first], keys[first]
+            is_first = _first_of_tuple(ends, keys)
+            rows, keys = rows[is_first], keys[is_first]
         fields = (self.aggregate.fields.names or ())[1:]
         payload = {}
         for name in fields:
@@ -76,16 +76,16 @@ class TupleMap:
             key_set[KEY_SET.capacity] = capacity
             key_set[KEY_SET.owner] = self._owners.ctypes.data
             with crash_errors():
-                done = kernel(
+                position = kernel(
                     key_set.ctypes.data,
                     pointers.ctypes.data,
                     rows.ctypes.data,
                     len(rows),
                     ends.ctypes.data,
                 )
-                if done == 0:
+                if position == 0:
                     raise RuntimeError("keys raised an exception")
-            if done > len(rows):
+            if position > len(rows):
                 return ends, keys[: key_set[KEY_SET.count]]
             capacity *= 2
 
@@ -97,20 +97,20 @@ def _pointers(columns: list[npt.NDArray[np.generic] | None]) -> IntArray:
 @numba.njit(cache=True, nogil=True)
 def _first_of_tuple(ends: IntArray, keys: IntArray) -> npt.NDArray[np.bool_]:
     """Return bool[keys]: whether no earlier key of the same tuple is equal."""
-    first = np.ones(len(keys), dtype=np.bool_)
+    is_first = np.ones(len(keys), dtype=np.bool_)
     begin = 0
     for end in ends:
         if end - begin > 32:
             # Sorting is stable, so the first of equal keys stays first.
             order = np.argsort(keys[begin:end], kind="mergesort")
             for index in range(1, len(order)):
-                before, after = begin + order[index - 1], begin + order[index]
-                first[after] = keys[before] != keys[after]
+                previous, current = begin + order[index - 1], begin + order[index]
+                is_first[current] = keys[previous] != keys[current]
         else:
             for k in range(begin + 1, end):
                 for earlier in range(begin, k):
                     if keys[earlier] == keys[k]:
-                        first[k] = False
+                        is_first[k] = False
                         break
         begin = end
-    return first
+    return is_first

@@ -89,15 +89,15 @@ def check_query(query: Query) -> str | None:
 
 def check_maps(maps: int, data: Input | Dataset) -> str | None:
     """Return why the number of map instances is invalid for an input, or None."""
-    most = _core.MAX_STREAMS // max(1, len(data.streams))
-    if 1 <= maps <= most:
+    max_maps = _core.MAX_STREAMS // max(1, len(data.streams))
+    if 1 <= maps <= max_maps:
         return None
     streams = f" with {len(data.streams)} streams" if len(data.streams) > 1 else ""
-    return f"map_instances must be between 1 and {most}{streams}, got {maps}"
+    return f"map_instances must be between 1 and {max_maps}{streams}, got {maps}"
 
 
 def _fields_of_update(operator: Operator) -> set[str]:
-    """Return the fields that f_U may read: all whose names it, or a function that it calls, uses as attributes.
+    """Return the fields that f_U may read: f_U, or a function that it calls, uses their names as attributes.
 
     Returns all fields if tuples are stored.
     """

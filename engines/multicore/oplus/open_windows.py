@@ -1,9 +1,9 @@
 """Runs a query of one operator O+ on consecutive parts of its input, with the tuples of open windows between them.
 
 Before each part, the run repeats the tuples whose windows were still open, or that a join still compares.
-These tuples produce some outputs again, and two kinds of outputs are removed. First, outputs up to the watermark before
-the part, because the run repeats only a part of the expired windows. Second, the first of the remaining outputs, as
-many as the tuples produced in earlier parts.
+These tuples produce some outputs again, so two kinds of outputs are removed. First, outputs up to the watermark before
+the part are removed, because the run repeats only a part of the expired windows. Second, the first n of the remaining
+outputs are removed, where n counts the outputs that earlier parts already produced from these tuples.
 """
 
 from collections.abc import Callable

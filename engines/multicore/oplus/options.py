@@ -67,22 +67,20 @@ class MapStageOptions(CompiledOptions):
 
 def check_instances(workers: int, options: OplusOptions) -> str | None:
     """Return why the initial or the maximum number of instances is invalid, or None."""
-    most = options.threads(workers)
-    if not workers <= most <= _core.MAX_WORKERS:
-        return (
-            f"max_instances must be between workers ({workers}) and {_core.MAX_WORKERS}, got {most}"
-        )
+    max_instances = options.threads(workers)
+    if not workers <= max_instances <= _core.MAX_WORKERS:
+        return f"max_instances must be between workers ({workers}) and {_core.MAX_WORKERS}, got {max_instances}"
     if options.controller is None:
         return None
     controller, settings = make_controller(options.controller)
-    if max(settings.min, settings.max or 0) > most:
+    if max(settings.min, settings.max or 0) > max_instances:
         return (
             f"controller {settings.kind}: min is {settings.min} and max is {settings.max}, "
-            f"but the run has threads for {most} instances; raise max_instances"
+            f"but the run has threads for {max_instances} instances; raise max_instances"
         )
-    if isinstance(controller, Script) and controller.max_index() >= most:
+    if isinstance(controller, Script) and controller.max_index() >= max_instances:
         return (
             f"controller {settings.kind}: a step names instance {controller.max_index()}, "
-            f"but the run has instances 0 to {most - 1}; raise max_instances"
+            f"but the run has instances 0 to {max_instances - 1}; raise max_instances"
         )
     return None

@@ -14,8 +14,8 @@ from streamlab.workloads.model.operators.program import SINGLE
 MAX_WINDOWS = 1 << 21
 """Maximum number of windows of a run with one key per bucket, over all operators and their states.
 
-With the default of 1,024 buckets this allows 2,048 overlapping windows, which take at least 192 MiB. A tuple updates
-all of them for each of its keys, so the work per tuple becomes the limit before the memory.
+With the default of 1,024 buckets this allows 2,048 overlapping windows, which take at least 192 MiB. For each of its
+keys a tuple updates all overlapping windows, so the work per tuple becomes the limit before the memory.
 """
 
 _LEAST_BYTES = 4 * 24
@@ -122,7 +122,7 @@ def check_single(query: Query, variant: str) -> str | None:
 
 
 def max_open_windows(operator: Operator) -> int:
-    """Return the maximum number of open windows of a key, which are all in one table entry."""
+    """Return the maximum number of a key's open windows; all of them are in one table entry."""
     window = operator.window
     return 1 if window.type == SINGLE else -(-window.size // window.advance)
 
@@ -134,34 +134,34 @@ def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
 
     Args:
         operators: operators of the run that have window tables.
-        states: number of states of each operator: 1 if its instances share it, else one per instance.
+        states: number of states of each operator: 1 if its instances share one state, else one per instance.
     """
     keyed = list(operators)
     windows = [max_open_windows(operator) * operator.buckets for operator in keyed]
     total = sum(windows) * states
     if total <= MAX_WINDOWS:
         return None
-    most = max(windows)
-    operator = keyed[windows.index(most)]
+    max_windows = max(windows)
+    operator = keyed[windows.index(max_windows)]
     window, overlaps = operator.window, max_open_windows(operator)
-    described = (
+    description = (
         f"operator {operator.name}: windows of size {window.size} that advance by "
         f"{window.advance} overlap {overlaps} times; with {operator.buckets} buckets of one key "
-        f"each that is {most} windows"
+        f"each that is {max_windows} windows"
     )
     if states > 1:
-        described += f", for each of {states} shared-nothing instances"
+        description += f", for each of {states} shared-nothing instances"
     if len(keyed) > 1:
-        described += f", and {total} with the other operators"
+        description += f", and {total} with the other operators"
     elif states > 1:
-        described += f", and {total} in total"
-    remedies = _remedies(operator, (MAX_WINDOWS - (total - most * states)) // states)
+        description += f", and {total} in total"
+    remedies = _remedies(operator, (MAX_WINDOWS - (total - max_windows * states)) // states)
     if states > 1 and sum(windows) <= MAX_WINDOWS:
         remedies.append(f"use at most {MAX_WINDOWS // sum(windows)} instances")
     if not remedies:
         remedies.append("use fewer buckets and a larger advance")
     return (
-        f"{described}, at least {total * _LEAST_BYTES >> 20:,} MiB; "
+        f"{description}, at least {total * _LEAST_BYTES >> 20:,} MiB; "
         f"the maximum of a run is {MAX_WINDOWS} windows; {', or '.join(remedies)}"
     )
 
@@ -170,9 +170,9 @@ def _remedies(operator: Operator, most_windows: int) -> list[str]:
     """Return changes that limit an operator's windows per state to `most_windows`."""
     remedies = []
     if operator.buckets <= most_windows and max_open_windows(operator) > 1:
-        least = -(-operator.window.size // (most_windows // operator.buckets))
-        remedies.append(f"let the window advance by at least {least}")
+        min_advance = -(-operator.window.size // (most_windows // operator.buckets))
+        remedies.append(f"let the window advance by at least {min_advance}")
     if max_open_windows(operator) <= most_windows:
-        most = most_windows // max_open_windows(operator)
-        remedies.append(f"use at most {most} buckets")
+        max_buckets = most_windows // max_open_windows(operator)
+        remedies.append(f"use at most {max_buckets} buckets")
     return remedies

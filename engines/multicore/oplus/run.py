@@ -63,9 +63,9 @@ class OplusRun(CoreRun):
         maps: int = 0,
     ) -> None:
         super().__init__(query.output, settings)
-        instances, most = settings.workers, options.threads(settings.workers)
+        instances, max_instances = settings.workers, options.threads(settings.workers)
         controller = options.controller
-        states = most if shared_nothing or maps else 1
+        states = max_instances if shared_nothing or maps else 1
         self._fused = options.fuses(query.operators[0])
         reason = check_query(query, data, fused=self._fused, states=states)
         if reason is None and shared_nothing:
@@ -81,12 +81,14 @@ class OplusRun(CoreRun):
         self._data = data
         self._shared_nothing = shared_nothing
         self._maps = maps
-        self._most = most
+        self._max_instances = max_instances
         self._kernels = [
             OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
         ]
         elastic = None if controller is None else make_controller(controller)
-        self._mappings = [balanced_mapping(each.buckets, instances) for each in self._operators]
+        self._mappings = [
+            balanced_mapping(operator.buckets, instances) for operator in self._operators
+        ]
         if elastic is not None and isinstance(elastic[0], StartController):
             table = elastic[0].map_start(self._operator.buckets, instances)
             self._mappings[0] = checked_mapping(table, self._operator.buckets, instances)
@@ -97,16 +99,16 @@ class OplusRun(CoreRun):
             self._aggregate_kernels = OperatorKernels(self._aggregate, bounds=settings.bounds)
         with setup_errors():
             self._core = _core.OplusRun(
-                settings.for_core(query.output, threads=most + options.downstream),
+                settings.for_core(query.output, threads=max_instances + options.downstream),
                 spec=spec_of(
                     self._aggregate,
-                    # The aggregate's windows differ only if they store tuples, because these are mapped tuples.
+                    # The aggregate's windows differ only if they store tuples: they then store mapped tuples.
                     self._aggregate_kernels if self._operator.stores else self._kernels[0],
                     self._layouts(),
                     fused=self._fused,
                     bag=self._operator.bag,
                 ),
-                max_instances=most,
+                max_instances=max_instances,
                 tuple_buffer=options.tuple_buffer,
                 shared_nothing=shared_nothing,
                 itemsizes=itemsizes(self._operator.output),
@@ -121,7 +123,7 @@ class OplusRun(CoreRun):
                 self._core.map(mapping.astype(np.int32).tolist(), index)
             self._core.start()
         self._vector_bits = self._kernels[0].match_vector_bits()
-        self._loop = None if elastic is None else self._make_loop(*elastic, most)
+        self._loop = None if elastic is None else self._make_loop(*elastic, max_instances)
 
     def run(self) -> Measured:
         """Process the complete input; a failure raises EngineCrashError."""
@@ -165,9 +167,9 @@ class OplusRun(CoreRun):
     ) -> Switch | None:
         """Change the instances of all operators during `run`; see `ElasticOperator`.
 
-        A number n means the first n. `mapping` is the mapping of the first operator. `others` are the mappings of
-        the further operators; None balances them with the fewest moves. Returns the switch of the first operator,
-        once all have switched.
+        A number n means the first n instances. `mapping` is the mapping of the first operator. `others` are the
+        mappings of the further operators; None balances them with the fewest moves. Returns the switch of the first
+        operator, once all have switched.
         """
         core = self._open()
         active = instance_set(instances)
@@ -240,7 +242,7 @@ class OplusRun(CoreRun):
     def _add_streams(self) -> None:
         operator, kernels = self._operator, self._kernels[0]
         # Instances that share a log skip the tuples without a key of their own.
-        is_routed = self._shared_nothing or (not self._fused and self._most > 1)
+        is_routed = self._shared_nothing or (not self._fused and self._max_instances > 1)
         for index, stream in enumerate(self._data.streams):
             layout = layout_of(operator, stream)
             process = 0 if self._fused else kernels.process(layout)
@@ -265,12 +267,14 @@ class OplusRun(CoreRun):
             add=self._core.add_mapped_stream,
         )
 
-    def _make_loop(self, controller: Controller, settings: Settings, most: int) -> ElasticLoop:
+    def _make_loop(
+        self, controller: Controller, settings: Settings, max_instances: int
+    ) -> ElasticLoop:
         return ElasticLoop(
             self,
             controller,
             settings,
-            maximum=most,
+            maximum=max_instances,
             mapping=self.mapping,
             window_s=self._window_s(),
             clock=time.monotonic_ns,

@@ -2,8 +2,8 @@
 
 Its C++ struct (core/oplus/stored_tuples.h) has columns for the time, for each scalar field of the operator, and for the
 input. Reading returns the named tuple that kernels build from a stream's row.
-The core makes room for one tuple before it calls f_U. If f_U appends further tuples to a full deque, it raises; it
-never writes out of bounds.
+The core makes room for one tuple before it calls f_U. An append to a full deque raises an exception in f_U; it never
+writes out of bounds.
 """
 
 import operator as python
@@ -59,7 +59,7 @@ def stored_dtype(operator: Operator) -> np.dtype[np.void]:
 
 
 def stored_fields(operator: Operator) -> list[int]:
-    """Return the bytes of each field of a stored tuple, in the order of its columns."""
+    """Return the size in bytes of a stored tuple's fields, in the order of the columns."""
     dtype = stored_dtype(operator)
     return [dtype[name].itemsize for name in dtype.names or ()]
 
@@ -185,7 +185,7 @@ class _Columns:
     room: ir.Value
 
     def place(self, name: str, field: types.Type, index: ir.Value) -> ir.Value:
-        """Return the address of item `index` of the column of a field of Numba type `field`."""
+        """Return the address of item `index` in a field's column; `field` is the field's Numba type."""
         offset = self.kind.record.fields[name][1]  # type: ignore[index]
         column = self.builder.gep(self.memory, [self.builder.mul(self.room, WORD(offset))])
         items = self.builder.bitcast(column, self.context.get_data_type(field).as_pointer())

@@ -71,7 +71,7 @@ def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> A
 
 @part
 def make_windows(address: Any, key: Any, left: Any, count: Any, nbytes: Any) -> None:
-    """Write the heads of a new entry's `count` windows of `nbytes` bytes, of all inputs, from `address` on."""
+    """Write the heads of a new entry's windows of all inputs: `count` windows of `nbytes` bytes, from `address` on."""
     for index in range(count):
         window = offset(address, index * nbytes)
         store_word(window, 0, key)
@@ -130,12 +130,12 @@ def find_or_make(
 ) -> Any:
     """Return a key's entry; create it if the table is neither empty nor full.
 
-    A new entry is zero except for its stamp, which is the tuple's, and its first key.
+    A new entry is zero except for the tuple's stamp and the first key.
     A tuple with a `lone` key needs no stamp, because it updates the entry once.
 
     Returns:
-        The entry, null if the core must create it; whether the entry is new; whether this tuple has
-        not updated the entry yet, by the stamp.
+        The entry, null if the core must create it; whether the entry is new; whether, by the stamp, this tuple has yet
+        to update the entry.
     """
     table = offset(tables, number * TABLE_BYTES)
     entry, slot = _search(table, key, mixed, stride)

@@ -94,11 +94,11 @@ class OrderedOptions(CompiledOptions):
         gives groups of one or two records, which cost more to pass on than to process. Two
         partitions per worker still let one worker help another.
         """
-        hashed = self.partitions
-        if hashed is None and self.queue == HOMED:
-            most = 1 if workers == 1 else PARTITIONS_A_WORKER * workers
-            hashed = min(stage.partitions, most)
-        return partitions_of(stage, hashed)
+        hash_partitions = self.partitions
+        if hash_partitions is None and self.queue == HOMED:
+            max_partitions = 1 if workers == 1 else PARTITIONS_A_WORKER * workers
+            hash_partitions = min(stage.partitions, max_partitions)
+        return partitions_of(stage, hash_partitions)
 
     def window_for(self, workers: int, batch: int) -> int:
         """Return the window in units; by default about 8,192 records, and at least 4 units per worker."""

@@ -21,7 +21,7 @@ from streamlab.workloads.model import Columns
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 _POLL_S = 0.0001
-"""Interval between checks whether the run has started; a load starts up to this late."""
+"""Interval between checks whether the run has started; a load may start this much late."""
 
 
 def refusal(task: Task) -> str | None:

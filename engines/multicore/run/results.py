@@ -33,7 +33,7 @@ def quantile(latencies: Histogram, share: float) -> float:
 
 def progress(core: Any) -> Progress:
     """Return the core's counts per time step."""
-    emitted, consumed, outputs, p50, p99, largest = (
+    emitted, consumed, outputs, p50, p99, maxima = (
         np.array(column, dtype=np.int64) for column in core.progress()
     )
     return Progress(
@@ -43,7 +43,7 @@ def progress(core: Any) -> Progress:
         outputs=outputs,
         latency_p50_ns=p50,
         latency_p99_ns=p99,
-        latency_max_ns=largest,
+        latency_max_ns=maxima,
     )
 
 
@@ -57,15 +57,15 @@ def elasticity(core: Any, changes: list[Reconfiguration], *, start: int, join: b
     loads = np.zeros((len(by_instance), steps, 2), dtype=np.int64)  # busy_ns, compared pairs
     for load, pairs in zip(loads, by_instance, strict=True):
         load[: len(pairs)] = np.reshape(pairs[:steps], (-1, 2))
-    busy, compared = loads[..., 0], loads[..., 1].sum(axis=0)
+    busy, comparisons = loads[..., 0], loads[..., 1].sum(axis=0)
     ends_ns = (np.arange(steps) + 1) * _core.STEP_NS
     active = np.zeros((len(by_instance), steps), dtype=bool)
     active[:start] = True
     for change in changes:
         later = ends_ns >= change.at_ns + change.duration_ns
         active[:, later] = False
-        after = np.array(change.active or range(change.after))
-        active[np.ix_(after, later)] = True
+        active_instances = np.array(change.active or range(change.after))
+        active[np.ix_(active_instances, later)] = True
     cov = np.full(steps, np.nan)
     for step in range(steps):
         load_ns = busy[active[:, step], step]
@@ -74,6 +74,6 @@ def elasticity(core: Any, changes: list[Reconfiguration], *, start: int, join: b
     return Elasticity(
         reconfigurations=tuple(changes),
         instances=active.sum(axis=0, dtype=np.int64),
-        comparisons=compared if join else None,
+        comparisons=comparisons if join else None,
         load_cov=cov,
     )

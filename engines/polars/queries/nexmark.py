@@ -118,7 +118,7 @@ def nexmark_q4(tables: Tables) -> pl.LazyFrame:
 
 
 def nexmark_q5(tables: Tables) -> pl.LazyFrame:
-    """Return (ts, auction, bids) of the auctions with the most bids of each window, a slide after its end."""
+    """Return (ts, auction, bids) of the auctions with the most bids in each window, a slide after the window's end."""
     slide = tables.number("slide_ms")
     later = pl.LazyFrame({"later": range(tables.number("slides"))}, schema={"later": pl.Int64})
     windows = (
@@ -129,20 +129,25 @@ def nexmark_q5(tables: Tables) -> pl.LazyFrame:
         .group_by(pl.col("ts") + (pl.col("later") + 1) * slide, "auction")
         .agg(pl.col("len").sum().cast(pl.Int64).alias("bids"))
     )
-    most = pl.col("bids") == pl.col("bids").max().over("ts")
-    return _select_closed(tables, windows).filter(most).select("ts", "auction", "bids").sort("ts")
+    has_most_bids = pl.col("bids") == pl.col("bids").max().over("ts")
+    return (
+        _select_closed(tables, windows)
+        .filter(has_most_bids)
+        .select("ts", "auction", "bids")
+        .sort("ts")
+    )
 
 
 def nexmark_q6(tables: Tables) -> pl.LazyFrame:
     """Return (ts, seller, average) of each seller and step in which an auction closed."""
-    upto = pl.col("price").cum_sum()
-    before = upto.shift(10, fill_value=0)
+    sum_so_far = pl.col("price").cum_sum()
+    earlier_sum = sum_so_far.shift(10, fill_value=0)
     number = pl.min_horizontal(pl.int_range(1, pl.len() + 1), 10)
     is_last = pl.col("ts").ne_missing(pl.col("ts").shift(-1))
     return (
         _winners(tables, 2)
         .with_columns(
-            ((upto - before) / number).over("seller").alias("average"),
+            ((sum_so_far - earlier_sum) / number).over("seller").alias("average"),
             is_last.over("seller").alias("is_last"),
         )
         .filter("is_last")
@@ -151,7 +156,7 @@ def nexmark_q6(tables: Tables) -> pl.LazyFrame:
 
 
 def nexmark_q7(tables: Tables) -> pl.LazyFrame:
-    """Return the bids with the highest price of each window, a window after its end."""
+    """Return the bids with the highest price in each window, a window's size after the window's end."""
     size = tables.number("size_ms")
     bids = _bids(tables, "auction", "person", "price", "extra").with_columns(
         _end_of_step("ts", size) + size, pl.col("ts").alias("bid_ts")
@@ -310,9 +315,9 @@ def nexmark_q18(tables: Tables) -> pl.LazyFrame:
     bids = _bids(tables, "auction", "person", "price", "channel", "extra").with_columns(
         _end_of_step("ts", tables.number("every_ms")), pl.col("ts").alias("bid_ts")
     )
-    last = bids.group_by("ts", "person", "auction").last()
+    last_bids = bids.group_by("ts", "person", "auction").last()
     columns = ("ts", "auction", _BIDDER, "price", "channel", "bid_ts", "extra")
-    return _select_closed(tables, last).select(columns).sort("ts")
+    return _select_closed(tables, last_bids).select(columns).sort("ts")
 
 
 def nexmark_q19(tables: Tables) -> pl.LazyFrame:

@@ -16,10 +16,10 @@ from streamlab.workloads.suite.scale_join.program import BAND
 def forward(tables: Tables) -> pl.LazyFrame:
     """Return (ts, id, value), each tuple `copies` times."""
     fields = FIELDS.names or ()
-    both = pl.concat([tables.events(kind, *fields) for kind in range(tables.kinds)])
+    events = pl.concat([tables.events(kind, *fields) for kind in range(tables.kinds)])
     copies = pl.LazyFrame({"copy": range(tables.number("copies"))})
     return (
-        both.sort("ts", maintain_order=True)
+        events.sort("ts", maintain_order=True)
         .with_columns(pl.col("ts") + 1)
         .join(copies, how="cross", maintain_order="left")
         .drop("copy")
@@ -52,16 +52,17 @@ def nyse_hedge(tables: Tables) -> pl.DataFrame:
     )
     bounds = [float(tables.params[name]) for name in ("lower", "upper")]
     ends = [pl.col("l_distance") * bound for bound in bounds]
-    least, most = pl.min_horizontal(*ends), pl.max_horizontal(*ends)
+    lower_bound, upper_bound = pl.min_horizontal(*ends), pl.max_horizontal(*ends)
     left = left.with_columns(
-        (least - least.abs() * _MARGIN).alias("least"), (most + most.abs() * _MARGIN).alias("most")
+        (lower_bound - lower_bound.abs() * _MARGIN).alias("least"),
+        (upper_bound + upper_bound.abs() * _MARGIN).alias("most"),
     )
     parts = [pl.DataFrame(schema=_OUTPUT)]
     begin = 0
     while begin < len(left):
-        first = left["l_ts"][begin]
-        end = int(left["l_ts"].search_sorted(first + window, side="right"))
-        low = int(right["r_ts"].search_sorted(first - window, side="left"))
+        first_ts = left["l_ts"][begin]
+        end = int(left["l_ts"].search_sorted(first_ts + window, side="right"))
+        low = int(right["r_ts"].search_sorted(first_ts - window, side="left"))
         high = int(right["r_ts"].search_sorted(left["l_ts"][end - 1] + window, side="right"))
         left_part, right_part = left[begin:end].lazy(), right[low:high].lazy()
         parts.append(_hedges(left_part, right_part, window, bounds).collect())
@@ -173,8 +174,8 @@ def linear_road_new_seg(tables: Tables) -> pl.LazyFrame:
     reports = tables.events(0, *(schema.FIELDS.names or ())).filter(pl.col("type") == schema.REPORT)
     xway, direction, segment = (pl.col(name).cast(pl.Int64) for name in ("xway", "dir", "seg"))
     place = (xway * _BYTE + direction) * _BYTE + segment
-    moved = place.ne_missing(place.shift().over("vid"))
-    return reports.filter(moved)
+    has_moved = place.ne_missing(place.shift().over("vid"))
+    return reports.filter(has_moved)
 
 
 def wordcount(tables: Tables) -> pl.LazyFrame:
@@ -217,12 +218,12 @@ def paircount(tables: Tables) -> pl.LazyFrame:
 def _pairs(tweets: pl.DataFrame, farthest: int) -> pl.LazyFrame:
     """Return (tweet, ts, key) of the pairs of words at most `farthest` apart, in any order."""
     words = tweets.lazy().explode("words").drop_nulls("words")
-    first = pl.col("words").cast(pl.Int64) * FIRST
+    first_word = pl.col("words").cast(pl.Int64) * FIRST
     parts = [
-        words.select("tweet", "ts", (first + pl.col("words").shift(-apart)).alias("key")).filter(
-            pl.col("tweet") == pl.col("tweet").shift(-apart)
-        )
-        for apart in range(1, farthest + 1)
+        words.select(
+            "tweet", "ts", (first_word + pl.col("words").shift(-distance)).alias("key")
+        ).filter(pl.col("tweet") == pl.col("tweet").shift(-distance))
+        for distance in range(1, farthest + 1)
     ]
     empty = pl.LazyFrame(schema={"tweet": pl.UInt32, "ts": pl.Int64, "key": pl.Int64})
     return pl.concat([empty, *parts])

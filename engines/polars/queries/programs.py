@@ -79,8 +79,8 @@ def run_sums(values: pl.Series, end: pl.Series) -> pl.Series:
     """Return the sums of consecutive runs of values; run i ends before index `end[i]`."""
     if not len(values):
         return pl.zeros(len(end), pl.Int64, eager=True)
-    upto = values.cum_sum().gather((end - 1).clip(0)) * (end > 0).cast(pl.Int64)
-    return upto - upto.shift(1, fill_value=0)
+    sum_so_far = values.cum_sum().gather((end - 1).clip(0)) * (end > 0).cast(pl.Int64)
+    return sum_so_far - sum_so_far.shift(1, fill_value=0)
 
 
 def event_window(tables: Tables) -> list[pl.DataFrame]:
@@ -152,7 +152,7 @@ def page_view_join(tables: Tables) -> list[pl.DataFrame]:
     """Join each view stream with the updates of its page (as-of), and each update with the update that it replaces."""
     streams = read_streams(tables)
     updates = streams.ordered_separators("meta").with_columns(pl.col("meta").cast(pl.Int32))
-    replaced = updates.select(
+    replaced_metadata = updates.select(
         "ts",
         pl.lit(UPDATE, pl.Int8).alias("kind"),
         pl.col("key").alias("page"),
@@ -160,7 +160,10 @@ def page_view_join(tables: Tables) -> list[pl.DataFrame]:
         pl.col("meta").shift(1).over("key").fill_null(0),
         "src",
     )
-    return [replaced, *(_views(streams, src, table, updates) for src, table in streams.bulk)]
+    return [
+        replaced_metadata,
+        *(_views(streams, src, table, updates) for src, table in streams.bulk),
+    ]
 
 
 def _views(streams: Streams, src: int, table: pl.DataFrame, updates: pl.DataFrame) -> pl.DataFrame:

@@ -12,8 +12,8 @@ def hours_of(pairs: pl.LazyFrame) -> pl.LazyFrame:
 
     The last hour is omitted.
     """
-    first = pairs.group_by("hour").agg(pl.col("ts").min()).sort("hour")
-    return first.select("hour", pl.col("ts").shift(-1)).drop_nulls("ts")
+    first_times = pairs.group_by("hour").agg(pl.col("ts").min()).sort("hour")
+    return first_times.select("hour", pl.col("ts").shift(-1)).drop_nulls("ts")
 
 
 def top_lists(counts: pl.LazyFrame, top: int, hour_ms: int) -> pl.LazyFrame:
@@ -43,11 +43,11 @@ def running_lists(partners: pl.LazyFrame, item: int, top: int, hour_ms: int) -> 
     `partners` has `ts` and `other`, an item that occurred with `item`, the first item of all pairs.
     """
     pairs = partners.with_columns((pl.col("ts") // hour_ms).alias("hour"))
-    new = pairs.group_by("hour", "other").agg(pl.len().cast(pl.Int64).alias("new"))
+    new_counts = pairs.group_by("hour", "other").agg(pl.len().cast(pl.Int64).alias("new"))
     # Every hour has a list of all items so far, including items without events in that hour.
-    all_items = hours_of(pairs).join(new.select("other").unique(), how="cross")
+    all_items = hours_of(pairs).join(new_counts.select("other").unique(), how="cross")
     counts = (
-        all_items.join(new, on=["hour", "other"], how="left")
+        all_items.join(new_counts, on=["hour", "other"], how="left")
         .sort("other", "hour")
         .with_columns(pl.col("new").fill_null(0).cum_sum().over("other").alias("count"))
         .filter(pl.col("count") > 0)
@@ -102,10 +102,10 @@ def items_viewed_together(tables: Tables) -> pl.LazyFrame:
         .unique(["session", "item"], keep="first", maintain_order=True)
         .filter(pl.int_range(pl.len()).over("session") < tables.number("most_items"))
     )
-    holding = viewed.filter(pl.col("item") == item).select("session")
+    sessions_with_item = viewed.filter(pl.col("item") == item).select("session")
     partners = (
         viewed.filter(pl.col("item") != item)
-        .join(holding, on="session", how="semi")
+        .join(sessions_with_item, on="session", how="semi")
         .select(pl.col("end").alias("ts"), pl.col("item").alias("other"))
     )
     return running_lists(partners, item, tables.number("top"), tables.number("hour_ms"))
@@ -153,12 +153,12 @@ def _closed_sessions(clicks: pl.LazyFrame, gap_ms: int) -> pl.LazyFrame:
     """
     user, ts = pl.col("user"), pl.col("ts")
     begins = user.ne_missing(user.shift()) | (ts - ts.shift() > gap_ms)
-    marked = (
+    numbered_clicks = (
         clicks.with_row_index("row")
         .sort("user", maintain_order=True)
         .with_columns(begins.cum_sum().alias("session"))
     )
-    sessions = marked.group_by("session", maintain_order=True).agg(
+    sessions = numbered_clicks.group_by("session", maintain_order=True).agg(
         pl.col("user", "ts", "row").first()
     )
     ends = sessions.select(
@@ -167,7 +167,7 @@ def _closed_sessions(clicks: pl.LazyFrame, gap_ms: int) -> pl.LazyFrame:
         pl.col("row").shift(-1).alias("end_row"),
         (user == user.shift(-1)).alias("again"),
     ).filter("again")
-    return marked.join(ends.drop("again"), on="session", maintain_order="left")
+    return numbered_clicks.join(ends.drop("again"), on="session", maintain_order="left")
 
 
 def items_sold_together(tables: Tables) -> pl.LazyFrame:
@@ -220,8 +220,8 @@ def declining_categories(tables: Tables) -> pl.LazyFrame:
 
     Finds declining categories: payments per day, and a least-squares line over days by running sums.
     """
-    first, days = day_number(str(tables.params["first_day"])), tables.number("days")
-    day = pl.col("ts") // DAY_MS - first
+    first_day, days = day_number(str(tables.params["first_day"])), tables.number("days")
+    day = pl.col("ts") // DAY_MS - first_day
     by_day = (
         tables.events(0, "category", "store", "net_paid")
         .with_row_index("row")
@@ -232,21 +232,21 @@ def declining_categories(tables: Tables) -> pl.LazyFrame:
     )
     x, y = pl.col("day"), pl.col("paid")
 
-    def upto(value: pl.Expr) -> pl.Expr:
+    def sum_so_far(value: pl.Expr) -> pl.Expr:
         return value.cum_sum().over("category")
 
     n = pl.int_range(1, pl.len() + 1).over("category")
     # A day ends with the category's first sale of a later day; the last day has no end.
-    ended = by_day.select(
+    ended_days = by_day.select(
         "category",
         "day",
         pl.col("row", "ts").shift(-1).over("category"),
         n.alias("points"),
-        (n * upto(x * y) - upto(x) * upto(y)).alias("rise"),
-        (n * upto(x * x) - upto(x) * upto(x)).alias("run"),
+        (n * sum_so_far(x * y) - sum_so_far(x) * sum_so_far(y)).alias("rise"),
+        (n * sum_so_far(x * x) - sum_so_far(x) * sum_so_far(x)).alias("run"),
     ).drop_nulls("row")
     return (
-        ended.filter((pl.col("points") > 1) & (pl.col("rise") <= 0))
+        ended_days.filter((pl.col("points") > 1) & (pl.col("rise") <= 0))
         .sort("row")
         .select("ts", "category", "day", "points", "rise", "run")
     )

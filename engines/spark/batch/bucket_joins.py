@@ -96,7 +96,7 @@ def _totals(
     amount: Column,
     fields: list[str],
 ) -> IntArray:
-    """Return for each separator the aggregate `amount` of the bulk events since its key's previous separator."""
+    """Return, for each separator, the aggregate `amount` of the bulk events since the key's previous separator."""
     total = np.zeros(len(separators), dtype=np.int64)
     parts: list[DataFrame] = []
     for members in tie_classes(dataset):

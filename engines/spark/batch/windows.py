@@ -178,9 +178,9 @@ def build(session: SparkSession, dataset: Dataset, windows: Windows, begin: int)
         row = np.repeat(np.arange(count), copies)
         offset = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
         bucket = (lowest[row] + offset) * dataset.alphabet.keys + windows.key[row]
-        most = int(np.unique(bucket, return_counts=True)[1].max(initial=0))
+        max_per_bucket = int(np.unique(bucket, return_counts=True)[1].max(initial=0))
         # Buckets of half the width have at most twice the rows.
-        if most <= MAX_PER_BUCKET or shift == 0 or 2 * int(copies.sum()) > MAX_ROWS:
+        if max_per_bucket <= MAX_PER_BUCKET or shift == 0 or 2 * int(copies.sum()) > MAX_ROWS:
             break
         shift -= 1
     rows = {

@@ -22,8 +22,8 @@ BEHIND_ALL = 1 << 62
 class FlowLevel:
     """Runs the vertices of one group at one level.
 
-    A marker is a row of the table, after all results of earlier events. Its own results come after it, and before the
-    same marker at the next level.
+    A marker is a row of the table, after all results of earlier events. The marker's own results come after it, and
+    before the same marker at the next level.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class FlowLevel:
             run.give = to_all(readers or [self._take_of(OUT)])
         # Only one instance of a stateless operator takes the marker.
         is_first = level.number == 1 and group == 0
-        self._marked = [run for i, run in self._runs.items() if is_first or i not in stateless]
+        self._marker_runs = [run for i, run in self._runs.items() if is_first or i not in stateless]
 
     def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
         """Process a table, in order, and the markers up to the watermark."""
@@ -80,7 +80,7 @@ class FlowLevel:
             self._runs[index].restore(state)
 
     def _take_of(self, vertex: int) -> Take:
-        """Return the function that takes pairs for a vertex: its own if it runs here, else the next level's."""
+        """Return the function that takes a vertex's pairs: the vertex's own if it runs here, else the next level's."""
         run = self._runs.get(vertex)
         if run is not None:
             return run.item
@@ -119,7 +119,7 @@ class FlowLevel:
 
     def _mark(self, ts: int, _: Any) -> None:
         m = Marker(ts)
-        for run in self._marked:
+        for run in self._marker_runs:
             run.marker(m)
 
 

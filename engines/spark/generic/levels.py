@@ -1,8 +1,8 @@
 """Splits a typed dataflow graph into levels: the parts that run between two shuffles.
 
-Each vertex with states (SORT, keyed operators) has one level, where it runs in groups by key hash. It reads the output
-of lower levels. It also reads the output of its own group at the same level if the group has all pairs of its keys.
-Stateless vertices run at every level at which pairs for them arise.
+Each vertex with states (SORT, keyed operators) has one level, where it runs in groups by key hash. The vertex reads the
+output of lower levels. It also reads the output of its own group at the same level if the group has all pairs of the
+vertex's keys. Stateless vertices run at every level at which pairs for them arise.
 Each pair names its destination vertex and passes through all levels before it, so fan-out, merges and links that skip
 levels need no special case.
 """
@@ -65,9 +65,13 @@ class Level:
     def groups_of(self, table: pa.Table) -> IntArray:
         """Return the group of each pair of a table."""
         # Pairs that only pass through may go to any group. The last entry is for pairs of the answer, at index OUT.
-        most = np.array([*(min(degree, self.groups) for degree in self.degrees), self.groups])
+        group_counts = np.array(
+            [*(min(degree, self.groups) for degree in self.degrees), self.groups]
+        )
         vertex, key = table[VERTEX].to_numpy(), table[KEY].to_numpy()
-        groups: IntArray = (hash_keys(key) % most[vertex].astype(np.uint64)).astype(np.int64)
+        groups: IntArray = (hash_keys(key) % group_counts[vertex].astype(np.uint64)).astype(
+            np.int64
+        )
         return groups
 
 

@@ -109,11 +109,11 @@ def _query(query: Query, workers: int) -> tuple[Segment, ...]:
 
 
 def _dataflow(flow: Dataflow, workers: int) -> Segments:
-    front, *following = (
+    front, *later_segments = (
         Segment(program=flow, groups=level.groups, places=PLACE + level.number, level=level)
         for level in levels(flow, workers)
     )
-    return Segments(program=flow, front=front, segments=tuple(following))
+    return Segments(program=flow, front=front, segments=tuple(later_segments))
 
 
 def _pipeline(pipeline: Pipeline, workers: int) -> Segments:

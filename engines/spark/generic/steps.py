@@ -1,8 +1,8 @@
 """Implements the steps between shuffles: assigning rows of streams to groups, and running each segment.
 
-Steps exchange parcels. A parcel has a group's records of a piece of the input, as bytes, with a header. It is one row
-for Spark. Each piece yields a parcel for every group of the next segment. Even an empty parcel tells the group in its
-header the progress of event time.
+Steps exchange parcels. A parcel is one row for Spark: a header, and a group's records of a piece of the input as bytes.
+Each piece yields a parcel for every group of the next segment. The header of a parcel, even of an empty one, tells the
+group the progress of event time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,11 +98,11 @@ class Step:
         segment = self.cut.segments[self.index]
         if segment.program is None:  # The segment only sorts.
             return self._next_parcels(table, watermark)
-        running = runner(segment, reference.alphabet, group, reference.opening)
+        segment_runner = runner(segment, reference.alphabet, group, reference.opening)
         if state.value is not None:
-            running.restore(state.value)
-        output = running.run(table, watermark)
-        state.value = running.state()
+            segment_runner.restore(state.value)
+        output = segment_runner.run(table, watermark)
+        state.value = segment_runner.state()
         return self._next_parcels(output, watermark)
 
     def _complete_records(
@@ -128,16 +128,16 @@ class Step:
         return table, self.reference.closing if limit == END else limit
 
     def _next_parcels(self, output: pa.Table | None, watermark: int) -> list[Parcel]:
-        following = self.cut.segments[self.index + 1 :]
+        later_segments = self.cut.segments[self.index + 1 :]
         group_records: Sequence[bytes | None]
         if output is None or not len(output):
-            group_records = [None] * following[0].groups if following else []
-        elif not following:
+            group_records = [None] * later_segments[0].groups if later_segments else []
+        elif not later_segments:
             group_records = [pack(output)]
         else:
             # The outputs of a join are ahead of the watermark and advance it for the next operator.
             watermark = max(watermark, pc.max(output["place 0"]).as_py())
-            group_records = assign_groups(following[0], self.reference.alphabet, output)
+            group_records = assign_groups(later_segments[0], self.reference.alphabet, output)
         return [
             Parcel(group, FROM_SEGMENT, 0, 0, watermark, rows)
             for group, rows in enumerate(group_records)

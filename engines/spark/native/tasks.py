@@ -209,9 +209,11 @@ def streams_of(reference: NativeReference, share: int, blocks: Iterable[Block]) 
         blocks_by_src.setdefault(block.src, []).append(block)
     streams = []
     for src, stream in enumerate(reference.streams):
-        ordered = sorted(blocks_by_src.get(src, ()), key=lambda block: (block.begin, block.part))
-        if ordered:
-            columns = unpack_blocks([block.records for block in ordered])
+        ordered_blocks = sorted(
+            blocks_by_src.get(src, ()), key=lambda block: (block.begin, block.part)
+        )
+        if ordered_blocks:
+            columns = unpack_blocks([block.records for block in ordered_blocks])
             streams.append(_stream(stream, columns))
         else:
             shared = [empty_rows(reference.streams[other]) for other in split.shared]

@@ -24,12 +24,14 @@ def hourly_lists(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
 
     `pairs` has `ts`, `since`, `item_1` and `item_2`.
     """
-    counted = pairs.groupBy("since", "item_1", "item_2").agg(
+    pair_counts = pairs.groupBy("since", "item_1", "item_2").agg(
         F.count("ts").alias("count"), F.min("ts").alias("began")
     )
     best = Window.partitionBy("since").orderBy(F.desc("count"), "item_1", "item_2")
-    listed = counted.where(F.col("count") > more_than).withColumn("rank", F.row_number().over(best))
-    return _forward_times(listed.where(F.col("rank") <= top), _hours(counted, "began"))
+    ranked = pair_counts.where(F.col("count") > more_than).withColumn(
+        "rank", F.row_number().over(best)
+    )
+    return _forward_times(ranked.where(F.col("rank") <= top), _hours(pair_counts, "began"))
 
 
 def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
@@ -51,26 +53,28 @@ def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
     levels = counts.join(hour_numbers, "since").selectExpr(
         "item", "count", "hour", "lead(hour) over (partition by item order by hour) as next"
     )
-    reached = counted.selectExpr(
+    count_places = counted.selectExpr(
         "count - 1 as count",
         "since",
         f"row_number() over (partition by count {IN_ORDER}, nth) as n",
     )
     full = (
-        reached.where(f"n = {top}").join(hour_numbers, "since").selectExpr("count", "hour as full")
+        count_places.where(f"n = {top}")
+        .join(hour_numbers, "since")
+        .selectExpr("count", "hour as full")
     )
     # If both are null, the count is valid until the last hour, which has no list.
     end_hour = "coalesce(least(next, full), last)"
     last = F.broadcast(hours.agg(F.max("hour").alias("last")))
-    lasting = (
+    count_spans = (
         levels.join(F.broadcast(full), "count", "left")
         .crossJoin(last)
         .where(f"hour < {end_hour}")
         .selectExpr("item", "count", f"explode(sequence(hour, {end_hour} - 1)) as hour")
     )
     best = Window.partitionBy("hour").orderBy(F.desc("count"), "item")
-    listed = lasting.withColumn("rank", F.row_number().over(best)).where(F.col("rank") <= top)
-    rows = listed.join(hour_numbers, "hour").selectExpr(
+    ranked = count_spans.withColumn("rank", F.row_number().over(best)).where(F.col("rank") <= top)
+    rows = ranked.join(hour_numbers, "hour").selectExpr(
         "since", "rank", f"{item} as item_1", "item as item_2", "count"
     )
     return _forward_times(rows, hours)
@@ -82,7 +86,7 @@ def _hours(pairs: DataFrame, time: str) -> DataFrame:
     return starts.select("since", F.lead("start").over(Window.orderBy("since")).alias("ts"))
 
 
-def _forward_times(listed: DataFrame, hours: DataFrame) -> DataFrame:
+def _forward_times(rows: DataFrame, hours: DataFrame) -> DataFrame:
     """Return lists with the times at which they are forwarded; the last hour's list is omitted."""
-    ended = hours.where("ts is not null").select("since", "ts")
-    return listed.join(F.broadcast(ended), "since")
+    ended_hours = hours.where("ts is not null").select("since", "ts")
+    return rows.join(F.broadcast(ended_hours), "since")

@@ -119,7 +119,7 @@ def _seller_averages(records: DataFrame, params: Params) -> DataFrame:
     return averages.where("next is null or next != ts")
 
 
-def _expanded(records: DataFrame, params: Params) -> DataFrame:
+def _expand(records: DataFrame, params: Params) -> DataFrame:
     bids = _bids(records, "auction", "person as bidder", "price", "channel")
     auctions = _auctions(records).where(f"category = {FIRST_CATEGORY}")
     joined = bids.withColumnRenamed("ts", "bid_ts").join(auctions, "auction")
@@ -156,6 +156,6 @@ RELATIONS: Mapping[str, Relation] = {
     "nexmark_q13": _per_event(("auction", "person", "price"), _with_table),
     "nexmark_q14": _per_event(("auction", "person", "price", "extra"), _calculate),
     "nexmark_q20": Relation(
-        fields=(*_AUCTION, "channel"), batch=_expanded, order=("ts", "src", "row")
+        fields=(*_AUCTION, "channel"), batch=_expand, order=("ts", "src", "row")
     ),
 }

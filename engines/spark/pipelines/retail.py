@@ -37,18 +37,18 @@ def closed_sessions(sessions: DataFrame) -> DataFrame:
 
 
 def _viewed_together(clicks: DataFrame, params: Params) -> DataFrame:
-    viewed = in_sessions(clicks.where("user != 0"), int(params["gap_ms"]))
+    session_clicks = in_sessions(clicks.where("user != 0"), int(params["gap_ms"]))
     in_turn = F.sort_array(F.collect_list(F.struct("place", "item")))
-    sessions = viewed.groupBy("user", "session").agg(
+    sessions = session_clicks.groupBy("user", "session").agg(
         F.min("place").alias("began"), in_turn.alias("viewed")
     )
     # `array_distinct` keeps the items' order.
     items = f"slice(array_distinct(viewed.item), 1, {params['most_items']}) as items"
-    ended = closed_sessions(sessions).selectExpr("end", items)
-    with_item = ended.where(f"array_contains(items, {params['item']})")
+    ended_sessions = closed_sessions(sessions).selectExpr("end", items)
+    with_item = ended_sessions.where(f"array_contains(items, {params['item']})")
     pairs = with_item.selectExpr("end.*", "posexplode(items) as (nth, item)")
-    others = pairs.where(f"item != {params['item']}")
-    hours = others.selectExpr("*", lists.hour_start(int(params["hour_ms"])))
+    other_items = pairs.where(f"item != {params['item']}")
+    hours = other_items.selectExpr("*", lists.hour_start(int(params["hour_ms"])))
     return lists.running_lists(hours, int(params["item"]), int(params["top"]))
 
 
@@ -67,7 +67,7 @@ def _lists_so_far(pairs: DataFrame, params: Params) -> DataFrame:
     return in_one_group(in_hours, steps.lists(int(params["top"]), 0, restart=False))
 
 
-def _relevant(clicks: DataFrame, params: Params) -> DataFrame:
+def _select_relevant(clicks: DataFrame, params: Params) -> DataFrame:
     bought = f"sale != 0 and item = {params['item']}"
     viewed = f"sale = 0 and {id_filter(params, 'categories', 'category')}"
     return clicks.where(f"user != 0 and (({bought}) or ({viewed}))")
@@ -76,7 +76,7 @@ def _relevant(clicks: DataFrame, params: Params) -> DataFrame:
 def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
     views = int(params["views"])
     count = f"count_if(sale = 0) over ({_BY_USER}) as seen"
-    counted = _relevant(clicks, params).selectExpr("*", count)
+    counted = _select_relevant(clicks, params).selectExpr("*", count)
     # The frame ranges over the number of views so far, because a frame of rows would also count purchases.
     frame = f"order by seen range between {views - 1} preceding and current row"
     view = "case when sale = 0 then struct(ts as time, item) end"
@@ -95,7 +95,7 @@ def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
 
 def _last_views_stream(clicks: DataFrame, params: Params, groups: int) -> DataFrame:
     step = steps.last_views(int(params["views"]), int(params["within_ms"]))
-    return _lists_so_far(by_key(_relevant(clicks, params), "user", groups, step), params)
+    return _lists_so_far(by_key(_select_relevant(clicks, params), "user", groups, step), params)
 
 
 def _abandoned_carts(clicks: DataFrame, params: Params) -> DataFrame:
@@ -106,10 +106,10 @@ def _abandoned_carts(clicks: DataFrame, params: Params) -> DataFrame:
         F.expr(f"max(case when page = {ORDER} then place end)").alias("ordered"),
         F.expr(f"max(case when page = {DYNAMIC} then place end)").alias("dynamic"),
     )
-    abandoned = closed_sessions(sessions).where(
+    abandoned_sessions = closed_sessions(sessions).where(
         "dynamic > ordered or dynamic is not null and ordered is null"
     )
-    sums = abandoned.selectExpr(
+    sums = abandoned_sessions.selectExpr(
         "end.*",
         "row_number() over (order by end) as sessions",
         "sum(visited) over (order by end rows unbounded preceding) as pages",
@@ -124,11 +124,11 @@ def _abandoned_carts_stream(clicks: DataFrame, params: Params, groups: int) -> D
 
 def _lines(sales: DataFrame, params: Params) -> DataFrame:
     """Return the sales of the selected stores and categories, with the slot of their ticket."""
-    selected = " and ".join(
+    condition = " and ".join(
         (id_filter(params, "stores", "store"), id_filter(params, "categories", "category"))
     )
     slot = f"pmod(ticket, {params['open_tickets']}L) as slot"
-    return sales.where(selected).selectExpr("ts", "src", "row", "ticket", "item", slot)
+    return sales.where(condition).selectExpr("ts", "src", "row", "ticket", "item", slot)
 
 
 def _sales_by_day(sales: DataFrame, params: Params) -> DataFrame:
@@ -142,25 +142,25 @@ def _sales_by_day(sales: DataFrame, params: Params) -> DataFrame:
 def _sold_together(sales: DataFrame, params: Params) -> DataFrame:
     by_slot = f"partition by slot {IN_ORDER}"
     begins = f"case when lag(ticket) over ({by_slot}) = ticket then 0 else 1 end as begins"
-    opened = _lines(sales, params).selectExpr("*", begins)
-    tickets = opened.selectExpr("*", f"sum(begins) over ({by_slot}) as number")
-    first = tickets.groupBy("slot", "number", "item").agg(F.min(F.expr(AS_PLACE)).alias("place"))
+    lines = _lines(sales, params).selectExpr("*", begins)
+    tickets = lines.selectExpr("*", f"sum(begins) over ({by_slot}) as number")
+    items = tickets.groupBy("slot", "number", "item").agg(F.min(F.expr(AS_PLACE)).alias("place"))
     # `earlier` has the items of a ticket before a line; it is empty at the ticket's first line.
     turns = "partition by slot, number order by place"
     before = "rows between unbounded preceding and 1 preceding"
-    counted = first.selectExpr(
+    numbered_items = items.selectExpr(
         "place.ts as ts",
         "item",
         f"row_number() over ({turns}) as nth",
         f"collect_list(item) over ({turns} {before}) as earlier",
     )
-    pairs = counted.where(f"nth <= {params['most_items']}").selectExpr(
+    pairs = numbered_items.where(f"nth <= {params['most_items']}").selectExpr(
         "ts", "item", "explode(earlier) as other", lists.hour_start(int(params["hour_ms"]))
     )
-    ordered = pairs.selectExpr(
+    ordered_pairs = pairs.selectExpr(
         "ts", "since", "least(item, other) as item_1", "greatest(item, other) as item_2"
     )
-    return lists.hourly_lists(ordered, int(params["top"]), int(params["more_than"]))
+    return lists.hourly_lists(ordered_pairs, int(params["top"]), int(params["more_than"]))
 
 
 def _sold_together_stream(sales: DataFrame, params: Params, groups: int) -> DataFrame:

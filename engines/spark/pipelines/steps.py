@@ -23,15 +23,15 @@ TRENDS = f"{_PLACE}, category short, day int, points int, rise long, run long"
 
 
 def viewed_together(item: int, gap_ms: int, most_items: int) -> Step:
-    """Return the step that makes pairs of items of ended sessions, at the place of the click that ends the session."""
+    """Return the step that pairs items of ended sessions, at the place of the click that ends the session."""
 
     def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        closed, still_open = _sessions(state, new, gap_ms)
-        items = closed.drop_duplicates(["session", "item"])
+        closed_clicks, still_open = _sessions(state, new, gap_ms)
+        items = closed_clicks.drop_duplicates(["session", "item"])
         items = items.assign(nth=items.groupby("session").cumcount())
         items = items[items["nth"] < most_items]
-        holding = items.loc[items["item"] == item, "session"]
-        pairs = items[items["session"].isin(holding) & (items["item"] != item)]
+        sessions_with_item = items.loc[items["item"] == item, "session"]
+        pairs = items[items["session"].isin(sessions_with_item) & (items["item"] != item)]
         return _at_end(pairs, ["nth", "item"]), still_open
 
     return Step(run=run, output=PAIRS)
@@ -41,11 +41,11 @@ def abandoned_carts(gap_ms: int) -> Step:
     """Return the step that makes a row of each session that ends with an abandoned cart."""
 
     def run(state: Any, new: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-        closed, still_open = _sessions(state, new, gap_ms)
-        click = np.arange(len(closed))
-        pages = closed.assign(
-            ordered=np.where(closed["page"] == ORDER, click, -1),
-            dynamic=np.where(closed["page"] == DYNAMIC, click, -1),
+        closed_clicks, still_open = _sessions(state, new, gap_ms)
+        click = np.arange(len(closed_clicks))
+        pages = closed_clicks.assign(
+            ordered=np.where(closed_clicks["page"] == ORDER, click, -1),
+            dynamic=np.where(closed_clicks["page"] == DYNAMIC, click, -1),
         )
         sessions = pages.groupby("session").agg(
             end_ts=("end_ts", "first"),
@@ -55,8 +55,8 @@ def abandoned_carts(gap_ms: int) -> Step:
             ordered=("ordered", "max"),
             dynamic=("dynamic", "max"),
         )
-        abandoned = sessions[sessions["dynamic"] > sessions["ordered"]]
-        return _at_end(abandoned, ["visited"]), still_open
+        abandoned_sessions = sessions[sessions["dynamic"] > sessions["ordered"]]
+        return _at_end(abandoned_sessions, ["visited"]), still_open
 
     return Step(run=run, output=SESSIONS)
 
@@ -65,15 +65,15 @@ def _sessions(
     state: pd.DataFrame | None, new: pd.DataFrame, gap_ms: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the clicks of ended sessions, with the places of the sessions' ends, and the clicks of open sessions."""
-    unsorted, _ = append_rows(state, new)
-    clicks = unsorted.sort_values("user", kind="stable", ignore_index=True)
-    first = run_starts(clicks["user"])
-    begins = first.copy()
+    all_clicks, _ = append_rows(state, new)
+    clicks = all_clicks.sort_values("user", kind="stable", ignore_index=True)
+    is_first = run_starts(clicks["user"])
+    begins = is_first.copy()
     begins[1:] |= np.diff(clicks["ts"].to_numpy()) > gap_ms
     session = np.cumsum(begins) - 1
     starts = np.flatnonzero(begins)
     # A session has ended if the next session belongs to the same user.
-    has_ended = np.append(~first[starts[1:]], False)[session]
+    has_ended = np.append(~is_first[starts[1:]], False)[session]
     end = np.append(starts[1:], 0)[session]
     ends = {f"end_{name}": clicks[name].to_numpy()[end] for name in PLACE}
     return clicks.assign(session=session, **ends)[has_ended], clicks[~has_ended]
@@ -121,12 +121,12 @@ def sold_together(most_items: int, hour_ms: int) -> Step:
         lines = lines[lines["nth"] < most_items]
         pairs = _pair_with_earlier(lines).assign(count=1)
         pairs["since"] = pairs["ts"] // hour_ms * hour_ms
-        counted = pairs.groupby(["since", "item_1", "item_2"], as_index=False).agg(
+        pair_counts = pairs.groupby(["since", "item_1", "item_2"], as_index=False).agg(
             ts=("ts", "first"), src=("src", "first"), row=("row", "first"), count=("count", "sum")
         )
         is_latest = np.append(begins_slot[1:], True)
         is_open = lines["number"].isin(number[is_latest])
-        return counted, lines[is_open].drop(columns=["is_new", "number", "nth"])
+        return pair_counts, lines[is_open].drop(columns=["is_new", "number", "nth"])
 
     return Step(run=run, output=COUNTED)
 
@@ -209,8 +209,8 @@ def lists(top: int, more_than: int, *, restart: bool) -> Step:
                 if restart:
                     counts = _Counts()
             counts.since = since
-            added = pairs.groupby(_ITEMS)["count"].sum()
-            counts.by_pair = counts.by_pair.add(added, fill_value=0).astype("int64")
+            new_counts = pairs.groupby(_ITEMS)["count"].sum()
+            counts.by_pair = counts.by_pair.add(new_counts, fill_value=0).astype("int64")
         return (pd.concat(tops) if tops else pd.DataFrame()), counts
 
     return Step(run=run, output=LISTS)

@@ -43,7 +43,7 @@ class Pending:
     def add(self, src: int, runs: list[Run], *, promised: bool = False) -> None:
         """Add the runs of one stream in one micro-batch, in any order.
 
-        The last event is a promise, unless beats are the promises (`promised`). In this case a run may be unsorted.
+        With `promised`, beats are the promises, and a run may be unsorted. Otherwise the last event is a promise.
         """
         order = "pos" if "pos" in runs[0] else "ts"
         runs = [*self.runs.get(src, []), *runs]
@@ -80,11 +80,11 @@ class Pending:
         prefix: dict[int, Run] = {}
         for src in sources:
             side = "right" if src <= tie and limit != END else "left"
-            done, rest = _cut(self.runs.pop(src, []), limit, side)
-            if rest:
-                self.runs[src] = rest
-            if done:
-                prefix[src] = _concatenate(done)
+            complete_runs, waiting_runs = _cut(self.runs.pop(src, []), limit, side)
+            if waiting_runs:
+                self.runs[src] = waiting_runs
+            if complete_runs:
+                prefix[src] = _concatenate(complete_runs)
                 self.released[src] = self.released.get(src, 0) + len(prefix[src]["ts"])
         return prefix
 
@@ -101,16 +101,16 @@ def _concatenate(runs: list[Run]) -> Run:
 
 
 def _cut(runs: list[Run], limit: int, side: Any) -> tuple[list[Run], list[Run]]:
-    done: list[Run] = []
-    rest: list[Run] = []
+    complete_runs: list[Run] = []
+    waiting_runs: list[Run] = []
     for run in runs:
         end = int(np.searchsorted(run["ts"], limit, side=side))
         if end:
-            done.append({name: column[:end] for name, column in run.items()})
+            complete_runs.append({name: column[:end] for name, column in run.items()})
         if end < len(run["ts"]):
             # Copy the few waiting events, because a view would keep the whole run in memory.
-            rest.append({name: column[end:].copy() for name, column in run.items()})
-    return done, rest
+            waiting_runs.append({name: column[end:].copy() for name, column in run.items()})
+    return complete_runs, waiting_runs
 
 
 def _keys(run: Run, n_kinds: int) -> npt.NDArray[Any]:
@@ -140,7 +140,7 @@ class Prefix:
 def separate(
     prefix: dict[int, Run], kinds: tuple[tuple[int, ...], ...], n_kinds: int, payload: str
 ) -> Prefix:
-    """Split a complete prefix into separators, in total order, and bulk events with their positions among these.
+    """Split a complete prefix into separators, in total order, and bulk events with positions among the separators.
 
     `kinds` has the only kind of each stream. `payload` is the payload column of separators, or `ts` without payload.
     """

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SPIN_NS = 200_000
-"""A sleep may end this late, so this last part of a wait is a busy loop."""
+"""A sleep may end late by this much, so the last part of each wait, of this length, is a busy loop."""
 LOWEST_PRIORITY = 1
 """The lowest real-time priority, already above every ordinary process."""
 LONGEST_SLEEP_S = 1.0

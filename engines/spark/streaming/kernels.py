@@ -57,20 +57,20 @@ def keyed_counter(state: State, prefix: Prefix, keys: int) -> Output:
     """Count the increments of each key between its read-resets; the open counts are the state."""
     resets = prefix.separators
     count = len(resets["ts"])
-    order, first = _by_key(resets["key"], keys)
+    order, starts = _by_key(resets["key"], keys)
     counts = np.zeros(count + keys, dtype=np.int64)
     for src, run in prefix.bulk.items():
         place = _next_of_key(resets["key"], order, run["key"], prefix.before[src])
         # Slots: the read-resets by key and order, each key followed by its open count.
         counts += np.bincount(place + run["key"], minlength=len(counts))
     slots = np.arange(count) + resets["key"][order]
-    open_slots = first[1:] + np.arange(keys)
-    carried = state.get("count", np.zeros(keys, dtype=np.int64))
-    counts[first[:-1] + np.arange(keys)] += carried
+    open_slots = starts[1:] + np.arange(keys)
+    open_counts = state.get("count", np.zeros(keys, dtype=np.int64))
+    counts[starts[:-1] + np.arange(keys)] += open_counts
     state["count"] = counts[open_slots]
-    read = np.empty(count, dtype=np.int64)
-    read[order] = counts[slots]
-    return {"ts": resets["ts"], "key": resets["key"], "count": read, "src": resets["src"]}
+    reset_counts = np.empty(count, dtype=np.int64)
+    reset_counts[order] = counts[slots]
+    return {"ts": resets["ts"], "key": resets["key"], "count": reset_counts, "src": resets["src"]}
 
 
 def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
@@ -79,24 +79,30 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
     `state["stream"]` is the stream; the other streams are in the prefix only for their updates.
     """
     updates, stream = prefix.separators, state["stream"]
-    order, first = _by_key(updates["key"], keys)
+    order, starts = _by_key(updates["key"], keys)
     meta = state.get("meta", np.zeros(keys, dtype=np.int64))
     # For each page, the metadata from the state, then the metadata of each update.
     count = len(order)
     chain = np.empty(count + keys, dtype=np.int64)
-    chain[first[:-1] + np.arange(keys)] = meta
+    chain[starts[:-1] + np.arange(keys)] = meta
     chain[np.arange(count) + updates["key"][order] + 1] = updates["value"][order]
-    state["meta"] = chain[first[1:] + np.arange(keys)]
+    state["meta"] = chain[starts[1:] + np.arange(keys)]
     is_own = updates["src"] == stream
-    replaced = np.empty(count, dtype=np.int64)
-    replaced[order] = chain[np.arange(count) + updates["key"][order]]
+    replaced_meta = np.empty(count, dtype=np.int64)
+    replaced_meta[order] = chain[np.arange(count) + updates["key"][order]]
     values: tuple[Any, ...]
     if stream in prefix.bulk:
         run = prefix.bulk[stream]
         place = _next_of_key(updates["key"], order, run["key"], prefix.before[stream])
         values = run["ts"], VIEW, run["key"], run["user"], chain[place + run["key"]]
     else:
-        values = updates["ts"][is_own], UPDATE, updates["key"][is_own], NO_USER, replaced[is_own]
+        values = (
+            updates["ts"][is_own],
+            UPDATE,
+            updates["key"][is_own],
+            NO_USER,
+            replaced_meta[is_own],
+        )
     output = dict(
         zip(("ts", "kind", "page", "user", "meta", "src"), (*values, stream), strict=True)
     )
@@ -109,8 +115,8 @@ def _sums(prefix: Prefix) -> npt.NDArray[np.int64]:
     for src, run in prefix.bulk.items():
         # Positions of the first event of each window; an empty window has the next window's position.
         starts = np.searchsorted(prefix.before[src], np.arange(len(total)))
-        running = np.concatenate([[0], np.cumsum(run["value"])])
-        total += np.diff(running[np.append(starts, len(run["value"]))])
+        sums_so_far = np.concatenate([[0], np.cumsum(run["value"])])
+        total += np.diff(sums_so_far[np.append(starts, len(run["value"]))])
     return total
 
 
@@ -126,7 +132,7 @@ def _next_of_key(
     key: npt.NDArray[Any],
     before: npt.NDArray[Any],
 ) -> npt.NDArray[Any]:
-    """Return for each bulk event the position of its key's next separator, in the separators' order by key."""
+    """Return, for each bulk event, the position of the key's next separator in the separators' order by key."""
     stride = len(order) + 1
     place = np.searchsorted(separator_key[order] * stride + order, key * stride + before)
     return np.asarray(place)

@@ -3,8 +3,8 @@
 A *drop* has the events that become due in one period of `file_ms`: one file for each stream with events, and one
 *beat* file with a row for each stream.
 Due times never decrease along the total order, so the events of all drops so far are a prefix of it. A beat promises
-that no event of the stream before an event time follows. It also has the number of the stream's rows so far, so that
-the operator can detect a beat whose files have not all arrived.
+that no event of the stream before an event time follows. The beat also has the number of the stream's rows so far, so
+that the operator can detect a beat whose files have not all arrived.
 A period without events has no drop.
 """
 

@@ -89,10 +89,10 @@ def measure(
 
 
 def due_times(output: Columns, ts: Sequence[IntArray], due_ns: Sequence[IntArray]) -> IntArray:
-    """Return for each output the due time of the event that caused it.
+    """Return, for each output, the due time of the event that caused the output.
 
-    An output has the stream and event time of that event. Several events may have both in common; the first of them
-    counts, so that no latency is too short.
+    An output has the stream and event time of that event. If several events share a stream and event time, the first
+    event counts, so that no latency is too short.
     """
     source = output["src"]
     due = np.zeros(len(source), dtype=np.int64)
@@ -130,7 +130,7 @@ class OpenLoop:
             ts: the event times of each stream.
             load: the offered load.
             dgs: the query.
-            period_ns: the events of each such period share a file.
+            period_ns: length of a period, whose events share a file.
             folder: where to write; must not exist.
         """
         self._ts, self._load = ts, load
@@ -143,9 +143,9 @@ class OpenLoop:
         self._answers: dict[int, tuple[int, pa.Table]] = {}
         self._processed: dict[int, int] = {}
         self._complete = threading.Event()
-        largest = int(self._drops.events.max(initial=1))
+        max_drop_events = int(self._drops.events.max(initial=1))
         # About as many events as a micro-batch takes at full speed, when the query catches up.
-        files = max(1, dgs.micro_batch_events // largest)
+        files = max(1, dgs.micro_batch_events // max_drop_events)
 
         def arriving(columns: Sequence[tuple[str, str]], name: str) -> DataFrame:
             # Delete each file after reading it: the more files a folder has, the longer Spark takes to list it.
@@ -182,7 +182,7 @@ class OpenLoop:
             self._check()
         began_ns = self._batch_starts()
         self._started.stop()
-        dropped = self._dropper.result()
+        drop_times = self._dropper.result()
         batches: list[Batch] = []
         schema = arrow_schema(self._output)
         tables = [schema.empty_table()]
@@ -194,14 +194,14 @@ class OpenLoop:
             taken_ns = began_ns[number] - wall_ns - start_ns if number in began_ns else done_ns
             batches.append(Batch(taken_ns, done_ns, len(tables[-1]), sum(processed.values())))
         answer = columns_of(pa.concat_tables(tables))
-        dropped_ns = np.array(dropped.times_ns, dtype=np.int64)
+        dropped_ns = np.array(drop_times.times_ns, dtype=np.int64)
         measured = replace(
             measure(batches, answer, self._ts, self._load, self._drops, dropped_ns),
             plan="streaming, form packed, open loop",
             counters={
                 "micro_batches": float(len(batches)),
                 "drops": float(len(self._drops)),
-                "real_time_dropper": float(dropped.real_time),
+                "real_time_dropper": float(drop_times.real_time),
             },
         )
         return measured, answer
@@ -229,12 +229,12 @@ class OpenLoop:
 
     def _batch_starts(self) -> dict[int, int]:
         """Return when each micro-batch began, on the wall clock in ns."""
-        last = max(self._answers, default=-1)
+        last_batch = max(self._answers, default=-1)
         deadline = time.monotonic() + REPORT_S
         # Spark reports a micro-batch when it is committed, shortly after its output.
         while time.monotonic() < deadline:
             report = self._started.lastProgress
-            if last < 0 or (report is not None and report["batchId"] >= last):
+            if last_batch < 0 or (report is not None and report["batchId"] >= last_batch):
                 break
             time.sleep(0.005)
         return {

@@ -27,7 +27,7 @@ from streamlab.engines.spark.streaming.kernels import KERNELS, Output
 PACKED = "group int, src int, events binary"
 RESULT = "rows binary"
 RESULT_ROWS = 1 << 14
-"""Most output rows packed into one: about a quarter of a megabyte, so that the JVM gets no huge object."""
+"""Maximum number of output rows packed into one: about a quarter of a megabyte, so that the JVM gets no huge object."""
 STATE = "value binary"
 BEAT = (("src", "int64"), ("ts", "int64"), ("rows", "int64"))
 BEAT_SRC = -1
@@ -126,8 +126,8 @@ def operator(query: StatefulQuery) -> Callable[..., Iterator[pd.DataFrame]]:
             for src, ts, rows in zip(*beat.values(), strict=True):
                 if src in sources:
                     pending.promise(int(src), int(ts), int(rows))
-        for src, added in runs.items():
-            pending.add(src, added, promised=query.beats)
+        for src, new_runs in runs.items():
+            pending.add(src, new_runs, promised=query.beats)
         pending.settle()
         complete = pending.take(sources)
         if complete:
@@ -136,10 +136,10 @@ def operator(query: StatefulQuery) -> Callable[..., Iterator[pd.DataFrame]]:
         else:
             output = {}
         state.update((pickle.dumps((pending, values), protocol=5),))
-        packed = _pack_output(query, output)
+        packed_rows = _pack_output(query, output)
         if query.beats:
-            packed += _pack_output(query, _acknowledgement(query, group, pending))
-        yield pd.DataFrame({"rows": packed})
+            packed_rows += _pack_output(query, _acknowledgement(query, group, pending))
+        yield pd.DataFrame({"rows": packed_rows})
 
     return step
 
@@ -166,7 +166,7 @@ def unpacker(
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the step that turns the operator's packed output into rows.
 
-    The operator packs its output because rows are expensive in `applyInPandasWithState`: it adds a padded column of
+    The operator packs its output because rows are expensive in `applyInPandasWithState`, which adds a padded column of
     Python objects for the state to every output.
     """
     names = [name for name, _ in query.output]

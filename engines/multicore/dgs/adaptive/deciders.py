@@ -58,19 +58,19 @@ def propose_change(
     new_plan = choose_plan(rates)
     if same_plan(plan, new_plan):
         return None
-    current, proposed = predict(plan, rates, costs), predict(new_plan, rates, costs)
-    if current.duration_ns <= (1 + margin) * proposed.duration_ns:
+    old_prediction, new_prediction = predict(plan, rates, costs), predict(new_plan, rates, costs)
+    if old_prediction.duration_ns <= (1 + margin) * new_prediction.duration_ns:
         return None
-    saved_ns = period_ns * (1 - proposed.duration_ns / current.duration_ns)
+    saved_ns = period_ns * (1 - new_prediction.duration_ns / old_prediction.duration_ns)
     why = (
-        f"at the rates of the last {period_ns / 1e6:.3g} ms an event takes {current.event_ns:.3g} ns, "
-        f"and {proposed.event_ns:.3g} ns with another plan"
+        f"at the rates of the last {period_ns / 1e6:.3g} ms an event takes {old_prediction.event_ns:.3g} ns, "
+        f"and {new_prediction.event_ns:.3g} ns with another plan"
     )
     return PlanProposal(plan=new_plan, why=why, saved_ns=saved_ns)
 
 
 class Patience:
-    """Delays a change until the savings missed without it equal its cost (rent or buy).
+    """Delays a change until the missed savings equal the cost of the change (rent or buy).
 
     The total cost is then at most twice the cost of the best plan, however long the rates last.
     """
@@ -79,7 +79,7 @@ class Patience:
         self._missed_ns = 0.0
 
     def worth(self, proposal: PlanProposal | None, change_ns: float) -> PlanProposal | None:
-        """Return a proposed change if the missed savings exceed its cost. None as proposal resets the savings."""
+        """Return a proposed change if the missed savings exceed its cost. A proposal of None resets the savings."""
         if proposal is None:
             self._missed_ns = 0.0
             return None
@@ -155,7 +155,7 @@ class RateDecider:
         self._change_ns: float = FIRST_CHANGE_NS
         self._patience = Patience()
         self._positions: tuple[int, ...] | None = None
-        self._settled: Sequence[StreamProfile] | None = None
+        self._settled_rates: Sequence[StreamProfile] | None = None
         self._skipped = 0
         self._since_ns = time.monotonic_ns()
 
@@ -176,10 +176,10 @@ class RateDecider:
     def _propose(
         self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float
     ) -> PlanProposal | None:
-        # If no tag's share differs by more than this, no ratio of durations differs by the margin.
+        # If no tag's share differs by more than the tolerance, no ratio of durations differs by the margin.
         tolerance = 1 - (1 + self._margin) ** -0.5
-        settled = self._settled if self._skipped < MAX_SKIPPED else None
-        if settled is not None and are_similar(settled, rates, tolerance):
+        settled_rates = self._settled_rates if self._skipped < MAX_SKIPPED else None
+        if settled_rates is not None and are_similar(settled_rates, rates, tolerance):
             self._skipped += 1
             return None
         proposal = propose_change(
@@ -190,7 +190,7 @@ class RateDecider:
             margin=self._margin,
             period_ns=period_ns,
         )
-        self._settled, self._skipped = (rates if proposal is None else None), 0
+        self._settled_rates, self._skipped = (rates if proposal is None else None), 0
         return proposal
 
     def changed(self, took_ns: int) -> None:

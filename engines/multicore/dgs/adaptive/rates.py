@@ -13,13 +13,13 @@ MAX_SAMPLED = 1 << 15
 """Maximum number of sampled events of a stream. A share of 1 % is then accurate to a twentieth of itself.
 Counting the sample takes about 0.1 ms; counting all events would take as long as processing them."""
 CHANCE = 5.0
-"""Differences of a sampled count up to this many standard deviations are chance."""
+"""Differences of a sampled count up to this many standard deviations count as chance."""
 
 
 def measure_rates(
     data: Input, begins: Sequence[int], ends: Sequence[int], input_profile: Sequence[StreamProfile]
 ) -> tuple[StreamProfile, ...]:
-    """Return the number of events of each tag between two positions of every stream.
+    """Return each tag's number of events between two positions of every stream.
 
     In long parts every n-th event counts n times, so the rates of an input with period n are wrong.
     Each tag of the complete input (`input_profile`) counts at least once, because a plan without the tag would lose its
@@ -50,12 +50,16 @@ def are_similar(
     Rare tags differ much by chance: 25 and 70 events count as similar. `earlier` must have events.
     """
     ratio = sum(profile.events for profile in later) / sum(profile.events for profile in earlier)
-    for old, new in zip(earlier, later, strict=True):
-        before, after = old.counts * ratio, new.counts.astype(np.float64)
-        most = np.maximum(before, after)
+    for earlier_profile, later_profile in zip(earlier, later, strict=True):
+        earlier_counts = earlier_profile.counts * ratio
+        later_counts = later_profile.counts.astype(np.float64)
+        larger_counts = np.maximum(earlier_counts, later_counts)
         # Events per sampled event, in the coarser of the two samples.
-        weight = max(ratio * _step(old.events), _step(new.events))
-        if (np.abs(before - after) > tolerance * most + CHANCE * np.sqrt(most * weight)).any():
+        weight = max(ratio * _step(earlier_profile.events), _step(later_profile.events))
+        if (
+            np.abs(earlier_counts - later_counts)
+            > tolerance * larger_counts + CHANCE * np.sqrt(larger_counts * weight)
+        ).any():
             return False
     return True
 

@@ -39,12 +39,12 @@ def cuts_after(cuts: Cuts, positions: Sequence[int]) -> Cuts:
     return rest
 
 
-def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = None) -> Cuts:
+def find_cuts(program: DGSProgram, data: Input, every: int, max_cuts: int | None = None) -> Cuts:
     """Return the cuts of an input, before every `every`-th event of the synchronizing kinds.
 
-    Returns at most `most` cuts, spread evenly; None means `MAX_CUTS`.
+    Returns at most `max_cuts` cuts, spread evenly; None means `MAX_CUTS`.
     """
-    most = MAX_CUTS if most is None else most
+    max_cuts = MAX_CUTS if max_cuts is None else max_cuts
     kinds = sorted(synchronizing_kinds(program))
     cuts = np.concatenate(
         [
@@ -53,8 +53,8 @@ def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = N
         ]
     )
     order = np.lexsort((cuts["position"], cuts["stream"], cuts["ts"]))[every - 1 :: every]
-    if len(order) > most:
-        order = order[np.linspace(0, len(order) - 1, most).astype(np.int64)]
+    if len(order) > max_cuts:
+        order = order[np.linspace(0, len(order) - 1, max_cuts).astype(np.int64)]
     return cuts[order]
 
 

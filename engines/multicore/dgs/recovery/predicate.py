@@ -19,7 +19,7 @@ _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class CheckpointPredicate:
-    """Decides by the program's function `checkpoint`; a program without the function has all checkpoints."""
+    """Decides by the program's function `checkpoint`; a program without the function accepts all checkpoints."""
 
     def __init__(self, program: DGSProgram, kernels: Kernels) -> None:
         address = kernels.checkpoint()

@@ -1,4 +1,4 @@
-"""Adds checkpoints to a run of a DGS program: the run resumes from the last one and writes new ones."""
+"""Adds checkpoints to a run of a DGS program: the run resumes from the last checkpoint and writes new checkpoints."""
 
 import hashlib
 import threading
@@ -106,7 +106,7 @@ class Recovery:
 class CheckpointWriter(SnapshotThread):
     """Writes a run's snapshots as checkpoints in a separate thread, and a last one at the end.
 
-    At some snapshots the changer, unless None, changes the plan.
+    If a changer is given, it changes the plan at some snapshots.
     """
 
     def __init__(

@@ -30,8 +30,8 @@ class Settings:
         kind: name of the controller.
         min: minimum number of instances.
         max: maximum number of instances; None means the engine's maximum.
-        period_ms: time between two observations. One costs some tens of us, so a thousand per second
-            cost a few percent of a core.
+        period_ms: time between two observations. An observation costs some tens of us, so a thousand per second cost a
+            few percent of a core.
         from_s: time after the start of the run before which nothing changes.
     """
 
@@ -59,7 +59,7 @@ def make_controller(table: Mapping[str, object]) -> tuple[Controller, Settings]:
 
     Raises:
         OptionError: the kind does not exist, an option is unknown or missing, or a value is
-            invalid; the message names it and what is expected.
+            invalid; the message names the option and the expected values.
     """
     common = {field.name for field in fields(Settings)}
     where = f"controller {table.get('kind', '')}".rstrip()

@@ -18,8 +18,8 @@ class Decision:
     Attributes:
         instances: indices of the instances, in any order; a number n means the first n.
         why: reason as text, with numbers.
-        mapping: index of the instance of each bucket, one of `instances`; may move buckets between the
-            instances that are active. None: `balanced_mapping` if the instances change.
+        mapping: for each bucket, the index of its instance, one of `instances`. The mapping may also move buckets
+            between active instances. None uses `balanced_mapping` if the instances change.
     """
 
     instances: Instances
@@ -33,15 +33,14 @@ class Controller(Protocol):
     def decide(self, observation: Observation) -> Decision | None:
         """Return the instances that the operator should have, or None to keep them.
 
-        The loop calls this at every observation except the first after a change. It limits a number
-        to the bounds, and refuses a named set or a mapping beyond them. An exception ends the run with
-        that error.
+        The loop calls this at every observation except the first after a change. The loop limits a number of instances
+        to the bounds, and refuses a set or a mapping beyond the bounds. An exception ends the run with that error.
         """
 
 
 @runtime_checkable
 class StartController(Controller, Protocol):
-    """A controller that also gives f_mu at the start of a run."""
+    """A controller that also decides about f_mu at the start of a run."""
 
     def map_start(self, buckets: int, instances: int) -> Sequence[int] | IntArray:
         """Return the instance of each bucket of the first operator, from 0 to `instances` - 1."""

@@ -50,7 +50,7 @@ class ElasticLoop:
 
     Args:
         operator, controller, settings: the operator, and what `controller.make_controller` returned.
-        maximum: maximum number of instances of the operator, whose indices are below it.
+        maximum: maximum number of the operator's instances; all indices are below this number.
         mapping: current mapping, int64[buckets].
         window_s: size of the operator's window, on the clock of its snapshots; 0 without a window.
         clock: clock in ns of any origin, which times the calls of `reconfigure`.
@@ -179,7 +179,7 @@ class ElasticLoop:
         """Stop the thread after its current call, with a maximum wait. A second call has no effect.
 
         Raises:
-            EngineError: the controller raised it, since it cannot work with this operator.
+            EngineError: the controller raised it, because the controller cannot work with this operator.
             EngineCrashError: the controller or the operator failed, or a call did not return in time.
         """
         self._stopping.set()
@@ -203,7 +203,7 @@ class ElasticLoop:
         try:
             due_ns = self._clock()
             while True:
-                # Skip observations that were due during a long one.
+                # Skip observations that became due during a long observation.
                 missed = max(0, self._clock() - due_ns) // self._period_ns
                 due_ns += (missed + 1) * self._period_ns
                 if self._stopping.wait(max(0, due_ns - self._clock()) / 1e9) or not self.look():
@@ -213,6 +213,6 @@ class ElasticLoop:
 
 
 def _read_only(mapping: IntArray) -> IntArray:
-    """Forbid changes in place, so that no controller mistakes one for a request."""
+    """Forbid changes in place, so that no controller mistakes such a change for a request."""
     mapping.flags.writeable = False
     return mapping

@@ -17,61 +17,62 @@ def instance_set(instances: Instances) -> tuple[int, ...]:
     """Return the indices of instances, ascending; a number n means the first n.
 
     Raises:
-        ValueError: there is none, or a collection has an index that is negative, repeated or no whole number.
+        ValueError: the set is empty, or an index is negative, repeated or no whole number.
     """
     if isinstance(instances, (int, np.integer)):
         if instances < 1:
             raise ValueError(f"the number of instances is {instances}; give at least 1")
         return tuple(range(int(instances)))
-    wrong = [one for one in instances if not isinstance(one, (int, np.integer)) or one < 0]
+    wrong = [index for index in instances if not isinstance(index, (int, np.integer)) or index < 0]
     if wrong:
         raise ValueError(f"instance {wrong[0]!r} is no index; give whole numbers from 0")
-    found = tuple(sorted(int(one) for one in instances))
-    if not found:
+    indices = tuple(sorted(int(index) for index in instances))
+    if not indices:
         raise ValueError("the set of instances is empty; give at least one index")
-    for one, following in pairwise(found):
-        if one == following:
-            raise ValueError(f"instance {one} occurs twice; give each index once")
-    return found
+    for index, next_index in pairwise(indices):
+        if index == next_index:
+            raise ValueError(f"instance {index} occurs twice; give each index once")
+    return indices
 
 
 def balanced_mapping(
     buckets: int, instances: Instances, previous: IntArray | None = None
 ) -> IntArray:
-    """Return a balanced mapping of buckets to instances, with the fewest moves from a previous one.
+    """Return a balanced mapping of buckets to instances, with the fewest moves from a previous mapping.
 
-    Numbers of buckets of any two instances differ by at most 1. Without a previous mapping, the buckets
-    go to the n instances in turn: bucket b to instance b mod n for the first n, as in the paper's
-    evaluation. Neighbouring buckets go to different instances, since a join's window may cover only a few
-    neighbouring buckets.
+    The numbers of buckets of two instances differ by at most 1. Without a previous mapping, the instances take buckets
+    in turn, as in the paper's evaluation: bucket b goes to instance b mod n of the first n. Neighbouring buckets go to
+    different instances, because a join's window may cover only a few neighbouring buckets.
 
-    Mappings are int64[buckets] of instance indices; the previous one may be to any instances.
+    Mappings are int64[buckets] of instance indices. The previous mapping may use any instances.
     """
     members = np.array(instance_set(instances), dtype=np.int64)
     if previous is None:
         return members[np.arange(buckets) % len(members)]
     place = np.minimum(np.searchsorted(members, previous), len(members) - 1)
-    # Of each bucket's instance among the members; len(members): it is none of them.
+    # The place of each bucket's instance among the members; len(members) if the instance is not a member.
     place = np.where(members[place] == previous, place, len(members))
-    held = np.bincount(place, minlength=len(members))[: len(members)]
-    each, more = divmod(buckets, len(members))
-    quota = np.full(len(members), each, dtype=np.int64)
-    # The remaining buckets go to instances with the most buckets, so that these move fewer.
-    quota[np.argsort(-held, kind="stable")[:more]] += 1
+    bucket_counts = np.bincount(place, minlength=len(members))[: len(members)]
+    base_quota, extra = divmod(buckets, len(members))
+    quota = np.full(len(members), base_quota, dtype=np.int64)
+    # The remaining buckets go to instances with the most buckets, so that fewer buckets move.
+    quota[np.argsort(-bucket_counts, kind="stable")[:extra]] += 1
     order = np.argsort(previous, kind="stable")
     owner = previous[order]
     first = np.searchsorted(owner, owner, side="left")
     rank = np.arange(buckets, dtype=np.int64) - first  # among the buckets of its instance
     count = np.bincount(owner)[owner]
-    allowed = np.minimum(np.append(quota, np.int64(0))[place[order]], count)
-    # Spread the staying buckets evenly over an instance's buckets, and likewise the new ones.
-    stays = (rank + 1) * allowed // count > rank * allowed // count
-    moving = np.sort(order[~stays])
-    missing = np.maximum(quota - held, 0)
-    taker = np.repeat(np.arange(len(members)), missing)
-    nth = np.arange(len(taker)) - np.repeat(np.cumsum(missing) - missing, missing)
+    stay_count = np.minimum(np.append(quota, np.int64(0))[place[order]], count)
+    # Spread the staying buckets evenly over an instance's buckets, and spread the new buckets likewise.
+    stays = (rank + 1) * stay_count // count > rank * stay_count // count
+    moved_buckets = np.sort(order[~stays])
+    shortage = np.maximum(quota - bucket_counts, 0)
+    receiver = np.repeat(np.arange(len(members)), shortage)
+    nth = np.arange(len(receiver)) - np.repeat(np.cumsum(shortage) - shortage, shortage)
     mapping = previous.astype(np.int64)
-    mapping[moving] = members[taker[np.argsort((nth + 0.5) / missing[taker], kind="stable")]]
+    mapping[moved_buckets] = members[
+        receiver[np.argsort((nth + 0.5) / shortage[receiver], kind="stable")]
+    ]
     return mapping
 
 
@@ -81,7 +82,7 @@ def checked_mapping(
     """Return a copy of a controller's mapping, int64[buckets].
 
     Raises:
-        EngineError: it is not the index of one of the instances for each bucket.
+        EngineError: the mapping does not have the index of one of the instances for each bucket.
     """
     table = np.array(mapping)
     if table.shape != (buckets,):

@@ -27,10 +27,10 @@ class Arrivals:
         """Record the arrivals until `time_s`; times ascend."""
         self._times_s.append(time_s)
         self._counts.append(counts)
-        # Keep the last record before the horizon, for interpolation. Cut rarely, since it copies.
-        old = bisect_right(self._times_s, time_s - self._keep_s) - 1
-        if old > 64 and 2 * old > len(self._times_s):
-            del self._times_s[:old], self._counts[:old]
+        # Keep the last record before the horizon, for interpolation. Cut rarely, because a cut copies the rest.
+        expired_count = bisect_right(self._times_s, time_s - self._keep_s) - 1
+        if expired_count > 64 and 2 * expired_count > len(self._times_s):
+            del self._times_s[:expired_count], self._counts[:expired_count]
 
     def rates(self, begin_s: float, end_s: float) -> tuple[float, ...] | None:
         """Return t/s by input between two times; None before the second observation."""
@@ -42,7 +42,7 @@ class Arrivals:
     def between(self, begin_s: float, end_s: float) -> tuple[float, ...]:
         """Return the number of tuples that arrived between two times, by input.
 
-        Interpolates between observations; none arrive before the first.
+        Interpolates between observations; no tuples arrive before the first observation.
         """
         return tuple(b - a for a, b in zip(self._until(begin_s), self._until(end_s), strict=True))
 
@@ -81,7 +81,7 @@ class Model:
 
     c_c is the cost of a comparison including its share of the outputs (alpha + sigma beta in the
     paper's model). c_t is the time that every instance spends on every tuple; with c_t = 0 the formula
-    is the paper's f n / (alpha + sigma beta). Both costs are measured, or options.
+    is the paper's f n / (alpha + sigma beta). Both costs are measured or set by options.
 
     If W > C(n, `upper`), the decision is the smallest n' with W <= C(n', upper). If W <= C(n - 1,
     `lower`) for `hold_s`, it is the smallest n' with W <= C(n', lower), for the maximum W of that time.
@@ -91,8 +91,8 @@ class Model:
     For operators without a join, W = sum r_i + sum p_i / d in t/s, and C(n, f) = f n / c_t, where c_t
     is the cost of a tuple over all instances.
 
-    Limits: the model uses sums, so it misses instances that are overloaded by key skew. While much
-    work is pending, it overestimates the work by the tuples that expire meanwhile.
+    Limits: the model uses sums, so it misses instances that are overloaded by key skew. While much work is pending, the
+    model overestimates the work by the tuples that expire meanwhile.
 
     Attributes:
         upper, lower: shares of an instance's time, 0 < lower < upper <= 1.
@@ -116,7 +116,7 @@ class Model:
     tuple_ns: AtLeast = 0.0
     _arrivals: Arrivals | None = field(default=None, init=False)
     _idle_since_s: float | None = field(default=None, init=False)
-    _least: int = field(default=1, init=False)
+    _reduced_count: int = field(default=1, init=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.lower < self.upper <= 1:
@@ -170,33 +170,38 @@ class Model:
         pending = p0 * w1 + p1 * w0 + p0 * p1
         return rates[0] * window[1] + rates[1] * window[0] + pending / self.drain_s
 
-    def _decide_for(self, observation: Observation, shared: float, each: float) -> Decision | None:
-        """Return the decision for a load in busy instances: `shared` is divided, `each` is per instance."""
+    def _decide_for(
+        self, observation: Observation, shared: float, per_instance: float
+    ) -> Decision | None:
+        """Return the decision for a load in busy instances: instances divide `shared`, and each has `per_instance`."""
         n = observation.instances
-        load = shared / n + each
+        load = shared / n + per_instance
         why = f"pending and predicted load {load:.1%} of {n} instances, "
-        needed = _fewest(shared, each, self.upper, observation.maximum)
-        if needed > n:
+        raised_count = _min_instances(shared, per_instance, self.upper, observation.maximum)
+        if raised_count > n:
             self._idle_since_s = None
-            return Decision(instances=needed, why=f"{why}above {self.upper:.0%}")
-        least = max(_fewest(shared, each, self.lower, observation.maximum), observation.minimum)
-        if least >= n:
+            return Decision(instances=raised_count, why=f"{why}above {self.upper:.0%}")
+        reduced_count = max(
+            _min_instances(shared, per_instance, self.lower, observation.maximum),
+            observation.minimum,
+        )
+        if reduced_count >= n:
             self._idle_since_s = None
             return None
         if self._idle_since_s is None:
-            self._idle_since_s, self._least = observation.time_s, least
-        self._least = max(self._least, least)
+            self._idle_since_s, self._reduced_count = observation.time_s, reduced_count
+        self._reduced_count = max(self._reduced_count, reduced_count)
         if observation.time_s - self._idle_since_s < self.hold_s:
             return None
         self._idle_since_s = None
-        why += f"at most {self.lower:.0%} of {self._least}"
-        return Decision(instances=self._least, why=why)
+        why += f"at most {self.lower:.0%} of {self._reduced_count}"
+        return Decision(instances=self._reduced_count, why=why)
 
 
-def _fewest(shared: float, each: float, share: float, maximum: int) -> int:
-    """Return the smallest n >= 1 with shared / n + each <= share, at most `maximum`."""
+def _min_instances(shared: float, per_instance: float, share: float, maximum: int) -> int:
+    """Return the smallest n >= 1 with shared / n + per_instance <= share, at most `maximum`."""
     if shared <= 0:
         return 1
-    if each >= share:
+    if per_instance >= share:
         return maximum
-    return min(maximum, max(1, math.ceil(shared / (share - each) * (1 - 1e-9))))
+    return min(maximum, max(1, math.ceil(shared / (share - per_instance) * (1 - 1e-9))))

@@ -9,7 +9,7 @@ _TUPLE_IN_COMPARISONS = 100.0
 """Initial cost of a join's tuple (reading it and moving the window) in comparisons (steps of a vector loop).
 An error by a factor of ten disappears within some tens of intervals, since windows fill and rates change."""
 _STEP = 0.3
-"""Share of an interval's misfit that is corrected; averages over about three intervals."""
+"""Share of an interval's misfit that is corrected at once, so that estimates average over about three intervals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class RawSnapshot:
     Attributes:
         time_ns: time after the start of the timed part.
         active: indices of the active instances, ascending.
-        busy_ns: by instance, active or not: time that it has not waited.
+        busy_ns: for each instance, active or not: time in which the instance did not wait.
         processed: by input: tuples that every active instance has processed.
         arrived: by input: tuples that have arrived; under an offered load those that are due, even
             if back-pressure delays them. None if the run does not count them.
@@ -54,13 +54,13 @@ class Observation:
         active: indices of the active instances, ascending.
         minimum, maximum: bounds of the number of active instances.
         mapping: int64[buckets], the instance of each bucket of the first operator; read-only.
-        busy: by active instance, in the order of `active`: share of `span_s` in which it did not wait, in [0, 1].
+        busy: for each active instance, in the order of `active`: share of `span_s` without waiting, in [0, 1].
         offered_eps, processed_eps: by input: arriving and processed t/s.
         arrived, pending: by input: tuples that arrived since the start, and those not processed.
         windows: by input: tuples in the window, whose size on the clock of `time_s` is `window_s`.
         comparison_s: cost of a comparison.
-        tuple_s: cost of a tuple. For a join it is per instance, since all read each tuple; for other
-            operators it is over all instances.
+        tuple_s: cost of a tuple. For a join the cost is per instance, because every instance reads each tuple; for
+            other operators it is over all instances.
     """
 
     time_s: float
@@ -97,7 +97,7 @@ class CostFit:
     is a line in the plane of the two costs. The estimate moves to it by the smallest relative change (a
     projection as in Kaczmarz's method, in units of each term's share of the time), so a term with a small
     share barely changes. Intervals of different kinds move the estimate to the intersection of their lines.
-    With equal ones the sum is correct, and the ratio of the costs stays.
+    With intervals of one kind the sum is correct, and the ratio of the costs stays.
 
     Operators without comparisons have one cost per tuple, over all instances. Costs are None before the first
     busy interval.
@@ -144,23 +144,23 @@ class Observer:
         self._costs = CostFit()
 
     def look(self, raw: RawSnapshot, mapping: IntArray) -> Observation | None:
-        """Return the observation since the last snapshot; None if `mapping` is another array than then."""
+        """Return the observation since the last snapshot; None if that snapshot had another `mapping`."""
         last, self._last = self._last, raw
         moved, self._mapping = mapping is not self._mapping, mapping
         if last is None or moved or raw.time_ns <= last.time_ns:
             return None
         span_s = (raw.time_ns - last.time_ns) / NS_PER_S
         busy_s = [(raw.busy_ns[i] - last.busy_ns[i]) / NS_PER_S for i in raw.active]
-        processed = _since(raw.processed, last.processed)
+        processed = _subtract(raw.processed, last.processed)
         compared = None
         if raw.comparisons is not None and last.comparisons is not None:
             compared = raw.comparisons - last.comparisons
         self._costs.learn(sum(busy_s), raw.instances, sum(processed), compared)
         offered = pending = None
         if raw.arrived is not None:
-            pending = tuple(max(0, n) for n in _since(raw.arrived, raw.processed))
+            pending = tuple(max(0, n) for n in _subtract(raw.arrived, raw.processed))
             if last.arrived is not None:
-                offered = tuple(n / span_s for n in _since(raw.arrived, last.arrived))
+                offered = tuple(n / span_s for n in _subtract(raw.arrived, last.arrived))
         return Observation(
             time_s=raw.time_ns / NS_PER_S,
             span_s=span_s,
@@ -180,5 +180,5 @@ class Observer:
         )
 
 
-def _since(now: tuple[int, ...], then: tuple[int, ...]) -> tuple[int, ...]:
+def _subtract(now: tuple[int, ...], then: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(a - b for a, b in zip(now, then, strict=True))

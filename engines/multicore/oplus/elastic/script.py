@@ -23,8 +23,8 @@ class Script:
     changes by other means stay.
 
     Attributes:
-        steps: `[(t_s, instances), ...]`: seconds after the start of the timed part, ascending, and
-            the number of instances, i.e. the first ones, or the list of their indices.
+        steps: `[(t_s, instances), ...]`: seconds after the start of the timed part, ascending, and a number n for the
+            first n instances, or a list of indices.
 
     Raises:
         ValueError: times do not ascend, or a list is empty or repeats an index.

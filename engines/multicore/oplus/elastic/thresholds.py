@@ -18,22 +18,21 @@ _ROUNDING = 1e-9
 class Thresholds:
     """Keeps the load of the active instances between a lower and an upper share of their time.
 
-    Above `upper`, it adds the fewest instances that bring the average below `target`. Below `lower`,
-    it removes the most instances that keep the average below `target`.
+    Above `upper`, the controller adds the fewest instances that bring the average below `target`. Below `lower`, the
+    controller removes the most instances that keep the average below `target`.
 
     The load D, in instances, is the sum of the busy shares of all instances. Overloaded instances are
     at most 100 % busy, so above `upper` the sum is multiplied by offered rate / processed rate. The
     paper's Table IV follows from its text only this way: 30 instances at 120 % become 52 in one step,
     the smallest n with 36 / n < 70 %.
 
-    An observation that crosses a threshold may cover only a part of a change of load, and a decision
-    by it would be too small. So it starts a measurement of `confirm_ms`, whose mean load decides.
-    Shorter peaks have no effect.
+    An observation that crosses a threshold may cover only a part of a change of load, so a decision from this
+    observation would be too small. The observation therefore starts a measurement of `confirm_ms`, whose mean load
+    decides. Shorter peaks have no effect.
 
     Table IV's numbers after removals are one below those of the text: 5, 9, 18, 30, 40, 60 and 70
     instances at 30/70 of the load, i.e. D / 0.7 = 2.1, 3.9, 7.7, 12.9, 17.1, 25.7 and 30, became 2,
-    3, 7, 12, 17, 25 and 30, which leaves the average at or above the target. `removal` chooses between
-    the two.
+    3, 7, 12, 17, 25 and 30, which leaves the average at or above the target. `removal` chooses between the two rules.
 
     Attributes:
         upper, target, lower: shares of an instance's time, 0 < lower < target <= upper <= 1.
@@ -73,7 +72,7 @@ class Thresholds:
                 return None
             return self._decide_for([observation])
         self._open.append(observation)
-        if _total(self._open, lambda each: 1) < self.confirm_ms / 1000 * (1 - _ROUNDING):
+        if _total(self._open, lambda observed: 1) < self.confirm_ms / 1000 * (1 - _ROUNDING):
             return None
         measured, self._open = self._open, None
         return self._decide_for(measured) if self._outside(measured) else None
@@ -87,10 +86,10 @@ class Thresholds:
         mean = demand / self._instances
         if mean > self.upper:
             demand *= _excess(measured)
-            instances = max(self._fewest(demand), self._instances)
+            instances = max(self._min_instances(demand), self._instances)
             crossed = f"above {self.upper:.0%}"
         else:
-            instances = self._fewest(demand)
+            instances = self._min_instances(demand)
             if self.removal == "table":
                 instances = max(1, math.floor(demand / self.target + _ROUNDING))
             instances = min(instances, self._instances)
@@ -102,7 +101,7 @@ class Thresholds:
             why=f"load {demand / self._instances:.1%} of {self._instances} instances, {crossed}",
         )
 
-    def _fewest(self, demand: float) -> int:
+    def _min_instances(self, demand: float) -> int:
         """Return the smallest n >= 1 with demand / n < target."""
         return math.floor(demand / self.target + _ROUNDING) + 1
 
@@ -114,11 +113,15 @@ def _total(measured: Sequence[Observation], rate: Callable[[Observation], float]
 
 def _busy(measured: Sequence[Observation]) -> float:
     """Return the mean sum of the busy shares of all instances, in instances."""
-    return _total(measured, lambda each: sum(each.busy)) / _total(measured, lambda each: 1)
+    return _total(measured, lambda observation: sum(observation.busy)) / _total(
+        measured, lambda observation: 1
+    )
 
 
 def _excess(measured: Sequence[Observation]) -> float:
     """Return the ratio of offered to processed tuples, at least 1; 1 if nothing was processed."""
-    offered = _total(measured, lambda each: sum(each.offered_eps or each.processed_eps))
-    processed = _total(measured, lambda each: sum(each.processed_eps))
+    offered = _total(
+        measured, lambda observation: sum(observation.offered_eps or observation.processed_eps)
+    )
+    processed = _total(measured, lambda observation: sum(observation.processed_eps))
     return max(1.0, offered / processed) if processed > 0 else 1.0
