@@ -24,15 +24,15 @@ from streamlab.reports.published import Fact
 from streamlab.results.query import Spread
 
 BATCH = 64
-"""Events of a hand-over, where the paper does not hand over single events."""
+"""Events per hand-over, where the paper does not hand over single events."""
 
 _SHOWN_TROUBLES = 6
-"""Number of notes on cells without a number that a drawing has room for."""
+"""A drawing has room for this many notes on cells without a number."""
 
 REPETITIONS = 8
-"""Default number of fresh processes a cell.
-With fewer, a stalled process is not trimmed (`streamlab.results.stats.estimates.TRIMMED`) and leaves a
-claim open. The order statistics of eight hold for up to six claims together.
+"""Default number of fresh processes per cell.
+With fewer processes, a stalled process is not trimmed (`streamlab.results.stats.estimates.TRIMMED`) and
+leaves a claim undecided. The order statistics of eight processes hold for up to six claims together.
 Most papers average over five runs."""
 
 
@@ -64,14 +64,14 @@ def stage(name: str, about: str, tree: Callable[[Options], Tree]) -> FigureStage
 
 
 def events(options: Options, usual: int, quick: int, least: int = 500) -> int:
-    """Return a trial's number of input records: `usual`, `quick`, or a share of `usual`."""
+    """Return the number of input records per trial: `usual`, `quick`, or a share of `usual`."""
     if options.scale is not None:
         return max(least, round(usual * options.scale))
     return quick if options.quick else usual
 
 
 def points(measured: Series, options: Options, factor: float = 1.0) -> tuple[Point, ...]:
-    """Return a series as points: medians, with low and high over repetitions and swept options."""
+    """Return a series as points: the median, lowest and highest value over repetitions and swept options."""
     return tuple(
         Point(
             workers,
@@ -94,7 +94,7 @@ def spot(x: float, spread: Spread | None, *, is_open: bool = False) -> tuple[Poi
 def lines(
     named: Mapping[str, Series], options: Options, colours: Iterable[int] | None = None
 ) -> list[Line]:
-    """Return series as lines by name; without `colours` in the order of the palette."""
+    """Return a line for each series by name; without `colours`, lines take the palette's colours in order."""
     return [
         Line(name=name, points=points(measured, options), colour=colour)
         for (name, measured), colour in zip(named.items(), colours or count(), strict=False)
@@ -131,7 +131,7 @@ def as_json(spread: Spread) -> dict[str, float]:
 
 
 def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, JsonValue]:
-    """Return the spreads that have a value as JSON values."""
+    """Return the spreads as JSON values, without spreads that have no value."""
     return {name: as_json(spread) for name, spread in spreads.items() if spread is not None}
 
 
@@ -165,10 +165,10 @@ def notes(
     degrees: Iterable[int] | None = None,
     has_scale_note: bool = True,
 ) -> tuple[str, ...]:
-    """Return the notes of a figure, with cells without a number.
+    """Return the notes of a figure; they name the cells without a number.
 
-    `begin` are the first notes, on the paper's machine; `extra` follow the notes on quick runs, scale
-    and cores. `degrees` are the figure's numbers of workers; None: the numbers in the options.
+    `begin` has the first notes, on the paper's machine. `extra` follows the notes on quick runs, scale
+    and cores. `degrees` has the figure's numbers of workers; None: the numbers in the options.
     """
     return (
         *begin,
@@ -195,7 +195,7 @@ def published_claim(text: str, fact: Fact) -> PublishedClaim:
 
 
 def beyond_note(options: Options, degrees: Iterable[int]) -> tuple[str, ...]:
-    """Return the note on degrees of parallelism above the number of cores; empty without any."""
+    """Return the note on degrees of parallelism above the number of cores; empty if there are none."""
     beyond = [n for n in degrees if n > options.cores]
     if not beyond:
         return ()

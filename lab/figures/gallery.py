@@ -34,10 +34,10 @@ PAPERS = {
     "flumina": "Dependency-guided synchronization",
     "lab": "The lab's own figure",
 }
-"""Headings by paper; a paper of another package has its name as heading."""
+"""Headings by paper. For papers of other packages, the name is the heading."""
 
 CLAIMS_SHOWN = 6
-"""Most claims that a card shows unfolded."""
+"""Most claims that a card shows without folding them."""
 
 _SENTENCES = {
     REPRODUCED: "Reproduced: every claim of the paper holds here.",
@@ -52,7 +52,7 @@ def write_page(figures: Sequence[Figure], folder: Path) -> Iterator[str]:
 
     Args:
         figures: all figures, paper by paper.
-        folder: records and drawings as SVG, below the page's folder.
+        folder: folder with records and SVG drawings, below the page's folder.
 
     Raises:
         FigureError: a record is damaged.
@@ -200,5 +200,5 @@ def _day(time: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text for HTML on one line of Markdown."""
+    """Return text escaped for HTML, on one line of Markdown."""
     return escape(" ".join(text.split()))

@@ -3,7 +3,7 @@
 A claim is met when its whole measured interval lies within its bounds, missed when the whole interval
 lies outside, else inconclusive.
 The intervals of a figure's claims hold together: in 95 of 100 figures all of them contain the truth.
-For this each of m intervals has confidence 1 - 5 %/m (Bonferroni), so at most 5 % of verdicts are
+To this end, each of m intervals has confidence 1 - 5 %/m (Bonferroni), so at most 5 % of verdicts are
 wrong, for any number of claims. Claims that cannot be judged do not count in m.
 
 A single trial of a cell shows no noise: its value is drawn, but not judged.
@@ -32,13 +32,13 @@ from streamlab.results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
 from streamlab.results.stats.intervals import CONFIDENCE
 
 MAX_REPETITIONS = 100
-"""Most repetitions that an advice recommends; more are unreasonable."""
+"""Most repetitions that the advice recommends; more are unreasonable."""
 
 FEWEST_TRIALS = 2
 """Fewest trials of a cell for its claims to be judged; a single trial is only drawn."""
 
 _ROUNDING = 1e-9
-"""Share of a bound by which rounding may move a quotient; a quotient on the bound is within it."""
+"""Share of a bound by which rounding may move a quotient; a quotient on the bound still counts as within."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,7 @@ class PublishedClaim:
 def judge(posed: Sequence[MeasuredClaim], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
     """Judge all claims of a figure together by the rule of this module.
 
-    `fewest` is the fewest trials of a cell for a judgement; 1 for values that do not vary.
+    A claim is judged if its cells have at least `fewest` trials; pass 1 for values that do not vary.
     """
     judged = sum(claim.refusal(fewest) is None for claim in posed)
     alpha = (1 - CONFIDENCE) / 2 / max(judged, 1)
@@ -171,7 +171,7 @@ def side(ends: Ends, bounds: Ends) -> str:
 
 
 def repetitions_needed(measured: Estimate, bounds: Ends, alpha: float) -> int | None:
-    """Return the number of values a cell that would probably decide the claim, at the present spread.
+    """Return the number of values per cell that would probably decide the claim, at the present spread.
 
     None if MAX_REPETITIONS would not suffice, or the spread is unknown.
     """

@@ -19,7 +19,7 @@ _PROGRAM = "DGSProgram"
 _PARALLEL = ("depends", "parallel", "across")
 """Keyword arguments of a program that define its parallelization."""
 _SEQUENTIAL = "update"
-"""Keyword of the update by an event across keys, which is also part of the sequential program."""
+"""Keyword of the update for events across keys; the update is also part of the sequential program."""
 
 Function = ast.FunctionDef
 

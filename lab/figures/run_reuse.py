@@ -8,7 +8,7 @@ from streamlab.results.differences import differing_values
 from streamlab.results.store import Run
 
 _FREE_KEYS = ("repetitions", "timeout_s")
-"""Keys that may differ from the figure's matrix: they change certainty, not results."""
+"""Keys that may differ from the figure's matrix, because they affect certainty, not results."""
 _SHOWN = 6
 """Number of missing cells that a message lists."""
 

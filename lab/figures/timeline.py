@@ -16,7 +16,7 @@ STEP_S = 0.1
 """Length of a row of a series (`lab/measure/series.py`)."""
 _ROWS_PER_S = round(1 / STEP_S)
 MAX_BINS = 600
-"""Most bins of a drawing; more points would be indistinguishable."""
+"""Most bins in a drawing; more points would be indistinguishable."""
 Values = npt.NDArray[np.float64]
 
 
@@ -82,7 +82,7 @@ def read_timeline(run: Run, row: TrialRow) -> ElasticTimeline | None:
 
 
 def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | None:
-    """Return the mean of the selected rows with a value, by default of all; None without any."""
+    """Return the mean over the selected rows (default: all rows) that have a value; None if none has a value."""
     selected = values if where is None else values[where]
     selected = selected[~np.isnan(selected)]
     return float(selected.mean()) if len(selected) else None
@@ -91,8 +91,8 @@ def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | 
 def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[float, float]]:
     """Return (start, mean) of at most MAX_BINS bins of equal length, from the first to the last value.
 
-    A bin without a value between others is NaN, and a gap in the drawing. `t_s` is the start of each
-    row. With `last`, a bin has its last value instead of the mean, for counts.
+    A bin without a value between other bins is NaN, which leaves a gap in the drawing. `t_s` has the start
+    of each row. With `last`, for counts, a bin has its last value instead of the mean.
     """
     present = np.flatnonzero(~np.isnan(values))
     if not len(present):
@@ -108,7 +108,7 @@ def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[
 
 
 def means_by_second(values: Values) -> Values:
-    """Return float64[seconds]: the mean of each whole second's rows with a value; NaN without any."""
+    """Return float64[seconds]: the mean over each whole second's rows that have a value; NaN without any."""
     seconds = values[: len(values) // _ROWS_PER_S * _ROWS_PER_S]
     means = [mean(rows) for rows in seconds.reshape(-1, _ROWS_PER_S)]
     return np.array([np.nan if value is None else value for value in means], dtype=np.float64)

@@ -1,7 +1,7 @@
 """Reproduces figures 8 and A1 of DGS: throughput of its three programs, and of outlier detection.
 
-The paper's input of outlier detection (appendix A.1) is the KDD Cup's. Here as many connections are
-generated as its 10 % file has.
+For outlier detection (appendix A.1), the paper reads the KDD Cup's data. This module generates as many
+connections as the KDD Cup's 10 % file has.
 """
 
 from collections.abc import Mapping
@@ -44,13 +44,13 @@ from streamlab.lab.figures.options import Options
 from streamlab.reports.figures.paper import Line, Mark, Panel, Point
 
 _EVENTS = (20_000_000, 2_000_000)
-"""Events of a trial, usually and with `--quick`."""
+"""Events per trial, usually and with `--quick`."""
 OUTLIERS = "outlier_detection"
 CONNECTIONS_PER_CHECK = 20_000
-"""Connections of all streams between checks: 25 checks in as many connections as the file has. The
-public code checks every 1,000 s, on an input without times."""
+"""Connections of all streams between two checks. With as many connections as the file has, this gives 25
+checks. The public code checks every 1,000 s, on an input without times."""
 _CONNECTIONS = (494_021, 100_000)
-"""Connections, usually and with `--quick`; usually the rows of the KDD Cup's 10 % file."""
+"""Connections, usually and with `--quick`. The usual number is the rows of the KDD Cup's 10 % file."""
 _JUDGED = (PUBLISHED, SINGLE)
 """Form and batch that the claims judge."""
 

@@ -2,8 +2,8 @@
 
 A property holds if the engine declares it and the runs confirm it. The answers must be right with every
 number of workers (PIP1), with another partition into streams (PIP2), and in all trials (PIP3).
-Runs cannot show whether a program mentions workers or partitions. So a property may be missing only
-because the engine declares it so.
+Runs cannot show whether a program mentions workers or partitions. A property may therefore be missing
+only because the engine does not declare it.
 """
 
 import json
@@ -56,7 +56,7 @@ def _tree(options: Options) -> dict[str, JsonValue]:
 def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bool], ...]:
     """Return PIP1 to PIP3 of a form for each repetition in which all its answers were compared.
 
-    PIP1 uses the even input, whose cells differ in workers; PIP2 and PIP3 use both inputs.
+    PIP1 uses only the even input, whose cells differ in workers. PIP2 and PIP3 use both inputs.
     """
     by_input = {label: _rows(runs, program, form, label) for label in (EVEN, UNEVEN)}
     results = []
@@ -87,7 +87,7 @@ def _is_compared(row: TrialRow) -> bool:
 
 
 def _need_outputs(runs: Runs, program: Program, form: str) -> Need:
-    """Return the need for answers that are not empty: an empty answer compares nothing."""
+    """Return the need for non-empty answers: comparing an empty answer shows nothing."""
     rows = [
         row
         for label in (EVEN, UNEVEN)

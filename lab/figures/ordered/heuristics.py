@@ -49,7 +49,7 @@ Quantity = Mapping[tuple[int, str], Series]
 
 def _tree(options: Options) -> Tree:
     def workers(name: str) -> list[int]:
-        # Only CT has a claim on growth, so a quick run omits one worker of the others.
+        # Only CT has a claim on growth, so a quick run measures the others without the one-worker cells.
         return list(with_one(options) if name == "CT" or not options.quick else several(options))
 
     return {
@@ -137,7 +137,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 
 def _shift_lines(drawn: Sequence[Line]) -> list[Line]:
-    """Shift lines sideways, so that equal points of other heuristics stay visible."""
+    """Shift lines sideways, so that equal points of different heuristics stay visible."""
     shifts = [_SHIFT * (index - (len(drawn) - 1) / 2) for index in range(len(drawn))]
     return [
         replace(line, points=[replace(point, x=point.x + shift) for point in line.points])
@@ -146,7 +146,7 @@ def _shift_lines(drawn: Sequence[Line]) -> list[Line]:
 
 
 def _growth_claims(options: Options, rates: Quantity, runs: Runs) -> list[MeasuredClaim]:
-    """Pose the claims on CT's growth with workers, within the range of the paper's linear growth."""
+    """Pose the claims on CT's growth with workers, within the range in which the paper shows linear growth."""
     claims = []
     for query in QUERIES:
         limit = PAPER.fact("8", panel=query.panel, quantity="linear growth").high
@@ -202,9 +202,9 @@ def _ratios(
     is_latency: bool = False,
     numbers_of: Sequence[int] = _NUMBERS,
 ) -> list[Measured | None]:
-    """Return for each query the ratio of the best of `above` to the best of `below`.
+    """Return, for each query, the best value of `above` divided by the best value of `below`.
 
-    None if a heuristic has no value; of latency (`is_latency`) the lowest is the best.
+    A ratio is None if a heuristic has no value. The best latency (`is_latency`) is the lowest.
     """
 
     def best(number: int, names: Sequence[str]) -> Measured | None:

@@ -1,9 +1,9 @@
 """Reproduces figures 11 and 14 of the ordered pipelines: queues and buffers on the TPCx-BB queries.
 
-Both figures have each query's peak under two schemes. The peak is the worker count, at most the number
-of cores, with the highest rate. Latency is measured at the peak.
-The claims are about the paper's system: serials of operators, a tuple at a time. Also drawn is this
-lab's own form: serials of the source, by tuples and by blocks of 64.
+Both figures show each query's peak under two schemes. The peak is the worker count with the highest rate,
+at most the number of cores. Latency is measured at the peak.
+The claims are about the paper's system: operators assign serials, one tuple at a time. The figures also
+draw this lab's own form: the source assigns serials, to tuples or to blocks of 64.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ from streamlab.results.stats.estimates import Estimate, Monotone, highest
 _QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
 BATCHES = (TUPLE, BLOCK)
 _SHIFT = 0.13
-"""Distance between series at one query, as share of the distance between queries."""
+"""Distance between series at one query, as a share of the distance between queries."""
 NUMBERS = tuple(query.number for query in QUERIES)
 
 
@@ -222,7 +222,7 @@ def _queues(options: Options, runs: Runs) -> Outcome:
     double, single = ([rates[q.number] for q in QUERIES if q.partitioned == n] for n in (2, 1))
 
     def relative_gain(parts: Sequence[Estimate]) -> Estimate:
-        """Return the mean gain with two partitioned operators by that with one."""
+        """Return the mean gain with two partitioned operators, divided by the mean gain with one."""
         count = len(double)
         return Monotone(
             lambda values: fmean(values[:count]) / fmean(values[count:]),

@@ -1,8 +1,8 @@
 """Reproduces figures 12 and 13 of the ordered pipelines: the cost of reordering outputs.
 
-The default numbers of workers include twice the cores, where the holder of the lock may lose its core.
-The paper's operators take 10 us and more, and its sixteen cores contend for the reordering buffer. Few
-cores do not contend at that cost, so a second row has operators that do almost no work.
+The default numbers of workers include twice the cores, so that the holder of the lock may lose its core.
+The paper's operators take 10 us and more, and its sixteen cores contend for the reordering buffer. A few
+cores do not contend at that cost, so a second row of panels has operators that do almost no work.
 """
 
 from collections.abc import Mapping
@@ -44,9 +44,9 @@ from streamlab.lab.figures.preconditions import trials, two_degrees
 from streamlab.reports.figures.paper import Line, Mark, Panel
 
 LIGHT_US = 0.1
-"""Nominal cost of a tuple at an operator that does almost no work."""
+"""Nominal cost per tuple at an operator that does almost no work."""
 SELECTIVITY = 50
-"""Tuples that the first operator of figure 13 makes of one."""
+"""Output tuples per input tuple at the first operator of figure 13."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Setup:
     Attributes:
         name: part of the workload's key.
         operators, selectivity: parameters of the parametric pipeline.
-        cost_us: nominal cost of a tuple at each operator.
+        cost_us: nominal cost per tuple at each operator.
         records: input records, usual and quick, by granularity.
     """
 
@@ -185,7 +185,7 @@ def _quantity(runs: Runs, setup: Setup, value: Value) -> Quantity:
 
 
 def _speedups(rates: Quantity) -> Quantity:
-    """Return speedups over one worker with the non-blocking buffer, of equal form and granularity."""
+    """Return speedups over one worker with the non-blocking buffer, at equal form and granularity."""
     speedups: dict[tuple[str, int], Series] = {}
     for label, reordering, batch in drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK)):
         if (label, batch) not in rates:
@@ -293,7 +293,7 @@ def _claims(
     speedup: Quantity,
     cost: Quantity,
 ) -> list[MeasuredClaim]:
-    """Pose the claims on the most workers within the cores, a tuple at a time, in the paper's form."""
+    """Pose the claims for the most workers within the cores, one tuple at a time, in the paper's form."""
     free, lock = (speedup[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
     free_us, lock_us = (cost[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
     _, last = free.ends(n for n in worker_counts(options) if n <= options.cores)

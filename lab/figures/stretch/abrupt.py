@@ -53,7 +53,7 @@ from streamlab.results.stats.estimates import Level, Middle, cell_median
 SPIKE_FACTOR = 3.0
 """A spike is a latency above the published mean times this factor."""
 _ROWS_PER_S = 10
-"""Rows of a timeline in a second, one each 100 ms."""
+"""Rows of a timeline per second: one each 100 ms."""
 _LEAST_SPIKE_S = 1.0
 """Ten periods of the controller: at any scale, a spike cannot end sooner."""
 
@@ -66,10 +66,10 @@ def _claims(
     seed: int,
     runs: Runs,
 ) -> list[MeasuredClaim]:
-    """Pose the paper's claims on an execution with phases, with a number for each trial.
+    """Pose the paper's claims on an execution with phases, with one number per trial.
 
-    The claim that instances follow the rate needs a rate that requires it. Claims on the cost of
-    following need instances that followed.
+    The claim that instances follow the rate needs a rate that varies enough. Claims on the cost of
+    reconfigurations need instances that followed.
     """
     above_ms = SPIKE_FACTOR * PAPER.fact(figure, panel="latency", quantity="mean").high
     spike = PAPER.fact(figure, panel="latency", quantity="spike")
@@ -137,7 +137,7 @@ def _variation(timeline: ElasticTimeline) -> float:
 
 
 def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
-    """Return the number of instances each phase needs at 80 % of capacity, with full windows."""
+    """Return the number of instances that each phase needs at 80 % of capacity, with full windows."""
     instance_rate, ws_ms = per_instance(options, runs), window_ms(scale(options), WS_MS)
     most = max(options.instances)
     return [
@@ -151,7 +151,7 @@ def needed_lines(
 ) -> list[Line]:
     """Return the instances that phases need with full windows, from `begin_s` to `end_s`.
 
-    `gap_s` are the begin and the end of a transition, which has no such number.
+    `gap_s` has the begin and the end of a transition, during which that number is undefined.
     """
     ends = np.cumsum([phase.length_s for phase in planned])
     parts = [(begin_s, gap_s[0]), (gap_s[1], end_s)] if gap_s else [(begin_s, end_s)]
@@ -179,7 +179,7 @@ def _processed_share(timeline: ElasticTimeline) -> float | None:
 
 
 def rate_correlation(timeline: ElasticTimeline) -> float | None:
-    """Return the correlation of the offered rate over a second with the instances at its end."""
+    """Return the correlation of the offered rate, by second, with the instances at the second's end."""
     width = _ROWS_PER_S
     rows = len(timeline.t_s) // width * width
     if rows < 3 * width:
@@ -258,7 +258,7 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
     trials = timelines(runs, [f"phases{seed}"]).get(f"phases{seed}", [])
     planned = phases(seed, share, top)
     needed = instances_needed(options, runs, seed)
-    # The largest rise of the needed number of instances; among equal ones, of the rate.
+    # The phase change with the largest rise in needed instances; among equal rises, in rate.
     rises = [
         (needed[i] - needed[i - 1], planned[i].rate_eps - planned[i - 1].rate_eps, i)
         for i in range(1, len(planned))

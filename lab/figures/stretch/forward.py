@@ -72,7 +72,7 @@ def _tree(options: Options) -> Tree:
             }
             for n in options.instances
         ],
-        # Every instance forwards every tuple once: as many copies as instances.
+        # Every instance forwards every tuple once, so there are as many copies as instances.
         "engine": [
             table
             for n in options.instances

@@ -1,9 +1,10 @@
 """Reproduces figure 8 of STRETCH: ScaleJoin on the general operator, hand-written, and on one thread.
 
 The claims are about the paper's systems: Operator 10 on virtual shared-nothing instances, ScaleJoin as
-published, and the same loop on one thread (1T). All handle a tuple at a time.
-Two more systems are drawn without a claim. The paper does not show Operator 10 on shared-nothing
-instances (Algorithm 1) for this join, and this lab's own forms compare columns.
+published, and the same loop on one thread (1T). All handle one tuple at a time.
+The figure also draws two systems without a claim. One is Operator 10 on shared-nothing instances
+(Algorithm 1), which the paper does not show for this join. The other is this lab's own forms, which
+compare columns.
 """
 
 from collections.abc import Mapping
@@ -100,7 +101,7 @@ def _scale(options: Options) -> float:
 
 def _tree(options: Options) -> Tree:
     ws_ms = window_ms(_scale(options))
-    windows = 4  # one to fill, three to compare with
+    windows = 4  # one to fill the join's window, three to compare with
     return {
         "run": run_table(options, timeout_s=900),
         "workload": [
@@ -207,7 +208,7 @@ def _linear_marks(vsn: Series, options: Options) -> tuple[Mark, ...]:
 
 
 def _comparisons_per_output(runs: Runs) -> Monotone | None:
-    """Return the comparisons per output, as the mean over the cells of operator 10."""
+    """Return the comparisons per output, as the mean over operator 10's cells."""
 
     def per_output(row: TrialRow) -> float | None:
         comparisons, outputs = row.comparisons, row.outputs

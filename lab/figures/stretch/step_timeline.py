@@ -74,7 +74,7 @@ def _list_numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, JsonValue]
 def _claims(
     direction: str, elastic: Sequence[Step], static: Sequence[Step], options: Options
 ) -> list[MeasuredClaim]:
-    """Pose the claims on throughput and latency after the step, elastic by static."""
+    """Pose the claims on throughput and latency after the step, as elastic divided by static."""
     most = max(max(step.start, step.after or 0) for step in elastic)
     needs = (cores(options, most), rate_steps(elastic), step_reconfigurations(elastic))
     measured = {
@@ -85,7 +85,7 @@ def _claims(
 
 
 def _make_column(direction: str, elastic: Step, static: Step) -> list[Panel]:
-    """Return rate, instances, throughput and latency of one direction, from top to bottom."""
+    """Return one direction's panels from top to bottom: rate, instances, throughput and latency."""
     end_s = float(elastic.timeline.t_s[-1]) if len(elastic.timeline.t_s) else 1.0
     shade = Shade(name="after the step", begin=elastic.at_s, end=end_s)
     before = elastic.at_s * 0.5

@@ -26,7 +26,7 @@ from streamlab.reports.figures.paper import Line, Mark, Panel
 from streamlab.results.stats.estimates import Level, Middle, cell_median, highest
 
 _LARGE = 52
-"""Instances after the only reconfiguration whose duration the text states."""
+"""Number of instances after the only reconfiguration whose duration the paper's text states."""
 
 
 def _outcome_t4(options: Options, runs: Runs) -> Outcome:
@@ -127,7 +127,7 @@ def _outcome_9(options: Options, runs: Runs) -> Outcome:
         for n, values in by_number.items()
         if n <= options.cores
     ]
-    # With an instance on every core, the generator takes time from one of the instances.
+    # If every core has an instance, the generator takes time from one of them.
     several = [Level(tuple(v)) for n, v in covs.items() if 1 < n < options.cores]
     at_start = durations[PROVISION].get(int(at_30.x))
     starts = sorted({step.start for step in trials}) or [1, 2]

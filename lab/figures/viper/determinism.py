@@ -1,8 +1,9 @@
 """Reproduces figures 4a and 4b of Viper: determinism by operators (OL) against channels (CL).
 
 Both layers run in Storm, as in the paper; the claims judge these runs. This lab's native engine runs the layers as
-published and in its own forms, which are only drawn. Every number of injectors is combined with every number of
-operator instances, at full speed. With one of each nothing is merged, and both layers are the same graph.
+published and in its own forms, which are only drawn. The runs combine every number of injectors with every number of
+operator instances, at full speed. With one injector and one instance nothing is merged, and both layers are the same
+graph.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -107,7 +108,7 @@ _RECORDS: Mapping[str, tuple[int, int]] = {
     STORM: (8_000_000, 1_000_000),
     NATIVE: (40_000_000, 10_000_000),
 }
-"""Records of a trial by variant, usually and with `--quick`: some ten seconds each."""
+"""Records per trial, by variant: usually, and with `--quick`. A trial takes some ten seconds."""
 
 PAPER = Paper(name="viper")
 facts = PAPER.facts
@@ -147,7 +148,7 @@ QUESTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
-    """The quantity drawn as energy: power if a counter was read, else CPU time a tuple.
+    """The quantity drawn as energy: power if a counter was read, else CPU time per tuple.
 
     Attributes:
         measured: whether the quantity is from an energy counter.
@@ -161,7 +162,7 @@ class Energy:
 
 
 TUPLE_ENERGY = column("energy_j_per_1000")
-"""Joules per 1,000 tuples, which are millijoules a tuple."""
+"""Joules per 1,000 tuples, which are millijoules per tuple."""
 POWER = Energy(measured=True, name="power", y_label="power (RAPL), W", value=column("power_w"))
 CPU_TIME = Energy(
     measured=False,
@@ -278,7 +279,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
 def _read_courses(
     question: Question, options: Options, runs: Runs
 ) -> Mapping[tuple[str, int], Sequence[TrialCourse]]:
-    """Return the trials with most instances over time, by layer and number of injectors."""
+    """Return the courses of the trials with most instances, by layer and number of injectors."""
     courses: dict[tuple[str, int], Sequence[TrialCourse]] = {}
     for layer, form in FORMS.items():
         run = runs[VARIANTS.index(form.variant)]
@@ -299,7 +300,7 @@ def _claims(
     latency: Quantity,
     energies: Quantity,
 ) -> list[MeasuredClaim]:
-    """Pose the claims on configurations with at most as many injectors and instances as cores."""
+    """Pose the claims on configurations whose injectors and instances do not exceed the cores."""
     rows = [
         row
         for layer in (CL, OL)
@@ -403,7 +404,7 @@ def _make_row(
     is_log: bool,
     write: Callable[[float], str] | None,
 ) -> list[Panel]:
-    """Return the panels of a quantity, one a layer, on one scale."""
+    """Return one panel per layer of a quantity, all on one scale."""
     hidden = quantity == "power" and not energy.measured
     published = facts().of(figure=question.number, quantity=quantity) if not hidden else ()
     marks = {
@@ -437,7 +438,7 @@ def _make_row(
 
 
 def _span(variant: str, measured: Quantity, marks: Mapping[str, Sequence[Mark]]) -> Sequence[float]:
-    """Return the values that set the scale of a variant's panels: Storm's rates are a tenth of the others."""
+    """Return the values that set the scale of a variant's panels, as Storm's rates are a tenth of the others'."""
     layers = [layer for layer, form in FORMS.items() if form.variant == variant]
     span = [
         value

@@ -1,4 +1,4 @@
-"""Follows trials of figures 4a and 4b over time: the rate in each period of 5 s, the latency in each second.
+"""Follows trials of figures 4a and 4b over time: the rate per period of 5 s, and the latency per second.
 
 The paper counts tuples of the injectors in periods of 5 s, and averages latencies at the sinks by second.
 """
@@ -34,7 +34,7 @@ class TrialCourse:
 
     Attributes:
         rates: tuples/s that the injectors emitted, by period of 5 s; the last period may be shorter.
-        latencies: ms, by second with outputs: the mean of the medians of 100 ms.
+        latencies: ms, by second with outputs: the mean over the medians of each 100 ms.
     """
 
     rates: Samples
@@ -48,7 +48,7 @@ def read_courses(run: Run, rows: Sequence[TrialRow]) -> tuple[TrialCourse, ...]:
 
 
 def _make_course(timeline: ElasticTimeline) -> TrialCourse:
-    """Return the course of a trial; without samples if the engine records no counts."""
+    """Return the course of a trial; it has no samples if the engine records no counts."""
     emitted = np.trim_zeros(np.nan_to_num(timeline.offered_eps), "b")
     full = emitted[:-1] if len(emitted) > 1 else emitted  # the injectors end within the last row
     periods = [
