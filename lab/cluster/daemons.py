@@ -1,6 +1,6 @@
 """Starts the daemons of a cluster, waits for its workers, and stops all processes.
 
-Each daemon leads its own session, so that stopping finds every process that it started, even if the daemon has died.
+Each daemon leads its own session, so that stopping finds every process of the daemon, even if the daemon has died.
 """
 
 import os
@@ -40,9 +40,9 @@ from streamlab.lab.isolate.process import last_lines
 START_TIMEOUT_S = 180.0
 """Time limit for the start of all daemons, in seconds."""
 MAX_STARTS = 3
-"""Limit of starts of a daemon, which may give up on a loaded machine while it starts."""
+"""Limit of attempts to start a daemon, which may fail to start on a loaded machine."""
 STOP_TIMEOUT_S = 10.0
-"""Time in seconds that processes have to end after SIGTERM, and again after SIGKILL."""
+"""Seconds that processes have to end after SIGTERM, and again after SIGKILL."""
 LOOPBACK, NAMESPACES = "loopback", "namespaces"
 _LOOK_S = 0.2
 """Seconds between two looks at the cluster's state while it starts."""
@@ -80,7 +80,7 @@ def start_cluster(
         network: LOOPBACK or NAMESPACES.
 
     Raises:
-        ClusterError: the engine already has a cluster, or a daemon does not start; then no process is left.
+        ClusterError: the engine already has a cluster, or a daemon does not start, which leaves no process behind.
         EngineError: the engine cannot start here.
     """
     engine = cluster_engine(name)
@@ -92,7 +92,7 @@ def start_cluster(
             f"a cluster of {name} exists, at {running.address}; stop it first: {stop_command(name)}"
         )
     folder = folder_of(name)
-    shutil.rmtree(folder, ignore_errors=True)  # left by a killed attempt
+    shutil.rmtree(folder, ignore_errors=True)  # a killed attempt may have left this folder
     folder.mkdir(parents=True)
     addresses = loopback(workers) if network == LOOPBACK else create_namespaces(name, workers)
     plan = ClusterPlan(

@@ -1,7 +1,7 @@
-"""Creates network namespaces, so that processes of one machine have addresses as on several machines.
+"""Creates network namespaces, so that processes on one machine have addresses as if on several machines.
 
 A bridge on this machine has the first address of a network, and each namespace has one of the following addresses
-(network_namespaces(7), bridge(8)). This needs root.
+(network_namespaces(7), bridge(8)). Creating them needs root.
 """
 
 import ipaddress
@@ -81,7 +81,7 @@ def create_namespaces(name: str, workers: int) -> Network:
 
 
 def remove_namespaces(name: str, namespaces: Sequence[str]) -> None:
-    """Remove the namespaces and the bridge of `create_namespaces`, as far as they exist."""
+    """Remove the namespaces and the bridge of `create_namespaces`, if they exist."""
     if not namespaces:
         return
     for namespace in namespaces:
@@ -95,7 +95,7 @@ def set_bridge(name: str, *, up: bool) -> None:
 
 
 def free_ports(host: str) -> tuple[int, int]:
-    """Return two TCP ports of an address that no process uses."""
+    """Return two unused TCP ports of an address."""
     with socket.socket() as first, socket.socket() as second:
         for each in (first, second):
             each.bind((host, 0))

@@ -22,7 +22,7 @@ def run_node(
     cores: int,
     memory_mb: int,
 ) -> NoReturn:
-    """Replace this process by the daemon of a host; its log is the standard output.
+    """Replace this process by the daemon of a host; the daemon logs to standard output.
 
     Args:
         name: name of the engine, or of the broker.

@@ -18,7 +18,7 @@ from streamlab.workloads.registry import workload as find_workload
 def collect_items(
     session: pytest.Session, engines: Sequence[str], workloads: Sequence[str]
 ) -> Iterator[pytest.Item]:
-    """Yield one item per variant of the engines and workload; without workloads, all workloads.
+    """Yield one item per pair of variant and workload; without workloads, all workloads.
 
     Raises:
         UsageError: a name is unknown.

@@ -18,7 +18,7 @@ from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import workload as find_workload
 
 TIMEOUT_S = 300.0
-"""Limit for all cases of one workload; a Spark session alone takes ten seconds."""
+"""Time limit for all cases of one workload; a Spark session alone takes ten seconds."""
 
 
 class State(StrEnum):
@@ -70,7 +70,7 @@ class Conformance:
 
 
 def find_variants(name: str, selected: Sequence[str]) -> tuple[Variant, ...]:
-    """Return an engine's variants with these names; without names, all.
+    """Return an engine's variants with these names; without names, all variants.
 
     Raises:
         EngineError: the engine is unknown or cannot be loaded.
@@ -89,7 +89,7 @@ def conform(
 ) -> Conformance:
     """Run the suite for a variant of an engine on a workload.
 
-    A case that ends its process or exceeds the time limit is a crash; the later cases of its group
+    A case is a crash if it ends its process or exceeds the time limit; the later cases of its group
     do not run.
     """
     workload = find_workload(reference)
@@ -103,7 +103,7 @@ def conform(
         for group in GROUPS:
             outcomes += _run_group(name, variant.name, reference, group, timeout_s)
             if all(outcome.state is State.REFUSED for outcome in outcomes):
-                break  # unsupported: more workers do not change that
+                break  # more workers do not make the workload supported
     return Conformance(variant=variant.name, workload=workload.name, cases=tuple(outcomes))
 
 

@@ -21,7 +21,7 @@ from streamlab.workloads.optional_packages import EXTRAS, install_command, missi
 
 
 def places(machine: Machine) -> Finding:
-    """Report the folders of datasets and runs, why they are used, and whether they are writable."""
+    """Report the folders of datasets and runs, why the lab uses them, and whether they are writable."""
     try:
         locations = {"datasets": (catalogue(), ROOT_VARIABLE), "runs": (runs(), RUNS_VARIABLE)}
     except DatasetError as error:
@@ -68,7 +68,7 @@ def extras(machine: Machine) -> Finding:
 
 
 def environments(machine: Machine) -> Finding:
-    """Report the engines with a separate environment, and whether it is installed."""
+    """Report the engines with a separate environment, and whether the environment is installed."""
     installed: list[str] = []
     lacking: list[str] = []
     for name in names():

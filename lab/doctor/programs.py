@@ -23,7 +23,7 @@ def install(machine: Machine, debian: str, fedora: str) -> str:
 
 
 def java(machine: Machine) -> Finding:
-    """Report the Java that Spark would use, and why."""
+    """Report which Java Spark would use, and why."""
     try:
         choice = find_java()
     except DatasetError as error:
@@ -42,7 +42,7 @@ def compiler(machine: Machine) -> Finding:
         return missing("no c++, g++ or clang++ on PATH", remedy)
     line = (machine.run([path, "--version"]) or "").partition("\n")[0]
     family = "clang" if "clang" in line else "gcc"
-    # The distribution's version comes first, in brackets.
+    # Drop brackets: the distribution's version comes first, in brackets.
     version = re.search(r"(\d+)\.\d+", re.sub(r"\(.*?\)", "", line))
     if version is None:
         return warn(f"{path}: no version in its output ({line or 'empty'})", remedy)

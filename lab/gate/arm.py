@@ -51,7 +51,7 @@ class Arm:
         path: folders of PYTHONPATH, the build first.
         tree: checkout from which the arm was built.
         cache: folder for compiled code; None: the cache of this process. Built arms have separate
-            folders, because code in a shared one could come from the other arm.
+            folders, because a shared folder could return code of the other arm.
         checkout: the user's checkout of the repository; None if it does not matter.
     """
 
@@ -74,7 +74,7 @@ class Arm:
         return variables | {name: str(self.cache / name.lower()) for name in folders}
 
     def localise(self, reference: str | None) -> str | None:
-        """Return a workload's reference with a file of the checkout replaced by the tree's copy."""
+        """Return a workload's reference; a file in the checkout is replaced by its copy in the tree."""
         file = None if reference is None else file_of(reference)
         if reference is None or file is None or self.checkout is None:
             return reference

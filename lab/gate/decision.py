@@ -116,7 +116,7 @@ def decide_gate(
 def _make_status_lines(
     cell: str, first: StatusFinding, measured: Pair | None, rule: Rule
 ) -> list[Line]:
-    """Return the line on the statuses of a cell without a fault, if any."""
+    """Return the line, if any, on the statuses of a cell that has no fault."""
     second = None
     if measured is not None:
         fault = fault_line(cell, measured)
@@ -129,7 +129,7 @@ def _make_status_lines(
 
 
 def _collect_arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[Key, Arms]:
-    """Return the costs by cell and metric; omits a metric if a trial of the cell lacks it."""
+    """Return the costs by cell and metric; omits a metric if any trial of the cell lacks a value."""
     arms: dict[Key, Arms] = {}
     for cell, pair in pairs.items():
         for metric in metrics:
@@ -157,7 +157,7 @@ def _confirm(
 ) -> tuple[Decision, ...]:
     """Confirm the findings with a second measurement.
 
-    Omits suspects without a second measurement; `_missing_value_lines` reports them.
+    Omits suspects without a second measurement, which `_missing_value_lines` reports.
     """
     missing = {key for key in suspects(findings) if key not in seconds}
     remaining = tuple(finding for finding in findings if finding.key not in missing)
@@ -216,7 +216,7 @@ def _make_line(
 
 
 def _describe_difference(arms: Arms) -> str:
-    """Return the medians of a latency quantile in both arms, and the difference over pairs, as text."""
+    """Return, as text, a latency quantile's medians in both arms and the difference over pairs."""
     old, new = (f"{median(each) / NS_PER_MS:.3g} ms" for each in (arms.old, arms.new))
     interval = pair_difference_interval(arms.old, arms.new)
     words = f"{old} -> {new}, difference {pair_difference(arms.old, arms.new) / NS_PER_MS:+.3g} ms"

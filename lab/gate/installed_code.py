@@ -1,7 +1,7 @@
-"""Refuses arms whose installed code differs from their revision's source, or is the same in both.
+"""Refuses an arm whose installed code differs from its source, and two arms with the same installed code.
 
-A build may install code older than its source: from a committed `build` folder, a stored wheel, or
-a cache.
+A build may install code that is older than its source: from a committed `build` folder, a stored
+wheel, or a cache.
 """
 
 import ast
@@ -19,7 +19,7 @@ _BUILD_FOLDERS = frozenset({"build", "dist", "_skbuild"})
 _VERSION = re.compile(
     r"_*(version(_tuple|_info)?|revision|commit(_id)?|git_?(sha|hash))_*", re.IGNORECASE
 )
-"""Matches variables that a build may set to another value than the source."""
+"""Matches variables whose value a build may change."""
 _COMPILED_SUFFIXES = (".so", ".pyd")
 _SOURCE_SUFFIXES = frozenset(
     {".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".go", ".h", ".hh", ".hpp", ".pxd", ".pyx", ".rs"}

@@ -12,14 +12,14 @@ from streamlab.results.stats.statuses import compare_statuses
 
 Values = npt.NDArray[np.float64]
 GateTest = Callable[[Values, Values], bool]
-"""Returns whether a two-stage gate reports a regression; float[2 n] per arm, by repetition."""
+"""Returns whether a two-stage gate reports a regression; takes float[2 n] per arm, by repetition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """The values of one round and metric: float[2 n] per arm, in the order of repetitions.
 
-    `same` has the two arms without a planted change, `planted` the others by the change's name.
+    `same` has the two arms without a planted change; `planted` has the other arms by the change's name.
     """
 
     same: tuple[Values, Values]

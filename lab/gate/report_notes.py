@@ -15,7 +15,7 @@ TAIL_ERROR = 0.1
 
 
 def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
-    """Yield a note with the cells whose answers no independent oracle checked, if any."""
+    """Yield a note, if needed, with the cells whose answers no independent oracle checked."""
     for origin, words in WITHOUT_ORACLE.items():
         cells = [
             cell
@@ -29,7 +29,7 @@ def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
 def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     """Yield the reasons why a gate is inconclusive, each with its remedy.
 
-    With `one_stage`, stored values are compared, so nothing can be measured again.
+    With `one_stage`, the gate compared stored values, which it cannot measure again.
     """
     if report.headline is not Headline.INCONCLUSIVE:
         return
@@ -83,7 +83,7 @@ def outputs_needed(quantile: float) -> int:
 
 
 def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield a sentence per quantile and cell under a load: outputs needed, and outputs of a trial."""
+    """Yield a sentence per quantile and loaded cell: outputs that the quantile needs, and outputs of a trial."""
     quantiles = [(m.name, m.quantile) for m in metrics if m.quantile is not None]
     for cell, pair in first.items():
         trials = [*pair.old, *pair.new]

@@ -2,10 +2,10 @@
 
 A round runs a cell in several arms of this lab: two unchanged arms, and arms with a planted change.
 Arms take turns, in reverse order in every second repetition, for two stages of n repetitions.
-The gate then compares the first arm with each other arm.
-The first cell catches up, with planted work and memory.
-The second cell is under an offered load, with planted latency, or with a server that is too slow.
-Instruction counts of the core's micro-benchmarks are gated the same way.
+The gate then compares the first arm with every other arm.
+The first cell runs in catch-up, with planted work or memory.
+The second cell runs under an offered load, with planted latency or with a server that is too slow.
+The self-test gates instruction counts of the core's micro-benchmarks in the same way.
 """
 
 import sys
@@ -85,8 +85,8 @@ class Metric:
     """A metric of an experiment.
 
     Attributes:
-        plants: descriptions of the planted changes that affect it, by name.
-        method: how to compare the arms; None: by statuses.
+        plants: descriptions, by name, of the planted changes that affect the metric.
+        method: how to compare the arms; None to compare statuses.
     """
 
     name: str
@@ -186,7 +186,7 @@ def run_self_test(
 def _run_rounds(
     experiment: Experiment, rule: Rule, rounds: int, *, deadline_s: float, master: str, say: Say
 ) -> dict[str, list[Block]]:
-    """Return the rounds by metric, without rounds in which a trial lacks a value."""
+    """Return the rounds by metric; rounds in which a trial lacks a value are left out."""
     bench, arms = _make_bench(experiment, master, say)
     measured: dict[str, list[Block]] = {metric.name: [] for metric in experiment.metrics}
     began = time.monotonic()
@@ -291,7 +291,7 @@ def _make_rows(
 def _median_noise(
     blocks: Sequence[Block], method: Method, rule: Rule, rng: np.random.Generator
 ) -> float:
-    """Return the 95th percentile of A/A differences, as the median over the rounds."""
+    """Return the median over the rounds of each round's 95th percentile of A/A differences."""
     firsts = [[arm[: rule.n] for arm in block.same] for block in blocks]
     return median(method.noise(old, new, rng, DRAWS).p95 for old, new in firsts)
 

@@ -114,11 +114,11 @@ def commit_working_tree(repository: Path) -> Revision:
 
 
 def check_out(repository: Path, commit: str, folder: Path) -> None:
-    """Check a commit out into a new repository that reads the objects of another.
+    """Check out a commit into a new repository, which reads the objects of `repository`.
 
-    Unlike in a worktree, commits, branches and settings in the folder do not affect the other
-    repository. The new repository has the other's references and settings (remotes, submodules,
-    filters), and all files, even if the other is a sparse checkout.
+    Unlike a worktree, the new repository keeps its own commits, branches and settings. It starts with
+    the references and settings (remotes, submodules, filters) of `repository`, and has all files,
+    even if `repository` is a sparse checkout.
 
     Raises:
         GitError: git failed.
@@ -148,7 +148,7 @@ def check_out(repository: Path, commit: str, folder: Path) -> None:
 
 
 def left_out_clones(repository: Path) -> tuple[str, ...]:
-    """Return a sentence for each nested clone, which no commit of the working tree contains."""
+    """Return a sentence for each nested clone; a commit of the working tree lacks nested clones."""
     return tuple(
         f"the nested clone {path} is not a submodule, and is in neither arm (git submodule add "
         f"URL {path})"

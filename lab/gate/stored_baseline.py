@@ -28,7 +28,7 @@ from streamlab.results.store import Run, read_run
 
 
 def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
-    """Return the trials of two runs by cell; a cell missing in a run has no trials there.
+    """Return the trials of two runs by cell; a cell that a run lacks has no trials in that run.
 
     Raises:
         GateError: the runs cannot be compared, or have no cell in common.
@@ -106,7 +106,7 @@ def _list_cells(cells: Iterable[str]) -> str:
 
 
 def _cell_trials(rows: Sequence[TrialRow]) -> tuple[TrialResult, ...]:
-    """Return the trials of the cell itself, without those of a search."""
+    """Return the trials of the cell itself, without a search's trials."""
     return tuple(
         msgspec.convert(row, TrialResult, from_attributes=True)
         for row in rows

@@ -50,13 +50,13 @@ def _connects(path: Path) -> bool:
 
 
 MAX_PARTNERS = 8
-"""Limit of cores, spread evenly, whose distance from the first core is measured."""
+"""The distance from the first core is measured for at most this many cores, evenly spread."""
 _DISTANCE_LIMIT_NS = 20_000_000
 """Time limit of one measurement, which needs both cores at once."""
 
 
 def _core_to_core() -> float | None:
-    """Measure the distance from the first usable core to others; takes a millisecond for each."""
+    """Measure the distance from the first usable core to other cores; takes a millisecond per core."""
     first, *others = sorted(os.sched_getaffinity(0))
     step = -(-len(others) // MAX_PARTNERS) or 1
     try:
@@ -65,7 +65,7 @@ def _core_to_core() -> float | None:
             _core.core_to_core_ns(first, other, _DISTANCE_LIMIT_NS)
             for other in others[::-1][::step]
         ]
-    except RuntimeError:  # a core was taken away meanwhile
+    except RuntimeError:  # this process lost a core meanwhile
         return None
     return max((ns if ns >= 0 else math.inf for ns in distances_ns), default=None)
 

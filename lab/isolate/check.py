@@ -15,7 +15,7 @@ from streamlab.lab.isolate.isolation import IMAGE, Isolation
 from streamlab.lab.isolate.source import source_digest
 
 LABEL_SOURCE = "lab.source"
-"""Label of an image with the digest of the lab's source in it (`streamlab.lab.isolate.source`)."""
+"""Label of an image; its value is the digest of the lab's source in the image (`streamlab.lab.isolate.source`)."""
 
 _FIND = """
 import json, sys
@@ -44,8 +44,8 @@ def check(isolation: Isolation) -> Facts:
     """Check that trials can run in containers, and remove containers of killed labs.
 
     Raises:
-        IsolationError: no engine answers, the image is missing or has another source, or no container with these
-            limits can start; the message has the remedy.
+        IsolationError: no engine answers, the image is missing or has another source, or a container with these
+            limits cannot start; the message has the remedy.
     """
     client = connect()
     try:

@@ -14,8 +14,8 @@ from streamlab.workloads.optional_packages import missing_package
 LABEL_OWNER = "lab.owner"
 """Label of a container with the text of `owner`."""
 
-# Facts by address. Without this cache, each question costs Podman half a second of CPU time, because it asks the
-# machine's package manager for its own version.
+# API version by address. Without this cache, each request costs Podman half a second of CPU time, because Podman asks
+# the machine's package manager for Podman's version.
 _api_versions: dict[str, str] = {}
 _rootless: dict[str, bool] = {}
 
@@ -105,8 +105,8 @@ def remove(client: "docker.DockerClient", name: str) -> None:
 def sweep(client: "docker.DockerClient") -> list[str]:
     """Remove containers whose lab has ended; return their names.
 
-    Keeps containers of other machines and process namespaces, such as of a lab inside a container, because such a lab
-    may be alive.
+    Keeps containers from other machines and process namespaces (for example of a lab inside a container), because the
+    labs there may be alive.
     """
     removed = []
     for container in client.containers.list(
@@ -119,7 +119,7 @@ def sweep(client: "docker.DockerClient") -> list[str]:
 
 
 def _knock(path: str) -> None:
-    """Connect and disconnect; the SDK itself leaves its socket open if the engine does not answer."""
+    """Connect and disconnect, to test the socket; the SDK leaves its socket open if the engine does not answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(REPLY_TIMEOUT_S)
         client.connect(path)

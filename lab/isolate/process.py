@@ -34,9 +34,9 @@ class FileAccess:
     """File access of a command; see `streamlab.lab.isolate.confine`.
 
     Attributes:
-        writable: existing folders in which the command may write; all others are read-only.
+        writable: existing folders in which the command may write; all other folders are read-only.
         hidden: folders that look empty; missing folders are ignored.
-        own_memory: whether /dev/shm is fresh; otherwise its files stay visible and writable.
+        own_memory: whether /dev/shm is fresh; otherwise the files in /dev/shm stay visible and writable.
     """
 
     writable: tuple[Path, ...]
@@ -72,7 +72,7 @@ class Outcome:
     Attributes:
         returncode: exit code, or minus the signal that killed the command.
         timed_out: whether the command exceeded its time limit.
-        oom_kills: number of processes of this machine that the kernel killed for lack of memory meanwhile.
+        oom_kills: number of processes on this machine that the kernel killed for lack of memory while the command ran.
         leftovers: command lines of descendants that outlived the command and were killed.
     """
 
@@ -94,9 +94,9 @@ def run_isolated(
 ) -> Outcome:
     """Run a command, append its output to `log`, and end all processes that come from it.
 
-    This also holds after an exception (Ctrl-C), and if this process is killed. In the latter case `folder` is removed,
-    and the command `on_death` runs.
-    Start no other child process during the call: it ends, too, if the supervisor is killed.
+    The processes also end after an exception (Ctrl-C), and if this process is killed. In the latter case, the
+    supervisor also removes `folder` and runs the command `on_death`.
+    Start no other child process during the call: if the supervisor is killed, that child ends as well.
     `env` adds to `streamlab.lab.host.git.environment`. `access` has no effect if the system cannot confine processes.
 
     Raises:
@@ -150,7 +150,7 @@ def supervise(
     command: Sequence[str] = (),
     timeout_s: float = 0.0,
 ) -> Iterator[int]:
-    """Run a supervisor during the block, and end it and its processes; yields the descriptor of its report.
+    """Run a supervisor during the block, then end the supervisor and its processes; yield its report's descriptor.
 
     If this process is killed in the block, the supervisor removes the folder and runs `on_death`.
     In the block, signals raise exceptions only in `streamlab.lab.interrupt.check`.
@@ -168,7 +168,7 @@ def supervise(
                 stdin=command_end,
                 stdout=report_end,
                 stderr=subprocess.DEVNULL if log is None else log,
-                # Without this, a signal to the lab's process group would kill the supervisor.
+                # In the lab's session, a signal to the lab's process group would kill the supervisor.
                 start_new_session=True,
                 env=environment() | dict(env or {}),
                 cwd=start_folder(),
@@ -186,7 +186,7 @@ def supervise(
 
 
 def _dismiss(process: subprocess.Popen[bytes], stop_pipe: int, before: frozenset[int]) -> None:
-    """Let a supervisor end its processes and itself, or end them here if it fails."""
+    """Let a supervisor end its processes and itself; if the supervisor fails, end the processes here."""
     try:
         os.write(stop_pipe, b".")
     except BrokenPipeError:
@@ -208,7 +208,7 @@ def _dismiss(process: subprocess.Popen[bytes], stop_pipe: int, before: frozenset
 
 
 def _end_orphans(before: frozenset[int]) -> None:
-    """Kill children of this process that are not in `before`, and their descendants."""
+    """Kill this process's children that are not in `before`, with their descendants."""
     deadline = time.monotonic() + PATIENCE_S
     while orphans := _children() - before:
         supervisor.kill_below(os.getpid(), spare=before)

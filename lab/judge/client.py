@@ -61,7 +61,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         columns: columns of the trial's row (`streamlab.results.schema.TrialRow`); empty without evidence.
-        lacked_space: the lab itself, not an engine, had no disk space for its files.
+        lacked_space: whether the lab itself, not an engine, had no disk space for its files.
     """
 
     columns: dict[str, object]
@@ -113,7 +113,7 @@ class Judge:
     ) -> Judgement:
         """Return the judgement of a job with this machine's paths; see `JudgementRequest`.
 
-        If the judgement itself fails, the trial is `invalid`: its answer is unknown.
+        If judging itself fails, the trial is `invalid`, because its answer was not checked.
         """
         request = JudgementRequest(
             folder=str(folder),
@@ -197,7 +197,7 @@ class Judge:
                 [self._python, "-P", "-m", "streamlab.lab.judge"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # Without this, a signal to the lab's process group would kill the server.
+                # In the lab's session, a signal to the lab's process group would kill the server.
                 start_new_session=True,
                 # BLAS starts threads when loaded, and a process with threads must not fork.
                 env={**os.environ, **self._env, "OPENBLAS_NUM_THREADS": "1"},

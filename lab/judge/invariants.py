@@ -1,8 +1,8 @@
 """Checks answers of arrival-time windows by invariants: no oracle knows when the rows arrive.
 
-Each row counts once for each window that contains it. So the results of all windows add up to known totals, the result
-of one window over all rows (`streamlab.workloads.model.reference.totals_of`). No row counts before it is due, or after
-the end of the run.
+Each row counts once for each window that contains the row. So the results of all windows add up to known totals: the
+result of one window over all rows (`streamlab.workloads.model.reference.totals_of`). No row counts before its due
+time, or after the end of the run.
 """
 
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def _describe_values(function: Function, values: npt.NDArray[Any]) -> str:
 
 
 def _match_keys(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntArray:
-    """Return for each row of the answer the row of its key in `totals`; -1 if the key is missing."""
+    """Return, for each row of the answer, the index of its key's row in `totals`; -1 if the key is missing."""
     totals_rows = len(totals["ts"])
     numbers = np.zeros(totals_rows + len(answer["ts"]), dtype=np.int64)
     for name in keys:
@@ -131,7 +131,7 @@ def _match_keys(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntA
 def _find_wrong_time(
     step: WindowStep, ends: IntArray, counts: IntArray, arrivals: Arrivals
 ) -> str | None:
-    """Return a text if rows count before they were due, or if a window began after the run; else None."""
+    """Return a text if rows count before they were due, or if a window began after the run's end; else None."""
     if not len(ends):
         return None
     last, overlaps = arrivals.end_ns // arrivals.tick_ns, step.size // step.advance
@@ -159,7 +159,7 @@ def _find_wrong_keys(
     rows: Rows,
     overlaps: int,
 ) -> Flags:
-    """Return for each key whether the results of its windows contradict its total."""
+    """Return, for each key, whether the results of the key's windows contradict its total."""
     if function is Function.MEAN:
         return _find_differences(values * rows.window_rows, totals * rows.total_rows, rows)
     if function is Function.SUM and totals.dtype.kind == "f":
@@ -174,7 +174,7 @@ def _find_wrong_keys(
         wrong: Flags = lowest != totals
     elif function is Function.MAX:
         wrong = highest != totals
-    else:  # a percentile of all rows lies between the lowest and the highest of their parts
+    else:  # the percentile over all rows lies between the lowest and the highest percentile of the windows
         wrong = (lowest > totals) | (totals > highest)
     wrong &= ~(_is_nan(highest) | _is_nan(totals))  # NaN is the highest
     return wrong

@@ -1,7 +1,7 @@
 """Computes due times of events for the arrival processes, as pure functions of a specification.
 
-All processes except `poisson` are a piecewise linear curve U(t).
-U(t) is the time that a constant-rate source needs for the events sent by t; event k is due when U reaches k / rate.
+All processes except `poisson` follow a piecewise linear curve U(t).
+U(t) is the time in which a constant-rate source sends the events due by t; event k is due when U reaches k / rate.
 For `constant`, U(t) = t.
 
 Random numbers are drawn in a fixed order, in chunks of fixed size.
@@ -36,7 +36,7 @@ _ROUNDING = 1e-9
 def due_times(spec: LoadSpec, count: int) -> IntArray:
     """Return the due times of the first `count` events over all streams, for a load with a rate.
 
-    They are ns after the start, non-decreasing. The first is 0, or the first gap for `poisson`.
+    Due times are in ns after the start, and non-decreasing. The first is 0, or the first gap for `poisson`.
     """
     return _reached_ns(_units(spec, count) / _rate(spec), spec)
 
@@ -90,7 +90,7 @@ def _rate(spec: LoadSpec) -> float:
 
 
 def _units(spec: LoadSpec, count: int) -> FloatArray:
-    """Return U of the first `count` events times the rate, which is independent of the rate."""
+    """Return U times the rate for the first `count` events; this product is independent of the rate."""
     if spec.arrival != POISSON:
         return np.arange(count, dtype=np.float64)
     # Chunks of fixed size make the order of additions independent of `count`.

@@ -35,22 +35,22 @@ IntArray = npt.NDArray[np.int64]
 _NEVER = np.iinfo(np.int64).max
 
 _ROUNDING = 0.01
-"""Tolerance for the shortest period, as a share, because a load ends slightly before its last whole gap."""
+"""Tolerance for the shortest period, as a share: a load ends slightly before its last whole gap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A dataset truncated to the length of a load, and the load."""
+    """A load, and a dataset truncated to the load's length."""
 
     dataset: Dataset
     load: OfferedLoad
 
 
 def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None) -> Offer:
-    """Return the load of a specification on a dataset; equal on every machine.
+    """Return the load of a specification on a dataset; the result is equal on every machine.
 
     Reads only the timestamps of the complete dataset, unless the load has heartbeats per barrier.
-    The input is truncated at a multiple of `grid`, an event time (`OutputType.grid`), so the load may end earlier.
+    The input is truncated at an event time that is a multiple of `grid` (`OutputType.grid`), so the load may end earlier.
     The workload's program defines the synchronizing events for heartbeats per barrier.
 
     Raises:
@@ -126,7 +126,7 @@ def _replay(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     first, last = _bounds(times)
     end_ns = load_end_ns(spec)
     ns_per_tick = params["tick_ns"] / params["speed_up"]
-    # The last event adds a mean gap, as every other event adds the gap after it.
+    # The last event adds a mean gap, just as every other event adds the gap that follows.
     events = sum(len(ts) for ts in times)
     input_ns = (last - first) * ns_per_tick * events / max(1, events - 1)
     if input_ns < end_ns:
@@ -145,7 +145,7 @@ def _replay(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
 
 
 def _align(schedule: _Schedule, grid: int) -> _Schedule:
-    """Return the schedule without the events from the last multiple of `grid` on."""
+    """Return the schedule without the events at or after the last multiple of `grid`."""
     until_ts = schedule.until_ts // grid * grid
     scheduled = _take_until(schedule.ts, until_ts)
     if not any(map(len, scheduled)):
@@ -189,8 +189,8 @@ def _take_until(times: Sequence[IntArray], until_ts: int) -> tuple[IntArray, ...
 def _spread(times: Sequence[IntArray], due: IntArray) -> tuple[IntArray, ...]:
     """Distribute due times, which are in total order, to the events of the streams."""
     # Streams are concatenated, so a stable sort keeps (stream, position) among equal times.
-    # It merges sorted runs: 0.32 s for three streams with 10 M events, against 0.38 s for searching
-    # each stream for the events of the other streams.
+    # The sort merges sorted runs: 0.32 s for three streams with 10 M events, against 0.38 s for
+    # searching each stream for the events of the other streams.
     order = np.argsort(np.concatenate(times), kind="stable")
     by_row = np.empty_like(due)
     by_row[order] = due
@@ -239,7 +239,7 @@ def _heartbeats(
         np.arange(period_ns, last_ns, period_ns, dtype=np.int64), np.int64(last_ns)
     )
     following = np.full(len(beats_ns), _NEVER, dtype=np.int64)
-    last_due = []  # by stream: the time of its last event that is due at each heartbeat
+    last_due = []  # by stream: at each heartbeat, the time of the stream's last due event
     for ts, due_ns in zip(times, due, strict=True):
         sent = np.searchsorted(due_ns, beats_ns, side="right")
         following = np.minimum(following, np.append(ts, _NEVER)[sent])

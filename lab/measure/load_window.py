@@ -1,7 +1,7 @@
 """Extracts the measuring window of an open-loop trial as points, for tests of steadiness and growth.
 
 A point covers one second of the engine's 100 ms grid.
-In a short window a point covers less, to get at least 20 points: 3 s give 30 points of 100 ms.
+In a short window a point covers less, so that there are at least 20 points: 3 s give 30 points of 100 ms.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Window:
         noise_sd: standard deviation of `kept_up` from counting alone: random arrivals and units.
         backlog: float64[n], mean of emitted - consumed over the point.
         backlog_max: largest backlog on the grid.
-        unit: events that the engine completes at once, if most rows have none; else 0.
+        unit: number of events that the engine completes at once, if most rows complete none; else 0.
         latency_points: float64[k], indices of the points with outputs.
         latency_ns: float64[k], median of the rows' median latencies at these points.
     """
@@ -44,7 +44,7 @@ def window(progress: Progress, load: OfferedLoad) -> Window:
     """Return the window of an engine's progress.
 
     Rows after the engine's last row count as empty.
-    Drops rows partly in the warm-up or after the load's end, and final rows that do not fill a point.
+    Drops rows that are partly in the warm-up or after the load's end, and final rows that do not fill a point.
     """
     step = progress.step_ns
     first, last = -(-load.warm_up_ns // step), load.end_ns // step
@@ -90,7 +90,7 @@ def _pad(values: FloatArray | np.ndarray, rows: int, fill: float = 0.0) -> Float
 
 
 def _batch_size(consumed: FloatArray) -> float:
-    """Return the mean of the rows with events, if fewer than half have any; else 0."""
+    """Return the mean over the rows with events, if fewer than half of the rows have events; else 0."""
     busy = consumed[consumed > 0]
     return float(np.mean(busy)) if 0 < len(busy) < len(consumed) / 2 else 0.0
 

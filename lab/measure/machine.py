@@ -17,9 +17,9 @@ from streamlab.workloads import control_group
 _BUSY_INTERVAL_S = 0.1
 _MAX_LOAD_PER_CORE = 0.5
 _MAX_BUSY_CORES = 0.25
-# Gates detect effects of one per cent; a hypervisor's housekeeping is far below.
+# Gates detect effects of one per cent; a hypervisor's housekeeping takes far less.
 _MAX_STOLEN = 0.01
-# On an idle machine two measurements differ by a tenth; between clusters of cores, several times.
+# On an idle machine two measurements differ by a tenth. Times within and between clusters differ several times.
 _MAX_MOVED = 2.0
 _WAIT_S, _MAX_WAITS = 0.5, 120  # a minute in total
 _MIB = 1 << 20

@@ -1,8 +1,8 @@
 """Estimates how long a run takes, from stored runs of the same cells on this machine.
 
 A trial's time lasts until the next trial of its session starts.
-So it includes waiting for a calm machine, and verifying.
-The estimate does not consider how busy the machine is, or that input, kernels and oracle answers may be cached now.
+The time therefore includes waiting for a calm machine, and verifying.
+The estimate ignores how busy the machine is, and that input, kernels and oracle answers may be cached now.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from streamlab.results.schema import CRASH, OOM, TrialRow
 from streamlab.results.store import list_runs, read_meta, read_trials
 
 NAMED = 3
-"""Number of runs, or of cells without a time, that messages list."""
+"""Messages list at most this many runs, or cells without a time."""
 
 CUT_SHORT = (CRASH, OOM)
 """Statuses of trials that ended early; their time does not count."""
@@ -39,8 +39,8 @@ class Estimate:
     """Estimated duration of a run.
 
     Attributes:
-        seconds: for all cells with a stored time, and for idle baselines.
-        source: the stored runs used, as text.
+        seconds: total for all cells with a stored time, and for idle baselines.
+        source: text that names the stored runs behind the estimate.
         unknown: ids of cells without a stored time.
         notes: what `seconds` leaves out, as text.
     """
@@ -124,7 +124,7 @@ def _times(
 
 
 def _essence(described: JsonObject | None) -> JsonObject | None:
-    """Return the part of a cell's description that determines how long a trial takes."""
+    """Return the parts of a cell's description that determine how long a trial takes."""
     if described is None:
         return None
     return {k: v for k, v in described.items() if k not in ("repetitions", "timeout_s")}
@@ -133,7 +133,7 @@ def _essence(described: JsonObject | None) -> JsonObject | None:
 def _durations(
     rows: Sequence[TrialRow], sessions: Sequence[SessionRecord], idle_s: float
 ) -> Iterator[tuple[TrialRow, float]]:
-    """Yield the trials whose end is known, with their seconds."""
+    """Yield the trials whose end is known, with their durations in seconds."""
     # A session ends with an idle baseline. A killed session has no end.
     idle = timedelta(seconds=idle_s)
     events: list[tuple[datetime | None, int, TrialRow | None]] = [

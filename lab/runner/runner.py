@@ -1,7 +1,7 @@
 """Runs all trials of a run, one after the other, each in a fresh process.
 
 Each row is on disk before the next trial starts, so a stopped run can be resumed.
-The trial that was running then starts again.
+The resumed run starts with the trial that was interrupted.
 """
 
 import errno
@@ -33,11 +33,11 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.oracle_cache import expected_rows
 
 ORACLE_TIMEOUT_S = 3600.0
-"""Time limit of an oracle, which is simple and slow; it runs once for each dataset."""
+"""Time limit of an oracle; oracles are simple and slow, and run once per dataset."""
 
 
 class Watcher:
-    """Receives the progress of a run; this one ignores it."""
+    """Receives the progress of a run; this class ignores all reports."""
 
     def warn(self, text: str) -> None:
         """Receive a warning, or a hint on how to improve the run."""
@@ -75,7 +75,7 @@ class Runner:
         watcher: Watcher,
         settings: Settings,
     ) -> None:
-        """Prepare to run `cells` on the datasets of their workloads, by key."""
+        """Prepare to run `cells`; `datasets` has the input of each workload, by key."""
         self._directory = directory
         self._cells = cells
         self._datasets = datasets
@@ -177,7 +177,7 @@ class Runner:
             searches.record(self._measure(session, vote))
 
     def _measure(self, session: Session, trial: Trial) -> TrialRow:
-        """Measure a trial and store its row, and the first right answer of a cell if requested."""
+        """Measure a trial and store its row; if requested, also store a cell's first right answer."""
         self._watcher.started(trial)
         cell = trial.cell
         keep = self._directory.meta.keep_outputs and not any(
@@ -191,7 +191,7 @@ class Runner:
         return row
 
     def _searches(self, run_dir: Path | None = None) -> Searches:
-        """Return the searches after the rows so far."""
+        """Return the searches, after replaying the rows so far."""
         feasible = {
             cell.id: feasible_eps(cell.load, self._datasets[cell.entry.key].events)
             for cell in self._cells

@@ -20,7 +20,7 @@ class StoredAnswer:
     """An answer.
 
     Attributes:
-        columns: values by column, of all rows or of the first ones; texts and times are decoded.
+        columns: values by column, for all rows or only the first rows; texts and times are decoded.
         count: the number of all rows.
         cells: ids of the cells with this answer.
     """
@@ -94,5 +94,5 @@ def _verified_trial(rows: list[TrialRow], run_dir: Path, pattern: str | None) ->
 
 
 def _key(row: TrialRow) -> tuple[str | None, ...]:
-    """Return the workload, query parameters and input of a trial, which determine its answer."""
+    """Return a trial's workload, query parameters and input, which determine the answer."""
     return row.workload, row.workload_query, row.dataset

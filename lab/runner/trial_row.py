@@ -30,7 +30,7 @@ from streamlab.workloads.datasets.dataset import Dataset, late_words, left_out_w
 from streamlab.workloads.default_folders import runs
 
 MAX_ATTEMPTS = 5
-"""Limit of attempts for a trial that needs its cores near each other (`cores_within_ns`)."""
+"""Limit of attempts for a trial whose cores must be near each other (`cores_within_ns`)."""
 
 
 def measure_trial(
@@ -58,7 +58,7 @@ def measure_trial(
     reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
     log = Path("logs") / f"{trial.name}.log"
     answer = run_dir / "outputs" / f"{trial.name}.attempt"
-    # A hash of code is valid for one Python. An image has its own Python, and its code is fixed.
+    # A hash of code is valid for one Python only. An image has its own Python, but its code cannot change.
     is_process = session.settings.isolation.kind == PROCESS
     spec = cell.job(
         dataset,
@@ -117,7 +117,8 @@ def measure_trial(
 def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     """Return the folder of earlier trials, which a trial must not see.
 
-    This is the folder of all runs if it contains this run and no input of the trial, else the run's directory.
+    The result is the folder of all runs if that folder contains this run and no input of the trial, else the run's
+    directory.
     """
     run, root = run_dir.absolute(), runs().path.absolute()
     inputs = [path.absolute() for each in dataset.complete().streams for path in each.paths]
@@ -130,8 +131,8 @@ def _observe_trial(
 ) -> tuple[MachineState, TrialResult, MachineState, list[str]]:
     """Inspect the machine, run a trial, inspect again; return state, result, state and warnings.
 
-    If cores must be near each other and are not, the trial runs again, at most MAX_ATTEMPTS times. The last result
-    stays, with a warning.
+    If the cores must be near each other but are not, the trial runs again, at most MAX_ATTEMPTS times. After the last
+    attempt, the result stands with a warning.
     """
     within_ns = settings.cores_within_ns
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"
@@ -198,18 +199,18 @@ def _request_columns(
 
 
 def _length_s(load: LoadSpec | None) -> float:
-    """Return the length of a load in seconds; it is added to the time limit."""
+    """Return the length of a load in seconds, which is added to the time limit."""
     return 0.0 if load is None else load.warm_up_s + load.window_s
 
 
 def _remove_files(*paths: Path) -> None:
-    """Remove files of an interrupted attempt, so that they do not count as this attempt's."""
+    """Remove files of an interrupted attempt, which would otherwise count as this attempt's files."""
     for path in paths:
         path.unlink(missing_ok=True)
 
 
 def _warnings(before: MachineState, after: MachineState) -> list[str]:
-    """Return the distinct warnings of both looks; warnings that differ only in numbers count once."""
+    """Return the distinct warnings of both inspections; warnings that differ only in numbers count once."""
     by_pattern = {
         re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)
     }

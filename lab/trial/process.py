@@ -63,9 +63,9 @@ def main(arguments: list[str]) -> None:
     evidence = gather(read_job(spec_path), folder, Reporter(folder))
     write_evidence(evidence, folder)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # the engine may have closed it
+        with suppress(OSError, ValueError):  # the engine may have closed the stream
             stream.flush()
-    # A thread that the engine left, which the evidence reports, must not delay the end.
+    # The evidence reports threads that the engine left; they must not delay the end.
     os._exit(0)
 
 
@@ -109,7 +109,7 @@ def _is_full(error: BaseException | None) -> bool:
 
 @contextmanager
 def _own_files() -> Iterator[None]:
-    """Convert errors of writing the lab's own files, to distinguish them from an engine's."""
+    """Convert errors from writing the lab's own files, to distinguish them from an engine's errors."""
     try:
         yield
     except OSError as error:
@@ -117,7 +117,7 @@ def _own_files() -> Iterator[None]:
 
 
 def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Reporter) -> Evidence:
-    """Do a trial; adds each reading to `columns` at once, so that it survives a failure."""
+    """Do a trial; adds each reading to `columns` at once, so that the reading survives a failure."""
     workload = workload_of(spec)
     activate(spec.engine)
     engine = find_engine(spec.engine)
@@ -150,7 +150,7 @@ def _offered_input(
 ) -> tuple[Dataset, OfferedLoad | None]:
     """Return the input and its load; with a load, the input is truncated to the length of the load.
 
-    Checks files that changed since the run checked them, because engines may use their own readers.
+    Checks files that changed after the run's check, because engines may use their own readers.
     """
     dataset = verify(spec.dataset)
     if spec.load is None:

@@ -1,7 +1,7 @@
 """Reports the phases of a trial to the lab, which measures times by its own clock.
 
 The lab listens on two sockets in the trial's folder (`streamlab.lab.runner.witness`).
-It replies to the report of a phase, so that it can read CPU times before the trial continues.
+The trial waits for a reply to each report of a phase, so that the lab can read CPU times before the trial continues.
 Stamps around the timed part go to the second socket: the kernel records their times, and no thread wakes to read them.
 """
 

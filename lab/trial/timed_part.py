@@ -26,7 +26,7 @@ from streamlab.workloads.model import Columns, ListColumn
 Result = dict[str, object]
 
 CLOSE_GRACE_S = 2.0
-"""Time that an engine's processes have to end after it was closed."""
+"""Time that an engine's processes have to end after the engine was closed."""
 
 DRIVER_ONLY = (
     "CPU time and memory are not known: the nodes of the cluster are elsewhere, and only the driver "
@@ -59,7 +59,7 @@ def drive(
         prepared = engine.prepare(task)
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            # Keep the lab's own slow work out of the timed part, where it took a tenth of a run of 5 ms.
+            # Keep this slow work of the lab out of the timed part, where it took a tenth of a run of 5 ms.
             prepared_usage = usage_of(sampler.other_processes()) + own_usage()
             placement = prepared.placement() if isinstance(prepared, ClusterPrepared) else None
             if placement is not None:
@@ -168,7 +168,7 @@ def find_leftovers(
 
 
 def _arrays(answer: Columns) -> Columns | str:
-    """Convert an answer to arrays, so that pending computation counts as taking it; or return the error."""
+    """Convert an answer to arrays, so that pending computation counts as taking the answer; or return the error."""
     try:
         return {
             name: values if isinstance(values, ListColumn) else np.asarray(values)

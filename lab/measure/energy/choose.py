@@ -53,7 +53,7 @@ class Choice:
     Attributes:
         name: the provider's name, or `none`.
         reason: why `name` is `none`; otherwise None.
-        reports: state of all probed providers.
+        reports: states of all probed providers.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Choice:
 
 
 def by_name(name: str, reason: str | None = None) -> Provider:
-    """Return a provider, not opened; `reason` is the reason that `none` reports.
+    """Return a provider that is not open; `reason` is what the provider `none` reports.
 
     Raises:
         EnergyError: no provider has this name.

@@ -23,7 +23,7 @@ SLACK_S = 0.1
 LONGEST_STANDSTILL_S = 0.15
 """A counter that advanced before and then stands still for longer has frozen.
 
-The counter of a part that draws power advances every millisecond, under load within 0.1 s.
+While a part draws power, its counter advances every millisecond, or within 0.1 s under load.
 At 10 readings a second, two equal readings in a row show a frozen counter.
 The graphics part (uncore) may be off, so its standstill is valid.
 """
@@ -159,7 +159,7 @@ def joules_between(track: Track, start_ns: int, end_ns: int) -> float:
 def lost_spans(track: Track, start_ns: int, end_ns: int) -> list[tuple[int, int]]:
     """Return the parts of a window without counts, in ns.
 
-    These are lost intervals, and the time before the first and after the last reading.
+    Lost intervals have no counts, nor has the time before the first and after the last reading.
     """
     times = track.times_ns
     if len(times) == 0:

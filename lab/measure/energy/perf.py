@@ -9,8 +9,8 @@ The fields are the seconds since perf's start, the socket, the number of CPUs re
 the unit and the event. Later fields are ignored ("CSV FORMAT" in perf-stat(1)).
 In place of joules, perf may print `<not counted>` or `<not supported>`.
 
-perf may have permission to count (CAP_PERFMON) where powercap zones are missing or closed. This process would lack it,
-so it makes no system call itself.
+perf may have permission to count (CAP_PERFMON) where powercap zones are missing or closed. This process lacks the
+permission, so it runs perf instead of using perf's system call.
 """
 
 import os
@@ -60,7 +60,7 @@ class EnergyLine:
     Attributes:
         time: perf's text of the time, equal for all lines of an interval.
         domain: name of the domain, e.g. `package-0`.
-        uj: microjoules since the previous line, or perf's text why they are missing.
+        uj: microjoules since the previous line, or perf's text on why the number is missing.
     """
 
     time: str
@@ -130,12 +130,12 @@ class Perf:
 class PerfCounters:
     """A running `perf stat`.
 
-    `pid` is perf's process, so that the measurement can leave out its CPU time and memory.
+    `pid` is perf's process, so that the measurement can leave out perf's CPU time and memory.
 
     A thread reads the lines as they arrive.
     Line times count from perf's own start.
-    The estimate of perf's start is the smallest difference between arrival and line time.
-    So late arrivals on a busy machine do not shift it.
+    The estimate of perf's start is the smallest difference between arrival and line time, so late
+    arrivals on a busy machine do not shift the estimate.
     """
 
     def __init__(self, program: str, events: Sequence[str]) -> None:
@@ -277,7 +277,7 @@ class PerfCounters:
         self._first.set()
 
     def _complaint(self) -> str:
-        """Return the first sentence of the error of a perf that has ended, without its help text."""
+        """Return the first sentence of perf's error, without help text; perf must have ended."""
         assert self._process.stderr is not None
         text = " ".join(self._process.stderr.read().split())
         text = text.removeprefix("Error: ").partition(" Run 'perf list'")[0]

@@ -41,8 +41,8 @@ _VERDICTS = {
 
 FOLDER = "searches"
 INVALID_PAUSE_S = 5.0
-"""Pause after an invalid vote, doubled with each further one in a row. On a virtual machine, a process with
-gigabytes of memory disturbs others for some ten seconds after its end, while the host reclaims the memory."""
+"""Pause after an invalid vote; each further invalid vote in a row doubles the pause. On a virtual machine, a process
+with gigabytes of memory disturbs others for some ten seconds after its end, while the host reclaims the memory."""
 
 
 class Searches:
@@ -51,7 +51,7 @@ class Searches:
     The next trial belongs to the cell with the fewest trials, so that a drift of the machine affects all cells
     alike.
     Each round has a new random order, so that no cell always follows the same other cell.
-    The next trial depends on the rows alone, so a resumed run continues as if it had not stopped.
+    The next trial depends on the rows alone, so a resumed run gives the same trials as an uninterrupted run.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Searches:
             self._write(id_)
 
     def next(self) -> Trial | None:
-        """Return the next trial, the same until its row is recorded; None when all searches ended."""
+        """Return the next trial, which stays the same until its row is recorded; None when all searches have ended."""
         waiting = [id_ for id_, state in self._states.items() if state.next is not None]
         if not waiting:
             return None
@@ -107,9 +107,9 @@ class Searches:
         )
 
     def pause_s(self, cell: Cell) -> float:
-        """Return the time in seconds for which the machine stays idle before the next trial of a cell.
+        """Return how many seconds the machine stays idle before the next trial of a cell.
 
-        Meanwhile, a disturbance that made the previous votes invalid can pass.
+        During the pause, a disturbance that made the previous votes invalid can pass.
         """
         return _pause_s(self._votes[cell.id])
 
@@ -169,9 +169,9 @@ def _pause_s(votes: Sequence[Vote]) -> float:
 
 
 def vote_of(row: TrialRow) -> Vote:
-    """Return the vote that a trial's row gives on its rate.
+    """Return the vote that a trial's row gives on the trial's rate.
 
-    In an `invalid` row without an offered rate, the input was too short for the load.
+    An `invalid` row without an offered rate means that the input was too short for the load.
     """
     verdict = _VERDICTS[row.status]
     if verdict == INVALID and row.offered_eps is None:
