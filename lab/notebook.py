@@ -1,6 +1,6 @@
 """Implements `streamlab.run`: benchmarks from Python, for notebooks and scripts.
 
-It does the same as the command `lab run`: each trial is a fresh process, and each answer is verified.
+`streamlab.run` works like the command `lab run`: each trial is a fresh process, and each answer is verified.
 The run is stored in a directory that `lab report` and `lab compare` accept.
 """
 
@@ -45,7 +45,7 @@ _SEED = 1
 _MEDIANS = ("latency_p99_ns", "cpu_s_per_million", "peak_rss_bytes")
 _RATIO_COLUMNS = ("cell", "metric", "old", "new", "ratio", "low", "high", "p", "verdict")
 _ROW_EM, _FRAME_EM = 4, 24
-"""Height of a run's frame in a notebook, in em: `_FRAME_EM`, and `_ROW_EM` for each cell. Longer tables scroll."""
+"""Height of a run's frame in a notebook, in em: `_FRAME_EM`, plus `_ROW_EM` per cell. Longer tables scroll."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class MeasuredRun:
         return frame
 
     def summary(self) -> pd.DataFrame:
-        """Return one row per cell: medians over its fresh processes, with the range of the rates.
+        """Return one row per cell: medians over the fresh processes, and the range of the rates.
 
         The columns are `workload`, `label` (of its input), `engine` (a reader's name), `workers`, `unit` (of
         hand-over), `status`, `n` (processes), `throughput_eps` (events/s) with `lowest_eps` and `highest_eps`,
@@ -75,7 +75,7 @@ class MeasuredRun:
     def compare(
         self, other: "MeasuredRun | Path | str", metrics: Sequence[str] = ("throughput", "cpu")
     ) -> pd.DataFrame:
-        """Return the ratios of this run's cells to an earlier run's, as `lab compare OTHER THIS`.
+        """Return the ratios of this run's cells to an earlier run's cells, as `lab compare OTHER THIS` does.
 
         The columns are `cell`, `metric`, `old`, `new`, `ratio` (new / old, of medians), `low` and `high` (95 %),
         `p` and `verdict`.
@@ -131,7 +131,7 @@ class MeasuredRun:
         return cast("Figure", figure)
 
     def report(self, out: Path | str | None = None) -> Path:
-        """Write the report page and return its path; by default into the run's directory."""
+        """Write the report page, by default into the run's directory, and return the page's path."""
         return write_report(self.path, None if out is None else Path(out))
 
     def _read(self) -> Run:
@@ -206,8 +206,8 @@ def run(
 ) -> MeasuredRun:
     """Run a matrix file, or workloads on engines, each trial in a fresh process.
 
-    A failed trial or a wrong answer raises nothing: the trial's row has the status.
-    Progress is shown on standard error as by the command.
+    A failed trial or a wrong answer raises no error; the trial's row has the status.
+    As with the command, standard error shows the progress.
 
     Args:
         matrix: a matrix file; only `only`, `out` and `master` can be combined with it.
@@ -227,7 +227,7 @@ def run(
         options: options of the engines; a name `engine.option` sets the option of one engine.
         load: offered load, with the keys of a matrix's `[[load]]`, such as {"rate_eps": 100_000, "window_s": 5}.
         only: patterns; run only the cells whose id matches one of them.
-        out: folder in which the run's directory is made; None: the default folder of runs.
+        out: folder for the run's directory; None: the default folder of runs.
         master: Spark master for datasets.
         quiet: show only problems.
 

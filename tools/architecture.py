@@ -1,7 +1,7 @@
 """Draws docs/images/architecture.svg from the code: `python3 tools/architecture.py`; needs Graphviz.
 
-A unit is a folder, or the modules directly in a package. Arrows show dependencies: of Python units by
-imports, of folders of the C++ core by `lab_family(NAME NEEDS ...)` in CMakeLists.txt, and of the
+A unit is a folder, or the modules directly in a package. Arrows show dependencies. Python units depend on
+each other by imports, folders of the C++ core by `lab_family(NAME NEEDS ...)` in CMakeLists.txt, and the
 bindings by includes. Arrows that others imply are left out; an arrow that closes a circle is dashed.
 `tests/house/test_architecture.py` compares the picture with the code.
 """
@@ -22,7 +22,7 @@ PACKAGES = ("lab", "reports", "results", "engines", "workloads")
 NATIVE = "engines/multicore"
 CORE, BINDINGS = f"{NATIVE}/core", f"{NATIVE}/bindings"
 EXTENSION = f"{NATIVE}/_core"
-"""The module of the bindings; it is built, so no file of the tree has this path."""
+"""The module of the bindings; the build makes it, so no source file has this path."""
 
 BOXES = {
     "lab": "lab: runs trials, measures, judges",
@@ -55,7 +55,7 @@ class Content:
 
 
 def needs(root: Path) -> Counter[Arrow]:
-    """Return the number of files in which a unit names another: by import, NEEDS or include."""
+    """Return, for each pair of units, how many files of the first name the second: by import, NEEDS or include."""
     arrows: Counter[Arrow] = Counter()
     for package in PACKAGES:
         for file in sorted((root / package).rglob("[!_]*.py")):
@@ -101,7 +101,7 @@ def _unit_of_module(root: Path, name: str) -> str | None:
 
 
 def _unit(file: Path) -> str:
-    """Return the unit of a Python file: two folders deep, in the native engine three."""
+    """Return the unit of a Python file: two folders deep, or three in the native engine."""
     folders = file.parts[:-1]
     depth = 3 if folders[:2] == ("engines", "multicore") else 2
     unit = "/".join(folders[:depth])
@@ -118,9 +118,9 @@ def box_of(unit: str) -> str:
 
 
 def layered(arrows: Counter[Arrow]) -> tuple[set[Arrow], set[Arrow]]:
-    """Return the arrows without circles and implied arrows, and the arrows that closed circles.
+    """Return the arrows of a graph without circles and implied arrows, and the arrows that closed circles.
 
-    From each circle, the arrow with the fewest files is removed.
+    In each circle, the arrow with the fewest files closes the circle.
     """
     acyclic, against = dict(arrows), set()
     while circular := [arrow for arrow in acyclic if arrow[0] in _below(arrow[1], acyclic)]:

@@ -2,7 +2,7 @@
 
 Usage: tools/artefacts.py FOLDER REQUIREMENTS CONSTRAINTS ENGINE...
 
-Wheels are for the Python that runs this script; the base image needs the same version.
+The wheels suit the Python that runs this script, so the base image needs the same version.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ from streamlab.engines.registry import engine
 
 
 def locks(name: str) -> tuple[Path, ...]:
-    """Return the locks of an engine's environment, or of the broker's."""
+    """Return the lock files of an engine's environment, or of the broker's environment."""
     required = broker.ENVIRONMENT if name == broker.NAME else declared_environment(engine(name))
     if required is None:
         return ()

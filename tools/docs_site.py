@@ -2,7 +2,7 @@
 
 The hook generates the gallery, the parts of the papers, reference pages from the code (workloads, engines, columns of a
 trial) and the list of decisions.
-It also copies files of the repository to which documents link, so that the site works offline.
+The hook also copies the repository's files to which documents link, so that the site works offline.
 """
 
 import os

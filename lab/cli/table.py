@@ -38,7 +38,7 @@ WIDEST = 100
 _SHORTEST_NAME = 8
 """Minimum width in characters of a column of names that is cut to fit."""
 _DROPPED = ("RSS", "CPU s/M", "p50", "not timed", "p99", "n", "min - max")
-"""Columns to leave out on a narrow terminal, in this order; the same below for loads and searches."""
+"""Columns to leave out on a narrow terminal, in this order."""
 _MARKS = {
     ALONE: "no ratio, since no other row of its group has a rate",
     UNDECLARED: "no ratio, since the engine does not declare what its rate includes",
@@ -61,9 +61,9 @@ Groups = Sequence[tuple[str, Sequence[Line]]]
 def print_results(
     rows: Iterable[TrialRow], searches: Mapping[str, State], console: Console | None = None
 ) -> None:
-    """Print a table each for catch-up, offered loads and searches, if there are such cells.
+    """Print one table for catch-up, one for offered loads and one for searches; omit tables without cells.
 
-    The warnings of the trials follow, each kind once, with the place of their remedies.
+    Then print the trials' warnings, each kind once, and where to find remedies.
     """
     console = console or Console(file=stdout())
     if not console.is_terminal:
@@ -95,7 +95,7 @@ def print_results(
 
 
 def print_table(rows: Iterable[TrialRow], console: Console) -> None:
-    """Print one line per catch-up cell, below what its rate includes, and reasons below the table."""
+    """Print one line per catch-up cell, grouped by what the rates include, and reasons below the table."""
     classes = [
         (f"{title(group)}, {words or 'conditions not declared'}", part)
         for group, members in in_groups(summarise(rows))
@@ -124,7 +124,7 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
 
 
 def print_columns(columns: Mapping[str, Sequence[object]], console: Console | None = None) -> None:
-    """Print columns as a table, numbers at the right; floats with 6 digits."""
+    """Print columns as a table; align numbers to the right, and show floats with 6 digits."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, values in columns.items():
         is_text = any(isinstance(value, str) for value in values)

@@ -1,4 +1,4 @@
-"""Reports files that cannot be written, with their place, before work starts."""
+"""Reports files that cannot be written, and where, before work starts."""
 
 import tempfile
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def _write_error(output: str, where: str | Path, error: OSError) -> LabError:
 
 
 def check_file(path: Path | None, output: str) -> None:
-    """Check before the work that a file can be written; does nothing for None.
+    """Before work starts, check that a file can be written; does nothing for None.
 
     Raises:
         LabError: the path is a folder, or its folder is not writable.
@@ -58,5 +58,5 @@ def check_folder(folder: Path, output: str) -> None:
             existing = existing.parent
         with tempfile.TemporaryFile(dir=existing) as file:
             file.write(_BLOCK)
-    except OSError as error:  # its file name is the temporary file's
+    except OSError as error:  # the error names the temporary file
         raise _write_error(output, existing, error) from error

@@ -16,7 +16,7 @@ class StartedDaemon(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         pid: id of the daemon's process, which leads a session (setsid(2)).
-        started: creation time of the process, in seconds since the epoch; a later process with this id has another time.
+        started: creation time of the process, in seconds since the epoch; it differs for a later process with this id.
     """
 
     name: str

@@ -50,7 +50,7 @@ def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = 
     """Return the load of a specification on a dataset; the result is equal on every machine.
 
     Reads only the timestamps of the complete dataset, unless the load has heartbeats per barrier.
-    The input is truncated at an event time that is a multiple of `grid` (`OutputType.grid`), so the load may end earlier.
+    The input is truncated at an event time, a multiple of `grid` (`OutputType.grid`), so the load may end earlier.
     The workload's program defines the synchronizing events for heartbeats per barrier.
 
     Raises:

@@ -25,7 +25,7 @@ def ballast(share: float, sampler: ResourceSampler) -> bytes:
     if not share:
         return b""
     size = (1 + share) * sampler.peak_so_far_bytes() - rss_bytes(sampler.other_processes())
-    return b"\x01" * max(0, round(size))  # not zeros, because pages that are never written use no memory
+    return b"\x01" * max(0, round(size))  # not zeros: unwritten pages use no memory
 
 
 def add_delay(measured: Measured, delay_ns: int) -> Measured:

@@ -30,7 +30,7 @@ def check(program: str, examples: int, seed: int, quiet: bool) -> int:
     if lacking is not None:
         raise LabError(str(lacking))
     target = find_program(program)
-    with _no_traces():  # importing Hypothesis leaves files, too
+    with _no_traces():  # importing Hypothesis also leaves files
         from streamlab.engines.multicore.compiled_law import compiled_law
         from streamlab.workloads.model.check import check as check_laws
         from streamlab.workloads.model.check import check_also

@@ -91,7 +91,7 @@ def _edited_workloads(old: Run, new: Run) -> list[str]:
 
 
 def _rate_conditions(run: Run, cells: set[str]) -> list[str]:
-    """Return a line for each set of conditions under which the rates of these cells were measured."""
+    """Return one line per set of conditions under which the rates of `cells` were measured."""
     cells_by_conditions: dict[str, dict[str, None]] = {}
     for row in run.rows:
         if row.cell in cells:

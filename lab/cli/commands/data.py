@@ -163,7 +163,7 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
 
 
 def as_record(dataset: Dataset) -> dict[str, object]:
-    """Return a dataset as a JSON record, with all that another tool needs to read it."""
+    """Return a dataset as a JSON record, with everything that another tool needs to read the dataset."""
     kinds = dataset.alphabet.kinds
     return {
         "id": dataset.id,
@@ -210,7 +210,7 @@ def origin_words(dataset: Dataset) -> str:
 
 
 def table_words(dataset: Dataset) -> list[str]:
-    """Return a line for each table of a dataset from several tables: its rows and its times."""
+    """Return one line per table, with its rows and times, if a dataset comes from several tables."""
     tables = dataset.origin.get("tables")
     if not isinstance(tables, dict):
         return []

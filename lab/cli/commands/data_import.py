@@ -310,7 +310,7 @@ def _variable(setting: Setting) -> str:
 def _fills(
     texts: Mapping[str, str], program: Program, id_fields: tuple[str, ...]
 ) -> dict[str, object]:
-    """Return the values of `--fill`, as numbers for numeric fields."""
+    """Return the values of `--fill`; values of numeric fields become numbers."""
     fields = required_columns(program).fields.keys() - set(id_fields)
     return {name: _number(text) if name in fields else text for name, text in texts.items()}
 
@@ -323,9 +323,9 @@ def _number(text: str) -> Any:
 
 
 def columns_of(texts: tuple[str, ...], option: str = "--columns") -> dict[str, str]:
-    """Return the column of each role, from texts such as `ts=time,key=user`.
+    """Return the column for each role, from texts such as `ts=time,key=user`.
 
-    Each text is a row of CSV, so quotes allow commas in a name: `"temp=Temp, C"`.
+    Each text is a row of CSV, so that a quoted name may contain commas: `"temp=Temp, C"`.
     """
     pairs: dict[str, str] = {}
     for part in (part for text in texts for part in next(csv.reader([text])) or [""]):

@@ -41,10 +41,10 @@ class _Request:
     """Holds the options that a user sets for each figure.
 
     Attributes:
-        choices: options of the figures, as far as the user sets them.
+        choices: the figures' options that the user has set.
         folder: folder for drawings and records.
         formats: suffixes of the files to write.
-        dry_run: whether to print the cells only.
+        dry_run: whether only to print the cells.
         master: Spark master for datasets.
         quiet: whether to print only problems and the result.
     """
@@ -186,9 +186,9 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
 
 
 def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
-    """Make a figure; return the exit code, and the reason why it has no record, or an empty text.
+    """Make a figure; return the exit code, and the reason why no record exists (or an empty text).
 
-    A figure that lacks an engine is not a failure, like an unsupported cell of a run.
+    Like an unsupported cell of a run, a figure that lacks an engine is not a failure.
     """
     if missing := missing_needs(target):
         code, reason = EXIT_OK, f"cannot be made here: missing {', '.join(missing)}"
@@ -209,10 +209,10 @@ def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
 
 
 def _stored_figure(target: Figure, request: _Request) -> StoredFigure | None:
-    """Return the figure's record in the folder; None if it has other options or lacks a drawing."""
+    """Return the figure's record in the folder; None if the record has other options or lacks a drawing."""
     try:
         record = read_figure(target, request.folder)
-    except FigureError:  # a damaged record: the figure is made again
+    except FigureError:  # the record is damaged, so the figure is made again
         return None
     names = (f"{target.slug}.{suffix}" for suffix in request.formats)
     if record is None or record.options != request.choices:
@@ -221,7 +221,7 @@ def _stored_figure(target: Figure, request: _Request) -> StoredFigure | None:
 
 
 def _shared_runs(target: Figure, request: _Request) -> tuple[str, ...]:
-    """Return the stored runs of a figure with equal stages and options; empty if none has them."""
+    """Return the stored runs of any figure with the same stages and options; empty if there are none."""
     for other in figures():
         record = _stored_figure(other, request) if other.stages == target.stages else None
         if record is not None:
@@ -246,7 +246,7 @@ def _read_run(name: str) -> Run:
 
 
 def _resolve_options(figure: Figure, choices: Options, runs: list[Run]) -> Options:
-    """Return the options of the reused runs, or the chosen ones without such runs."""
+    """Return the options of the reused runs; without reused runs, the user's options."""
     for run in runs:
         stamp = parse_stamp(run.meta.matrix_text)
         cores = max(1, int(usable_cores(run.meta.host) or choices.cores))

@@ -260,7 +260,7 @@ def _gate_stored_run(options: GateOptions, accepted: Sequence[Acceptance]) -> Ga
 
 
 def _measured_metrics(*runs: Run) -> Sequence[str]:
-    """Return the metrics to gate by default; for imported runs, the metrics in their files."""
+    """Return the metrics to gate by default; for imported runs, the metrics in the imported files."""
     if all(run.meta.imported is None for run in runs):
         return DEFAULT_METRICS
     rows = [row for run in runs for row in run.rows if row.status in schema.MEASURED]
@@ -281,10 +281,10 @@ def _gate_counts(options: GateOptions) -> GateReport:
 
 
 def _gate_benchmarks(options: GateOptions) -> GateReport:
-    """Gate files of pytest-benchmark as the runs that `lab import-run` would make of them.
+    """Gate pytest-benchmark's files as if `lab import-run` had imported them as runs.
 
-    Each file is one process, because rounds within a process are not independent. Counting them as
-    processes gives a false alarm in one of four comparisons (docs/gates.md).
+    Each file counts as one process, because rounds within a process are not independent. Counting rounds
+    as processes would give a false alarm in one of four comparisons (docs/gates.md).
     """
     sides = _match_files(options.baseline, "--baseline"), _match_files(options.benchmarks, "NEW")
     if shared := set(sides[0]) & set(sides[1]):
@@ -328,7 +328,7 @@ def _match_files(patterns: Sequence[str], side: str) -> list[Path]:
 
 
 def _plan(options: GateOptions, accepted: Sequence[Acceptance]) -> RunPlan:
-    """Return the cells to measure, after a check of the accepted regressions."""
+    """Return the cells to measure, after checking the accepted regressions."""
     path = options.matrix
     if path is None:
         raise click.UsageError("give a MATRIX with the cells to run")

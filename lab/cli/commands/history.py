@@ -40,7 +40,7 @@ def _runs_by_name(names: tuple[str, ...], root: Path) -> tuple[list[Run], list[s
 
 
 def _stored_runs(root: Path) -> tuple[list[Run], list[str]]:
-    """Return the readable runs of a folder, and the reason for each unreadable one."""
+    """Return the readable runs of a folder, and the reason for each unreadable run."""
     readable, left_out = [], []
     for path in list_runs(root):
         try:

@@ -42,7 +42,7 @@ def new_workload(name: str, place: Path) -> int:
 
 
 def new_program(name: str, language: str, place: Path) -> int:
-    """Create the file of a program that is an engine, as a command."""
+    """Create the file of a program that `lab run --command` runs as an engine."""
     first, *commands = write_program(name, language, place)
     echo("\n    ".join([first, *commands]))
     return EXIT_OK

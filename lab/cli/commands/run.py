@@ -44,7 +44,7 @@ from streamlab.workloads.registry import LEFT_OUT, names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """The directory and exit code of a run; EXIT_INTERRUPTED if it is unfinished."""
+    """The directory and exit code of a run; the code is EXIT_INTERRUPTED if the run is unfinished."""
 
     run_dir: Path
     exit_code: int
@@ -159,7 +159,7 @@ def measure(
 ) -> RunOutcome:
     """Find or make the datasets, run all cells, and print the results.
 
-    With `report`, also write the page, after each part of the run and at its end.
+    With `report`, also write the page, after each part of the run and at the run's end.
     Arguments and errors are as in `streamlab.lab.runner.execution.execute`.
     """
     check_folder(resume or out, "the run")
@@ -188,7 +188,7 @@ def measure(
 
 
 def refused_engines(requested: Sequence[str], rows: Sequence[TrialRow]) -> dict[str, str]:
-    """Return the requested engines of which all cells are unsupported, with the first reason."""
+    """Return the requested engines whose cells are all unsupported, each with its first reason."""
     refused = {}
     for name in requested:
         engine, _, variant = name.partition("/")
@@ -243,7 +243,7 @@ def _read_matrix(
 
 
 def _real_workloads(folder: Path, master: str) -> str:
-    """Return the matrix tables for the real input in a folder, after importing it if needed."""
+    """Return the matrix tables for the real input in a folder, after importing the input if needed."""
     inputs = find_real_input(folder)
     if not inputs:
         files = ", ".join(real.file for real in REAL_INPUTS)

@@ -38,7 +38,7 @@ def site(runs: tuple[str, ...], out: Path) -> None:
 
 
 def _find(names: tuple[str, ...]) -> Iterable[Path]:
-    """Return the directories of the runs, each once.
+    """Return the directories of the runs; each directory appears once.
 
     Raises:
         LabError: there is no run.

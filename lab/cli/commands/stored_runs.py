@@ -13,7 +13,7 @@ from streamlab.workloads.name_suggestions import suggest_names
 def find_run(name: str, *roots: Path) -> Path:
     """Return a run's directory.
 
-    The name is a run's path, its name in a root or a part of it, or `latest`.
+    `name` is a run's path, the whole or a part of a run's name in a root, or `latest`.
 
     Raises:
         click.UsageError: no run or several runs match.

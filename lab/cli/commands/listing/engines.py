@@ -12,7 +12,7 @@ from streamlab.engines.registry import engine, names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentRecord:
-    """An engine's separate environment; `lacking` is the reason why it cannot be used, or None."""
+    """An engine's separate environment; `lacking` is why the environment cannot be used, or None."""
 
     folder: str
     lacking: str | None
