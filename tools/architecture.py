@@ -122,32 +122,32 @@ def layered(arrows: Counter[Arrow]) -> tuple[set[Arrow], set[Arrow]]:
 
     In each circle, the arrow with the fewest files closes the circle.
     """
-    acyclic, against = dict(arrows), set()
+    acyclic, closing = dict(arrows), set()
     while circular := [arrow for arrow in acyclic if arrow[0] in _below(arrow[1], acyclic)]:
-        least = min(circular, key=lambda arrow: (acyclic[arrow], arrow))
-        against.add(least)
-        del acyclic[least]
-    for a, b in sorted(against, key=lambda arrow: (-arrows[arrow], arrow)):
+        weakest = min(circular, key=lambda arrow: (acyclic[arrow], arrow))
+        closing.add(weakest)
+        del acyclic[weakest]
+    for a, b in sorted(closing, key=lambda arrow: (-arrows[arrow], arrow)):
         if a not in _below(b, acyclic):  # another removed arrow has opened the circle
-            against.remove((a, b))
+            closing.remove((a, b))
             acyclic[a, b] = arrows[a, b]
     reduced = {
         (a, b)
         for a, b in acyclic
         if b not in _below(a, [other for other in acyclic if other != (a, b)])
     }
-    return reduced, against
+    return reduced, closing
 
 
 def _below(unit: str, arrows: Iterable[Arrow]) -> set[str]:
-    below, todo = set(), [unit]
+    reachable, queue = set(), [unit]
     pairs = list(arrows)
-    while todo:
-        current = todo.pop()
-        new = {b for a, b in pairs if a == current} - below
-        below |= new
-        todo += new
-    return below
+    while queue:
+        current = queue.pop()
+        unseen = {b for a, b in pairs if a == current} - reachable
+        reachable |= unseen
+        queue += unseen
+    return reachable
 
 
 def content_of_tree(root: Path) -> Content:
@@ -170,24 +170,24 @@ def _is_empty(root: Path, unit: str) -> bool:
 
 def _all_arrows(arrows: Counter[Arrow], units: set[str]) -> Iterator[tuple[str, Arrow]]:
     """Yield each arrow to draw with its kind: `box`, `unit` or `against`."""
-    between: Counter[Arrow] = Counter()
+    box_arrows: Counter[Arrow] = Counter()
     for (a, b), file_count in arrows.items():
         if box_of(a) != box_of(b):
-            between[box_of(a), box_of(b)] += file_count
-    reduced, against = layered(between)
+            box_arrows[box_of(a), box_of(b)] += file_count
+    reduced, closing = layered(box_arrows)
     yield from (("box", arrow) for arrow in sorted(reduced))
-    yield from (("against", arrow) for arrow in sorted(against))
+    yield from (("against", arrow) for arrow in sorted(closing))
     for box in BOXES:
-        inside = Counter(
+        unit_arrows = Counter(
             {
                 arrow: file_count
                 for arrow, file_count in arrows.items()
                 if {box_of(unit) for unit in arrow} == {box} and units.issuperset(arrow)
             }
         )
-        reduced, against = layered(inside)
+        reduced, closing = layered(unit_arrows)
         yield from (("unit", arrow) for arrow in sorted(reduced))
-        yield from (("against", arrow) for arrow in sorted(against))
+        yield from (("against", arrow) for arrow in sorted(closing))
 
 
 def content_of_picture(svg: str) -> Content:

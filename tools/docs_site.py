@@ -80,8 +80,8 @@ def _in_site(path: Path) -> Path:
     if path.is_relative_to("docs"):
         return path.relative_to("docs")
     # Browsers show the text of other files only with a known suffix.
-    shown = path.suffix in (".md", ".png", ".svg")
-    return COPIES / (path if shown else path.with_name(f"{path.name}.txt"))
+    is_shown = path.suffix in (".md", ".png", ".svg")
+    return COPIES / (path if is_shown else path.with_name(f"{path.name}.txt"))
 
 
 def _pages() -> dict[str, list[str]]:
@@ -145,8 +145,8 @@ def _engines() -> Iterator[str]:
 def _options(options: Any) -> Iterator[str]:
     types = get_type_hints(options, include_extras=True)
     rows = [
-        f"| `{each.name}` | `{_cell(_type_name(types[each.name]))}` | {_default(each)} |"
-        for each in fields(options)
+        f"| `{option.name}` | `{_cell(_type_name(types[option.name]))}` | {_default(option)} |"
+        for option in fields(options)
     ]
     if rows:
         yield from ("", "| option | type | default |", "|---|---|---|", *rows)
@@ -165,8 +165,8 @@ def _columns() -> Iterator[str]:
     yield from (f"| `{status}` | {_cell(meaning)} |" for status, meaning in STATUSES.items())
 
 
-def _default(each: Any) -> str:
-    return "required" if each.default is MISSING else f"`{each.default}`"
+def _default(option: Any) -> str:
+    return "required" if option.default is MISSING else f"`{option.default}`"
 
 
 def _type_name(type_: Any) -> str:

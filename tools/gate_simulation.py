@@ -68,12 +68,14 @@ def power() -> Iterator[str]:
                 measure = _steady(rng, sd, slower={keys[0]: slower})
                 verdicts = [_twice(keys, measure, rng)[0].verdict for _ in range(suites)]
                 shares.append(verdicts.count(GateVerdict.REGRESSION) / suites)
-            still = [_twice(keys[:1], _steady(rng, sd), rng)[0].verdict for _ in range(suites)]
+            unchanged_verdicts = [
+                _twice(keys[:1], _steady(rng, sd), rng)[0].verdict for _ in range(suites)
+            ]
             yield _row(
                 cells,
                 _share(sd),
                 *(_with_error(share, suites) for share in shares),
-                _share(still.count(GateVerdict.UNSTABLE) / suites),
+                _share(unchanged_verdicts.count(GateVerdict.UNSTABLE) / suites),
             )
 
 
@@ -82,12 +84,12 @@ def stored_baseline() -> Iterator[str]:
     yield from _head("jobs differ by sd", "sd within a job 1 %", "3 %")
     rng = np.random.default_rng(SEED)
     keys = [("a", "wall")]
-    for between in (0.0, 0.01, 0.03):
+    for job_sd in (0.0, 0.01, 0.03):
         shares = []
         for sd in (0.01, 0.03):
-            verdicts = (_twice(keys, _jobs(rng, sd, between), rng) for _ in range(TRIALS))
+            verdicts = (_twice(keys, _jobs(rng, sd, job_sd), rng) for _ in range(TRIALS))
             shares.append(_with_error(sum(map(_alarm, verdicts)) / TRIALS, TRIALS))
-        yield _row(_share(between), *shares)
+        yield _row(_share(job_sd), *shares)
 
 
 def _steady(
@@ -108,10 +110,10 @@ def _steady(
     return measure
 
 
-def _jobs(rng: np.random.Generator, sd: float, between: float) -> Measure:
+def _jobs(rng: np.random.Generator, sd: float, job_sd: float) -> Measure:
     """Return a measurement whose old arm comes from another job; both stages of the new arm are in this job."""
     old = tuple(_costs(rng, TWO_STAGE.n, sd))
-    shift = float(np.exp(rng.normal(0, between)))
+    shift = float(np.exp(rng.normal(0, job_sd)))
 
     def measure(keys: Sequence[Key], stage: int) -> Mapping[Key, Arms]:
         return {key: Arms(old=old, new=tuple(shift * _costs(rng, TWO_STAGE.n, sd))) for key in keys}
@@ -120,8 +122,8 @@ def _jobs(rng: np.random.Generator, sd: float, between: float) -> Measure:
 
 
 def _twice(keys: Sequence[Key], measure: Measure, rng: np.random.Generator) -> tuple[Decision, ...]:
-    first = screen(measure(keys, 0), _quick(), rng)
-    return confirm(first, measure(suspects(first), 1), _quick(), rng)
+    findings = screen(measure(keys, 0), _quick(), rng)
+    return confirm(findings, measure(suspects(findings), 1), _quick(), rng)
 
 
 def _quick() -> Rule:

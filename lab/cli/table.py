@@ -79,15 +79,15 @@ def print_results(
         console.print(f"{workload}: floats compared: {escape(floats)}", highlight=False)
     warnings = warnings_of(rows)
     for warning in warnings:
-        where = f" ({warning.where})" if warning.where else ""
+        place = f" ({warning.where})" if warning.where else ""
         words = (
-            f"warning, {warning.trials} of {number_of(len(rows), 'trial')}{where}: {warning.text}"
+            f"warning, {warning.trials} of {number_of(len(rows), 'trial')}{place}: {warning.text}"
         )
         console.print(escape(_shorten(words)), highlight=False)
     bounds = [state.bracket.reason or "" for state in searches.values()]
     advice = advice_on(rows, [*(warning.text for warning in warnings), *bounds])
     if advice:
-        anchors = ", ".join(f"#{each.anchor}" for each in advice)
+        anchors = ", ".join(f"#{remedy.anchor}" for remedy in advice)
         console.print(
             f"causes and remedies: the page of `lab report`, or {DOCUMENT}: {anchors}",
             highlight=False,
@@ -270,7 +270,7 @@ def _print_groups(console: Console, groups: Groups, dropped: Sequence[str]) -> N
         for name in lines[0]
         if name in _KEY_COLUMNS or len({line[name] for line in lines}) > 1 or len(lines) == 1
     ]
-    shared = [name for name in lines[0] if name not in columns and lines[0][name]]
+    constant_columns = [name for name in lines[0] if name not in columns and lines[0][name]]
     widest = min(console.width, WIDEST) if console.is_terminal else WIDEST
     widths = {
         name: max(cell_len(name), *(cell_len(line[name]) for line in lines)) for name in columns
@@ -287,8 +287,8 @@ def _print_groups(console: Console, groups: Groups, dropped: Sequence[str]) -> N
             _print_line(console, _cut(heading, widest), "dim")
         for line in part:
             _print_line(console, _line_text(line, widths), "")
-    if shared:
-        texts = ", ".join(f"{name} {lines[0][name]}" for name in shared)
+    if constant_columns:
+        texts = ", ".join(f"{name} {lines[0][name]}" for name in constant_columns)
         _print_line(console, _cut(f"all rows: {texts}", widest), "")
     console.print()
 
@@ -325,19 +325,19 @@ def print_fitting(
     Without a terminal, all columns are printed, and the console becomes as wide as the table.
     `build` returns the table with some columns; those in `dropped` may be left out, in this order.
     """
-    shown = tuple(columns)
-    table = build(shown)
+    shown_columns = tuple(columns)
+    table = build(shown_columns)
     if console.is_terminal:
         for name in dropped:
             if _table_width(console, table) <= console.width:
                 break
-            shown = tuple(column for column in shown if column != name)
-            table = build(shown)
+            shown_columns = tuple(column for column in shown_columns if column != name)
+            table = build(shown_columns)
     else:
         console.width = max(console.width, _table_width(console, table))
     console.print(table)
 
 
 def _table_width(console: Console, table: Table) -> int:
-    unbounded = console.options.update(max_width=10_000)
-    return Measurement.get(console, unbounded, table).maximum
+    options = console.options.update(max_width=10_000)
+    return Measurement.get(console, options, table).maximum

@@ -52,7 +52,9 @@ def run_node(
         cores=cores,
         memory_mb=memory_mb,
     )
-    daemon = next((each for each in engine.cluster_daemons(plan) if each.host == host), None)
+    daemon = next(
+        (candidate for candidate in engine.cluster_daemons(plan) if candidate.host == host), None
+    )
     if daemon is None:
         raise ClusterError(
             f"{name} runs a single process, on the first host {hosts[0]}, and none on {host}; "

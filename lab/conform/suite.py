@@ -93,10 +93,10 @@ def conform(
     do not run.
     """
     workload = find_workload(reference)
-    lacking = variant.lacks(workload)
-    if lacking is not None:
+    refusal = variant.lacks(workload)
+    if refusal is not None:
         outcomes = [
-            CaseOutcome(case="any", state=State.REFUSED, why=f"{name}/{variant.name} {lacking}")
+            CaseOutcome(case="any", state=State.REFUSED, why=f"{name}/{variant.name} {refusal}")
         ]
     else:
         outcomes = []
@@ -129,17 +129,17 @@ def _run_group(
             env={"PYTHONPATH": python_path(), "TMPDIR": folder},
         )
         lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
-        running: str | None = "start"
+        case: str | None = "start"
         for line in map(json.loads, lines):
-            running = line["case"] if "begun" in line else None
-            if running is None:
+            case = line["case"] if "begun" in line else None
+            if case is None:
                 yield _parse_outcome(line)
         if outcome.returncode or outcome.timed_out:
             lines = last_lines(log, 3)
             end = f"its process ended with code {outcome.returncode}"
             end = f"not done after {timeout_s:g} s" if outcome.timed_out else end
             why = f"{end}: {' | '.join(lines) or 'no output'}"
-            yield CaseOutcome(case=running or "the end", state=State.CRASH, why=why)
+            yield CaseOutcome(case=case or "the end", state=State.CRASH, why=why)
 
 
 def _parse_outcome(line: dict[str, object]) -> CaseOutcome:

@@ -92,12 +92,14 @@ def spot(x: float, spread: Spread | None, *, is_open: bool = False) -> tuple[Poi
 
 
 def lines(
-    named: Mapping[str, Series], options: Options, colours: Iterable[int] | None = None
+    series_by_name: Mapping[str, Series], options: Options, colours: Iterable[int] | None = None
 ) -> list[Line]:
     """Return a line for each series by name; without `colours`, lines take the palette's colours in order."""
     return [
         Line(name=name, points=points(measured, options), colour=colour)
-        for (name, measured), colour in zip(named.items(), colours or count(), strict=False)
+        for (name, measured), colour in zip(
+            series_by_name.items(), colours or count(), strict=False
+        )
     ]
 
 
@@ -105,23 +107,23 @@ def degree_panel(
     options: Options,
     title: str,
     y_label: str,
-    named: Mapping[str, Series],
+    series_by_name: Mapping[str, Series],
     *,
     x_label: str = "workers",
     colours: Iterable[int] | None = None,
     **fields: Any,
 ) -> Panel:
     """Return the panel of quantities against degrees of parallelism; `fields` may replace ticks."""
-    drawn = lines(named, options, colours)
+    panel_lines = lines(series_by_name, options, colours)
     fields = {"ticks": options.instances} | fields
-    return Panel(title=title, y_label=y_label, x_label=x_label, lines=drawn, **fields)
+    return Panel(title=title, y_label=y_label, x_label=x_label, lines=panel_lines, **fields)
 
 
-def numbers(**named: Series) -> dict[str, JsonValue]:
+def numbers(**series_by_name: Series) -> dict[str, JsonValue]:
     """Return series as JSON values."""
     return {
         name: {str(n): list(map(as_json, spreads)) for n, spreads in measured.by_workers.items()}
-        for name, measured in named.items()
+        for name, measured in series_by_name.items()
     }
 
 
@@ -136,7 +138,7 @@ def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, JsonValue]
 
 
 def outcome(
-    posed: Sequence[MeasuredClaim],
+    measured_claims: Sequence[MeasuredClaim],
     notes: tuple[str, ...],
     numbers: JsonObject,
     title: str,
@@ -146,7 +148,7 @@ def outcome(
     height_in: float = PANEL_HEIGHT_IN,
 ) -> Outcome:
     """Judge the claims of a figure, and prepare its drawing."""
-    claims = judge(posed)
+    claims = judge(measured_claims)
     layout = Layout(
         title=title,
         rows=share_axes(rows),

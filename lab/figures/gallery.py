@@ -119,8 +119,8 @@ def _card(figure: Figure, record: StoredFigure, folder: str) -> Iterator[str]:
         f'<a class="figure-drawing" href="{drawing}" title="Open the drawing alone">'
         f'<img src="{drawing}" alt="{_text(alt)}" loading="lazy"></a>'
     )
-    first, _, rest = verdict.partition(". ")
-    yield f'<p class="figure-verdict"><strong>{_text(first)}.</strong> {_text(rest)}</p>'
+    headline, _, details = verdict.partition(". ")
+    yield f'<p class="figure-verdict"><strong>{_text(headline)}.</strong> {_text(details)}</p>'
     yield from _claim_table(record.claims)
     yield from _collapsible("The systems", _system_items(record.claims))
     yield from _collapsible("Notes", (f"<li>{_text(note)}</li>" for note in record.notes))

@@ -68,9 +68,9 @@ class MeasuredClaim:
 
     def refusal(self, fewest: int) -> tuple[str, str] | None:
         """Return outcome and reason of a claim that cannot be judged; None if it can."""
-        missing = absent((self.claim.system, self.claim.opponent))
-        if missing is not None:
-            return NOT_COMPARABLE, missing
+        absence = absent((self.claim.system, self.claim.opponent))
+        if absence is not None:
+            return NOT_COMPARABLE, absence
         unmet = shortfalls(self.claim.needs)
         if unmet is not None:
             return NOT_JUDGED, unmet
@@ -151,14 +151,14 @@ class PublishedClaim:
         )
 
 
-def judge(posed: Sequence[MeasuredClaim], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
+def judge(claims: Sequence[MeasuredClaim], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
     """Judge all claims of a figure together by the rule of this module.
 
     A claim is judged if its cells have at least `fewest` trials; pass 1 for values that do not vary.
     """
-    judged = sum(claim.refusal(fewest) is None for claim in posed)
+    judged = sum(claim.refusal(fewest) is None for claim in claims)
     alpha = (1 - CONFIDENCE) / 2 / max(judged, 1)
-    return tuple(_judge_claim(claim, alpha, fewest) for claim in posed)
+    return tuple(_judge_claim(claim, alpha, fewest) for claim in claims)
 
 
 def side(ends: Ends, bounds: Ends) -> str:
@@ -185,44 +185,43 @@ def repetitions_needed(measured: Estimate, bounds: Ends, alpha: float) -> int | 
     return counts[bisect_left(counts, True, key=decides)]
 
 
-def _judge_claim(posed: MeasuredClaim, alpha: float, fewest: int) -> Claim:
-    estimate, refusal = posed.estimate, posed.refusal(fewest)
+def _judge_claim(measured_claim: MeasuredClaim, alpha: float, fewest: int) -> Claim:
+    claim = measured_claim.claim
+    estimate, refusal = measured_claim.estimate, measured_claim.refusal(fewest)
     ends = UNKNOWN
     if refusal is not None:
         outcome, reason = refusal
         indicates = outcome
         if outcome == NOT_COMPARABLE:
             # A stand-in's number says nothing about the claim.
-            instead = stand_in((posed.claim.system, posed.claim.opponent))
-            if estimate is not None and instead and shortfalls(posed.claim.needs) is None:
-                reason += (
-                    f"; with {instead} in its place: {_format_value(estimate.value, posed.unit)}"
-                )
+            instead = stand_in((claim.system, claim.opponent))
+            if estimate is not None and instead and shortfalls(claim.needs) is None:
+                reason += f"; with {instead} in its place: {_format_value(estimate.value, measured_claim.unit)}"
             estimate = None
     else:
         assert estimate is not None
         ends = estimate.ends(alpha)
-        outcome = side(ends, posed.bounds)
-        indicates = side((estimate.value, estimate.value), posed.bounds)
-        reason = f"{posed.bound}; {_interval(estimate, ends, posed.unit)}"
+        outcome = side(ends, measured_claim.bounds)
+        indicates = side((estimate.value, estimate.value), measured_claim.bounds)
+        reason = f"{measured_claim.bound}; {_interval(estimate, ends, measured_claim.unit)}"
         if outcome == INCONCLUSIVE:
-            reason += f"; {_advice(estimate, posed.bounds, alpha)}"
+            reason += f"; {_advice(estimate, measured_claim.bounds, alpha)}"
     low, high = (end if math.isfinite(end) else None for end in ends)
     return Claim(
-        text=posed.claim.text,
-        kind=posed.kind,
-        published=posed.claim.published,
-        source=posed.claim.source,
+        text=claim.text,
+        kind=measured_claim.kind,
+        published=claim.published,
+        source=claim.source,
         outcome=outcome,
         indicates=indicates,
-        measured="" if estimate is None else _format_value(estimate.value, posed.unit),
+        measured="" if estimate is None else _format_value(estimate.value, measured_claim.unit),
         low=low,
         high=high,
         repetitions=0 if estimate is None else estimate.n,
         reason=reason,
-        system=posed.claim.system,
-        opponent=posed.claim.opponent,
-        needs=posed.claim.needs,
+        system=claim.system,
+        opponent=claim.opponent,
+        needs=claim.needs,
     )
 
 

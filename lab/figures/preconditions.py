@@ -59,13 +59,13 @@ def trials(run: Run, *parts: str, workers: Iterable[int] | None = None) -> list[
     A part is, for example, `workload@label/`, `/engine/variant/` or an option's label. `workers` has the
     numbers of workers to include; None: all.
     """
-    counted = None if workers is None else set(workers)
+    included = None if workers is None else set(workers)
     return [
         row
         for cell in by_cell(run.rows)
         if cell.status in VERIFIED
         and all(part in cell.cell for part in parts)
-        and (counted is None or cell.workers in counted)
+        and (included is None or cell.workers in included)
         for row in cell.rows
     ]
 

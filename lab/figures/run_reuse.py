@@ -19,22 +19,22 @@ def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
     Raises:
         FigureError: a cell is missing, or has other conditions; the message names it.
     """
-    done = {row.cell for row in run.rows}
-    missing = [cell.id for cell in cells if cell.id not in done]
+    finished_ids = {row.cell for row in run.rows}
+    missing = [cell.id for cell in cells if cell.id not in finished_ids]
     if missing:
-        shown = ", ".join(missing[:_SHOWN]) + (
+        names = ", ".join(missing[:_SHOWN]) + (
             f" and {len(missing) - _SHOWN} more" if missing[_SHOWN:] else ""
         )
         resume = "" if run.meta.complete else f" (finish it: lab run --resume {run.path})"
         raise FigureError(
             f"{run.path} cannot serve {figure_id}, {stage}: it lacks {len(missing)} of "
-            f"{len(cells)} cells: {shown}{resume}"
+            f"{len(cells)} cells: {names}{resume}"
         )
-    recorded = run.meta.cells
+    run_cells = run.meta.cells
     for cell in cells:
-        stored, expected = recorded.get(cell.id, {}), describe(cell)
-        for key in (key for key in expected if key in stored and key not in _FREE_KEYS):
-            for place, old, new in differing_values(stored[key], expected[key], key):
+        conditions, expected = run_cells.get(cell.id, {}), describe(cell)
+        for key in (key for key in expected if key in conditions and key not in _FREE_KEYS):
+            for place, old, new in differing_values(conditions[key], expected[key], key):
                 raise FigureError(
                     f"{run.path} cannot serve {figure_id}, {stage}: its cell {cell.id} differs: "
                     f"{place} is {old!r}, expected {new!r}"

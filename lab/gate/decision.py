@@ -78,7 +78,7 @@ def decide_gate(
     sound = {cell: pair for cell, pair in first.items() if faults[cell] is None}
     statuses = {cell: find_status(pair, rule.alpha) for cell, pair in sound.items()}
     families = [_collect_arms(sound, family) for family in criteria.families()]
-    seconds: dict[Key, Arms] = {}
+    second_arms: dict[Key, Arms] = {}
     measured: Mapping[str, Pair] = {}
     if measure_again is None:
         findings = [decide_once(family, rule, rng) for family in families]
@@ -88,9 +88,9 @@ def decide_gate(
         suspected = [key[0] for family in findings for key in suspects(family)]
         selected = [cell for cell in sound if cell in {*worse, *suspected}]
         measured = measure_again(tuple(selected)) if selected else {}
-        seconds = _collect_arms(measured, criteria.metrics)
-        findings = [_confirm(family, seconds, rule, rng) for family in findings]
-    firsts = {key: arms for family in families for key, arms in family.items()}
+        second_arms = _collect_arms(measured, criteria.metrics)
+        findings = [_confirm(family, second_arms, rule, rng) for family in findings]
+    first_arms = {key: arms for family in families for key, arms in family.items()}
     decisions = {finding.key: finding for family in findings for finding in family}
     lines: list[Line] = []
     for cell in first:
@@ -99,13 +99,13 @@ def decide_gate(
             lines.append(fault)
             continue
         cell_lines = _make_status_lines(cell, statuses[cell], measured.get(cell), rule)
-        failed = any(line.fails for line in cell_lines)
+        has_failure = any(line.fails for line in cell_lines)
         for metric in criteria.metrics:
             finding = decisions.get((cell, metric.name))
             if finding is not None:
-                arms = (firsts if finding.second is None else seconds)[finding.key]
+                arms = (first_arms if finding.second is None else second_arms)[finding.key]
                 cell_lines.append(_make_line(finding, arms, criteria, rng))
-            elif not failed:
+            elif not has_failure:
                 cell_lines += _missing_value_lines(
                     cell, (first[cell], measured.get(cell)), metric, criteria
                 )
@@ -151,7 +151,7 @@ def _costs(results: Sequence[TrialResult], metric: Metric) -> tuple[float, ...] 
 
 def _confirm(
     findings: tuple[Decision, ...],
-    seconds: Mapping[Key, Arms],
+    second_arms: Mapping[Key, Arms],
     rule: Rule,
     rng: np.random.Generator,
 ) -> tuple[Decision, ...]:
@@ -159,9 +159,9 @@ def _confirm(
 
     Omits suspects without a second measurement, which `_missing_value_lines` reports.
     """
-    missing = {key for key in suspects(findings) if key not in seconds}
-    remaining = tuple(finding for finding in findings if finding.key not in missing)
-    return confirm(remaining, seconds, rule, rng)
+    missing = {key for key in suspects(findings) if key not in second_arms}
+    confirmable = tuple(finding for finding in findings if finding.key not in missing)
+    return confirm(confirmable, second_arms, rule, rng)
 
 
 def _missing_value_lines(

@@ -38,13 +38,15 @@ def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
     site = arm.path[0]
     foreign = foreign_files(find_projects(arm.tree), site)
     installed = [file for file in loaded if file.is_relative_to(site) and file not in foreign]
-    tracked: Mapping[str, list[PurePosixPath]] = defaultdict(list)
+    tracked_by_name: Mapping[str, list[PurePosixPath]] = defaultdict(list)
     for name in git(arm.tree, "ls-files", "-z", "--recurse-submodules").split("\0"):
-        tracked[PurePosixPath(name).name].append(PurePosixPath(name))
+        tracked_by_name[PurePosixPath(name).name].append(PurePosixPath(name))
     for file in installed:
         inner = file.relative_to(site)
         copies = [
-            path for path in tracked[file.name] if path.parts[-len(inner.parts) :] == inner.parts
+            path
+            for path in tracked_by_name[file.name]
+            if path.parts[-len(inner.parts) :] == inner.parts
         ]
         built = [path for path in copies if _is_built(path, inner)]
         sources = [path for path in copies if path not in built]
@@ -68,7 +70,7 @@ def check_different(
     if not changed or not new or _contents(old, arms[0]) != _contents(new, arms[1]):
         return None
     ellipsis = ", ..." if len(changed) > _MAX_NAMED else ""
-    same = (
+    note = (
         "both arms load the same code: no cell imports a file that differs between the revisions "
         f"({', '.join(changed[:_MAX_NAMED])}{ellipsis})"
     )
@@ -76,11 +78,11 @@ def check_different(
     compiled = [file for file in new if file.suffix in _COMPILED_SUFFIXES]
     if sources and compiled:
         raise GateError(
-            f"{same}; {sources[0]} differs, but {compiled[0].name} is the same in both: no "
+            f"{note}; {sources[0]} differs, but {compiled[0].name} is the same in both: no "
             "verdict; let --build compile it, and remove compiled files from the repository (git "
             "rm --cached)"
         )
-    return same
+    return note
 
 
 def _mismatch(

@@ -44,10 +44,10 @@ def cost_gate(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT
             part = slice(number * rule.n, (number + 1) * rule.n)
             return {key: Arms(old=tuple(old[part]), new=tuple(new[part]), method=method)}
 
-        first = screen(stage(0), rule, rng)
-        if not suspects(first):
+        findings = screen(stage(0), rule, rng)
+        if not suspects(findings):
             return False
-        return confirm(first, stage(1), rule, rng)[0].verdict is GateVerdict.REGRESSION
+        return confirm(findings, stage(1), rule, rng)[0].verdict is GateVerdict.REGRESSION
 
     return gate
 

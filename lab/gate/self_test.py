@@ -188,8 +188,8 @@ def _run_rounds(
 ) -> dict[str, list[Block]]:
     """Return the rounds by metric; rounds in which a trial lacks a value are left out."""
     bench, arms = _make_bench(experiment, master, say)
-    measured: dict[str, list[Block]] = {metric.name: [] for metric in experiment.metrics}
-    began = time.monotonic()
+    blocks: dict[str, list[Block]] = {metric.name: [] for metric in experiment.metrics}
+    began_s = time.monotonic()
     for number in range(1, rounds + 1):
         results = _run_round(bench, arms, rule)
         for row in (row for rows in results.values() for row in rows if not has_numbers(row)):
@@ -197,12 +197,12 @@ def _run_rounds(
         for metric in experiment.metrics:
             block = _make_block(results, metric)
             if block is not None:
-                measured[metric.name].append(block)
-        now = time.monotonic()
-        say(f"{next(iter(bench.works))}, round {number} of {rounds}: {now - began:.0f} s")
-        if now + (now - began) / number > deadline_s:
+                blocks[metric.name].append(block)
+        now_s = time.monotonic()
+        say(f"{next(iter(bench.works))}, round {number} of {rounds}: {now_s - began_s:.0f} s")
+        if now_s + (now_s - began_s) / number > deadline_s:
             break
-    return measured
+    return blocks
 
 
 def _make_bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:
@@ -292,32 +292,32 @@ def _median_noise(
     blocks: Sequence[Block], method: Method, rule: Rule, rng: np.random.Generator
 ) -> float:
     """Return the median over the rounds of each round's 95th percentile of A/A differences."""
-    firsts = [[arm[: rule.n] for arm in block.same] for block in blocks]
-    return median(method.noise(old, new, rng, DRAWS).p95 for old, new in firsts)
+    first_stages = [[arm[: rule.n] for arm in block.same] for block in blocks]
+    return median(method.noise(old, new, rng, DRAWS).p95 for old, new in first_stages)
 
 
 def _count_rows(rounds: int, deadline_s: float, say: Say) -> list[list[str]] | str:
     """Return the rows of the table for instruction counts, or the reason why the count failed."""
-    alarms, finished, deviation = 0, 0, 0.0
+    alarms, rounds_done, deviation = 0, 0, 0.0
     detected: dict[float, list[bool]] = {p: [] for p in SIZES}
     with tempfile.TemporaryDirectory(prefix="lab-gate-counts-") as name:
         out = Path(name) / "counts.json"
         try:
             base = count_tree(SOURCE, SOURCE, out)
             for number in range(rounds):
-                began = time.monotonic()
-                repeated = count_tree(SOURCE, SOURCE, out)
-                alarms += bool(_regressions(base, repeated))
+                began_s = time.monotonic()
+                recount = count_tree(SOURCE, SOURCE, out)
+                alarms += bool(_regressions(base, recount))
                 deviation = max(
-                    deviation, *(abs(repeated.counts[k] / n - 1) for k, n in base.counts.items())
+                    deviation, *(abs(recount.counts[k] / n - 1) for k, n in base.counts.items())
                 )
                 for p in SIZES:
                     plants = [(benchmark, 100 * p) for benchmark in base.counts]
                     slower = _regressions(base, count_tree(SOURCE, SOURCE, out, plants=plants))
                     detected[p] += [benchmark in slower for benchmark in base.counts]
-                finished = number + 1
-                took_s = time.monotonic() - began
-                say(f"counts, round {finished} of {rounds}: {took_s:.0f} s")
+                rounds_done = number + 1
+                took_s = time.monotonic() - began_s
+                say(f"counts, round {rounds_done} of {rounds}: {took_s:.0f} s")
                 if time.monotonic() + took_s > deadline_s:
                     break
         except GateError as error:
@@ -326,8 +326,8 @@ def _count_rows(rounds: int, deadline_s: float, say: Say) -> list[list[str]] | s
         [
             INSTRUCTIONS,
             f"{p:.0%} work",
-            str(finished),
-            _format_share(alarms, finished),
+            str(rounds_done),
+            _format_share(alarms, rounds_done),
             _format_share(sum(detected[p]), len(detected[p])),
             f"{100 * deviation:.1f} % (largest)",
         ]

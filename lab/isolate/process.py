@@ -157,11 +157,11 @@ def supervise(
     """
     words = [str(timeout_s), str(folder or ""), str(len(on_death)), *on_death, *command]
     check()
-    with defer_signals(), ExitStack() as held:
-        before = _children()
-        held.callback(supervisor.set_subreaper, supervisor.set_subreaper(True))
+    with defer_signals(), ExitStack() as cleanup:
+        children_before = _children()
+        cleanup.callback(supervisor.set_subreaper, supervisor.set_subreaper(True))
         (command_end, stop_pipe), (report, report_end) = os.pipe(), os.pipe()
-        held.callback(os.close, report)
+        cleanup.callback(os.close, report)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", supervisor.__file__, *words],
@@ -182,10 +182,12 @@ def supervise(
         try:
             yield report
         finally:
-            _dismiss(process, stop_pipe, before)
+            _dismiss(process, stop_pipe, children_before)
 
 
-def _dismiss(process: subprocess.Popen[bytes], stop_pipe: int, before: frozenset[int]) -> None:
+def _dismiss(
+    process: subprocess.Popen[bytes], stop_pipe: int, children_before: frozenset[int]
+) -> None:
     """Let a supervisor end its processes and itself; if the supervisor fails, end the processes here."""
     try:
         os.write(stop_pipe, b".")
@@ -204,14 +206,14 @@ def _dismiss(process: subprocess.Popen[bytes], stop_pipe: int, before: frozenset
                 f"the supervisor {process.pid} of a trial cannot be ended, not even by SIGKILL"
             ) from None
     if process.returncode != 0:
-        _end_orphans(before)
+        _end_orphans(children_before)
 
 
-def _end_orphans(before: frozenset[int]) -> None:
+def _end_orphans(children_before: frozenset[int]) -> None:
     """Kill this process's children that are not in `before`, with their descendants."""
     deadline = time.monotonic() + PATIENCE_S
-    while orphans := _children() - before:
-        supervisor.kill_below(os.getpid(), spare=before)
+    while orphans := _children() - children_before:
+        supervisor.kill_below(os.getpid(), spare=children_before)
         for pid in orphans:
             os.waitpid(pid, os.WNOHANG)
         if time.monotonic() > deadline:
@@ -224,8 +226,8 @@ def _end_orphans(before: frozenset[int]) -> None:
 
 
 def _children() -> frozenset[int]:
-    own = os.getpid()
-    return frozenset(pid for pid, parent in supervisor.parents() if parent == own)
+    own_pid = os.getpid()
+    return frozenset(pid for pid, parent in supervisor.parents() if parent == own_pid)
 
 
 def _read_to_end(report: int, patience_s: float) -> bytes:

@@ -51,10 +51,10 @@ def set_subreaper(on: bool) -> bool:
     Raises:
         OSError: the kernel is older than Linux 3.4.
     """
-    before = ctypes.c_int(0)
-    _prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
+    previous = ctypes.c_int(0)
+    _prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(previous))
     _prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(on))
-    return bool(before.value)
+    return bool(previous.value)
 
 
 def _prctl(option: int, argument: object) -> None:

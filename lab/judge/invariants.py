@@ -104,8 +104,8 @@ def violated_invariant(
     return None
 
 
-def _first(values: npt.NDArray[Any], where: Flags) -> Any:
-    return values[where][0].item()
+def _first(values: npt.NDArray[Any], mask: Flags) -> Any:
+    return values[mask][0].item()
 
 
 def _describe_values(function: Function, values: npt.NDArray[Any]) -> str:
@@ -119,10 +119,10 @@ def _match_keys(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntA
     totals_rows = len(totals["ts"])
     numbers = np.zeros(totals_rows + len(answer["ts"]), dtype=np.int64)
     for name in keys:
-        both = np.concatenate([totals[name], answer[name]])
-        column = np.unique(both, return_inverse=True)[1].astype(np.int64)
+        values = np.concatenate([totals[name], answer[name]])
+        column = np.unique(values, return_inverse=True)[1].astype(np.int64)
         # Numbered anew for each column, so that the product fits.
-        numbers = np.unique(numbers * len(both) + column, return_inverse=True)[1].astype(np.int64)
+        numbers = np.unique(numbers * len(values) + column, return_inverse=True)[1].astype(np.int64)
     row = np.full(len(numbers), -1, dtype=np.int64)
     row[numbers[:totals_rows]] = np.arange(totals_rows)
     return row[numbers[totals_rows:]]
@@ -134,19 +134,19 @@ def _find_wrong_time(
     """Return a text if rows count before they were due, or if a window began after the run's end; else None."""
     if not len(ends):
         return None
-    last, overlaps = arrivals.end_ns // arrivals.tick_ns, step.size // step.advance
-    if int(ends[-1]) - step.size > last:
-        return f"a window ends at {ends[-1]}, so it began after the end of the run, {last}"
-    distinct_ends, first = np.unique(ends, return_index=True)
-    counted = np.cumsum(np.add.reduceat(counts, first))
-    ends_ns = np.minimum(distinct_ends, last + step.size) * arrivals.tick_ns
-    due = np.searchsorted(arrivals.due_ns, ends_ns, side="left")
-    is_early = counted > due * overlaps
+    last_tick, overlaps = arrivals.end_ns // arrivals.tick_ns, step.size // step.advance
+    if int(ends[-1]) - step.size > last_tick:
+        return f"a window ends at {ends[-1]}, so it began after the end of the run, {last_tick}"
+    distinct_ends, begins = np.unique(ends, return_index=True)
+    row_counts = np.cumsum(np.add.reduceat(counts, begins))
+    ends_ns = np.minimum(distinct_ends, last_tick + step.size) * arrivals.tick_ns
+    due_rows = np.searchsorted(arrivals.due_ns, ends_ns, side="left")
+    is_early = row_counts > due_rows * overlaps
     if is_early.any():
         index = int(np.flatnonzero(is_early)[0])
         return (
-            f"the windows that end by {distinct_ends[index]} count {counted[index]:,} rows, but only "
-            f"{due[index]:,} were due by then, "
+            f"the windows that end by {distinct_ends[index]} count {row_counts[index]:,} rows, but only "
+            f"{due_rows[index]:,} were due by then, "
             f"each in at most {overlaps} windows"
         )
     return None

@@ -239,7 +239,7 @@ def _parse_workloads(table: TomlTable, seed: int, folder: Path) -> tuple[Workloa
     """Return the entries of a table: one per output of the program."""
     reference = references.absolute(table.text("name", REQUIRED), folder)
     try:
-        names = {each: short_name(each) for each in outputs(reference)}
+        names = {output: short_name(output) for output in outputs(reference)}
     except ModelError as error:
         raise MatrixError(f"{table.file}: {table.name}, key name: {error}") from error
     dataset = table.take(
@@ -267,8 +267,8 @@ def _parse_workloads(table: TomlTable, seed: int, folder: Path) -> tuple[Workloa
         )
     table.done()
     return tuple(
-        entry(name=name, reference="" if each == name else each, query=query)
-        for each, name in names.items()
+        entry(name=name, reference="" if output == name else output, query=query)
+        for output, name in names.items()
     )
 
 

@@ -60,23 +60,23 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
         root: folder of stored runs; damaged runs are skipped.
     """
     machine = host()
-    pending = {cell.id: cell for cell in cells if cell.refusal is None}
-    essences = {name: _essence(escape_text(describe(cell))) for name, cell in pending.items()}
+    runnable = {cell.id: cell for cell in cells if cell.refusal is None}
+    essences = {name: _essence(escape_text(describe(cell))) for name, cell in runnable.items()}
     seconds: dict[str, float] = {}
     runs: set[str] = set()
     for run_dir in sorted(list_runs(root), key=lambda path: path.name, reverse=True):
-        if len(seconds) == len(pending):
+        if len(seconds) == len(runnable):
             break
-        remaining = {name: cell for name, cell in pending.items() if name not in seconds}
-        times = _times(run_dir, remaining, essences, machine)
+        untimed = {name: cell for name, cell in runnable.items() if name not in seconds}
+        times = _times(run_dir, untimed, essences, machine)
         if times:
             runs.add(run_dir.name)
             seconds |= times
-    unknown = tuple(name for name in pending if name not in seconds)
-    idle = 2 * settings.idle_s if seconds else 0.0
+    unknown = tuple(name for name in runnable if name not in seconds)
+    idle_s = 2 * settings.idle_s if seconds else 0.0
     names = ", ".join(sorted(runs)) if len(runs) < NAMED else f"{len(runs)} stored runs"
     return Estimate(
-        seconds=sum(seconds.values()) + idle,
+        seconds=sum(seconds.values()) + idle_s,
         source=names,
         unknown=unknown,
         notes=tuple(_notes(cells, unknown)),
@@ -85,9 +85,9 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
 
 def _notes(cells: Sequence[Cell], unknown: Sequence[str]) -> Iterator[str]:
     if unknown:
-        shown = ", ".join(unknown[:NAMED])
-        rest = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
-        yield f"no stored run on this machine has completed {shown}{rest}"
+        names = ", ".join(unknown[:NAMED])
+        suffix = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+        yield f"no stored run on this machine has completed {names}{suffix}"
     entries = {cell.entry.key: cell.entry for cell in cells}
     to_make = [key for key, entry in entries.items() if not is_made(entry)]
     if to_make:
@@ -103,8 +103,8 @@ def _times(
     """Return the expected seconds of the cells that a run has completed, by cell id."""
     try:
         meta = read_meta(run_dir)
-        same = {name for name in cells if _essence(meta.cells.get(name)) == essences[name]}
-        if not same or not compare_machines(meta.host, machine).same:
+        equal_cells = {name for name in cells if _essence(meta.cells.get(name)) == essences[name]}
+        if not equal_cells or not compare_machines(meta.host, machine).same:
             return {}
         rows = sorted(read_trials(run_dir).values(), key=lambda row: row.order_index)
         durations = list(_durations(rows, meta.sessions, json_number(meta.settings["idle_s"])))
@@ -114,7 +114,7 @@ def _times(
     for row, seconds in durations:
         # A search overloads the engine on purpose, so its crashes are part of its duration.
         is_complete = row.status not in CUT_SHORT
-        if row.cell in same and (is_complete or cells[row.cell].search):
+        if row.cell in equal_cells and (is_complete or cells[row.cell].search):
             by_cell.setdefault(row.cell, []).append(seconds)
     return {
         name: sum(times) if cells[name].search else mean(times) * cells[name].repetitions
@@ -123,11 +123,11 @@ def _times(
     }
 
 
-def _essence(described: JsonObject | None) -> JsonObject | None:
+def _essence(description: JsonObject | None) -> JsonObject | None:
     """Return the parts of a cell's description that determine how long a trial takes."""
-    if described is None:
+    if description is None:
         return None
-    return {k: v for k, v in described.items() if k not in ("repetitions", "timeout_s")}
+    return {k: v for k, v in description.items() if k not in ("repetitions", "timeout_s")}
 
 
 def _durations(

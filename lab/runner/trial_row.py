@@ -44,14 +44,14 @@ def measure_trial(
     """
     request = _request_columns(session, meta, trial, dataset)
     if trial.cell.refusal is not None:
-        refused = {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
-        return make_row(trial.name, request | refused)
+        columns = {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
+        return make_row(trial.name, request | columns)
     cell, load, run_dir = trial.cell, trial.load, session.run_dir
     fault = None if cell.fault is None else parse_fault(cell.fault)
     refused_fault = fault and refusal(fault, cell.engine, cell.options)
     if refused_fault:
-        refused = {"status": schema.UNSUPPORTED, "reason": refused_fault, "attempt": 1}
-        return make_row(trial.name, request | refused)
+        columns = {"status": schema.UNSUPPORTED, "reason": refused_fault, "attempt": 1}
+        return make_row(trial.name, request | columns)
     ceiling = None if load is None else session.ceiling(cell, dataset)
     series = Path("series") / f"{trial.name}.parquet"
     histograms = Path("series") / f"{trial.name}.hlog"
@@ -121,13 +121,13 @@ def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     directory.
     """
     run, root = run_dir.absolute(), runs().path.absolute()
-    inputs = [path.absolute() for each in dataset.complete().streams for path in each.paths]
+    inputs = [path.absolute() for stream in dataset.complete().streams for path in stream.paths]
     hides_root = run.parent == root and not any(path.is_relative_to(root) for path in inputs)
     return (root if hides_root else run,)
 
 
 def _observe_trial(
-    once: Callable[[], TrialResult], settings: Settings
+    run_attempt: Callable[[], TrialResult], settings: Settings
 ) -> tuple[MachineState, TrialResult, MachineState, list[str]]:
     """Inspect the machine, run a trial, inspect again; return state, result, state and warnings.
 
@@ -137,19 +137,19 @@ def _observe_trial(
     within_ns = settings.cores_within_ns
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        far = None if within_ns is None else await_near(within_ns)
+        wait_warning = None if within_ns is None else await_near(within_ns)
         before = inspect_machine()
-        result = once()
+        result = run_attempt()
         after = inspect_machine(before)
         warnings = _warnings(before, after)
         # Check `before` as well: the cores may have moved since the wait.
-        near = within_ns is None or (before.is_within(within_ns) and after.is_within(within_ns))
-        if far is None and near:
+        are_near = within_ns is None or (before.is_within(within_ns) and after.is_within(within_ns))
+        if wait_warning is None and are_near:
             if attempt > 1:
                 warnings.append(f"ran {attempt} times until the cores stayed {near_words}")
             break
-        if far is not None:  # trying again would not help
-            warnings.append(far)
+        if wait_warning is not None:  # trying again would not help
+            warnings.append(wait_warning)
             break
     else:
         warnings.append(f"cores did not stay {near_words} in {MAX_ATTEMPTS} attempts")

@@ -194,14 +194,14 @@ def _outcome_4(options: Options, runs: Runs) -> Outcome:
     }
     others = [number for number in QUERIES if number != "I"]
     other_ratios = [ratio for number in others for ratio in ratios[number]]
-    posed = [
+    claims = [
         PAPER.pose("4", f"{name} {end}", all_of(values, combine), *(needs[n] for n in queries))
         for name, values, queries in (("others", other_ratios, others), ("first", ratios["I"], "I"))
         for end, combine in (("lowest", lowest), ("highest", highest))
     ]
     line_counts = "; ".join(f"{number} {_lines_text(name)}" for number, name in QUERIES.items())
     return outcome(
-        posed,
+        claims,
         _notes(
             options,
             runs,

@@ -246,7 +246,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
 
     def under_load(*keys: str) -> tuple[Need, ...]:
         parts = [(f"{key}/", f"/{PUBLISHED}") for key in keys]
-        rows = [row for each in parts for row in trials(run, *each, workers=options.within)]
+        rows = [row for part in parts for row in trials(run, *part, workers=options.within)]
         return (enough_cores, *latencies(rows))
 
     def median(ratio: int, workers: int) -> Measured | None:
@@ -255,15 +255,15 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
     def ratio_keys(*ratios: int) -> list[str]:
         return [workers_key(r, n) for r in ratios for n in dict.fromkeys((fewest, most))]
 
-    grown = [quotient(median(ratio, most), median(ratio, fewest)) for ratio in RATIOS]
+    growths = [quotient(median(ratio, most), median(ratio, fewest)) for ratio in RATIOS]
     low, high = min(RATIOS), max(RATIOS)
     medians = [
         _estimate_median(results.by_heartbeats[n]) for n in heartbeats(options) if n >= stable.low
     ]
-    counted = tuple(value for value in medians if value is not None)
+    values = tuple(value for value in medians if value is not None)
     spread = None
-    if counted and len(counted) == len(medians):
-        spread = quotient(Extreme(counted, highest=True), Extreme(counted, highest=False))
+    if values and len(values) == len(medians):
+        spread = quotient(Extreme(values, highest=True), Extreme(values, highest=False))
     by_beats = under_load(heartbeats_key(options))
     deepest = max(streams(options))
     limit = PAPER.fact("10", quantity="workers that keep up")
@@ -274,7 +274,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
         PAPER.pose(
             "10",
             "growth",
-            all_of(grown, lowest),
+            all_of(growths, lowest),
             sweep_points("numbers of workers within the cores that have a latency", len(within)),
             *under_load(*ratio_keys(*RATIOS)),
             workers=workers_text(fewest, most),
@@ -295,7 +295,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
             "stable",
             spread,
             *by_beats,
-            sweep_points("numbers of heartbeats", len(counted)),
+            sweep_points("numbers of heartbeats", len(values)),
             low=stable.low,
             high=stable.high,
         ),

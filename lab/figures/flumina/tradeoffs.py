@@ -116,7 +116,7 @@ def _all_forms(program: Program) -> tuple[str, ...]:
 
 
 def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClaim]:
-    posed: list[MeasuredClaim] = []
+    claims: list[MeasuredClaim] = []
     for form, scales in _published_forms(program).items():
         words = {"panel": program.panel, "series": form, "name": NAMES[form]}
         place = {"panel": program.panel, "series": form}
@@ -130,7 +130,7 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClai
             float(sum(held[pip] == published[pip] for pip in PIPS))
             for held in properties(runs, program, form)
         )
-        posed.append(
+        claims.append(
             PAPER.pose(
                 "T1",
                 "properties",
@@ -146,9 +146,9 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClai
         )
         if scales.low > 1:
             # Figure 4 judges forms that do not scale.
-            produced = outputs(rows_of(runs, program, form, options))
-            posed.append(growth(options, scales, rate(runs, program, form), produced)[0])
-    return posed
+            output_need = outputs(rows_of(runs, program, form, options))
+            claims.append(growth(options, scales, rate(runs, program, form), output_need)[0])
+    return claims
 
 
 def _format_properties(held: Mapping[str, bool]) -> str:

@@ -89,8 +89,8 @@ def _peaks(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
                 candidates.append((cell.workers <= options.cores, rate.median, cell, rate))
         if not candidates:
             return None
-        within, _, cell, rate = max(candidates, key=lambda each: each[:2])
-        return Peak(rate, LATENCY(cell), not within)
+        is_within, _, cell, rate = max(candidates, key=lambda candidate: candidate[:2])
+        return Peak(rate, LATENCY(cell), not is_within)
 
     return {
         (label, batch, query.number): best(label, batch, key(query, batch))
@@ -165,12 +165,12 @@ def _outcome(
     runs: Runs,
     peaks: Peaks,
     names: Mapping[str, str],
-    posed: Sequence[MeasuredClaim],
+    claims: Sequence[MeasuredClaim],
     title: str,
     note: str,
 ) -> Outcome:
     return outcome(
-        posed,
+        claims,
         notes(
             options,
             runs,
@@ -230,7 +230,7 @@ def _queues(options: Options, runs: Runs) -> Outcome:
             tuple(parts[count:]),
         )
 
-    posed = [
+    claims = [
         PAPER.pose("11", "throughput", rates[query.number], *needs, panel=query.panel)
         for query in QUERIES
         if query.number != 15  # the paper calls its difference unclear
@@ -239,13 +239,13 @@ def _queues(options: Options, runs: Runs) -> Outcome:
         "gain": all_of([*double, *single], relative_gain),
         "latency": all_of(latencies, _count_below_one),
     }
-    posed += PAPER.pose_all("11", measured, *needs)
+    claims += PAPER.pose_all("11", measured, *needs)
     return _outcome(
         options,
         runs,
         peaks,
         _QUEUES,
-        posed,
+        claims,
         "Ordered pipelines, figure 11: partitioning schemes on TPCx-BB queries",
         "Partitions: 100 with the hybrid queue, as many as workers with the partitioned queue.",
     )
@@ -275,7 +275,7 @@ def _buffers(options: Options, runs: Runs) -> Outcome:
         for pair in (tuple(REORDERING_BUFFERS), tuple(reversed(REORDERING_BUFFERS)))
         for n in NUMBERS
     ]
-    posed = [
+    claims = [
         PAPER.pose(
             "14",
             "throughput",
@@ -285,13 +285,13 @@ def _buffers(options: Options, runs: Runs) -> Outcome:
         )
         for query in QUERIES
     ]
-    posed.append(PAPER.pose("14", "latency", all_of(latencies, highest), *needs))
+    claims.append(PAPER.pose("14", "latency", all_of(latencies, highest), *needs))
     return _outcome(
         options,
         runs,
         peaks,
         REORDERING_BUFFERS,
-        posed,
+        claims,
         "Ordered pipelines, figure 14: reordering schemes on TPCx-BB queries",
         "Hybrid queue.",
     )

@@ -220,11 +220,11 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
     share, top = scale(options), top_eps(options, runs)
     trials = timelines(runs, [f"phases{seed}" for seed in seeds])
     mean_latency = PAPER.fact(figure, panel="latency", quantity="mean")
-    posed, columns = [], []
+    claims, columns = [], []
     for seed in seeds:
         name = f"execution {seed}" if len(seeds) > 1 else ""
         group = trials.get(f"phases{seed}", [])
-        posed += _claims(name, group, figure, options, seed, runs)
+        claims += _claims(name, group, figure, options, seed, runs)
         columns += [
             panels(
                 timeline,
@@ -242,7 +242,7 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
             for timeline in group[:1]
         ]
     return outcome(
-        posed,
+        claims,
         phase_notes(options, runs),
         {label: list(map(summary, group)) for label, group in trials.items()},
         f"STRETCH, {'figures 16 to 18' if len(seeds) > 1 else f'figure {figure}'}: "

@@ -153,7 +153,7 @@ def _ratio(options: Options, measured: Measurements, quantity: str, key: str) ->
 
 
 def _claims(options: Options, runs: Runs, measured: Measurements) -> list[MeasuredClaim]:
-    posed: list[MeasuredClaim] = []
+    claims: list[MeasuredClaim] = []
     several = several_workers(options)
 
     def rows(stage: int, key: str) -> list[TrialRow]:
@@ -162,7 +162,7 @@ def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Measur
             row for line in both for row in trials(runs[stage], f"{key}/{line.variant}/", line.part)
         ]
 
-    produced = {key: outputs(rows(0, key)) for _, key, _ in COUNTS}
+    output_need = {key: outputs(rows(0, key)) for _, key, _ in COUNTS}
     gains = {key: _ratio(options, measured, "throughput", key) for _, key, _ in COUNTS}
     for panel, key, _ in COUNTS:
         # For wordcount the paper calls both systems comparable, so sharing must only not lose.
@@ -171,15 +171,15 @@ def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Measur
         offered = latencies(rows(1, key))
         rates = dict.fromkeys((order, "throughput"), gains[key])
         times = dict.fromkeys(("latency order", "latency"), latency_ratio)
-        posed += PAPER.pose_all("6", rates, several, produced[key], panel=panel)
-        posed += PAPER.pose_all("6", times, several, *offered, panel=panel)
+        claims += PAPER.pose_all("6", rates, several, output_need[key], panel=panel)
+        claims += PAPER.pose_all("6", times, several, *offered, panel=panel)
     best = [measured["throughput", key, PUBLISHED].highest(options.within) for _, key, _ in COUNTS]
     falls = all_of([quotient(a, b) for a, b in pairwise(best)], lowest)
     relative_gain = quotient(gains["paircount@H"], gains["wordcount"])
     return [
-        *posed,
-        PAPER.pose("6", "falling", falls, *produced.values()),
-        PAPER.pose("6", "gain", relative_gain, several, *produced.values()),
+        *claims,
+        PAPER.pose("6", "falling", falls, *output_need.values()),
+        PAPER.pose("6", "gain", relative_gain, several, *output_need.values()),
     ]
 
 

@@ -106,11 +106,11 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     vsn, sn, own_log, algorithm_1 = _by_copies(runs[0], RATE, options)
     vsn_ms, sn_ms, own_log_ms, algorithm_1_ms = _by_copies(runs[1], LATENCY, options)
     common = [n for n in vsn.workers(options.within) if n in sn.by_workers]
-    produced = outputs(trials(runs[0], "forward@"))
-    shared = (several_workers(options), produced)
+    output_need = outputs(trials(runs[0], "forward@"))
+    shared = (several_workers(options), output_need)
     grown = (
         sweep_points("numbers of instances within the cores that both systems have", len(common)),
-        produced,
+        output_need,
     )
     offered = {
         variant: latencies(trials(runs[1], "forward@", f"/{variant}/", part))

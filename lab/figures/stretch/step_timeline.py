@@ -29,18 +29,18 @@ from streamlab.results.stats.estimates import Product, cell_median
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     trials = steps(options, runs)
-    posed: list[MeasuredClaim] = []
+    claims: list[MeasuredClaim] = []
     columns: list[list[Panel]] = []
     for direction in DIRECTIONS:
         pair = _find_pair(trials, direction)
         if pair is None:
             no_pair = sweep_points("verified pairs of trials", 0, 1)
-            posed.append(PAPER.pose("10", "missing", None, no_pair, direction=direction))
+            claims.append(PAPER.pose("10", "missing", None, no_pair, direction=direction))
             continue
-        posed += _claims(direction, *pair, options)
+        claims += _claims(direction, *pair, options)
         columns.append(_make_column(direction, pair[0][0], pair[1][0]))
     return outcome(
-        posed,
+        claims,
         step_notes(
             options,
             runs,

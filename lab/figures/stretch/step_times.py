@@ -63,7 +63,7 @@ def _outcome_t4(options: Options, runs: Runs) -> Outcome:
 def _claims_t4(
     options: Options, trials: Sequence[Step], direction: str, counts_after: dict[int, list[int]]
 ) -> list[MeasuredClaim]:
-    posed: list[MeasuredClaim] = []
+    claims: list[MeasuredClaim] = []
     published = {int(fact.x): fact for fact in facts().of(figure="T4", series=direction)}
     sign, change = (1, "more instances") if direction == PROVISION else (-1, "fewer instances")
     for start, values in counts_after.items():
@@ -72,7 +72,7 @@ def _claims_t4(
         same_start = [s for s in trials if (s.direction, s.start) == (direction, start)]
         stepped = rate_steps(same_start)
         words = {"direction": direction, "start": start, "change": change, "expected": expected}
-        posed += [
+        claims += [
             PAPER.pose(
                 "T4",
                 "after",
@@ -87,7 +87,7 @@ def _claims_t4(
         ]
     missing = [n for n in published if n not in counts_after]
     if missing:
-        posed.append(
+        claims.append(
             PAPER.pose(
                 "T4",
                 "missing",
@@ -99,7 +99,7 @@ def _claims_t4(
                 published=", ".join(f"{published[n].low:g}" for n in missing),
             )
         )
-    return posed
+    return claims
 
 
 def _counts_after(trials: Sequence[Step], direction: str) -> dict[int, list[int]]:
@@ -131,7 +131,7 @@ def _outcome_9(options: Options, runs: Runs) -> Outcome:
     several = [Level(tuple(v)) for n, v in covs.items() if 1 < n < options.cores]
     at_start = durations[PROVISION].get(int(at_30.x))
     starts = sorted({step.start for step in trials}) or [1, 2]
-    posed = [
+    claims = [
         PAPER.pose(
             "9",
             "longest",
@@ -179,7 +179,7 @@ def _outcome_9(options: Options, runs: Runs) -> Outcome:
         write=plain,
     )
     return outcome(
-        posed,
+        claims,
         step_notes(
             options,
             runs,

@@ -442,14 +442,14 @@ def _span(variant: str, measured: Quantity, marks: Mapping[str, Sequence[Mark]])
     layers = [layer for layer, form in FORMS.items() if form.variant == variant]
     span = [
         value
-        for (layer, _), each in measured.items()
+        for (layer, _), series in measured.items()
         if layer in layers
-        for spreads in each.by_workers.values()
+        for spreads in series.by_workers.values()
         for spread in spreads
         for value in (spread.low, spread.high)
     ]
-    drawn = [v for layer in layers for m in marks[layer] for v in (m.low, m.high)]
-    return span + [value for value in drawn if isfinite(value)]
+    mark_values = [v for layer in layers for m in marks[layer] for v in (m.low, m.high)]
+    return span + [value for value in mark_values if isfinite(value)]
 
 
 def _make_lines(options: Options, layer: str, quantity: Quantity) -> list[Line]:

@@ -70,8 +70,8 @@ def as_numbers(courses: Sequence[TrialCourse]) -> dict[str, JsonValue]:
     if not courses:
         return {}
     return {
-        "throughput_by_5_s_eps": [[rate for _, rate in each.rates] for each in courses],
-        "latency_by_second_ms": [[ms for _, ms in each.latencies] for each in courses],
+        "throughput_by_5_s_eps": [[rate for _, rate in course.rates] for course in courses],
+        "latency_by_second_ms": [[ms for _, ms in course.latencies] for course in courses],
     }
 
 
@@ -89,7 +89,7 @@ def rows_over_time(
     def row(
         y_label: str, pick: Callable[[TrialCourse], Samples], write: Callable[[float], str] | None
     ) -> list[Panel]:
-        drawn = [
+        samples_by_column = [
             {name: pick(trials[0]) if trials else () for name, trials in column.items()}
             for column in by_column
         ]
@@ -104,9 +104,9 @@ def rows_over_time(
                 ],
                 span=[
                     v
-                    for other, its_scale in zip(drawn, scales, strict=True)
-                    if its_scale == scale
-                    for samples in other.values()
+                    for column_samples, column_scale in zip(samples_by_column, scales, strict=True)
+                    if column_scale == scale
+                    for samples in column_samples.values()
                     for _, v in samples
                 ],
                 log_y=write is not None,
@@ -114,10 +114,10 @@ def rows_over_time(
                 x_span=(0.0,),
                 empty="no verified trial with a series is long enough",
             )
-            for lines, scale in zip(drawn, scales, strict=True)
+            for lines, scale in zip(samples_by_column, scales, strict=True)
         ]
 
     return [
-        row("tuples/s, periods of 5 s", lambda each: each.rates, None),
-        row("latency of each second, ms", lambda each: each.latencies, plain),
+        row("tuples/s, periods of 5 s", lambda course: course.rates, None),
+        row("latency of each second, ms", lambda course: course.latencies, plain),
     ]
