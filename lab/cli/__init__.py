@@ -214,8 +214,8 @@ def message_of(error: Exception) -> str:
         )
     if not isinstance(error, OSError):
         return str(error)
-    where = error.filename or "a file that the lab writes"
-    return f"{where}: {error.strerror or error}; {_REMEDIES[error.errno or 0]}"
+    place = error.filename or "a file that the lab writes"
+    return f"{place}: {error.strerror or error}; {_REMEDIES[error.errno or 0]}"
 
 
 def _shorten(message: str) -> str:

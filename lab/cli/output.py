@@ -54,8 +54,10 @@ class SingleOptionCommand(LabCommand):
         Raises:
             click.UsageError: an option is set twice.
         """
-        _, _, parsed = self.make_parser(ctx).parse_args(list(args))
-        options = [each for each in parsed if isinstance(each, click.Option) and not each.multiple]
+        _, _, parsed_options = self.make_parser(ctx).parse_args(list(args))
+        options = [
+            each for each in parsed_options if isinstance(each, click.Option) and not each.multiple
+        ]
         twice = next((each for each in options if options.count(each) > 1), None)
         if twice is not None and not ctx.resilient_parsing:
             raise click.UsageError(

@@ -81,8 +81,8 @@ def announce(
                 return
             last = time.monotonic()
             share = f", {done / total:.0%}" if total else ""
-            left = _left_text((last - began) * (total - done) / done if done else 0.0)
-            console.print(escape(f"{text}{share}{left}"), highlight=False, soft_wrap=True)
+            time_left = _left_text((last - began) * (total - done) / done if done else 0.0)
+            console.print(escape(f"{text}{share}{time_left}"), highlight=False, soft_wrap=True)
 
         yield show
     duration_s = time.monotonic() - began
@@ -195,8 +195,8 @@ class Terminal(Audience):
             return ""
         expected_s, later_s = expected
         left_s = expected_s - (time.monotonic() - self._began)
-        over = f", this trial is over by {time_text(-left_s)}" if left_s <= -LINE_EVERY_S else ""
-        return (_left_text(max(left_s, 0.0) + later_s) + over).removeprefix(", ")
+        overrun = f", this trial is over by {time_text(-left_s)}" if left_s <= -LINE_EVERY_S else ""
+        return (_left_text(max(left_s, 0.0) + later_s) + overrun).removeprefix(", ")
 
     def _print(self, text: str) -> None:
         self._console.print(escape(text), highlight=False, soft_wrap=True)

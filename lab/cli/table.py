@@ -111,8 +111,8 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
     headline_rows = [row for _, part in classes for row in part]
     for row in headline_rows:
         if row.reason:
-            short = _shorten(row.reason.splitlines()[0])
-            console.print(escape(f"{row.cell.name}: {row.status}: {short}"), highlight=False)
+            reason = _shorten(row.reason.splitlines()[0])
+            console.print(escape(f"{row.cell.name}: {row.status}: {reason}"), highlight=False)
     for mark, meaning in _MARKS.items():
         if any(row.no_ratio == mark for row in headline_rows):
             console.print(f"{mark}: {meaning}", highlight=False)

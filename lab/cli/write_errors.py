@@ -24,9 +24,9 @@ def writing(output: str, path: Path) -> Iterator[None]:
         raise _write_error(output, error.filename or path, error) from error
 
 
-def _write_error(output: str, where: str | Path, error: OSError) -> LabError:
+def _write_error(output: str, place: str | Path, error: OSError) -> LabError:
     return LabError(
-        f"{where}: {output} cannot be written: {error.strerror or error}; "
+        f"{place}: {output} cannot be written: {error.strerror or error}; "
         "free space there, or use a writable folder"
     )
 
@@ -52,11 +52,11 @@ def check_folder(folder: Path, output: str) -> None:
     Raises:
         LabError: the folder is a file, read-only or full.
     """
-    existing = folder.absolute()
+    nearest = folder.absolute()
     try:
-        while not existing.exists():
-            existing = existing.parent
-        with tempfile.TemporaryFile(dir=existing) as file:
+        while not nearest.exists():
+            nearest = nearest.parent
+        with tempfile.TemporaryFile(dir=nearest) as file:
             file.write(_BLOCK)
     except OSError as error:  # the error names the temporary file
-        raise _write_error(output, existing, error) from error
+        raise _write_error(output, nearest, error) from error

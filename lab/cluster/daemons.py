@@ -207,10 +207,10 @@ def stop_cluster(record: ClusterRecord) -> None:
         for process in processes:
             with suppress(psutil.Error):
                 process.kill() if force else process.terminate()
-        _, remaining = psutil.wait_procs(processes, timeout=STOP_TIMEOUT_S)
-    remaining = [process for process in remaining if _is_running(process)]
-    if remaining:
-        pids = ", ".join(str(process.pid) for process in remaining)
+        _, survivors = psutil.wait_procs(processes, timeout=STOP_TIMEOUT_S)
+    survivors = [process for process in survivors if _is_running(process)]
+    if survivors:
+        pids = ", ".join(str(process.pid) for process in survivors)
         raise ClusterError(f"processes of the cluster of {record.engine} cannot be ended: {pids}")
     remove_namespaces(record.engine, record.namespaces)
     shutil.rmtree(record.plan.folder, ignore_errors=True)

@@ -81,12 +81,12 @@ class LabConform:
             results = [conform(engine, each, workload, timeout_s=timeout_s) for each in variants]
         except (EngineError, LabError, ModelError) as error:
             pytest.fail(str(error), pytrace=False)
-        supported = [result for result in results if result.unsupported is None]
-        if not supported:
+        supported_results = [result for result in results if result.unsupported is None]
+        if not supported_results:
             pytest.fail(f"{engine} on {workload}: {results[0].unsupported}", pytrace=False)
-        for result in supported:
+        for result in supported_results:
             _fail_if_wrong(engine, result)
-        return tuple(supported)
+        return tuple(supported_results)
 
 
 def _fail_if_wrong(engine: str, result: Conformance) -> None:

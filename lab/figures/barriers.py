@@ -51,7 +51,7 @@ def degrees(options: Options) -> tuple[int, ...]:
 
 
 def _tree(options: Options) -> dict[str, JsonValue]:
-    several = [n for n in degrees(options) if n > 1]
+    parallel_degrees = [n for n in degrees(options) if n > 1]
     return {
         "run": run_table(options, timeout_s=300),
         "workload": [
@@ -70,7 +70,7 @@ def _tree(options: Options) -> dict[str, JsonValue]:
             engine(DGS, options, workers=workers, batch=list(UNITS), **fields)
             for workers, fields in (
                 (list(degrees(options)), {"label": DEFAULT}),
-                (several, {"options": {"optimizer": "cost"}, "label": COST}),
+                (parallel_degrees, {"options": {"optimizer": "cost"}, "label": COST}),
             )
             if workers
         ],

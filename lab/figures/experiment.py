@@ -198,11 +198,11 @@ def published_claim(text: str, fact: Fact) -> PublishedClaim:
 
 def beyond_note(options: Options, degrees: Iterable[int]) -> tuple[str, ...]:
     """Return the note on degrees of parallelism above the number of cores; empty if there are none."""
-    beyond = [n for n in degrees if n > options.cores]
-    if not beyond:
+    excess_degrees = [n for n in degrees if n > options.cores]
+    if not excess_degrees:
         return ()
     return (
-        f"{', '.join(map(str, beyond))} instances are more than the cores: hollow marks, "
+        f"{', '.join(map(str, excess_degrees))} instances are more than the cores: hollow marks, "
         "not judged.",
     )
 

@@ -57,8 +57,8 @@ def write_page(figures: Sequence[Figure], folder: Path) -> Iterator[str]:
     Raises:
         FigureError: a record is damaged.
     """
-    stored = {figure.id: read_figure(figure, folder) for figure in figures}
-    count = sum(record is not None for record in stored.values())
+    records = {figure.id: read_figure(figure, folder) for figure in figures}
+    count = sum(record is not None for record in records.values())
     yield from ("---", "hide: [navigation]", "---", "# Gallery", "")
     yield f"Each card is a figure of a paper as the lab made it: {count} of {len(figures)} are made."
     yield "[Figures](figures.md) explains verdicts; [Outcomes](outcomes.md) lists longer runs."
@@ -75,7 +75,7 @@ def write_page(figures: Sequence[Figure], folder: Path) -> Iterator[str]:
             number = figure.id.partition(":")[2]
             yield f"### {number}: {figure.title} {{ #{figure.slug} }}"
             yield ""
-            record = stored[figure.id]
+            record = records[figure.id]
             card = (
                 _missing_card(figure, read_failure(figure, folder))
                 if record is None
@@ -98,8 +98,8 @@ def describe_verdict(record: StoredFigure) -> str:
     else:
         words = "No verdict: the run lacks what the claims need."
     run = "Quick run" if record.options.quick else "Run"
-    disturbed = " The trials were disturbed; see below." if record.warnings else ""
-    return f"{words} {run}: {record.conditions}.{disturbed}"
+    disturbance = " The trials were disturbed; see below." if record.warnings else ""
+    return f"{words} {run}: {record.conditions}.{disturbance}"
 
 
 def _missing_card(figure: Figure, failure: Failure | None) -> Iterator[str]:

@@ -156,8 +156,8 @@ def judge(claims: Sequence[MeasuredClaim], *, fewest: int = FEWEST_TRIALS) -> tu
 
     A claim is judged if its cells have at least `fewest` trials; pass 1 for values that do not vary.
     """
-    judged = sum(claim.refusal(fewest) is None for claim in claims)
-    alpha = (1 - CONFIDENCE) / 2 / max(judged, 1)
+    judged_count = sum(claim.refusal(fewest) is None for claim in claims)
+    alpha = (1 - CONFIDENCE) / 2 / max(judged_count, 1)
     return tuple(_judge_claim(claim, alpha, fewest) for claim in claims)
 
 
@@ -238,10 +238,10 @@ def _interval(measured: Estimate, ends: Ends, unit: str) -> str:
 def _advice(measured: Estimate, bounds: Ends, alpha: float) -> str:
     if measured.n < FEWEST:
         return f"an interval needs at least {FEWEST}; 8 also tolerate a stalled process"
-    needed = repetitions_needed(measured, bounds, alpha)
-    if needed is None:
+    count = repetitions_needed(measured, bounds, alpha)
+    if count is None:
         return f"even {MAX_REPETITIONS} repetitions would not decide: too noisy so near the bound"
-    return f"about {needed} repetitions would decide"
+    return f"about {count} repetitions would decide"
 
 
 def _format_value(value: float, unit: str) -> str:

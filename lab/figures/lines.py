@@ -138,12 +138,12 @@ def _used_functions(node: ast.AST, functions: Mapping[str, Function]) -> set[str
 def _reachable(begin: Iterable[str], functions: Mapping[str, Function]) -> set[str]:
     """Return the functions reachable from some functions by calls or nested definitions."""
     reachable: set[str] = set()
-    pending = list(begin)
-    while pending:
-        name = pending.pop()
+    queue = list(begin)
+    while queue:
+        name = queue.pop()
         if name not in reachable:
             reachable.add(name)
-            pending += _used_functions(functions[name], functions)
+            queue += _used_functions(functions[name], functions)
     return reachable
 
 

@@ -44,8 +44,8 @@ class Series:
 
     def ends(self, within: Iterable[int]) -> tuple[int, int]:
         """Return the fewest and most instances among `within` that have a value; (1, 1) if none has a value."""
-        counted = self.workers(within)
-        return (counted[0], counted[-1]) if counted else (1, 1)
+        numbers = self.workers(within)
+        return (numbers[0], numbers[-1]) if numbers else (1, 1)
 
     def growth(self, within: Iterable[int]) -> Measured | None:
         """Return the value at the most instances divided by the value at the fewest; None without two values."""
@@ -148,19 +148,19 @@ def all_of(
     parts: Iterable[Estimate | None], combine: Callable[[Sequence[Estimate]], Estimate]
 ) -> Estimate | None:
     """Combine several quantities; None if `parts` is empty or a part is missing."""
-    listed = list(parts)
-    present = [part for part in listed if part is not None]
-    return combine(present) if present and len(present) == len(listed) else None
+    values = list(parts)
+    present = [part for part in values if part is not None]
+    return combine(present) if present and len(present) == len(values) else None
 
 
 def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return a sentence for each reason why cells have no verified number."""
-    missing = [c for run in runs for c in by_cell(run.rows) if c.status not in VERIFIED]
-    reasons = group_by(missing, lambda cell: f"{cell.status}: {_shorten_reason(cell.reason)}")
+    failed_cells = [c for run in runs for c in by_cell(run.rows) if c.status not in VERIFIED]
+    reasons = group_by(failed_cells, lambda cell: f"{cell.status}: {_shorten_reason(cell.reason)}")
     return tuple(
         f"{first.cell} has no number: {reason}"
-        + (f"; likewise {len(others)} more cells" if others else "")
-        for reason, (first, *others) in reasons.items()
+        + (f"; likewise {len(other_cells)} more cells" if other_cells else "")
+        for reason, (first, *other_cells) in reasons.items()
     )
 
 
@@ -181,10 +181,12 @@ def machine(runs: Sequence[Run]) -> tuple[str, ...]:
         if distances_ns
         else ""
     )
-    warned = "".join(f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in warnings_of(rows))
+    warning_text = "".join(
+        f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in warnings_of(rows)
+    )
     return (
         f"Load average before a trial, including earlier trials: {min(loads):.1f} to "
-        f"{max(loads):.1f}{cores}{warned}.",
+        f"{max(loads):.1f}{cores}{warning_text}.",
     )
 
 

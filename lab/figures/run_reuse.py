@@ -20,14 +20,14 @@ def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
         FigureError: a cell is missing, or has other conditions; the message names it.
     """
     finished_ids = {row.cell for row in run.rows}
-    missing = [cell.id for cell in cells if cell.id not in finished_ids]
-    if missing:
-        names = ", ".join(missing[:_SHOWN]) + (
-            f" and {len(missing) - _SHOWN} more" if missing[_SHOWN:] else ""
+    missing_ids = [cell.id for cell in cells if cell.id not in finished_ids]
+    if missing_ids:
+        names = ", ".join(missing_ids[:_SHOWN]) + (
+            f" and {len(missing_ids) - _SHOWN} more" if missing_ids[_SHOWN:] else ""
         )
         resume = "" if run.meta.complete else f" (finish it: lab run --resume {run.path})"
         raise FigureError(
-            f"{run.path} cannot serve {figure_id}, {stage}: it lacks {len(missing)} of "
+            f"{run.path} cannot serve {figure_id}, {stage}: it lacks {len(missing_ids)} of "
             f"{len(cells)} cells: {names}{resume}"
         )
     run_cells = run.meta.cells

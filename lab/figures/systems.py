@@ -73,10 +73,10 @@ class System:
     @property
     def text(self) -> str:
         """A sentence on the system, for notes."""
-        missing = f"; absent: {self.absent}" if self.absent else ""
+        absence = f"; absent: {self.absent}" if self.absent else ""
         if self.stand_in:
-            missing += f"; measured in its place, and not judged: {self.stand_in}"
-        return f"{self.name}: {self.algorithm} ({self.source}){missing}."
+            absence += f"; measured in its place, and not judged: {self.stand_in}"
+        return f"{self.name}: {self.algorithm} ({self.source}){absence}."
 
 
 @cache
@@ -87,22 +87,22 @@ def published_systems(paper: str, folder: Path = FOLDER / "systems") -> Mapping[
         ResultsError: the paper's file is missing, or a row describes no possible system.
     """
     systems = {}
-    for where, row in read_rows(folder / f"{paper}.csv", SYSTEM_COLUMNS):
+    for place, row in read_rows(folder / f"{paper}.csv", SYSTEM_COLUMNS):
         try:
             key, pairs = row.pop("system"), read_pairs(row.pop("options"))
             options = {name: int(x) if x.isdecimal() else x for name, x in pairs.items()}
             systems[key] = System(**row, options=options)
         except ValueError as error:
-            raise ResultsError(f"{where}: {error}") from error
+            raise ResultsError(f"{place}: {error}") from error
     return systems
 
 
 def absent(sides: Iterable[System | None]) -> str | None:
     """Return the reasons why systems of these sides are absent; None if all run here."""
-    missing = [side for side in sides if side is not None and side.absent]
-    if not missing:
+    absent_systems = [side for side in sides if side is not None and side.absent]
+    if not absent_systems:
         return None
-    return f"opponent absent: {'; '.join(f'{side.name}: {side.absent}' for side in missing)}"
+    return f"opponent absent: {'; '.join(f'{side.name}: {side.absent}' for side in absent_systems)}"
 
 
 def stand_in(sides: Iterable[System | None]) -> str:

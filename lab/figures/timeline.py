@@ -61,13 +61,13 @@ def read_timeline(run: Run, row: TrialRow) -> ElasticTimeline | None:
         table = table_of(read_sealed(run.path, run.path / row.series))
     except FileNotFoundError:
         return None
-    timed = np.asarray(table["t_ns"].to_numpy()) >= 0
+    is_timed = np.asarray(table["t_ns"].to_numpy()) >= 0
 
     def values(name: str, factor: float = 1.0) -> Values:
         if name not in table.column_names:
-            return np.full(int(timed.sum()), np.nan)
+            return np.full(int(is_timed.sum()), np.nan)
         numbers = table[name].to_pandas().to_numpy(dtype=np.float64)
-        return np.asarray(numbers[timed] * factor, dtype=np.float64)
+        return np.asarray(numbers[is_timed] * factor, dtype=np.float64)
 
     return ElasticTimeline(
         t_s=values("t_ns", 1e-9),
@@ -83,9 +83,9 @@ def read_timeline(run: Run, row: TrialRow) -> ElasticTimeline | None:
 
 def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | None:
     """Return the mean over the selected rows (default: all rows) that have a value; None if none has a value."""
-    selected = values if where is None else values[where]
-    selected = selected[~np.isnan(selected)]
-    return float(selected.mean()) if len(selected) else None
+    rows = values if where is None else values[where]
+    rows = rows[~np.isnan(rows)]
+    return float(rows.mean()) if len(rows) else None
 
 
 def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[float, float]]:

@@ -126,43 +126,43 @@ def conclude(claims: Sequence[Claim], *, quick: bool = False) -> FigureVerdict:
                if claim.outcome == INCONCLUSIVE else claim for claim in claims])[0]
         for flips in ({}, {VALUE: MISSED}, {SHAPE: MISSED})
     }  # fmt: skip
-    undecided = [claim for claim in claims if claim.outcome == INCONCLUSIVE]
+    open_claims = [claim for claim in claims if claim.outcome == INCONCLUSIVE]
     if len(verdicts) > 1:
         return FigureVerdict(
             verdict=INCONCLUSIVE,
             indicates=indicates,
-            reason=f"{len(undecided)} of {len(claims)} claims inconclusive: {_list_claims(undecided, '')}",
+            reason=f"{len(open_claims)} of {len(claims)} claims inconclusive: {_list_claims(open_claims, '')}",
         )
     (verdict,) = verdicts
     _, reason = _apply_rule([claim for claim in claims if claim.outcome != INCONCLUSIVE])
-    if undecided:
-        reason += f"; {len(undecided)} inconclusive, which changes nothing"
+    if open_claims:
+        reason += f"; {len(open_claims)} inconclusive, which changes nothing"
     return FigureVerdict(verdict=verdict, indicates=indicates, reason=reason)
 
 
 def _apply_rule(claims: Sequence[Claim]) -> tuple[str, str]:
     """Return verdict and reason if no claim is inconclusive."""
-    judged = [claim for claim in claims if claim.outcome not in NO_OUTCOME]
+    judged_claims = [claim for claim in claims if claim.outcome not in NO_OUTCOME]
     without_outcome = [claim for claim in claims if claim.outcome in NO_OUTCOME]
-    missed = [claim for claim in judged if claim.outcome == MISSED]
-    wrong = [claim for claim in missed if claim.kind == SHAPE]
-    if not judged:
+    missed_claims = [claim for claim in judged_claims if claim.outcome == MISSED]
+    wrong = [claim for claim in missed_claims if claim.kind == SHAPE]
+    if not judged_claims:
         outcomes = {claim.outcome for claim in without_outcome}
         return NOT_JUDGED if NOT_JUDGED in outcomes else NOT_COMPARABLE, _reasons(without_outcome)
     if wrong:
         return CONTRADICTED, _list_claims(wrong, "expected ")
-    if not missed and not without_outcome:
-        return REPRODUCED, f"{_count_claims(judged)} met"
-    if any(claim.kind == SHAPE for claim in judged) or not missed:
-        parts = [f"{len(judged) - len(missed)} of {len(claims)} claims met"]
-        if missed:
-            parts.append(_list_claims(missed, "expected "))
+    if not missed_claims and not without_outcome:
+        return REPRODUCED, f"{_count_claims(judged_claims)} met"
+    if any(claim.kind == SHAPE for claim in judged_claims) or not missed_claims:
+        parts = [f"{len(judged_claims) - len(missed_claims)} of {len(claims)} claims met"]
+        if missed_claims:
+            parts.append(_list_claims(missed_claims, "expected "))
         for outcome in NO_OUTCOME:
-            same = [claim for claim in without_outcome if claim.outcome == outcome]
-            if same:
-                parts.append(f"{len(same)} {outcome}: {_reasons(same)}")
+            same_claims = [claim for claim in without_outcome if claim.outcome == outcome]
+            if same_claims:
+                parts.append(f"{len(same_claims)} {outcome}: {_reasons(same_claims)}")
         return SHAPE_ONLY, "; ".join(parts)
-    return CONTRADICTED, _list_claims(missed, "expected ")
+    return CONTRADICTED, _list_claims(missed_claims, "expected ")
 
 
 def _count_claims(claims: Sequence[Claim]) -> str:

@@ -48,9 +48,9 @@ def new_program(name: str, language: str, place: Path) -> int:
     return EXIT_OK
 
 
-def _module(kind: str, name: str, taken: Collection[str]) -> str:
+def _module(kind: str, name: str, existing_names: Collection[str]) -> str:
     """Return the module name for a new package."""
-    if name in taken:
+    if name in existing_names:
         raise LabError(f"{kind} {name!r} exists already (`lab list {kind}s`); use another name")
     return module_of(name)
 

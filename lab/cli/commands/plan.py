@@ -151,13 +151,13 @@ def _input_of(
             return ensure(workload, values, events, 1, progress=progress)
     if values:
         raise click.UsageError("--param is for generated input; a dataset has its own parameters")
-    stored = Catalog.default().get(dataset)
-    if stored.workload != workload.input_name:
+    input_dataset = Catalog.default().get(dataset)
+    if input_dataset.workload != workload.input_name:
         raise click.UsageError(
-            f"dataset {dataset} is input of {stored.workload}, not of {workload.input_name}; "
+            f"dataset {dataset} is input of {input_dataset.workload}, not of {workload.input_name}; "
             "see `lab data list`"
         )
-    return stored
+    return input_dataset
 
 
 def plan_for_parameters(

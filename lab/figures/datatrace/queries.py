@@ -176,8 +176,8 @@ def _notes(options: Options, runs: Runs, *extra: str) -> tuple[str, ...]:
 
 
 def _panel(options: Options, runs: Runs, title: str, y_label: str, workload: str) -> Panel:
-    named = {name: _rate(runs, workload, *form) for form, name in NAMES.items()}
-    return degree_panel(options, title, y_label, named)
+    rates = {name: _rate(runs, workload, *form) for form, name in NAMES.items()}
+    return degree_panel(options, title, y_label, rates)
 
 
 def _outcome_4(options: Options, runs: Runs) -> Outcome:
@@ -192,11 +192,14 @@ def _outcome_4(options: Options, runs: Runs) -> Outcome:
         number: outputs(trials(runs[0], f"{workload}/", workers=options.within))
         for number, workload in QUERIES.items()
     }
-    others = [number for number in QUERIES if number != "I"]
-    other_ratios = [ratio for number in others for ratio in ratios[number]]
+    other_queries = [number for number in QUERIES if number != "I"]
+    other_ratios = [ratio for number in other_queries for ratio in ratios[number]]
     claims = [
         PAPER.pose("4", f"{name} {end}", all_of(values, combine), *(needs[n] for n in queries))
-        for name, values, queries in (("others", other_ratios, others), ("first", ratios["I"], "I"))
+        for name, values, queries in (
+            ("others", other_ratios, other_queries),
+            ("first", ratios["I"], "I"),
+        )
         for end, combine in (("lowest", lowest), ("highest", highest))
     ]
     line_counts = "; ".join(f"{number} {_lines_text(name)}" for number, name in QUERIES.items())

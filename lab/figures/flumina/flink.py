@@ -128,9 +128,9 @@ def _outcome_4(options: Options, runs: Runs) -> Outcome:
 def _panel_4(options: Options, program: Program, by_form: Mapping[str, Series]) -> Panel:
     rates = by_form["F"]
     _, most = rates.ends(options.within)
-    single, marks = rates.at(1), []
-    if single is not None and len(rates.workers(options.within)) > 1:
-        target_eps = single.value * max(1.0, scaling(program, "F").low / NODES * most)
+    single_rate, marks = rates.at(1), []
+    if single_rate is not None and len(rates.workers(options.within)) > 1:
+        target_eps = single_rate.value * max(1.0, scaling(program, "F").low / NODES * most)
         marks = [
             Mark(
                 name="at the published share of linear",
@@ -181,18 +181,18 @@ def _claims_6(
     pages = PAPER.fact("4", quantity="pages that all views are of")
     tasks = int(pages.low) if program is JOIN else 1
     output_need = outputs([row for form in _FORMS for row in rows_of(runs, program, form, options)])
-    offered = trials(runs[1], f"{program.workload}@{EVEN}/", "/flink/", workers=within)
-    busy = sweep_points(
+    offered_trials = trials(runs[1], f"{program.workload}@{EVEN}/", "/flink/", workers=within)
+    busy_need = sweep_points(
         f"workers within the cores, of which Flink by itself keeps {tasks} busy",
         max(within, default=0),
         tasks + 1,
     )
     rate_ratio = quotient(rates["FM"].highest(within), rates["F"].highest(within))
     latency_ratio = quotient(latency["FM"].lowest(within), latency["F"].lowest(within))
-    needs = (busy, output_need, *latencies(offered))
+    needs = (busy_need, output_need, *latencies(offered_trials))
     return [
         *growth(options, scaling(program, "FM"), rates["FM"], output_need),
-        PAPER.pose("6", "throughput", rate_ratio, busy, output_need, panel=panel),
+        PAPER.pose("6", "throughput", rate_ratio, busy_need, output_need, panel=panel),
         PAPER.pose("6", "latency", latency_ratio, *needs, panel=panel, share=LATENCY_SHARE),
     ]
 

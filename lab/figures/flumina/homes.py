@@ -157,10 +157,12 @@ def tree(options: Options) -> Tree:
 def moved_share(row: TrialRow) -> float | None:
     """Return the ratio of bytes moved between workers to bytes processed; None if not counted."""
     counters = json.loads(row.counters or "{}")
-    processed = counters.get("record_bytes")
-    if not processed:
+    processed_bytes = counters.get("record_bytes")
+    if not processed_bytes:
         return None
-    return float(counters["state_bytes_moved"] + counters["record_bytes_moved"]) / float(processed)
+    return float(counters["state_bytes_moved"] + counters["record_bytes_moved"]) / float(
+        processed_bytes
+    )
 
 
 def _fact(quantity: str) -> Fact:
@@ -180,8 +182,8 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[MeasuredClaim]:
         ),
         *synchronizations(runs[0], key(ALL, FULL), f"/{PUBLISHED}", workers=counts),
     )
-    moved, processed = _fact("bytes moved").low / 1e6, _fact("bytes processed").low / 1e9
-    words = {"moved": moved, "processed": processed, "share": published_share()}
+    moved_mb, processed_gb = _fact("bytes moved").low / 1e6, _fact("bytes processed").low / 1e9
+    words = {"moved": moved_mb, "processed": processed_gb, "share": published_share()}
     measured = dict.fromkeys(("less moved", "bytes moved"), share.highest(counts))
     return [*PAPER.pose_all("A2", measured, *needs, **words), PAPER.pose("A2", "winner", None)]
 

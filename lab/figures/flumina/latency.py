@@ -268,7 +268,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
     deepest = max(streams(options))
     limit = PAPER.fact("10", quantity="workers that keep up")
     frequent = _frequent_trials(options, run)
-    beyond = {row.workers for row in frequent if row.workers > limit.high}
+    excess_workers = {row.workers for row in frequent if row.workers > limit.high}
     deep, shallow = (_estimate_median(results.by_depth[plan, deepest]) for plan in (DEEP, SHALLOW))
     return [
         PAPER.pose(
@@ -310,7 +310,9 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
             "keep up",
             _most_that_keep_up(frequent),
             sweep_points(
-                f"numbers of workers above {limit.high:g} with a core each", len(beyond), least=1
+                f"numbers of workers above {limit.high:g} with a core each",
+                len(excess_workers),
+                least=1,
             ),
             outputs(frequent),
             ratio=low,
@@ -373,7 +375,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         ],
         tick_names=[f"{n} ({n.bit_length() - 1})" for n in streams(options)],
     )
-    named = {
+    latencies = {
         f"{FORMS[form]}, {name}": cell
         for form, results in by_form.items()
         for name, cell in _latencies_by_name(results).items()
@@ -393,7 +395,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "the paper depth grows with the workers.",
             LAG_NOTE,
         ),
-        {name: named_percentiles(cell) for name, cell in named.items()},
+        {name: named_percentiles(cell) for name, cell in latencies.items()},
         "DGS, figure 10: latency of event windows",
         [by_workers, [by_heartbeats, by_depth]],
         width_in=2.6,

@@ -121,9 +121,9 @@ def form_engine(
     form: str, options: Options, /, label: str = "", **fields: Any
 ) -> dict[str, JsonValue]:
     """Return the `[[engine]]` table of a form; its label is the form, unless `label` is set."""
-    chosen = dict(PAPER.systems["DGS"].options) if form == PUBLISHED else {}
-    chosen |= fields.pop("options", {})
-    return experiment.engine(DGS, options, label=label or form, options=chosen, **fields)
+    form_options = dict(PAPER.systems["DGS"].options) if form == PUBLISHED else {}
+    form_options |= fields.pop("options", {})
+    return experiment.engine(DGS, options, label=label or form, options=form_options, **fields)
 
 
 def form_engines(options: Options) -> list[dict[str, JsonValue]]:
@@ -151,7 +151,7 @@ def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Mea
     within = rate.workers(options.within)
     fewest, most = rate.ends(options.within)
     share = fact.low / nodes
-    lowest = max(1.0, share * most / fewest)
+    limit = max(1.0, share * most / fewest)
     measured_nodes = {1, nodes} & set(within)
     place = {name: getattr(fact, name) for name in ("figure", "panel", "series", "quantity")}
     return [
@@ -166,8 +166,8 @@ def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Mea
             fewest=fewest,
             share=share,
             nodes=nodes,
-            lowest=lowest,
-            highest=max(lowest, min(fact.high, most / fewest)),
+            lowest=limit,
+            highest=max(limit, min(fact.high, most / fewest)),
         ),
         PAPER.pose(
             fact.figure,

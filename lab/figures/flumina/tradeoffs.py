@@ -100,8 +100,8 @@ def _need_outputs(runs: Runs, program: Program, form: str) -> Need:
 
 def _declares(row: TrialRow, pip: str) -> bool:
     """Return whether the engine declares that a property holds."""
-    declared = json.loads(row.properties or "{}").get(pip)
-    return bool(declared and declared["holds"])
+    declaration = json.loads(row.properties or "{}").get(pip)
+    return bool(declaration and declaration["holds"])
 
 
 def _published_forms(program: Program) -> dict[str, Fact]:

@@ -151,10 +151,10 @@ def _tree(options: Options, schemes: Sequence[tuple[int, str, JsonObject]]) -> T
                 workers=[workers],
                 batch=[batch],
                 workloads=[f"*@b{batch}"],
-                options={**chosen, **BY_OPERATOR} if label == scheme else chosen,
+                options={**scheme_options, **BY_OPERATOR} if label == scheme else scheme_options,
                 label=label,
             )
-            for workers, scheme, chosen in schemes
+            for workers, scheme, scheme_options in schemes
             for label, _, batch in drawn_forms([scheme], BATCHES)
         ],
     }

@@ -246,8 +246,8 @@ def _claims_9(
     each: list[dict[float, Measured | None]] = [
         {sigma: of_cell(spread) for sigma, spread in values.items()} for values in speedups.values()
     ]
-    hybrid, *others = each or [{}, {}]
-    equal, skewed = others[0], others[-1]
+    hybrid, *partitioned = each or [{}, {}]
+    equal, skewed = partitioned[0], partitioned[-1]
     first = sigmas(options)[0]
     steady = [value for value in hybrid.values() if value is not None]
     slowest = [quotient(a, b) for a, b in permutations(steady, 2)]
@@ -304,9 +304,9 @@ def _outcome_10(options: Options, runs: Runs) -> Outcome:
     within = [n for n in median if 1 < n <= options.cores]
     n = within[-1] if within else several(options)[-1]
 
-    def ratios(below: Spreads) -> list[Measured | None]:
+    def ratios(divisors: Spreads) -> list[Measured | None]:
         hybrid = median[n]["hybrid"]
-        return [quotient(of_cell(hybrid[c]), of_cell(below[c])) for c in costs()]
+        return [quotient(of_cell(hybrid[c]), of_cell(divisors[c])) for c in costs()]
 
     to_partitioned, to_cost = ratios(median[n]["partitioned"]), ratios(cost[n]["hybrid"])
     needs = (

@@ -162,11 +162,11 @@ def _tree(question: Question, options: Options) -> Tree:
                 workers=list(worker_counts(options)),
                 batch=[batch],
                 workloads=[f"*-b{batch}"],
-                options={"reordering": reordering, "worklist": "hybrid"}
-                | (BY_OPERATOR if label == reordering else {}),
+                options={"reordering": scheme, "worklist": "hybrid"}
+                | (BY_OPERATOR if label == scheme else {}),
                 label=label,
             )
-            for label, reordering, batch in drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK))
+            for label, scheme, batch in drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK))
         ],
     }
 
@@ -294,14 +294,14 @@ def _claims(
     cost: Quantity,
 ) -> list[MeasuredClaim]:
     """Pose the claims for the most workers within the cores, one tuple at a time, in the paper's form."""
-    free, lock = (speedup[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
-    free_us, lock_us = (cost[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
-    _, last = free.ends(n for n in worker_counts(options) if n <= options.cores)
+    nonblocking, lock = (speedup[scheme, TUPLE] for scheme in REORDERING_BUFFERS)
+    free_us, lock_us = (cost[scheme, TUPLE] for scheme in REORDERING_BUFFERS)
+    _, last = nonblocking.ends(n for n in worker_counts(options) if n <= options.cores)
     needs = (
-        two_degrees(options, free, worker_counts(options)),
+        two_degrees(options, nonblocking, worker_counts(options)),
         *in_order(options, trials(runs[0], setup.key(TUPLE), workers=[last])),
     )
-    rate_ratio = quotient(free.at(last), lock.at(last))
+    rate_ratio = quotient(nonblocking.at(last), lock.at(last))
     cost_growth_ratio = quotient(
         quotient(lock_us.at(last), lock_us.at(1)), quotient(free_us.at(last), free_us.at(1))
     )

@@ -154,12 +154,14 @@ def _ratio(options: Options, measured: Measurements, quantity: str, key: str) ->
 
 def _claims(options: Options, runs: Runs, measured: Measurements) -> list[MeasuredClaim]:
     claims: list[MeasuredClaim] = []
-    several = several_workers(options)
+    parallel_need = several_workers(options)
 
     def rows(stage: int, key: str) -> list[TrialRow]:
-        both = (LINES[PUBLISHED], LINES[FLINK_SN])
+        lines = (LINES[PUBLISHED], LINES[FLINK_SN])
         return [
-            row for line in both for row in trials(runs[stage], f"{key}/{line.variant}/", line.part)
+            row
+            for line in lines
+            for row in trials(runs[stage], f"{key}/{line.variant}/", line.part)
         ]
 
     output_need = {key: outputs(rows(0, key)) for _, key, _ in COUNTS}
@@ -168,18 +170,18 @@ def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Measur
         # For wordcount the paper calls both systems comparable, so sharing must only not lose.
         order = "throughput comparable" if panel == "wordcount" else "throughput order"
         latency_ratio = _ratio(options, measured, "latency", key)
-        offered = latencies(rows(1, key))
+        load_needs = latencies(rows(1, key))
         rates = dict.fromkeys((order, "throughput"), gains[key])
         times = dict.fromkeys(("latency order", "latency"), latency_ratio)
-        claims += PAPER.pose_all("6", rates, several, output_need[key], panel=panel)
-        claims += PAPER.pose_all("6", times, several, *offered, panel=panel)
+        claims += PAPER.pose_all("6", rates, parallel_need, output_need[key], panel=panel)
+        claims += PAPER.pose_all("6", times, parallel_need, *load_needs, panel=panel)
     best = [measured["throughput", key, PUBLISHED].highest(options.within) for _, key, _ in COUNTS]
     falls = all_of([quotient(a, b) for a, b in pairwise(best)], lowest)
     relative_gain = quotient(gains["paircount@H"], gains["wordcount"])
     return [
         *claims,
         PAPER.pose("6", "falling", falls, *output_need.values()),
-        PAPER.pose("6", "gain", relative_gain, several, *output_need.values()),
+        PAPER.pose("6", "gain", relative_gain, parallel_need, *output_need.values()),
     ]
 
 

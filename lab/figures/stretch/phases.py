@@ -97,9 +97,9 @@ def _plan_phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
     workloads: list[JsonValue] = []
     loads: list[JsonValue] = []
     for seed in seeds:
-        planned = phases(seed, share, 2.0 * side_eps)
+        planned_phases = phases(seed, share, 2.0 * side_eps)
         total_s = length_s(share)
-        events = sum(phase.length_s * phase.rate_eps for phase in planned)
+        events = sum(phase.length_s * phase.rate_eps for phase in planned_phases)
         workloads.append(
             {
                 "name": "scale_join",
@@ -110,7 +110,7 @@ def _plan_phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
                 "query": {"ws_ms": window_ms(share, WS_MS)},
             }
         )
-        warm_up_s = min(planned[0].length_s, total_s) * 0.2
+        warm_up_s = min(planned_phases[0].length_s, total_s) * 0.2
         label, window_s = f"phases{seed}", total_s - warm_up_s
         workload = f"scale_join@{label}"
         loads.append(replayed_load(label, warm_up_s, window_s, workloads=[workload]))

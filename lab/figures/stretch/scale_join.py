@@ -126,10 +126,10 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             for name, system in SYSTEMS.items()
         }
 
-    compared = by_system(runs[0], comparisons_per_s)
+    comparison_rates = by_system(runs[0], comparisons_per_s)
     rates = by_system(runs[0], coherent_eps(ws_ms))
     latency = by_system(runs[1], LATENCY)
-    vsn, adhoc = compared[STRETCH], compared[SCALEJOIN]
+    vsn, adhoc = comparison_rates[STRETCH], comparison_rates[SCALEJOIN]
     counted = vsn.workers(options.within)
     least, most = vsn.ends(options.within)
     growth = quotient(vsn.at(most), vsn.at(least))
@@ -140,11 +140,11 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         for n in options.within
         if (a := latency[STRETCH].at(n)) is not None and (b := latency[SCALEJOIN].at(n)) is not None
     ]
-    single = quotient(vsn.at(1), compared[ONE].at(1))
+    one_instance = quotient(vsn.at(1), comparison_rates[ONE].at(1))
     stretch, scale_join, one_thread = (
         outputs(_rows(runs[0], name)) for name in (STRETCH, SCALEJOIN, ONE)
     )
-    offered = latencies(_rows(runs[1], STRETCH, SCALEJOIN))
+    load_needs = latencies(_rows(runs[1], STRETCH, SCALEJOIN))
     degrees = two_degrees(options, vsn)
     colours = [system.colour for system in SYSTEMS.values()]
     panel = partial(degree_panel, options, x_label=INSTANCES, colours=colours)
@@ -153,8 +153,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         [
             PAPER.pose("8", "linear", linear, degrees, stretch, least=least, most=most),
             PAPER.pose("8", "ad-hoc", all_of(ratios, lowest), stretch, scale_join),
-            PAPER.pose("8", "one thread", single, stretch, one_thread),
-            PAPER.pose("8", "latency", all_of(overheads, highest), *offered),
+            PAPER.pose("8", "one thread", one_instance, stretch, one_thread),
+            PAPER.pose("8", "latency", all_of(overheads, highest), *load_needs),
             PAPER.pose("8", "per output", _comparisons_per_output(runs), stretch),
         ],
         notes(
@@ -171,7 +171,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             LAG_NOTE,
         ),
         {
-            n: numbers(comparisons_per_s=compared[n], input_eps=rates[n], latency_ms=latency[n])
+            n: numbers(
+                comparisons_per_s=comparison_rates[n], input_eps=rates[n], latency_ms=latency[n]
+            )
             for n in SYSTEMS
         },
         "STRETCH, figure 8: ScaleJoin",
@@ -181,7 +183,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 panel(
                     "Throughput",
                     "comparisons/s",
-                    compared,
+                    comparison_rates,
                     marks=growth_marks,
                     words=["published: VSN = ad-hoc", "1T = VSN at one instance"],
                     log_y=True,

@@ -103,7 +103,7 @@ def _make_column(direction: str, elastic: Step, static: Step) -> list[Panel]:
             line(static.timeline, getattr(static.timeline, name), "static", 2),
         ]
 
-    counted = bool(np.isfinite(elastic.timeline.comparisons_per_s).any())
+    has_comparisons = bool(np.isfinite(elastic.timeline.comparisons_per_s).any())
     changes = line(elastic.timeline, elastic.timeline.instances, "elastic", 0, "steps")
     return [
         Panel(
@@ -123,8 +123,8 @@ def _make_column(direction: str, elastic: Step, static: Step) -> list[Panel]:
         ),
         Panel(
             title="",
-            y_label="comparisons/s" if counted else "tuples processed/s",
-            lines=lines("comparisons_per_s" if counted else "consumed_eps"),
+            y_label="comparisons/s" if has_comparisons else "tuples processed/s",
+            lines=lines("comparisons_per_s" if has_comparisons else "consumed_eps"),
             shades=[shade],
         ),
         Panel(
@@ -155,8 +155,8 @@ def _estimate(trials: Sequence[Step], name: str) -> Product | None:
 def _mean_after(step: Step, name: str) -> float | None:
     """Return the mean over the last two thirds of the load's time after the step."""
     end_s = step.at_s * 2
-    where = step.timeline.between(step.at_s + (end_s - step.at_s) / 3, end_s)
-    return mean(getattr(step.timeline, name), where)
+    mask = step.timeline.between(step.at_s + (end_s - step.at_s) / 3, end_s)
+    return mean(getattr(step.timeline, name), mask)
 
 
 FIGURE = step_figure(

@@ -120,9 +120,9 @@ def highest_eps(runs: Runs, ws_ms: int) -> dict[int, float]:
     """
     rates = series(runs[0], "scale_join", VSN, coherent_eps(ws_ms))
     if not rates.by_workers:
-        counted = series(runs[0], "scale_join", VSN, comparisons_per_s).by_workers
+        by_instances = series(runs[0], "scale_join", VSN, comparisons_per_s).by_workers
         reason = "; ".join(troubles(runs)) or (
-            "" if counted else "the engine counted no comparisons"
+            "" if by_instances else "the engine counted no comparisons"
         )
         raise FigureError(f"{runs[0].path}: no number of instances has a rate: {reason}")
     return {n: max(s.median for s in spreads) for n, spreads in rates.by_workers.items()}

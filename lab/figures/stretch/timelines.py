@@ -51,9 +51,9 @@ def estimate_over(
 
 def cut_timeline(timeline: ElasticTimeline, begin_s: float, end_s: float) -> ElasticTimeline:
     """Return the rows and changes of a timeline within [begin_s, end_s)."""
-    where = timeline.between(begin_s, end_s)
+    mask = timeline.between(begin_s, end_s)
     arrays = {
-        field.name: getattr(timeline, field.name)[where]
+        field.name: getattr(timeline, field.name)[mask]
         for field in fields(timeline)
         if field.name != "changes"
     }

@@ -328,20 +328,20 @@ def _claims(
             highest_rates.append(Extreme(present, highest=True) if present else None)
         return quotient(*highest_rates)
 
-    merged = [
+    merged_ratios = [
         quotient(rate[CL, i].at(n), rate[OL, i].at(n))
         for i in within
         for n in within
         if i > 1 or n > 1
     ]
     energy_ratio = all_of(ratios(energies), _middle)
-    read = sweep_points("energy counters that can be read", int(energy.measured), 1)
+    counter_need = sweep_points("energy counters that can be read", int(energy.measured), 1)
     claims = [
-        pose("throughput of all", all_of(merged, lowest), *needs, section=section),
-        pose("highest throughput", all_of(merged, highest), *needs),
+        pose("throughput of all", all_of(merged_ratios, lowest), *needs, section=section),
+        pose("highest throughput", all_of(merged_ratios, highest), *needs),
         pose("latency", all_of(ratios(latency), _middle), *needs, section=section),
         pose("energy", energy_ratio, *needs, section=section, energy=energy.name),
-        pose("power", energy_ratio if energy.measured else None, *needs, read),
+        pose("power", energy_ratio if energy.measured else None, *needs, counter_need),
     ]
     if question.number == "4a":
         claims += [

@@ -49,8 +49,9 @@ def read_courses(run: Run, rows: Sequence[TrialRow]) -> tuple[TrialCourse, ...]:
 
 def _make_course(timeline: ElasticTimeline) -> TrialCourse:
     """Return the course of a trial; it has no samples if the engine records no counts."""
-    emitted = np.trim_zeros(np.nan_to_num(timeline.offered_eps), "b")
-    full = emitted[:-1] if len(emitted) > 1 else emitted  # the injectors end within the last row
+    emitted_eps = np.trim_zeros(np.nan_to_num(timeline.offered_eps), "b")
+    # Leave out the last row, within which the injectors end.
+    full = emitted_eps[:-1] if len(emitted_eps) > 1 else emitted_eps
     periods = [
         full[start : start + _ROWS_PER_PERIOD] for start in range(0, len(full), _ROWS_PER_PERIOD)
     ]
