@@ -87,10 +87,12 @@ class MeasuredRun:
         if unknown := [name for name in metrics if name not in METRICS]:
             raise LabError(f"metrics has {unknown[0]!r}; use some of {', '.join(METRICS)}")
         old = read_run(other.path if isinstance(other, MeasuredRun) else Path(other))
-        chosen = [METRICS[name] for name in metrics]
-        compared = compare_runs(old, self._read(), np.random.default_rng(_SEED), metrics=chosen)
+        chosen_metrics = [METRICS[name] for name in metrics]
+        comparison = compare_runs(
+            old, self._read(), np.random.default_rng(_SEED), metrics=chosen_metrics
+        )
         return pd.DataFrame(
-            [_ratio_row(ratio) for ratio in compared.ratios], columns=list(_RATIO_COLUMNS)
+            [_ratio_row(ratio) for ratio in comparison.ratios], columns=list(_RATIO_COLUMNS)
         )
 
     def answers(self, cell: str | None = None, output: str | None = None) -> pd.DataFrame:
@@ -115,19 +117,19 @@ class MeasuredRun:
             LabError: the run has no verified rate of the workload, or `workload` is None and the run has several.
         """
         cells = summarise(self._read().rows)
-        rated = [cell for cell in cells if cell.throughput_eps is not None]
-        names = list(dict.fromkeys(cell.workload for cell in rated))
+        rated_cells = [cell for cell in cells if cell.throughput_eps is not None]
+        names = list(dict.fromkeys(cell.workload for cell in rated_cells))
         name = names[0] if workload is None and len(names) == 1 else workload
         if name not in names:
             raise LabError(
                 f"{self.path.name}: workload is {workload!r}; give one with verified rates: "
                 f"{', '.join(names) or 'none found'}"
             )
-        chosen = [cell for cell in rated if cell.workload == name]
-        scale = shared_scale(chosen)
+        workload_cells = [cell for cell in rated_cells if cell.workload == name]
+        scale = shared_scale(workload_cells)
         assert scale is not None, "a rate is above 0"
         colours = engine_colours(cell.engine for cell in cells)
-        figure = throughput_panel(name, chosen, colours, scale).axes.figure
+        figure = throughput_panel(name, workload_cells, colours, scale).axes.figure
         return cast("Figure", figure)
 
     def report(self, out: Path | str | None = None) -> Path:
@@ -254,8 +256,8 @@ def run(
     if matrix is None:
         text, source = _matrix_text(workloads, engines, settings, audience), "lab.run(...)"
     elif workloads or engines or settings:
-        conflicting = {"workloads": workloads, "engines": engines, **settings}
-        argument = next(name for name, value in conflicting.items() if value)
+        conflicts = {"workloads": workloads, "engines": engines, **settings}
+        argument = next(name for name, value in conflicts.items() if value)
         raise LabError(
             f"lab.run: {argument} cannot be combined with a matrix; set it in the matrix file"
         )

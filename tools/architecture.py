@@ -62,13 +62,13 @@ def needs(root: Path) -> Counter[Arrow]:
             for target in {_unit_of_module(root, name) for name in _imports_of(file)} - {None}:
                 arrows[_unit(file.relative_to(root)), str(target)] += 1
     cmake = (root / "CMakeLists.txt").read_text(encoding="utf-8")
-    for name, needed in re.findall(r"^lab_family\((\w+)(?: NEEDS ([\w ]+))?\)", cmake, re.M):
-        for other in needed.split():
-            arrows[f"{CORE}/{name}", f"{CORE}/{other}"] += 1
+    for name, needs_text in re.findall(r"^lab_family\((\w+)(?: NEEDS ([\w ]+))?\)", cmake, re.M):
+        for other_family in needs_text.split():
+            arrows[f"{CORE}/{name}", f"{CORE}/{other_family}"] += 1
     families = {path.name for path in (root / CORE).iterdir() if any(path.glob("*.h"))}
     for file in sorted((root / BINDINGS).glob("*.*")):
-        included = re.findall(r'^#include "(\w+)/', file.read_text(encoding="utf-8"), re.M)
-        for name in families.intersection(included):
+        included_families = re.findall(r'^#include "(\w+)/', file.read_text(encoding="utf-8"), re.M)
+        for name in families.intersection(included_families):
             arrows[BINDINGS, f"{CORE}/{name}"] += 1
     return Counter(
         {arrow: file_count for arrow, file_count in arrows.items() if arrow[0] != arrow[1]}
@@ -203,8 +203,8 @@ def picture(root: Path) -> str:
     """Return the picture as SVG text."""
     arrows, units = needs(root), content_of_tree(root).units
     kinds = list(_all_arrows(arrows, set(units)))
-    needing = {a for kind, (a, _) in kinds if kind == "unit"}
-    needed = {b for kind, (_, b) in kinds if kind == "unit"}
+    sources = {a for kind, (a, _) in kinds if kind == "unit"}
+    targets = {b for kind, (_, b) in kinds if kind == "unit"}
     lines = [
         "digraph {",
         f'graph [compound=true fontname="sans-serif" label="{LEGEND}"]',
@@ -213,8 +213,8 @@ def picture(root: Path) -> str:
     top, bottom = {}, {}
     for box, title in BOXES.items():
         members = sorted(unit for unit in units if box_of(unit) == box)
-        top[box] = next((unit for unit in members if unit not in needed), members[0])
-        bottom[box] = next((unit for unit in members if unit not in needing), members[0])
+        top[box] = next((unit for unit in members if unit not in targets), members[0])
+        bottom[box] = next((unit for unit in members if unit not in sources), members[0])
         lines.append(f'subgraph "cluster {box}" {{ label="{title}" style=rounded bgcolor="#f4f6f8"')
         lines += [f'"{unit}" [id="unit {unit}" label="{_label(unit)}"]' for unit in members]
         lines.append("}")

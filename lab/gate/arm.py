@@ -122,7 +122,7 @@ def find_module_files(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
     Raises:
         GateError: a module cannot be imported.
     """
-    where = f"{arm.revision}: its build in {arm.path[0]}"
+    place = f"{arm.revision}: its build in {arm.path[0]}"
     try:
         probe = subprocess.run(
             [str(arm.python), "-c", _PROBE, *modules],
@@ -134,10 +134,10 @@ def find_module_files(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
             env=environment() | arm.environment(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise GateError(f"{where} cannot be tested: {error}") from error
+        raise GateError(f"{place} cannot be tested: {error}") from error
     if probe.returncode != 0:
         last_line = (probe.stderr.strip().splitlines() or ["no output"])[-1]
-        raise GateError(f"{where} does not import: {last_line}")
+        raise GateError(f"{place} does not import: {last_line}")
     return tuple(map(Path, json.loads(probe.stdout)))
 
 

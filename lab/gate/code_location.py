@@ -66,7 +66,7 @@ def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     Such a file comes from the user's checkout, through an editable install, or from an installed
     package that was built from the checkout.
     """
-    installed = (Path(sys.prefix).resolve(), *LAB_FOLDERS)
+    install_folders = (Path(sys.prefix).resolve(), *LAB_FOLDERS)
     copies = installed_files(projects, checkout)
     modules = [
         Place(part=f"module {name!r}", file=_file_of(module))
@@ -81,7 +81,7 @@ def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     return tuple(
         place
         for place in (*modules, *libraries)
-        if place.file in copies or (place.below([checkout]) and not place.below(installed))
+        if place.file in copies or (place.below([checkout]) and not place.below(install_folders))
     )
 
 

@@ -189,8 +189,8 @@ def gate_repository(
         new_code, old_code = (
             _check_code(arm, plan.works, subject.root, logs) for arm in (new, old)
         )
-        changed = _changed_files(subject)
-        same_code = check_different(old_code.loaded, new_code.loaded, (old, new), changed)
+        changed_files = _changed_files(subject)
+        same_code = check_different(old_code.loaded, new_code.loaded, (old, new), changed_files)
         absent = {
             cell: _absent_line(cell, reason, new_code.absent.get(cell))
             for cell, reason in old_code.absent.items()

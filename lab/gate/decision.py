@@ -55,9 +55,11 @@ class GateCriteria:
         Groups are separate, so that optional and advisory metrics do not weaken the test of gated
         metrics.
         """
-        gated = [m for m in self.metrics if m.name not in self.advisory | self.if_repeatable]
+        gated_metrics = [
+            m for m in self.metrics if m.name not in self.advisory | self.if_repeatable
+        ]
         return [
-            gated,
+            gated_metrics,
             [m for m in self.metrics if m.name in self.if_repeatable - self.advisory],
             [m for m in self.metrics if m.name in self.advisory],
         ]
@@ -85,9 +87,9 @@ def decide_gate(
     else:
         findings = [screen(family, rule, rng) for family in families]
         worse = [cell for cell, status in statuses.items() if status.test.worse]
-        suspected = [key[0] for family in findings for key in suspects(family)]
-        selected = [cell for cell in sound if cell in {*worse, *suspected}]
-        measured = measure_again(tuple(selected)) if selected else {}
+        suspect_cells = [key[0] for family in findings for key in suspects(family)]
+        repeated_cells = [cell for cell in sound if cell in {*worse, *suspect_cells}]
+        measured = measure_again(tuple(repeated_cells)) if repeated_cells else {}
         second_arms = _collect_arms(measured, criteria.metrics)
         findings = [_confirm(family, second_arms, rule, rng) for family in findings]
     first_arms = {key: arms for family in families for key, arms in family.items()}
@@ -117,14 +119,14 @@ def _make_status_lines(
     cell: str, first: StatusFinding, measured: Pair | None, rule: Rule
 ) -> list[Line]:
     """Return the line, if any, on the statuses of a cell that has no fault."""
-    second = None
+    second_finding = None
     if measured is not None:
         fault = fault_line(cell, measured)
         if fault is not None and fault.word is Verdict.BROKEN:
             return [fault]
         if first.test.worse:
-            second = find_status(measured, rule.alpha)
-    line = status_line(cell, first, second)
+            second_finding = find_status(measured, rule.alpha)
+    line = status_line(cell, first, second_finding)
     return [] if line is None else [line]
 
 
@@ -135,8 +137,8 @@ def _collect_arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[
         for metric in metrics:
             old, new = _costs(pair.old, metric), _costs(pair.new, metric)
             if old is not None and new is not None:
-                paired = pair.same_load and metric.quantile is not None
-                method = PAIRED if paired else INDEPENDENT
+                is_paired = pair.same_load and metric.quantile is not None
+                method = PAIRED if is_paired else INDEPENDENT
                 arms[(cell, metric.name)] = Arms(old=old, new=new, method=method)
     return arms
 
@@ -159,8 +161,8 @@ def _confirm(
 
     Omits suspects without a second measurement, which `_missing_value_lines` reports.
     """
-    missing = {key for key in suspects(findings) if key not in second_arms}
-    confirmable = tuple(finding for finding in findings if finding.key not in missing)
+    unconfirmed = {key for key in suspects(findings) if key not in second_arms}
+    confirmable = tuple(finding for finding in findings if finding.key not in unconfirmed)
     return confirm(confirmable, second_arms, rule, rng)
 
 
@@ -173,11 +175,11 @@ def _missing_value_lines(
     latency.
     """
     trials = [result for pair in stages if pair is not None for result in (*pair.old, *pair.new)]
-    unverified = next((result for result in trials if not has_numbers(result)), None)
-    if unverified is None:
+    bad_result = next((result for result in trials if not has_numbers(result)), None)
+    if bad_result is None:
         note = f"a trial has no {metric.name}: {metric.about}"
     else:
-        note = f"a trial has no verified answer: {unverified.status}"
+        note = f"a trial has no verified answer: {bad_result.status}"
     word = Verdict.NO_NUMBER
     if metric.name in criteria.if_repeatable:
         if all(metric.cost(result) is None for result in trials):

@@ -37,11 +37,11 @@ def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
     """
     site = arm.path[0]
     foreign = foreign_files(find_projects(arm.tree), site)
-    installed = [file for file in loaded if file.is_relative_to(site) and file not in foreign]
+    installed_files = [file for file in loaded if file.is_relative_to(site) and file not in foreign]
     tracked_by_name: Mapping[str, list[PurePosixPath]] = defaultdict(list)
     for name in git(arm.tree, "ls-files", "-z", "--recurse-submodules").split("\0"):
         tracked_by_name[PurePosixPath(name).name].append(PurePosixPath(name))
-    for file in installed:
+    for file in installed_files:
         inner = file.relative_to(site)
         copies = [
             path
@@ -75,10 +75,10 @@ def check_different(
         f"({', '.join(changed[:_MAX_NAMED])}{ellipsis})"
     )
     sources = [name for name in changed if PurePosixPath(name).suffix in _SOURCE_SUFFIXES]
-    compiled = [file for file in new if file.suffix in _COMPILED_SUFFIXES]
-    if sources and compiled:
+    compiled_files = [file for file in new if file.suffix in _COMPILED_SUFFIXES]
+    if sources and compiled_files:
         raise GateError(
-            f"{note}; {sources[0]} differs, but {compiled[0].name} is the same in both: no "
+            f"{note}; {sources[0]} differs, but {compiled_files[0].name} is the same in both: no "
             "verdict; let --build compile it, and remove compiled files from the repository (git "
             "rm --cached)"
         )
@@ -112,17 +112,17 @@ def _is_built(path: PurePosixPath, inner: Path) -> bool:
     return not _BUILD_FOLDERS.isdisjoint(outer)
 
 
-def _is_same_code(installed: Path, source: Path) -> bool:
+def _is_same_code(installed_file: Path, source_file: Path) -> bool:
     """Return whether two files have the same code; False if one is missing."""
     try:
-        texts = installed.read_bytes(), source.read_bytes()
+        texts = installed_file.read_bytes(), source_file.read_bytes()
     except OSError:
         return False
     if texts[0] == texts[1]:
         return True
-    if installed.suffix != ".py":
+    if installed_file.suffix != ".py":
         return False
-    if _VERSION.fullmatch(installed.stem):
+    if _VERSION.fullmatch(installed_file.stem):
         return True
     try:
         return _dump_code(texts[0]) == _dump_code(texts[1])

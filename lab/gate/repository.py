@@ -88,12 +88,12 @@ def _build_arm(
         write_entry_points(source, site)
     # A lab that is not installed must be on the path of the arm's processes.
     lab = [] if is_installed() else [IMPORT_ROOT]
-    inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     arm = Arm(
         name=folder.name,
         revision=revision.label,
         python=Path(sys.executable),
-        path=(site, source / "src", source, *lab, *map(Path, inherited)),
+        path=(site, source / "src", source, *lab, *map(Path, user_paths)),
         tree=source,
         cache=folder / "cache",
         checkout=root,

@@ -170,16 +170,16 @@ def run_self_test(
             for row in _make_rows(metric, blocks[metric.name], rule, rng):
                 say(", ".join(row))  # printed at once, as later rounds may fail
                 rows.append(row)
-    counted = _count_rows(rounds, began + minutes * 60, say)
+    count_rows = _count_rows(rounds, began + minutes * 60, say)
     not_counted = [[INSTRUCTIONS, "", "0", "", "", "not counted"]]
-    rows += not_counted if isinstance(counted, str) else counted
+    rows += not_counted if isinstance(count_rows, str) else count_rows
     yield f"two cells, {rule.n} processes per arm and stage; counts of all benchmarks"
     yield ""
     yield from align_rows(rows)
     yield ""
     yield "intervals: 95 %, Clopper-Pearson"
-    if isinstance(counted, str):
-        yield f"{INSTRUCTIONS}: {counted}"
+    if isinstance(count_rows, str):
+        yield f"{INSTRUCTIONS}: {count_rows}"
     yield f"{time.monotonic() - began:.0f} s"
 
 
@@ -299,7 +299,7 @@ def _median_noise(
 def _count_rows(rounds: int, deadline_s: float, say: Say) -> list[list[str]] | str:
     """Return the rows of the table for instruction counts, or the reason why the count failed."""
     alarms, rounds_done, deviation = 0, 0, 0.0
-    detected: dict[float, list[bool]] = {p: [] for p in SIZES}
+    detections: dict[float, list[bool]] = {p: [] for p in SIZES}
     with tempfile.TemporaryDirectory(prefix="lab-gate-counts-") as name:
         out = Path(name) / "counts.json"
         try:
@@ -314,7 +314,7 @@ def _count_rows(rounds: int, deadline_s: float, say: Say) -> list[list[str]] | s
                 for p in SIZES:
                     plants = [(benchmark, 100 * p) for benchmark in base.counts]
                     slower = _regressions(base, count_tree(SOURCE, SOURCE, out, plants=plants))
-                    detected[p] += [benchmark in slower for benchmark in base.counts]
+                    detections[p] += [benchmark in slower for benchmark in base.counts]
                 rounds_done = number + 1
                 took_s = time.monotonic() - began_s
                 say(f"counts, round {rounds_done} of {rounds}: {took_s:.0f} s")
@@ -328,7 +328,7 @@ def _count_rows(rounds: int, deadline_s: float, say: Say) -> list[list[str]] | s
             f"{p:.0%} work",
             str(rounds_done),
             _format_share(alarms, rounds_done),
-            _format_share(sum(detected[p]), len(detected[p])),
+            _format_share(sum(detections[p]), len(detections[p])),
             f"{100 * deviation:.1f} % (largest)",
         ]
         for p in SIZES

@@ -102,8 +102,8 @@ def commit_working_tree(repository: Path) -> Revision:
             words.append("--sparse")
         else:
             git(repository, "read-tree", head, env=env)
-        excluded = (f":(top,exclude,literal){path}" for path in _nested_clones(repository))
-        git(repository, *words, "--", ":/", *excluded, env=env)
+        exclusions = (f":(top,exclude,literal){path}" for path in _nested_clones(repository))
+        git(repository, *words, "--", ":/", *exclusions, env=env)
         tree = git(repository, "write-tree", env=env)
         if tree == git(repository, "rev-parse", f"{head}^{{tree}}"):
             label = f"working tree ({head[:12]})"
@@ -165,14 +165,14 @@ def _nested_clones(repository: Path) -> Sequence[str]:
 def _changed_submodules(repository: Path) -> Sequence[str]:
     """Return the submodules whose working trees have changes or untracked files."""
     words = ("status", "--porcelain=v2", "-z", "--ignore-submodules=none", "--untracked-files=no")
-    changed = []
+    submodules = []
     # Without optional locks, so that git does not write the index.
     for entry in git(repository, *words, env={"GIT_OPTIONAL_LOCKS": "0"}).split("\0"):
         fields = entry.split(" ", 8)
         # "1 XY SCMU ...": C another commit, M changes, U untracked files.
         if fields[0] == "1" and fields[2].startswith("S") and fields[2][2:] != "..":
-            changed.append(fields[8])
-    return changed
+            submodules.append(fields[8])
+    return submodules
 
 
 def _is_sparse(repository: Path) -> bool:

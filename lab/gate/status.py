@@ -29,8 +29,8 @@ def has_numbers(result: TrialResult) -> bool:
 
 def is_lost(results: Sequence[TrialResult]) -> bool:
     """Return whether further trials of a cell cannot give a number."""
-    unverified = sum(not has_numbers(result) for result in results)
-    return any(map(is_fault, results)) or unverified >= MAX_UNVERIFIED
+    unverified_count = sum(not has_numbers(result) for result in results)
+    return any(map(is_fault, results)) or unverified_count >= MAX_UNVERIFIED
 
 
 def fault_line(cell: str, pair: Pair) -> Line | None:

@@ -54,9 +54,9 @@ def git(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> 
 
 def git_bytes(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> bytes:
     """Run git in a folder and return its output as bytes; arguments and errors as for `git`."""
-    where = f"git {arguments[0]} in {folder}"
+    place = f"git {arguments[0]} in {folder}"
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "-C", str(folder), *_SETTINGS, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -65,10 +65,10 @@ def git_bytes(folder: Path, *arguments: str, env: Mapping[str, str] | None = Non
             env=environment() | dict(env or {}),
         )
     except FileNotFoundError as error:
-        raise GitError(f"{where}: git is not on PATH; install it (apt-get install git)") from error
+        raise GitError(f"{place}: git is not on PATH; install it (apt-get install git)") from error
     except (OSError, subprocess.SubprocessError) as error:
-        raise GitError(f"{where}: {error}") from error
-    if done.returncode != 0:
-        words = " ".join((done.stderr or done.stdout).decode(errors="replace").split())
-        raise GitError(f"{where}: {words or f'ended with code {done.returncode}'}")
-    return done.stdout
+        raise GitError(f"{place}: {error}") from error
+    if process.returncode != 0:
+        words = " ".join((process.stderr or process.stdout).decode(errors="replace").split())
+        raise GitError(f"{place}: {words or f'ended with code {process.returncode}'}")
+    return process.stdout

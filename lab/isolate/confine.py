@@ -57,8 +57,8 @@ def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool 
         ):
             Path("/proc/self", name).write_text(text, encoding="ascii")
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
-    shared = [_SHARED_MEMORY] if Path(_SHARED_MEMORY).is_dir() else []
-    for folder in shared:
+    shared_folders = [_SHARED_MEMORY] if Path(_SHARED_MEMORY).is_dir() else []
+    for folder in shared_folders:
         if own_memory:
             _mount("tmpfs", folder, "tmpfs", _MS_NOSUID | _MS_NODEV)
         else:
@@ -69,7 +69,7 @@ def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool 
         if Path(folder).is_dir():
             _mount("tmpfs", folder, "tmpfs", _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
     _set_read_only("/", True)
-    for folder in (*writable, *shared):
+    for folder in (*writable, *shared_folders):
         _set_read_only(folder, False)
     with suppress(OSError):  # if the current folder is hidden now, this process stays in it
         os.chdir(Path.cwd())  # enter the new mount at the same path

@@ -54,9 +54,9 @@ def connect() -> "docker.DockerClient":
     Raises:
         IsolationError: no client is installed, or no engine answers.
     """
-    missing = missing_package("docker")
-    if missing is not None:
-        raise IsolationError(f'isolate = "container": {missing}')
+    problem = missing_package("docker")
+    if problem is not None:
+        raise IsolationError(f'isolate = "container": {problem}')
     address = address_of(os.environ)
     try:
         if address.startswith("unix://"):
@@ -108,14 +108,14 @@ def sweep(client: "docker.DockerClient") -> list[str]:
     Keeps containers from other machines and process namespaces (for example of a lab inside a container), because the
     labs there may be alive.
     """
-    removed = []
+    names = []
     for container in client.containers.list(
         all=True, filters={"label": LABEL_OWNER}, ignore_removed=True
     ):
         if _is_orphan(str(container.labels.get(LABEL_OWNER, ""))):
             remove(client, str(container.name))
-            removed.append(str(container.name))
-    return removed
+            names.append(str(container.name))
+    return names
 
 
 def _knock(path: str) -> None:
@@ -141,7 +141,7 @@ def _is_orphan(label: str) -> bool:
     if namespace != own_namespace:
         return False
     try:
-        created = psutil.Process(int(words[1])).create_time()
+        created_s = psutil.Process(int(words[1])).create_time()
     except psutil.NoSuchProcess:
         return True
-    return abs(created - float(words[2])) > 1
+    return abs(created_s - float(words[2])) > 1

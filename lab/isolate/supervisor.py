@@ -58,8 +58,8 @@ def set_subreaper(on: bool) -> bool:
 
 
 def _prctl(option: int, argument: object) -> None:
-    unused = ctypes.c_ulong(0)
-    if _LIBC.prctl(ctypes.c_int(option), argument, unused, unused, unused) != 0:
+    zero = ctypes.c_ulong(0)
+    if _LIBC.prctl(ctypes.c_int(option), argument, zero, zero, zero) != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"prctl {option}: {os.strerror(error)}")
 

@@ -120,10 +120,10 @@ class Judge:
             phase_reports=None if phase_reports is None else tuple(phase_reports),
             **msgspec.structs.asdict(_size_request(job, log, environ)),
         )
-        result, ending = self._request(request)
+        result, end_text = self._request(request)
         if isinstance(result, dict):
             return read_judgement(result)
-        reason = f"the comparison of the answer {ending}; see {log}"
+        reason = f"the comparison of the answer {end_text}; see {log}"
         return Judgement(columns={"status": schema.INVALID, "reason": reason})
 
     def expected_rows(self, job: Job, *, log: Path, environ: Mapping[str, str]) -> int | None:
@@ -168,7 +168,7 @@ class Judge:
         poll = select.poll()
         poll.register(server.stdout, select.POLLIN)
         replies: list[dict[str, object]] = []
-        rest = b""
+        partial_line = b""
         try:
             server.stdin.write(request)
             server.stdin.flush()
@@ -185,7 +185,7 @@ class Judge:
                 if not part:
                     self.close()
                     break
-                *lines, rest = (rest + part).split(b"\n")
+                *lines, partial_line = (partial_line + part).split(b"\n")
                 replies += map(json.loads, lines)
         return replies
 

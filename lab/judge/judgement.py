@@ -46,8 +46,8 @@ def judge(job: Job, folder: Path, phase_reports: tuple[PhaseReport, ...] | None)
     result: Result = {name: value for name, value in evidence.columns.items() if name in READINGS}
     if evidence.status is not None:
         # A trial must not declare its own answer correct.
-        failed = evidence.status not in schema.VERIFIED
-        result["status"] = evidence.status if failed else schema.INVALID
+        has_failed = evidence.status not in schema.VERIFIED
+        result["status"] = evidence.status if has_failed else schema.INVALID
         result["reason"] = evidence.reason
         return Judgement(columns=_convert_columns(result), lacked_space=evidence.lacked_space)
     lacked_space = False

@@ -147,17 +147,17 @@ def conclude(
     if difference is not None:
         result["status"] = schema.WRONG_OUTPUT
         if measured.unsound is not None:
-            explained = f"{difference}: {measured.unsound}"
-            result["difference"] = str(result["difference"]).replace(difference, explained, 1)
-            difference = explained
+            explanation = f"{difference}: {measured.unsound}"
+            result["difference"] = str(result["difference"]).replace(difference, explanation, 1)
+            difference = explanation
         warnings.insert(0, difference)
     elif measured.unsound is not None:
         result["status"] = schema.INVALID
         warnings.insert(0, f"right by chance: {measured.unsound}")
     elif measured.events != case.dataset.events:
         result["status"] = schema.INVALID
-        counted, events = measured.events, case.dataset.events
-        warnings.insert(0, f"the engine counted {counted} events, the input has {events}")
+        counted_events, events = measured.events, case.dataset.events
+        warnings.insert(0, f"the engine counted {counted_events} events, the input has {events}")
     elif contradictions:
         result["status"] = schema.INVALID
         warnings = [*contradictions, *warnings]

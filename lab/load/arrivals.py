@@ -47,9 +47,9 @@ def replay_times(spec: LoadSpec, ts: IntArray) -> IntArray:
     `ts` are non-decreasing event times in units of `tick_ns`.
     """
     params = parameters(spec)
-    elapsed: FloatArray = (ts - ts[:1]).astype(np.float64)
-    elapsed *= params["tick_ns"] / params["speed_up"]
-    return np.rint(elapsed, out=elapsed).astype(np.int64)
+    offsets: FloatArray = (ts - ts[:1]).astype(np.float64)
+    offsets *= params["tick_ns"] / params["speed_up"]
+    return np.rint(offsets, out=offsets).astype(np.int64)
 
 
 def parameters(spec: LoadSpec) -> dict[str, float]:
@@ -74,11 +74,11 @@ def feasible_eps(spec: LoadSpec, events: int) -> float:
     """
     if spec.arrival == POISSON:
         # Event number `events`, from 0, must not be due before the end.
-        highest = float(_units(spec, events + 1)[-1]) / _cover(spec)
+        highest_eps = float(_units(spec, events + 1)[-1]) / _cover(spec)
     else:
-        highest = events / _cover(spec)
+        highest_eps = events / _cover(spec)
     # A rate rounded up would need one more event.
-    return highest * (1 - 1e-9)
+    return highest_eps * (1 - 1e-9)
 
 
 def _rate(spec: LoadSpec) -> float:
@@ -96,13 +96,13 @@ def _units(spec: LoadSpec, count: int) -> FloatArray:
     # Chunks of fixed size make the order of additions independent of `count`.
     random = np.random.Generator(np.random.PCG64(spec.seed))
     units = np.empty(math.ceil(count / _GAPS) * _GAPS, dtype=np.float64)
-    reached = 0.0
+    total = 0.0
     for begin in range(0, count, _GAPS):
         chunk = units[begin : begin + _GAPS]
         random.standard_exponential(out=chunk)
         np.cumsum(chunk, out=chunk)
-        chunk += reached
-        reached = float(chunk[-1])
+        chunk += total
+        total = float(chunk[-1])
     return units[:count]
 
 

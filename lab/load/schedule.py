@@ -160,12 +160,12 @@ def _align(schedule: _Schedule, grid: int) -> _Schedule:
 def _too_short(spec: LoadSpec, events: int) -> LoadError:
     feasible = feasible_eps(spec, events)
     digits = 10 ** (5 - math.floor(math.log10(feasible)))
-    rounded = math.floor(feasible * digits) / digits  # rounding up would exceed the limit
+    rounded_eps = math.floor(feasible * digits) / digits  # rounding up would exceed the limit
     seconds = spec.warm_up_s + spec.window_s
     return LoadError(
         f"{spec.arrival} arrivals at {spec.rate_eps:g} events/s for {seconds:g} s (warm_up_s + "
         f"window_s) need about {expected_events(spec):,.0f} events, the input has {events:,}; "
-        f"use more `events`, a rate_eps of at most {rounded:,.10g}, or a shorter window_s",
+        f"use more `events`, a rate_eps of at most {rounded_eps:,.10g}, or a shorter window_s",
         feasible_eps=feasible,
     )
 

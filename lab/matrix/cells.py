@@ -215,8 +215,8 @@ def describe(cell: Cell) -> dict[str, JsonValue]:
     if cell.query:  # leaving out an empty query keeps fingerprints of older runs valid
         content["query"] = dict(cell.query)
     # TOML values that JSON lacks, such as dates, become text, so that both sides of a comparison agree.
-    loaded: dict[str, JsonValue] = json.loads(json.dumps(content, default=str))
-    return loaded
+    definition: dict[str, JsonValue] = json.loads(json.dumps(content, default=str))
+    return definition
 
 
 def _variants(

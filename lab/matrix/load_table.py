@@ -115,8 +115,10 @@ def _parse_entry(table: TomlTable, content: Mapping[str, object]) -> LoadEntry:
             raise table.error(key, f"(= {value!r}) is unknown", f"one of {', '.join(_KEYS)}")
     search = table.take("search", f'"{SUSTAINABLE}"', lambda v: v == SUSTAINABLE, None)
     # All other keys belong to open loads.
-    implied = OPEN if search or set(content) - _KEYS_OF_ANY_MODE else CATCH_UP
-    mode = table.take("mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), implied)
+    default_mode = OPEN if search or set(content) - _KEYS_OF_ANY_MODE else CATCH_UP
+    mode = table.take(
+        "mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), default_mode
+    )
     label = table.label("label")
     patterns: dict[str, tuple[str, ...] | None] = {
         key: table.texts(key) for key in ("engines", "workloads")
@@ -178,9 +180,9 @@ def _short_rate(rate_eps: float) -> str:
 
 def _params(table: TomlTable, content: Mapping[str, object], arrival: str) -> dict[str, float]:
     """Take the parameters of the arrival process; raise an error for parameters of other processes."""
-    for other, names in ARRIVALS.items():
-        if other != arrival:
-            _refuse(table, content, set(names), f'arrival = "{other}"')
+    for other_arrival, names in ARRIVALS.items():
+        if other_arrival != arrival:
+            _refuse(table, content, set(names), f'arrival = "{other_arrival}"')
     return {
         name: _number(table, name, default, least=0 if name == "off_s" else None)
         for name, default in ARRIVALS[arrival].items()

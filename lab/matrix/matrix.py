@@ -146,8 +146,8 @@ class Matrix:
         """Return the workloads for an engine, in order."""
         if engine.workloads is None:
             return self.workloads
-        chosen = [entry for pattern in engine.workloads for entry in self.matching(pattern)]
-        return tuple(entry for entry in self.workloads if entry in chosen)
+        entries = [entry for pattern in engine.workloads for entry in self.matching(pattern)]
+        return tuple(entry for entry in self.workloads if entry in entries)
 
     def matching(self, pattern: str) -> tuple[WorkloadEntry, ...]:
         """Return the workloads whose key matches a pattern; if none does, the workloads whose name matches.

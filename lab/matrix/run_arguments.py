@@ -63,8 +63,8 @@ class RunArguments:
                     f"{name} is {numbers!r}; use whole numbers of at least 1, such as "
                     f"--{name} 1,2 ({name}=[1, 2])"
                 )
-        generated = {"events": self.events, "params": self.params or None, "seed": self.seed}
-        for name, value in generated.items():
+        input_settings = {"events": self.events, "params": self.params or None, "seed": self.seed}
+        for name, value in input_settings.items():
             if self.dataset is not None and value is not None:
                 raise LabError(
                     f"{name} cannot be combined with dataset; expected either dataset or "

@@ -123,10 +123,10 @@ def _state_warnings(machine: Machine, usable: int, load: float | None) -> Iterat
     quota = control_group.cpu_quota(machine.text)
     if quota is not None and quota < usable:
         yield f"a control group limits {usable} cores to {quota:g} cores' time: trials are throttled"
-    busy = None if load is None else _busy_cores(machine, usable, load)
-    if busy is not None and busy > _MAX_BUSY_CORES:
+    busy_cores = None if load is None else _busy_cores(machine, usable, load)
+    if busy_cores is not None and busy_cores > _MAX_BUSY_CORES:
         # `reports.scaling` searches stored rows for "busy beside the lab".
-        yield f"load average {load:.2f} on {usable} cores, and {busy:.1f} cores busy beside the lab"
+        yield f"load average {load:.2f} on {usable} cores, and {busy_cores:.1f} cores busy beside the lab"
     sizes = processor.read_memory_sizes(machine)
     swap = sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0)
     if swap >= _MIB:

@@ -77,11 +77,11 @@ class ResourceSampler:
         return children + self._processes_of_roots()
 
     def _processes_of_roots(self) -> list[psutil.Process]:
-        rooted = []
+        processes = []
         for root in self._roots:
             with suppress(psutil.NoSuchProcess):
-                rooted += [psutil.Process(root), *descendants(root)]
-        return rooted
+                processes += [psutil.Process(root), *descendants(root)]
+        return processes
 
     def _sample(self, processes: list[psutil.Process]) -> None:
         rss = rss_bytes(processes)

@@ -100,8 +100,8 @@ def steady_state(
         reason = f"the mean is {mean:g}: nothing happened"
         return Steadiness(verdict=UNSTEADY, reason=reason)
     start = _find_tail(values, rules)
-    failed = _find_failed_test(values[start:], n, noise_sd, rules)
-    return Steadiness(verdict=STEADY if failed is None else UNSTEADY, reason=failed)
+    failed_test = _find_failed_test(values[start:], n, noise_sd, rules)
+    return Steadiness(verdict=STEADY if failed_test is None else UNSTEADY, reason=failed_test)
 
 
 def _find_failed_test(
@@ -212,8 +212,8 @@ def trend(
     estimate = float(np.dot(residuals[1:], residuals[:-1])) / square_sum
     correlation = min(max(estimate + 3 / n, 0.0), _STRONGEST_CORRELATION)
     widen = math.sqrt((1 + correlation) / (1 - correlation))
-    below, above = widen * (slope - low), widen * (high - slope)
-    return Trend(slope=slope, low=slope - below, high=slope + above)
+    width_below, width_above = widen * (slope - low), widen * (high - slope)
+    return Trend(slope=slope, low=slope - width_below, high=slope + width_above)
 
 
 def _find_tail(values: FloatArray, rules: SteadyCriteria) -> int:

@@ -131,10 +131,10 @@ def judge(
         if unknown
         else OK
     )
-    sustained = None if generator_failures else not (engine_failures or unknown)
+    is_sustained = None if generator_failures else not (engine_failures or unknown)
     reasons = (*generator_failures, *engine_failures, *unknown, *_limits(load, columns, rules))
-    columns |= {"sustained": sustained, "sustained_reason": "; ".join(reasons) or None}
-    return Judgement(status=status, sustained=sustained, reasons=reasons, columns=columns)
+    columns |= {"sustained": is_sustained, "sustained_reason": "; ".join(reasons) or None}
+    return Judgement(status=status, sustained=is_sustained, reasons=reasons, columns=columns)
 
 
 def _generator_failures(sent: Sent | None, offered: int, rules: Criteria) -> list[str]:

@@ -135,17 +135,17 @@ def _durations(
 ) -> Iterator[tuple[TrialRow, float]]:
     """Yield the trials whose end is known, with their durations in seconds."""
     # A session ends with an idle baseline. A killed session has no end.
-    idle = timedelta(seconds=idle_s)
+    idle_time = timedelta(seconds=idle_s)
     events: list[tuple[datetime | None, int, TrialRow | None]] = [
         *((_parse_time(session.started_at), _BEGIN, None) for session in sessions),
         *((_parse_time(row.started_at), _TRIAL, row) for row in rows),
-        *((ended - idle, _END, None) for s in sessions if (ended := _parse_time(s.ended_at))),
+        *((ended - idle_time, _END, None) for s in sessions if (ended := _parse_time(s.ended_at))),
     ]
-    ordered = sorted(
+    sorted_events = sorted(
         ((time, kind, row) for time, kind, row in events if time is not None),
         key=lambda event: event[:2],
     )
-    for (began, _, row), (ended, kind, _) in pairwise(ordered):
+    for (began, _, row), (ended, kind, _) in pairwise(sorted_events):
         if row is not None and kind != _BEGIN:
             yield row, (ended - began).total_seconds()
 

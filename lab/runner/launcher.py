@@ -307,16 +307,16 @@ def _run_contained(
     timeout_s: float,
     isolate: Isolation,
 ) -> Outcome:
-    inside = translate(job, folder)
-    write_job(_spawned_now(inside.job), folder / SPEC)
+    container_job = translate(job, folder)
+    write_job(_spawned_now(container_job.job), folder / SPEC)
     return run_contained(
         ["python", "-m", "streamlab.lab.trial", str(FOLDER / SPEC), str(FOLDER)],
         isolation=isolate,
-        mounts=inside.mounts,
+        mounts=container_job.mounts,
         log=log,
         timeout_s=timeout_s,
         folder=folder,
-        hidden=inside.hidden,
+        hidden=container_job.hidden,
         keeps_cache=cache_folder() in kept_paths,
     )
 
@@ -374,10 +374,11 @@ def full_disk(*folders: Path) -> str | None:
     """Return a text about the first folder whose disk is full; None if all have room."""
     for folder in folders:
         disk = os.statvfs(folder)
-        free = disk.f_bavail * disk.f_frsize
-        if free < LEAST_FREE_BYTES:
-            return f"the disk of {folder} has {free >> 10:,} KiB left"
-        if disk.f_files > 0 and disk.f_favail == 0:  # f_files is 0 if the file system does not count files
+        free_bytes = disk.f_bavail * disk.f_frsize
+        if free_bytes < LEAST_FREE_BYTES:
+            return f"the disk of {folder} has {free_bytes >> 10:,} KiB left"
+        # `f_files` is 0 if the file system does not count files.
+        if disk.f_files > 0 and disk.f_favail == 0:
             return f"the disk of {folder} can hold no more files"
     return None
 
@@ -400,8 +401,8 @@ def _describe_end(returncode: int) -> str:
 
 def _quote_end(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    quoted = [line for line in lines if not line.startswith("# ")][-LAST_LINES:]
-    return " | ".join(quoted) if quoted else "it wrote nothing"
+    quote = [line for line in lines if not line.startswith("# ")][-LAST_LINES:]
+    return " | ".join(quote) if quote else "it wrote nothing"
 
 
 def _read_from(path: Path, begin: int = 0) -> str:

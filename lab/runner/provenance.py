@@ -65,13 +65,15 @@ def revision() -> Revision:
         git(SOURCE, "ls-files", "--error-unmatch", "lab/runner/provenance.py")
         commit = git(SOURCE, "rev-parse", "HEAD")
         diff = git_bytes(SOURCE, "diff", "HEAD", "--binary", "--no-ext-diff", "--no-color", *parts)
-        untracked = git_bytes(SOURCE, "ls-files", "--others", "--exclude-standard", "-z", *parts)
+        untracked_names = git_bytes(
+            SOURCE, "ls-files", "--others", "--exclude-standard", "-z", *parts
+        )
     except GitError as error:
         return Revision(reason=f"no checkout: {error}")
     digest = hashlib.sha256(diff)
-    for name in filter(None, untracked.split(b"\0")):
+    for name in filter(None, untracked_names.split(b"\0")):
         digest.update(name + b"\0" + source_bytes(SOURCE / os.fsdecode(name)))
-    dirty = digest.hexdigest() if diff or untracked else None
+    dirty = digest.hexdigest() if diff or untracked_names else None
     return Revision(commit=commit, dirty_diff_sha256=dirty)
 
 

@@ -125,8 +125,8 @@ class RunDirectory:
 
     def note_in_session(self, **fields: Any) -> None:
         """Change these fields of the current session, in memory."""
-        *earlier, current = self.meta.sessions
-        self.meta = replace(self.meta, sessions=[*earlier, replace(current, **fields)])
+        *earlier_sessions, current = self.meta.sessions
+        self.meta = replace(self.meta, sessions=[*earlier_sessions, replace(current, **fields)])
 
     def record(self, name: str, row: TrialRow) -> None:
         """Seal the files of a trial and write its row."""
@@ -259,10 +259,10 @@ def record_dataset(meta: RunMeta, key: str, dataset: Dataset) -> RunMeta:
     Raises:
         ResumeError: the run was started with another dataset.
     """
-    earlier = meta.datasets.get(key)
-    if earlier is not None and earlier.id != dataset.id:
+    old_record = meta.datasets.get(key)
+    if old_record is not None and old_record.id != dataset.id:
         raise ResumeError(
-            f"the run cannot be resumed: the dataset of {key} was {earlier.id} and is now {dataset.id}; "
+            f"the run cannot be resumed: the dataset of {key} was {old_record.id} and is now {dataset.id}; "
             "start a new run instead"
         )
     return replace(meta, datasets={**meta.datasets, key: dataset_record(dataset)})

@@ -135,8 +135,8 @@ class Runner:
     def _waiting_cells(self) -> list[Cell]:
         """Return the cells with trials to run."""
         runnable = [cell for cell in self._cells if cell.refusal is None]
-        waiting = [trial.cell for trial in interleave(runnable) if trial.name not in self._done]
-        return [*waiting, *(cell for cell in runnable if cell.search is not None)]
+        cells = [trial.cell for trial in interleave(runnable) if trial.name not in self._done]
+        return [*cells, *(cell for cell in runnable if cell.search is not None)]
 
     def _compute_answers(self, cells: Sequence[Cell]) -> None:
         """Compute the expected answers of the cells' workloads, and cache them.
@@ -161,14 +161,16 @@ class Runner:
                 )
 
     def _measure_all(self, session: Session) -> None:
-        fixed = [cell for cell in self._cells if cell.search is None or cell.refusal is not None]
-        last = max((cell.part for cell in fixed), default=0)
-        for part, trials in groupby(interleave(fixed), key=lambda trial: trial.cell.part):
-            missing = [trial for trial in trials if trial.name not in self._done]
-            for trial in missing:
+        planned_cells = [
+            cell for cell in self._cells if cell.search is None or cell.refusal is not None
+        ]
+        last = max((cell.part for cell in planned_cells), default=0)
+        for part, trials in groupby(interleave(planned_cells), key=lambda trial: trial.cell.part):
+            missing_trials = [trial for trial in trials if trial.name not in self._done]
+            for trial in missing_trials:
                 self._measure(session, trial)
-            if missing and part < last:
-                names = {cell.id for cell in fixed if cell.part == part}
+            if missing_trials and part < last:
+                names = {cell.id for cell in planned_cells if cell.part == part}
                 rows = [row for row in self._rows() if row.cell in names]
                 self._watcher.finished_part(self._directory.path, rows)
         searches = self._searches(self._directory.path)

@@ -80,21 +80,21 @@ class Witness:
         self._clock.close()
 
     def _listen(self) -> None:
-        with selectors.DefaultSelector() as ready:
-            ready.register(self._end_reader, selectors.EVENT_READ)
-            ready.register(self._listener, selectors.EVENT_READ)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._end_reader, selectors.EVENT_READ)
+            selector.register(self._listener, selectors.EVENT_READ)
             trial: socket.socket | None = None
             pid = 0
             while True:
-                ready_files = [key.fileobj for key, _ in ready.select()]
+                ready_files = [key.fileobj for key, _ in selector.select()]
                 if self._listener in ready_files:  # the trial's process connects first
                     trial, _ = self._listener.accept()
                     pid = _peer_pid(trial)
-                    ready.unregister(self._listener)
-                    ready.register(trial, selectors.EVENT_READ)
+                    selector.unregister(self._listener)
+                    selector.register(trial, selectors.EVENT_READ)
                 elif trial is not None and trial in ready_files:
                     if not self._record_phase(trial, pid):
-                        ready.unregister(trial)
+                        selector.unregister(trial)
                         trial.close()
                         trial = None
                 elif self._end_reader in ready_files:

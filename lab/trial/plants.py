@@ -38,12 +38,14 @@ def add_delay(measured: Measured, delay_ns: int) -> Measured:
 def _add_delay(latency: Histogram, delay_ns: int) -> Histogram:
     # Delay every hundredth output in the order of latencies, to affect all latencies alike.
     ends = np.cumsum(latency.counts)
-    delayed = np.diff(ends // TAIL, prepend=0)
+    delayed_counts = np.diff(ends // TAIL, prepend=0)
     values, indices = np.unique(
         np.concatenate([latency.values_ns, latency.values_ns + delay_ns]), return_inverse=True
     )
-    counts = np.bincount(indices, weights=np.concatenate([latency.counts - delayed, delayed]))
-    used = counts > 0
+    counts = np.bincount(
+        indices, weights=np.concatenate([latency.counts - delayed_counts, delayed_counts])
+    )
+    is_used = counts > 0
     return replace(
-        latency, values_ns=values[used], counts=counts[used].astype(latency.counts.dtype)
+        latency, values_ns=values[is_used], counts=counts[is_used].astype(latency.counts.dtype)
     )

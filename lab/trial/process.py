@@ -85,22 +85,22 @@ def gather(job: Job, folder: Path, reporter: Reporter) -> Evidence:
                 columns["generator_ceiling_eps"] = _try_broker(job, reporter)
         return Evidence(columns=columns)
     except UnsupportedError as error:
-        failed = Evidence(status="unsupported", reason=str(error), columns=columns)
+        failure = Evidence(status="unsupported", reason=str(error), columns=columns)
     except (LoadError, DamagedError, EditedError) as error:  # not the engine's fault
-        failed = Evidence(status="invalid", reason=str(error), columns=columns)
+        failure = Evidence(status="invalid", reason=str(error), columns=columns)
     except MemoryError as error:
         print_traceback()
-        failed = Evidence(status="oom", reason=f"MemoryError: {error}", columns=columns)
+        failure = Evidence(status="oom", reason=f"MemoryError: {error}", columns=columns)
     except BaseException as error:
         print_traceback()
         cause = error.__cause__ if isinstance(error, OwnFilesError) else error
-        failed = Evidence(
+        failure = Evidence(
             status="crash",
             reason=f"{type(cause).__name__}: {cause}",
             lacked_space=isinstance(error, OwnFilesError) and _is_full(cause),
             columns=columns,
         )
-    return failed
+    return failure
 
 
 def _is_full(error: BaseException | None) -> bool:
@@ -193,5 +193,5 @@ def _try_broker(job: BrokerJob, reporter: Reporter) -> float | None:
 
 
 def _properties(engine: Engine, workload: str, variant: str) -> dict[str, dict[str, object]]:
-    declared = engine.properties(workload, variant)
-    return {name: {"holds": p.holds, "why": p.why} for name, p in declared.items()}
+    properties = engine.properties(workload, variant)
+    return {name: {"holds": p.holds, "why": p.why} for name, p in properties.items()}

@@ -53,12 +53,12 @@ def _connect(folder: Path | None, name: str, kind: socket.SocketKind) -> socket.
 def open_socket(folder: Path, name: str, kind: socket.SocketKind, *, listen: bool) -> socket.socket:
     """Bind or connect a socket through the folder's descriptor, because its path may have at most 107 bytes."""
     directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    opened = socket.socket(socket.AF_UNIX, kind)
+    new_socket = socket.socket(socket.AF_UNIX, kind)
     try:
-        (opened.bind if listen else opened.connect)(f"/proc/self/fd/{directory}/{name}")
+        (new_socket.bind if listen else new_socket.connect)(f"/proc/self/fd/{directory}/{name}")
     except OSError:
-        opened.close()
+        new_socket.close()
         raise
     finally:
         os.close(directory)
-    return opened
+    return new_socket

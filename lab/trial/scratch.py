@@ -68,11 +68,11 @@ def _parent_folder() -> Path:
     Raises:
         LabError: LAB_SHARED is not a folder.
     """
-    shared = os.environ.get(SHARED_VARIABLE)
-    if not shared:
+    shared_folder = os.environ.get(SHARED_VARIABLE)
+    if not shared_folder:
         return Path(tempfile.gettempdir())
-    if not Path(shared).is_dir():
+    if not Path(shared_folder).is_dir():
         raise LabError(
-            f"{SHARED_VARIABLE} is {shared}, which is not a folder on this machine; create or mount it"
+            f"{SHARED_VARIABLE} is {shared_folder}, which is not a folder on this machine; create or mount it"
         )
-    return Path(shared).absolute()
+    return Path(shared_folder).absolute()

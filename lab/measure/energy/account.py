@@ -77,8 +77,8 @@ def account(
             target = fatal if name in gross else warnings
             target.append(f"{name}: {lost_s:.3g} s of {window_s:.3g} s lost ({reason})")
         elif consumed_j == 0:
-            needed = name in gross and kind_of(name) is not Kind.DRAM
-            (fatal if needed else warnings).append(f"{name} stood still")
+            is_needed = name in gross and kind_of(name) is not Kind.DRAM
+            (fatal if is_needed else warnings).append(f"{name} stood still")
         else:
             joules[name] = consumed_j
             if lost_s > REFRESH_S:

@@ -99,8 +99,8 @@ class Perf:
 
     def open(self) -> "PerfCounters | Unusable":
         """Start perf and wait for its first interval."""
-        offered = {path.name for path in (self.root / EVENTS_BELOW).glob("energy-*")}
-        events = [event for event in EVENTS if event in offered]
+        event_names = {path.name for path in (self.root / EVENTS_BELOW).glob("energy-*")}
+        events = [event for event in EVENTS if event in event_names]
         if not events:
             return Unusable(reason="no power events (PMU `power` is absent)", remedy=BARE_METAL)
         program = self.which("perf")
@@ -186,8 +186,8 @@ class PerfCounters:
         with self._lock:
             unread, self._unread = self._unread, []
             offset_ns = self._offset_ns or 0
-            ended = self._ended
-        if ended and not unread and not self._closed and self._process.poll() is not None:
+            has_ended = self._ended
+        if has_ended and not unread and not self._closed and self._process.poll() is not None:
             return (self._end(),)
         readings: list[Reading] = []
         for since_start_ns, reading in unread:
@@ -198,9 +198,9 @@ class PerfCounters:
 
     def _end(self) -> Reading:
         """Return a failed reading: perf ended by itself, and the time after its last interval is lost."""
-        ended = f"perf ended with code {self._process.returncode}"
-        failed = {domain.name: ended for domain in self.domains}
-        return Reading(time_ns=time.monotonic_ns(), counters_uj={}, failed=failed)
+        end_text = f"perf ended with code {self._process.returncode}"
+        failures = {domain.name: end_text for domain in self.domains}
+        return Reading(time_ns=time.monotonic_ns(), counters_uj={}, failed=failures)
 
     def close(self) -> tuple[Reading, ...]:
         """Wait for the interval that covers this moment (100 ms at most), and end perf.
@@ -259,10 +259,10 @@ class PerfCounters:
         if not lines:
             return
         if not self._first.is_set():
-            counted = [line.domain for line in lines if not isinstance(line.uj, str)]
-            self.domains = tuple(Domain(name=name) for name in counted)
-            self._sums_uj = dict.fromkeys(counted, 0.0)
-            self._unread.append((0, Reading(time_ns=0, counters_uj=dict.fromkeys(counted, 0))))
+            domains = [line.domain for line in lines if not isinstance(line.uj, str)]
+            self.domains = tuple(Domain(name=name) for name in domains)
+            self._sums_uj = dict.fromkeys(domains, 0.0)
+            self._unread.append((0, Reading(time_ns=0, counters_uj=dict.fromkeys(domains, 0))))
             self.remarks = tuple(
                 f"{line.domain}: {line.uj}" for line in lines if isinstance(line.uj, str)
             )

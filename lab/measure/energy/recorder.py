@@ -34,12 +34,12 @@ class EnergyRecorder:
         """Why nothing is recorded; None while recording."""
 
     def __enter__(self) -> "EnergyRecorder":
-        opened = self._provider.open()
-        if isinstance(opened, Unusable):
-            self.reason = opened.reason
+        counters = self._provider.open()
+        if isinstance(counters, Unusable):
+            self.reason = counters.reason
             return self
         self.reason = None
-        self._counters = opened
+        self._counters = counters
         self.mark()
         self._thread = threading.Thread(target=self._run, name="lab-energy", daemon=True)
         self._thread.start()

@@ -265,30 +265,34 @@ class _Search:
 
     def _round_rate(self, rate: float) -> float:
         """Return the rate to 6 digits, at most the cap."""
-        rounded = float(f"{rate:.6g}")
-        return rounded if self._cap_eps is None else min(rounded, self._cap_eps)
+        rounded_eps = float(f"{rate:.6g}")
+        return rounded_eps if self._cap_eps is None else min(rounded_eps, self._cap_eps)
 
     def _warnings(self) -> list[str]:
         """Return warnings about the current bracket."""
         warnings = []
-        above = self._lowest_unpassed
+        probe_above = self._lowest_unpassed
         if self._pass_eps is None:
-            if above is None:
+            if probe_above is None:
                 return ["no probe has finished"]
             warnings.append(
-                f"no rate was sustained, down to {above.rate_eps:,.6g} events/s: {above.reason}"
+                f"no rate was sustained, down to {probe_above.rate_eps:,.6g} events/s: {probe_above.reason}"
             )
-        elif above is None and self._pass_eps == self._cap_eps:
+        elif probe_above is None and self._pass_eps == self._cap_eps:
             warnings.append(f"no rate failed: {self._cap_reason}")
-        if above is not None and above.outcome == INVALID:
-            limit = "generator" if (above.reason or "").startswith("generator:") else "measurement"
+        if probe_above is not None and probe_above.outcome == INVALID:
+            limit = (
+                "generator"
+                if (probe_above.reason or "").startswith("generator:")
+                else "measurement"
+            )
             warnings.append(
                 f"the {limit}, not the engine, is the limit above {self._pass_eps or 0:,.6g} events/s: "
-                f"at {above.rate_eps:,.6g} trials were invalid ({above.reason})"
+                f"at {probe_above.rate_eps:,.6g} trials were invalid ({probe_above.reason})"
             )
-        if above is not None and above.outcome == TOO_SHORT:
+        if probe_above is not None and probe_above.outcome == TOO_SHORT:
             warnings.append(
-                f"the input is the limit above {self._pass_eps or 0:,.6g} events/s: {above.reason}"
+                f"the input is the limit above {self._pass_eps or 0:,.6g} events/s: {probe_above.reason}"
             )
         if self._given_up:
             warnings.append(

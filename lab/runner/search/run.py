@@ -90,10 +90,10 @@ class Searches:
 
     def next(self) -> Trial | None:
         """Return the next trial, which stays the same until its row is recorded; None when all searches have ended."""
-        waiting = [id_ for id_, state in self._states.items() if state.next is not None]
-        if not waiting:
+        active_ids = [id_ for id_, state in self._states.items() if state.next is not None]
+        if not active_ids:
             return None
-        id_ = min(waiting, key=lambda id_: (len(self._votes[id_]), _rank(id_, self._votes[id_])))
+        id_ = min(active_ids, key=lambda id_: (len(self._votes[id_]), _rank(id_, self._votes[id_])))
         step = self._states[id_].next
         assert step is not None
         return Trial(
@@ -185,19 +185,19 @@ def vote_of(row: TrialRow) -> Vote:
 
 
 def _check(row: TrialRow, step: Step | None) -> None:
-    where = f"{row.cell}, probe {row.probe}, vote {row.vote}"
+    place = f"{row.cell}, probe {row.probe}, vote {row.vote}"
     if step is None:
-        raise SearchError(f"{where}: the search had ended before this trial; start a new run")
+        raise SearchError(f"{place}: the search had ended before this trial; start a new run")
     expected = (step.purpose, step.probe, step.vote)
     if (row.purpose, row.probe, row.vote) != expected:
         raise SearchError(
-            f"{where} ({row.purpose}): expected probe {step.probe}, vote {step.vote} "
+            f"{place} ({row.purpose}): expected probe {step.probe}, vote {step.vote} "
             f"({step.purpose}) next; remove the run's trials from there on, or start a new run"
         )
     load = row.load
     rate = None if load is None else json.loads(load).get("rate_eps")
     if rate is not None and rate != step.rate_eps:
         raise SearchError(
-            f"{where}: the trial ran at {rate:,.6g} events/s, expected {step.rate_eps:,.6g}; start a "
+            f"{place}: the trial ran at {rate:,.6g} events/s, expected {step.rate_eps:,.6g}; start a "
             "new run"
         )
