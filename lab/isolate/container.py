@@ -33,7 +33,7 @@ from streamlab.workloads.default_folders import cache_folder
 MAX_PROCESSES = 4096
 """Stops a fork bomb, but no engine: a Java virtual machine has about a hundred threads."""
 _LOOK_S = 10.0
-"""Period of checks for a lost signal while waiting. A longer period makes less work for the container engine."""
+"""Period of checks for a lost signal while waiting; each check is work for the container engine."""
 LOG = "/trial.log"
 CACHE = "/cache"
 """Paths of the log and of the cache in the container."""

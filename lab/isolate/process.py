@@ -210,7 +210,7 @@ def _dismiss(
 
 
 def _end_orphans(children_before: frozenset[int]) -> None:
-    """Kill this process's children that are not in `before`, with their descendants."""
+    """Kill this process's children that are not in `children_before`, with their descendants."""
     deadline = time.monotonic() + PATIENCE_S
     while orphans := _children() - children_before:
         supervisor.kill_below(os.getpid(), spare=children_before)

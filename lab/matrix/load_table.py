@@ -61,7 +61,7 @@ class LoadEntry:
 
     Attributes:
         offers: one pair per rate: the last part of the cells' ids, and the load. The load is None for catch-up.
-            Its `rate_eps` is None for `replay` and for a search.
+            The load's `rate_eps` is None for `replay` and for a search.
         search: settings of a search for the rate; None if the table has the rates.
         engines: patterns on an engine's name, or on `name/variant`; None for all engines.
         workloads: patterns as in `[[engine]]`; None for all workloads.
@@ -109,7 +109,8 @@ def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
 
 
 def _parse_entry(table: TomlTable, content: Mapping[str, object]) -> LoadEntry:
-    # Check unknown keys first: an unknown key is often the misspelt form of a key that the code below misses.
+    # Check unknown keys first: an unknown key is often the misspelt form of a key that the code below
+    # would report as missing.
     for key, value in content.items():
         if key not in _KEYS:
             raise table.error(key, f"(= {value!r}) is unknown", f"one of {', '.join(_KEYS)}")
