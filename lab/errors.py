@@ -42,7 +42,7 @@ class ResumeError(LabError):
 
 
 class LoadError(LabError):
-    """An offered load cannot be made from this input; the message names a load that can.
+    """An offered load cannot be made from this input; the message names a load that fits.
 
     Attributes:
         feasible_eps: highest mean rate, in events/s, for which the input has enough events. None if
@@ -59,7 +59,7 @@ class SearchError(LabError):
 
 
 class EnergyError(LabError):
-    """No energy provider has the requested name; the message lists the known ones."""
+    """No energy provider has the requested name; the message lists the known names."""
 
 
 class FigureError(LabError):
@@ -71,7 +71,7 @@ class IsolationError(LabError):
 
 
 class DiskFullError(LabError):
-    """A trial could not be recorded because a disk is full; run it again."""
+    """A trial could not be recorded because a disk is full; run the trial again."""
 
 
 class GateError(LabError):

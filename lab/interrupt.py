@@ -16,7 +16,7 @@ from types import FrameType
 LOOK_S = 0.2
 """Longest time, in seconds, between two checks of the flag."""
 _INSISTENT_SIGNALS = 3
-"""From this many signals on, each one raises again."""
+"""From this many signals on, every signal raises again."""
 _SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
@@ -62,7 +62,7 @@ def keep_interrupts() -> None:
         # `nohup` ignores SIGHUP, so that the lab outlives its terminal.
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, flag)
-    atexit.register(flag.leave)  # called last at exit if registered first
+    atexit.register(flag.leave)  # registered first, so called last at exit
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def defer_signals() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """In this block, raise at once for a signal, even inside `defer_signals`."""
+    """In the block, let signals raise at once, even inside `defer_signals`."""
     flag = _flag()
     if flag is None:
         yield
@@ -95,7 +95,7 @@ def interruptible() -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise if a signal was received, even if it was raised before."""
+    """Raise if a signal was received, even if the signal has raised before."""
     flag = _flag()
     if flag is not None and flag.signals:
         flag.throw()

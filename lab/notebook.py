@@ -1,6 +1,6 @@
 """Implements `streamlab.run`: benchmarks from Python, for notebooks and scripts.
 
-It does the same as the command `lab run`: each trial is a fresh process, and each answer is verified.
+`streamlab.run` works like the command `lab run`: each trial is a fresh process, and each answer is verified.
 The run is stored in a directory that `lab report` and `lab compare` accept.
 """
 
@@ -45,7 +45,7 @@ _SEED = 1
 _MEDIANS = ("latency_p99_ns", "cpu_s_per_million", "peak_rss_bytes")
 _RATIO_COLUMNS = ("cell", "metric", "old", "new", "ratio", "low", "high", "p", "verdict")
 _ROW_EM, _FRAME_EM = 4, 24
-"""Height of a run's frame in a notebook, in em: `_FRAME_EM`, and `_ROW_EM` for each cell. Longer tables scroll."""
+"""Height of a run's frame in a notebook, in em: `_FRAME_EM`, plus `_ROW_EM` per cell. Longer tables scroll."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class MeasuredRun:
         return frame
 
     def summary(self) -> pd.DataFrame:
-        """Return one row per cell: medians over its fresh processes, with the range of the rates.
+        """Return one row per cell: medians over the fresh processes, and the range of the rates.
 
         The columns are `workload`, `label` (of its input), `engine` (a reader's name), `workers`, `unit` (of
         hand-over), `status`, `n` (processes), `throughput_eps` (events/s) with `lowest_eps` and `highest_eps`,
@@ -75,7 +75,7 @@ class MeasuredRun:
     def compare(
         self, other: "MeasuredRun | Path | str", metrics: Sequence[str] = ("throughput", "cpu")
     ) -> pd.DataFrame:
-        """Return the ratios of this run's cells to an earlier run's, as `lab compare OTHER THIS`.
+        """Return the ratios of this run's cells to an earlier run's cells, as `lab compare OTHER THIS` does.
 
         The columns are `cell`, `metric`, `old`, `new`, `ratio` (new / old, of medians), `low` and `high` (95 %),
         `p` and `verdict`.
@@ -87,10 +87,12 @@ class MeasuredRun:
         if unknown := [name for name in metrics if name not in METRICS]:
             raise LabError(f"metrics has {unknown[0]!r}; use some of {', '.join(METRICS)}")
         old = read_run(other.path if isinstance(other, MeasuredRun) else Path(other))
-        chosen = [METRICS[name] for name in metrics]
-        compared = compare_runs(old, self._read(), np.random.default_rng(_SEED), metrics=chosen)
+        chosen_metrics = [METRICS[name] for name in metrics]
+        comparison = compare_runs(
+            old, self._read(), np.random.default_rng(_SEED), metrics=chosen_metrics
+        )
         return pd.DataFrame(
-            [_ratio_row(ratio) for ratio in compared.ratios], columns=list(_RATIO_COLUMNS)
+            [_ratio_row(ratio) for ratio in comparison.ratios], columns=list(_RATIO_COLUMNS)
         )
 
     def answers(self, cell: str | None = None, output: str | None = None) -> pd.DataFrame:
@@ -115,23 +117,23 @@ class MeasuredRun:
             LabError: the run has no verified rate of the workload, or `workload` is None and the run has several.
         """
         cells = summarise(self._read().rows)
-        rated = [cell for cell in cells if cell.throughput_eps is not None]
-        names = list(dict.fromkeys(cell.workload for cell in rated))
+        rated_cells = [cell for cell in cells if cell.throughput_eps is not None]
+        names = list(dict.fromkeys(cell.workload for cell in rated_cells))
         name = names[0] if workload is None and len(names) == 1 else workload
         if name not in names:
             raise LabError(
                 f"{self.path.name}: workload is {workload!r}; give one with verified rates: "
                 f"{', '.join(names) or 'none found'}"
             )
-        chosen = [cell for cell in rated if cell.workload == name]
-        scale = shared_scale(chosen)
+        workload_cells = [cell for cell in rated_cells if cell.workload == name]
+        scale = shared_scale(workload_cells)
         assert scale is not None, "a rate is above 0"
         colours = engine_colours(cell.engine for cell in cells)
-        figure = throughput_panel(name, chosen, colours, scale).axes.figure
+        figure = throughput_panel(name, workload_cells, colours, scale).axes.figure
         return cast("Figure", figure)
 
     def report(self, out: Path | str | None = None) -> Path:
-        """Write the report page and return its path; by default into the run's directory."""
+        """Write the report page, by default into the run's directory, and return the page's path."""
         return write_report(self.path, None if out is None else Path(out))
 
     def _read(self) -> Run:
@@ -206,8 +208,8 @@ def run(
 ) -> MeasuredRun:
     """Run a matrix file, or workloads on engines, each trial in a fresh process.
 
-    A failed trial or a wrong answer raises nothing: the trial's row has the status.
-    Progress is shown on standard error as by the command.
+    A failed trial or a wrong answer raises no error; the trial's row has the status.
+    As with the command, standard error shows the progress.
 
     Args:
         matrix: a matrix file; only `only`, `out` and `master` can be combined with it.
@@ -227,7 +229,7 @@ def run(
         options: options of the engines; a name `engine.option` sets the option of one engine.
         load: offered load, with the keys of a matrix's `[[load]]`, such as {"rate_eps": 100_000, "window_s": 5}.
         only: patterns; run only the cells whose id matches one of them.
-        out: folder in which the run's directory is made; None: the default folder of runs.
+        out: folder for the run's directory; None: the default folder of runs.
         master: Spark master for datasets.
         quiet: show only problems.
 
@@ -254,8 +256,8 @@ def run(
     if matrix is None:
         text, source = _matrix_text(workloads, engines, settings, audience), "lab.run(...)"
     elif workloads or engines or settings:
-        conflicting = {"workloads": workloads, "engines": engines, **settings}
-        argument = next(name for name, value in conflicting.items() if value)
+        conflicts = {"workloads": workloads, "engines": engines, **settings}
+        argument = next(name for name, value in conflicts.items() if value)
         raise LabError(
             f"lab.run: {argument} cannot be combined with a matrix; set it in the matrix file"
         )

@@ -10,8 +10,8 @@ A trial whose answer is not verified fails the test with the reason.
     def test_my_engine_answers_right(lab_conform):
         lab_conform("mine", "event_window")
 
-runs the conformance suite, as `lab conform` does. `pytest --lab-engine mine` needs no test file:
-it collects one item per variant and workload, and skips unsupported ones.
+This test runs the conformance suite, as `lab conform` does. `pytest --lab-engine mine` needs no test
+file: it collects one item per variant and workload, and skips unsupported workloads.
 """
 
 import os
@@ -63,8 +63,8 @@ class LabTrial:
     ) -> Row:
         """Run one trial; fail the test if it cannot run or its answer is not verified.
 
-        Arguments are as in a matrix; None means its default. `load` is a `[load]` table with one
-        rate.
+        Arguments are as in a matrix; None means the matrix's default. `load` is a `[load]` table with
+        one rate.
         """
         if load is not None and "search" in load:
             pytest.fail(

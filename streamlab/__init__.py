@@ -1,7 +1,8 @@
 """Runs stream-processing workloads on engines, verifies every answer and measures.
 
-The package has what you need to define a workload (`csv`, `workload`: docs/extending.md) and to run from a notebook
-(`run`: docs/running.md). Authors of engines import `streamlab.engine`; authors of figures import `streamlab.figure`.
+The package has what you need to define a workload (`csv`, `workload`; see docs/extending.md) and to run it from a
+notebook (`run`; see docs/running.md).
+Authors of engines import `streamlab.engine`; authors of figures import `streamlab.figure`.
 """
 
 from importlib import import_module
@@ -52,7 +53,7 @@ _NAMES = {
     "streamlab.workloads.user_workload": "outputs workload",
 }
 _PUBLIC = {name: module for module, names in _NAMES.items() for name in names.split()}
-"""The module of each public name. Imported on first use, because measured processes import this package."""
+"""The module of each public name. Modules load on first use, because measured processes import this package."""
 
 
 def __getattr__(name: str) -> Any:

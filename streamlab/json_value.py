@@ -10,10 +10,10 @@ JsonObject = Mapping[str, JsonValue]
 
 
 def json_object(value: object) -> JsonObject:
-    """Return a value that is a JSON object; null, as of an absent key, is an empty one.
+    """Return a JSON object as a mapping; None, for null or an absent key, gives an empty mapping.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: `value` is not a JSON object.
     """
     if value is None:
         return {}
@@ -23,10 +23,10 @@ def json_object(value: object) -> JsonObject:
 
 
 def json_list(value: object) -> Sequence[JsonValue]:
-    """Return a value that is a JSON list; null, as of an absent key, is an empty one.
+    """Return a JSON list as a sequence; None, for null or an absent key, gives an empty sequence.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: `value` is not a JSON list.
     """
     if value is None:
         return ()
@@ -36,10 +36,10 @@ def json_list(value: object) -> Sequence[JsonValue]:
 
 
 def json_number(value: object) -> float:
-    """Return a value that is a JSON number.
+    """Return a JSON number.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: `value` is not a JSON number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"expected a number, got {value!r:.60}")

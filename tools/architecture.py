@@ -1,7 +1,7 @@
 """Draws docs/images/architecture.svg from the code: `python3 tools/architecture.py`; needs Graphviz.
 
-A unit is a folder, or the modules directly in a package. Arrows show dependencies: of Python units by
-imports, of folders of the C++ core by `lab_family(NAME NEEDS ...)` in CMakeLists.txt, and of the
+A unit is a folder, or the modules directly in a package. Arrows show dependencies. Python units depend on
+each other by imports, folders of the C++ core by `lab_family(NAME NEEDS ...)` in CMakeLists.txt, and the
 bindings by includes. Arrows that others imply are left out; an arrow that closes a circle is dashed.
 `tests/house/test_architecture.py` compares the picture with the code.
 """
@@ -22,7 +22,7 @@ PACKAGES = ("lab", "reports", "results", "engines", "workloads")
 NATIVE = "engines/multicore"
 CORE, BINDINGS = f"{NATIVE}/core", f"{NATIVE}/bindings"
 EXTENSION = f"{NATIVE}/_core"
-"""The module of the bindings; it is built, so no file of the tree has this path."""
+"""The module of the bindings; the build makes it, so no source file has this path."""
 
 BOXES = {
     "lab": "lab: runs trials, measures, judges",
@@ -55,20 +55,20 @@ class Content:
 
 
 def needs(root: Path) -> Counter[Arrow]:
-    """Return the number of files in which a unit names another: by import, NEEDS or include."""
+    """Return, for each pair of units, how many files of the first name the second: by import, NEEDS or include."""
     arrows: Counter[Arrow] = Counter()
     for package in PACKAGES:
         for file in sorted((root / package).rglob("[!_]*.py")):
             for target in {_unit_of_module(root, name) for name in _imports_of(file)} - {None}:
                 arrows[_unit(file.relative_to(root)), str(target)] += 1
     cmake = (root / "CMakeLists.txt").read_text(encoding="utf-8")
-    for name, needed in re.findall(r"^lab_family\((\w+)(?: NEEDS ([\w ]+))?\)", cmake, re.M):
-        for other in needed.split():
-            arrows[f"{CORE}/{name}", f"{CORE}/{other}"] += 1
+    for name, needs_text in re.findall(r"^lab_family\((\w+)(?: NEEDS ([\w ]+))?\)", cmake, re.M):
+        for other_family in needs_text.split():
+            arrows[f"{CORE}/{name}", f"{CORE}/{other_family}"] += 1
     families = {path.name for path in (root / CORE).iterdir() if any(path.glob("*.h"))}
     for file in sorted((root / BINDINGS).glob("*.*")):
-        included = re.findall(r'^#include "(\w+)/', file.read_text(encoding="utf-8"), re.M)
-        for name in families.intersection(included):
+        included_families = re.findall(r'^#include "(\w+)/', file.read_text(encoding="utf-8"), re.M)
+        for name in families.intersection(included_families):
             arrows[BINDINGS, f"{CORE}/{name}"] += 1
     return Counter(
         {arrow: file_count for arrow, file_count in arrows.items() if arrow[0] != arrow[1]}
@@ -101,7 +101,7 @@ def _unit_of_module(root: Path, name: str) -> str | None:
 
 
 def _unit(file: Path) -> str:
-    """Return the unit of a Python file: two folders deep, in the native engine three."""
+    """Return the unit of a Python file: two folders deep, or three in the native engine."""
     folders = file.parts[:-1]
     depth = 3 if folders[:2] == ("engines", "multicore") else 2
     unit = "/".join(folders[:depth])
@@ -118,36 +118,36 @@ def box_of(unit: str) -> str:
 
 
 def layered(arrows: Counter[Arrow]) -> tuple[set[Arrow], set[Arrow]]:
-    """Return the arrows without circles and implied arrows, and the arrows that closed circles.
+    """Return the arrows of a graph without circles and implied arrows, and the arrows that closed circles.
 
-    From each circle, the arrow with the fewest files is removed.
+    In each circle, the arrow with the fewest files closes the circle.
     """
-    acyclic, against = dict(arrows), set()
+    acyclic, closing = dict(arrows), set()
     while circular := [arrow for arrow in acyclic if arrow[0] in _below(arrow[1], acyclic)]:
-        least = min(circular, key=lambda arrow: (acyclic[arrow], arrow))
-        against.add(least)
-        del acyclic[least]
-    for a, b in sorted(against, key=lambda arrow: (-arrows[arrow], arrow)):
+        weakest = min(circular, key=lambda arrow: (acyclic[arrow], arrow))
+        closing.add(weakest)
+        del acyclic[weakest]
+    for a, b in sorted(closing, key=lambda arrow: (-arrows[arrow], arrow)):
         if a not in _below(b, acyclic):  # another removed arrow has opened the circle
-            against.remove((a, b))
+            closing.remove((a, b))
             acyclic[a, b] = arrows[a, b]
     reduced = {
         (a, b)
         for a, b in acyclic
         if b not in _below(a, [other for other in acyclic if other != (a, b)])
     }
-    return reduced, against
+    return reduced, closing
 
 
 def _below(unit: str, arrows: Iterable[Arrow]) -> set[str]:
-    below, todo = set(), [unit]
+    reachable, queue = set(), [unit]
     pairs = list(arrows)
-    while todo:
-        current = todo.pop()
-        new = {b for a, b in pairs if a == current} - below
-        below |= new
-        todo += new
-    return below
+    while queue:
+        current = queue.pop()
+        unseen = {b for a, b in pairs if a == current} - reachable
+        reachable |= unseen
+        queue += unseen
+    return reachable
 
 
 def content_of_tree(root: Path) -> Content:
@@ -170,24 +170,24 @@ def _is_empty(root: Path, unit: str) -> bool:
 
 def _all_arrows(arrows: Counter[Arrow], units: set[str]) -> Iterator[tuple[str, Arrow]]:
     """Yield each arrow to draw with its kind: `box`, `unit` or `against`."""
-    between: Counter[Arrow] = Counter()
+    box_arrows: Counter[Arrow] = Counter()
     for (a, b), file_count in arrows.items():
         if box_of(a) != box_of(b):
-            between[box_of(a), box_of(b)] += file_count
-    reduced, against = layered(between)
+            box_arrows[box_of(a), box_of(b)] += file_count
+    reduced, closing = layered(box_arrows)
     yield from (("box", arrow) for arrow in sorted(reduced))
-    yield from (("against", arrow) for arrow in sorted(against))
+    yield from (("against", arrow) for arrow in sorted(closing))
     for box in BOXES:
-        inside = Counter(
+        unit_arrows = Counter(
             {
                 arrow: file_count
                 for arrow, file_count in arrows.items()
                 if {box_of(unit) for unit in arrow} == {box} and units.issuperset(arrow)
             }
         )
-        reduced, against = layered(inside)
+        reduced, closing = layered(unit_arrows)
         yield from (("unit", arrow) for arrow in sorted(reduced))
-        yield from (("against", arrow) for arrow in sorted(against))
+        yield from (("against", arrow) for arrow in sorted(closing))
 
 
 def content_of_picture(svg: str) -> Content:
@@ -203,8 +203,8 @@ def picture(root: Path) -> str:
     """Return the picture as SVG text."""
     arrows, units = needs(root), content_of_tree(root).units
     kinds = list(_all_arrows(arrows, set(units)))
-    needing = {a for kind, (a, _) in kinds if kind == "unit"}
-    needed = {b for kind, (_, b) in kinds if kind == "unit"}
+    sources = {a for kind, (a, _) in kinds if kind == "unit"}
+    targets = {b for kind, (_, b) in kinds if kind == "unit"}
     lines = [
         "digraph {",
         f'graph [compound=true fontname="sans-serif" label="{LEGEND}"]',
@@ -213,8 +213,8 @@ def picture(root: Path) -> str:
     top, bottom = {}, {}
     for box, title in BOXES.items():
         members = sorted(unit for unit in units if box_of(unit) == box)
-        top[box] = next((unit for unit in members if unit not in needed), members[0])
-        bottom[box] = next((unit for unit in members if unit not in needing), members[0])
+        top[box] = next((unit for unit in members if unit not in targets), members[0])
+        bottom[box] = next((unit for unit in members if unit not in sources), members[0])
         lines.append(f'subgraph "cluster {box}" {{ label="{title}" style=rounded bgcolor="#f4f6f8"')
         lines += [f'"{unit}" [id="unit {unit}" label="{_label(unit)}"]' for unit in members]
         lines.append("}")

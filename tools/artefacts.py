@@ -2,7 +2,7 @@
 
 Usage: tools/artefacts.py FOLDER REQUIREMENTS CONSTRAINTS ENGINE...
 
-Wheels are for the Python that runs this script; the base image needs the same version.
+The wheels suit the Python that runs this script, so the base image needs the same version.
 """
 
 import subprocess
@@ -16,20 +16,20 @@ from streamlab.engines.registry import engine
 
 
 def locks(name: str) -> tuple[Path, ...]:
-    """Return the locks of an engine's environment, or of the broker's."""
-    required = broker.ENVIRONMENT if name == broker.NAME else declared_environment(engine(name))
-    if required is None:
+    """Return the lock files of an engine's environment, or of the broker's environment."""
+    environment = broker.ENVIRONMENT if name == broker.NAME else declared_environment(engine(name))
+    if environment is None:
         return ()
-    if not required.installs:
+    if not environment.installs:
         sys.exit(f"engine {name} takes no packages from a folder: leave it out of ENGINES")
-    return (required.lock, *required.further)
+    return (environment.lock, *environment.further)
 
 
 def download(folder: Path, requirements: Path, constraints: Path, engines: list[str]) -> None:
     """Download wheels of the lab and of engines, and fill a Maven repository with the engines' jars."""
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", folder / "wheels"]
-    pinned = ["--constraint", constraints, "--requirement", requirements]
-    subprocess.run([*pip, "--use-pep517", *pinned], check=True)
+    pinned_options = ["--constraint", constraints, "--requirement", requirements]
+    subprocess.run([*pip, "--use-pep517", *pinned_options], check=True)
     for lock in (lock for name in engines for lock in locks(name)):
         if lock.suffix == ".xml":
             maven = ["mvn", "--batch-mode", "--quiet", f"-Dmaven.repo.local={folder / 'maven'}"]

@@ -2,7 +2,7 @@
 
 The hook generates the gallery, the parts of the papers, reference pages from the code (workloads, engines, columns of a
 trial) and the list of decisions.
-It also copies files of the repository to which documents link, so that the site works offline.
+The hook also copies the repository's files to which documents link, so that the site works offline.
 """
 
 import os
@@ -37,8 +37,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages and the linked files of the repository."""
     for name, lines in _pages().items():
         files.append(File.generated(config, f"{name}.md", content="\n".join(lines) + "\n"))
-    linked = {path for document in _documents() for path in _linked_files(document)}
-    for path in sorted(path for path in linked if not path.is_relative_to("docs")):
+    linked_paths = {path for document in _documents() for path in _linked_files(document)}
+    for path in sorted(path for path in linked_paths if not path.is_relative_to("docs")):
         content = (ROOT / path).read_bytes()
         files.append(File.generated(config, str(_in_site(path)), content=content))
     return files
@@ -47,8 +47,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Point links to files outside docs/ to their copies in the site."""
     source = Path(page.file.src_uri)
-    copied = source.is_relative_to(COPIES)
-    folder = (source.relative_to(COPIES) if copied else "docs" / source).parent
+    is_copied = source.is_relative_to(COPIES)
+    folder = (source.relative_to(COPIES) if is_copied else "docs" / source).parent
 
     def replace_link(match: re.Match[str]) -> str:
         path = _linked_file(folder, match[2])
@@ -80,8 +80,8 @@ def _in_site(path: Path) -> Path:
     if path.is_relative_to("docs"):
         return path.relative_to("docs")
     # Browsers show the text of other files only with a known suffix.
-    shown = path.suffix in (".md", ".png", ".svg")
-    return COPIES / (path if shown else path.with_name(f"{path.name}.txt"))
+    is_shown = path.suffix in (".md", ".png", ".svg")
+    return COPIES / (path if is_shown else path.with_name(f"{path.name}.txt"))
 
 
 def _pages() -> dict[str, list[str]]:
@@ -110,15 +110,15 @@ def _workloads() -> Iterator[str]:
     yield ""
     yield "`lab list workloads` prints these. Set a parameter in a matrix as `params` (input) or `query` (computation)."
     for name in workload_names():
-        loaded = workload(name)
-        yield from ("", f"## {name}", "", f"{loaded.title}.", "")
-        if loaded.paper:
-            yield from (f"Source: {loaded.paper}", "")
-        yield f"- Input: `{loaded.input_name}`"
-        yield f"- Model: {type(loaded.program).__name__}"
-        yield f"- Output columns: {', '.join(f'`{c}`' for c in loaded.program.output.names or ())}"
-        yield from _parameters("Parameter of the input", loaded.parameters.items())
-        yield from _parameters("Query parameter", loaded.query.items())
+        entry = workload(name)
+        yield from ("", f"## {name}", "", f"{entry.title}.", "")
+        if entry.paper:
+            yield from (f"Source: {entry.paper}", "")
+        yield f"- Input: `{entry.input_name}`"
+        yield f"- Model: {type(entry.program).__name__}"
+        yield f"- Output columns: {', '.join(f'`{c}`' for c in entry.program.output.names or ())}"
+        yield from _parameters("Parameter of the input", entry.parameters.items())
+        yield from _parameters("Query parameter", entry.query.items())
 
 
 def _parameters(title: str, parameters: Iterable[tuple[str, Parameter]]) -> Iterator[str]:
@@ -132,9 +132,9 @@ def _engines() -> Iterator[str]:
     yield ""
     yield "`lab list engines` prints the variants. Set an option in a matrix as `options` of an `[[engine]]`."
     for name in engine_names():
-        loaded = engine(name)
+        adapter = engine(name)
         yield from ("", f"## {name}")
-        for variant in loaded.variants():
+        for variant in adapter.variants():
             summary = variant.summary[:1].upper() + variant.summary[1:]
             load = "takes" if variant.takes_load else "takes no"
             yield from ("", f"### {name}/{variant.name}", "", f"{summary}; {load} offered load.")
@@ -145,8 +145,8 @@ def _engines() -> Iterator[str]:
 def _options(options: Any) -> Iterator[str]:
     types = get_type_hints(options, include_extras=True)
     rows = [
-        f"| `{each.name}` | `{_cell(_type_name(types[each.name]))}` | {_default(each)} |"
-        for each in fields(options)
+        f"| `{option.name}` | `{_cell(_type_name(types[option.name]))}` | {_default(option)} |"
+        for option in fields(options)
     ]
     if rows:
         yield from ("", "| option | type | default |", "|---|---|---|", *rows)
@@ -165,8 +165,8 @@ def _columns() -> Iterator[str]:
     yield from (f"| `{status}` | {_cell(meaning)} |" for status, meaning in STATUSES.items())
 
 
-def _default(each: Any) -> str:
-    return "required" if each.default is MISSING else f"`{each.default}`"
+def _default(option: Any) -> str:
+    return "required" if option.default is MISSING else f"`{option.default}`"
 
 
 def _type_name(type_: Any) -> str:

@@ -1,8 +1,8 @@
-"""Measures what the gate's rules are worth by simulation: `python tools/gate_simulation.py`.
+"""Simulates how well the gate's rules detect changes: `python tools/gate_simulation.py`.
 
 Prints the tables of docs/gates.md. A process's cost is log-normal with a standard deviation of `sd`
-(a share); there is no other noise unless a row says so. That is a model: what a gate does on a real
-machine is measured by `lab gate --self-test`.
+(a share); there is no other noise unless a row says so. This is a model; `lab gate --self-test`
+measures what a gate does on a real machine.
 """
 
 import sys
@@ -28,7 +28,7 @@ from streamlab.results.stats.decision import (
 SEED = 20
 TRIALS = 4000
 SUITES = 1000
-# Enough for a MAD to a few percent, and fast.
+# Fast, and enough to estimate a median absolute deviation to a few percent.
 DRAWS = 200
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def alarms_of_suites() -> Iterator[str]:
-    """Yield the share of suites without any change that raise an alarm."""
+    """Yield a table of false alarms: the share of unchanged suites that raise an alarm."""
     yield from _head("cells", "sd", "alarms")
     rng = np.random.default_rng(SEED)
     for cells in (1, 10, 30):
@@ -56,7 +56,7 @@ def alarms_of_suites() -> Iterator[str]:
 
 
 def power() -> Iterator[str]:
-    """Yield how often the one slower cell of a suite is called, by noise, size and cells."""
+    """Yield a table of power: how often the gate reports a suite's only slower cell, by cells, noise and slow-down."""
     yield from _head("cells", "sd", "5 % slower", "10 % slower", "unstable, 0 % slower")
     rng = np.random.default_rng(SEED)
     for cells in (1, 10, 30):
@@ -68,26 +68,28 @@ def power() -> Iterator[str]:
                 measure = _steady(rng, sd, slower={keys[0]: slower})
                 verdicts = [_twice(keys, measure, rng)[0].verdict for _ in range(suites)]
                 shares.append(verdicts.count(GateVerdict.REGRESSION) / suites)
-            still = [_twice(keys[:1], _steady(rng, sd), rng)[0].verdict for _ in range(suites)]
+            unchanged_verdicts = [
+                _twice(keys[:1], _steady(rng, sd), rng)[0].verdict for _ in range(suites)
+            ]
             yield _row(
                 cells,
                 _share(sd),
                 *(_with_error(share, suites) for share in shares),
-                _share(still.count(GateVerdict.UNSTABLE) / suites),
+                _share(unchanged_verdicts.count(GateVerdict.UNSTABLE) / suites),
             )
 
 
 def stored_baseline() -> Iterator[str]:
-    """Yield false alarms per cell when arms come from different jobs."""
+    """Yield a table of false alarms per cell, for arms from different jobs."""
     yield from _head("jobs differ by sd", "sd within a job 1 %", "3 %")
     rng = np.random.default_rng(SEED)
     keys = [("a", "wall")]
-    for between in (0.0, 0.01, 0.03):
+    for job_sd in (0.0, 0.01, 0.03):
         shares = []
         for sd in (0.01, 0.03):
-            verdicts = (_twice(keys, _jobs(rng, sd, between), rng) for _ in range(TRIALS))
+            verdicts = (_twice(keys, _jobs(rng, sd, job_sd), rng) for _ in range(TRIALS))
             shares.append(_with_error(sum(map(_alarm, verdicts)) / TRIALS, TRIALS))
-        yield _row(_share(between), *shares)
+        yield _row(_share(job_sd), *shares)
 
 
 def _steady(
@@ -108,10 +110,10 @@ def _steady(
     return measure
 
 
-def _jobs(rng: np.random.Generator, sd: float, between: float) -> Measure:
-    """The old arm was measured once, in another job; both stages of the new one are in this job."""
+def _jobs(rng: np.random.Generator, sd: float, job_sd: float) -> Measure:
+    """Return a measurement whose old arm comes from another job; both stages of the new arm are in this job."""
     old = tuple(_costs(rng, TWO_STAGE.n, sd))
-    shift = float(np.exp(rng.normal(0, between)))
+    shift = float(np.exp(rng.normal(0, job_sd)))
 
     def measure(keys: Sequence[Key], stage: int) -> Mapping[Key, Arms]:
         return {key: Arms(old=old, new=tuple(shift * _costs(rng, TWO_STAGE.n, sd))) for key in keys}
@@ -120,8 +122,8 @@ def _jobs(rng: np.random.Generator, sd: float, between: float) -> Measure:
 
 
 def _twice(keys: Sequence[Key], measure: Measure, rng: np.random.Generator) -> tuple[Decision, ...]:
-    first = screen(measure(keys, 0), _quick(), rng)
-    return confirm(first, measure(suspects(first), 1), _quick(), rng)
+    findings = screen(measure(keys, 0), _quick(), rng)
+    return confirm(findings, measure(suspects(findings), 1), _quick(), rng)
 
 
 def _quick() -> Rule:

@@ -1,7 +1,7 @@
-"""Prints the requirements in `pyproject.toml`, one a line: build, core and every extra.
+"""Prints the requirements in `pyproject.toml`, one per line: build, core and every extra.
 
-The set-up installs them, pinned by `constraints.txt`, before the project, so that the project's build
-needs no network. This script needs only the standard library, because nothing is installed yet.
+The set-up installs these requirements, pinned by `constraints.txt`, before the project, so that the
+project's build needs no network. This script needs only the standard library, because nothing is installed yet.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Runs the command line `lab` and chooses its exit codes.
 
-The modules of this package declare the subcommands; `commands` implements them, and is imported on use.
+The modules of this package declare the subcommands. The package `commands` implements them, and is imported on use.
 """
 
 import errno
@@ -26,7 +26,7 @@ from streamlab.workloads.name_suggestions import suggest_names
 
 EXIT_OK = 0
 EXIT_BUG = 1
-"""Python's own code after an unexpected error."""
+"""Python's own exit code after an unexpected error."""
 EXIT_USER_ERROR = 2
 EXIT_ENGINE_FAILURE = 3
 EXIT_WRONG_OUTPUT = 4
@@ -34,11 +34,11 @@ EXIT_GATE = 5
 EXIT_INCONCLUSIVE = 6
 EXIT_INTERRUPTED = 130
 EXIT_CLOSED_PIPE = 141
-"""The code of a process that SIGPIPE ended."""
+"""The exit code of a process that SIGPIPE ended."""
 
 
 class _PipeError(Exception):
-    """A pipe has no reader; its cause is the original error, from standard output or from a child's pipe."""
+    """A pipe has no reader; `__cause__` is the original error, from standard output or from a child's pipe."""
 
 
 class _LabGroup(click.Group):
@@ -158,7 +158,7 @@ def _call(arguments: list[str]) -> int:
 
 def exit_code_of(error: Exception) -> int | None:
     """Return the exit code of an error; None if it is a bug of the lab."""
-    from streamlab.workloads.model.errors import ModelError  # its package imports NumPy
+    from streamlab.workloads.model.errors import ModelError  # the module's package imports NumPy
 
     if isinstance(error, EngineCrashError):
         return EXIT_ENGINE_FAILURE
@@ -214,8 +214,8 @@ def message_of(error: Exception) -> str:
         )
     if not isinstance(error, OSError):
         return str(error)
-    where = error.filename or "a file that the lab writes"
-    return f"{where}: {error.strerror or error}; {_REMEDIES[error.errno or 0]}"
+    place = error.filename or "a file that the lab writes"
+    return f"{place}: {error.strerror or error}; {_REMEDIES[error.errno or 0]}"
 
 
 def _shorten(message: str) -> str:
@@ -225,4 +225,4 @@ def _shorten(message: str) -> str:
 
 
 _LONG = re.compile(r"\S{400,}")
-"""Values to shorten: longer than any usual path."""
+"""Matches values to shorten, which are longer than any usual path."""

@@ -1,6 +1,6 @@
 """Completes names in a shell (see docs/running.md).
 
-It imports no workload and no engine, to answer at once.
+The module imports no workload and no engine, to answer at once.
 """
 
 from collections.abc import Callable, Iterable

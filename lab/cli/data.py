@@ -47,7 +47,7 @@ class EventCount(click.types.IntParamType):
         """Return the number, or raise `BadParameter`."""
         try:
             number = Decimal(value)
-            # In this order: the integer of 1e999999999 would fill the memory.
+            # Check the maximum first: converting 1e999999999 to an integer would fill the memory.
             if 1 <= number <= self._maximum and number == int(number):
                 return int(number)
         except DecimalException:  # not a number

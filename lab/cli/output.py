@@ -1,4 +1,4 @@
-"""Writes the lab's text to standard output, and notices when its reader closes."""
+"""Writes the lab's text to standard output, and notices when the reader closes the pipe."""
 
 import os
 import select
@@ -16,8 +16,8 @@ _reserved: TextIO | None = None
 class LabCommand(click.Command):
     """A command whose standard output has only text that `echo` or a console on `stdout()` wrote.
 
-    Commands run programs and import workloads in the lab's process. Text that these print would make
-    `--json` unreadable, so it goes to standard error.
+    Commands run programs and import workloads in the lab's process. Text that such code prints would
+    make the output of `--json` unreadable, so the text goes to standard error.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -27,10 +27,10 @@ class LabCommand(click.Command):
 
 
 class LazyCommand(LabCommand):
-    """A command without a body: the function of its name in `lab/cli/commands` implements it.
+    """A command without a body: the function with the command's name in `lab/cli/commands` implements it.
 
-    The function's module is named like the first word of the function. It is imported only when the
-    command runs, so `lab --help` and `lab COMMAND --help` start fast.
+    The function's module is named like the first word of the function. The module is imported only when
+    the command runs, so `lab --help` and `lab COMMAND --help` start fast.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -45,7 +45,7 @@ class LazyCommand(LabCommand):
 class SingleOptionCommand(LabCommand):
     """A command whose options may be set only once, unless they are declared `multiple`.
 
-    Click alone silently drops the first value.
+    Without this class, click would silently drop the first value.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -54,8 +54,10 @@ class SingleOptionCommand(LabCommand):
         Raises:
             click.UsageError: an option is set twice.
         """
-        _, _, parsed = self.make_parser(ctx).parse_args(list(args))
-        options = [each for each in parsed if isinstance(each, click.Option) and not each.multiple]
+        _, _, parsed_options = self.make_parser(ctx).parse_args(list(args))
+        options = [
+            each for each in parsed_options if isinstance(each, click.Option) and not each.multiple
+        ]
         twice = next((each for each in options if options.count(each) > 1), None)
         if twice is not None and not ctx.resilient_parsing:
             raise click.UsageError(
@@ -70,7 +72,7 @@ def stdout() -> TextIO:
 
 
 def echo(text: object = "", *, err: bool = False) -> None:
-    """Print text of the lab, to standard error if `err`."""
+    """Print the lab's text; to standard error if `err`."""
     click.echo(text, file=None if err else stdout(), err=err)
 
 
@@ -94,7 +96,7 @@ def reader_is_gone() -> bool:
     for stream in (sys.stdout, sys.stderr):
         try:
             poll = select.poll()
-            poll.register(stream.fileno(), 0)  # errors are always reported
+            poll.register(stream.fileno(), 0)  # poll always reports errors
             if any(events & select.POLLERR for _, events in poll.poll(0)):
                 return True
         except (AttributeError, OSError, ValueError):  # closed, or no file

@@ -1,4 +1,4 @@
-"""Declares paths of commands, and makes them absolute: a workload may change the current folder."""
+"""Declares path arguments, and makes paths absolute, because a workload may change the current folder."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ def absolute_places() -> Iterator[None]:
     """Make the paths in environment variables absolute; default places start at this folder."""
     try:
         folder = Path.cwd()
-    except OSError:  # it was removed
+    except OSError:  # the current folder was removed
         yield
         return
     for name in (*VARIABLES, *LISTS):

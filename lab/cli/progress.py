@@ -35,11 +35,11 @@ from streamlab.workloads.datasets.dataset import Dataset
 LINES_SHOWN = 4
 """Maximum number of lines of a reason to show; a difference has up to twenty rows."""
 
-# Low, because drawing takes CPU time from the measurement.
+# The rate is low, because drawing takes CPU time from the measurement.
 REFRESHES_PER_S = 2
 
 LINE_EVERY_S = 5
-"""Seconds between lines on a step, if standard error is not a terminal."""
+"""If standard error is not a terminal, a step prints a line in this interval, in seconds."""
 
 
 class Verbosity(Enum):
@@ -81,8 +81,8 @@ def announce(
                 return
             last = time.monotonic()
             share = f", {done / total:.0%}" if total else ""
-            left = _left_text((last - began) * (total - done) / done if done else 0.0)
-            console.print(escape(f"{text}{share}{left}"), highlight=False, soft_wrap=True)
+            time_left = _left_text((last - began) * (total - done) / done if done else 0.0)
+            console.print(escape(f"{text}{share}{time_left}"), highlight=False, soft_wrap=True)
 
         yield show
     duration_s = time.monotonic() - began
@@ -98,7 +98,7 @@ def time_text(seconds: float) -> str:
 
 
 def _left_text(left_s: float) -> str:
-    """Return the time left as the end of a text; empty if it is short or unknown."""
+    """Return the time left as the end of a text; empty if the time is short or unknown."""
     return f", about {time_text(left_s)} left" if left_s >= LINE_EVERY_S else ""
 
 
@@ -111,7 +111,7 @@ class Terminal(Audience):
         write_page: Callable[[Path], Path] | None = None,
         console: Console | None = None,
     ) -> None:
-        """Prepare to show a run on standard error or a console; `write_page` writes its page after each part."""
+        """Prepare to show a run on standard error or a console; `write_page` writes the run's page after each part."""
         self._verbosity = verbosity
         self._write_page = write_page
         self._console = console or Console(stderr=True)
@@ -185,18 +185,18 @@ class Terminal(Audience):
         if self._write_page is not None:
             try:
                 self._print(f"report so far: {self._write_page(run_dir)}")
-            except (LabError, OSError) as error:  # the end of the run writes the page again
+            except (LabError, OSError) as error:  # the run's end writes the page again
                 self._print(f"no report so far: {error}")
 
     def time_left_text(self) -> str:
-        """Return the time left at this moment, and by how much the current trial exceeds its expected time."""
+        """Return a text with the time left, and by how much the current trial exceeds its expected time."""
         expected = self._expected_s
         if expected is None:
             return ""
         expected_s, later_s = expected
         left_s = expected_s - (time.monotonic() - self._began)
-        over = f", this trial is over by {time_text(-left_s)}" if left_s <= -LINE_EVERY_S else ""
-        return (_left_text(max(left_s, 0.0) + later_s) + over).removeprefix(", ")
+        overrun = f", this trial is over by {time_text(-left_s)}" if left_s <= -LINE_EVERY_S else ""
+        return (_left_text(max(left_s, 0.0) + later_s) + overrun).removeprefix(", ")
 
     def _print(self, text: str) -> None:
         self._console.print(escape(text), highlight=False, soft_wrap=True)

@@ -38,7 +38,7 @@ WIDEST = 100
 _SHORTEST_NAME = 8
 """Minimum width in characters of a column of names that is cut to fit."""
 _DROPPED = ("RSS", "CPU s/M", "p50", "not timed", "p99", "n", "min - max")
-"""Columns to leave out on a narrow terminal, in this order; the same below for loads and searches."""
+"""Columns to leave out on a narrow terminal, in this order."""
 _MARKS = {
     ALONE: "no ratio, since no other row of its group has a rate",
     UNDECLARED: "no ratio, since the engine does not declare what its rate includes",
@@ -61,9 +61,9 @@ Groups = Sequence[tuple[str, Sequence[Line]]]
 def print_results(
     rows: Iterable[TrialRow], searches: Mapping[str, State], console: Console | None = None
 ) -> None:
-    """Print a table each for catch-up, offered loads and searches, if there are such cells.
+    """Print one table for catch-up, one for offered loads and one for searches; omit tables without cells.
 
-    The warnings of the trials follow, each kind once, with the place of their remedies.
+    Then print the trials' warnings, each kind once, and where to find remedies.
     """
     console = console or Console(file=stdout())
     if not console.is_terminal:
@@ -79,15 +79,15 @@ def print_results(
         console.print(f"{workload}: floats compared: {escape(floats)}", highlight=False)
     warnings = warnings_of(rows)
     for warning in warnings:
-        where = f" ({warning.where})" if warning.where else ""
+        place = f" ({warning.where})" if warning.where else ""
         words = (
-            f"warning, {warning.trials} of {number_of(len(rows), 'trial')}{where}: {warning.text}"
+            f"warning, {warning.trials} of {number_of(len(rows), 'trial')}{place}: {warning.text}"
         )
         console.print(escape(_shorten(words)), highlight=False)
     bounds = [state.bracket.reason or "" for state in searches.values()]
     advice = advice_on(rows, [*(warning.text for warning in warnings), *bounds])
     if advice:
-        anchors = ", ".join(f"#{each.anchor}" for each in advice)
+        anchors = ", ".join(f"#{remedy.anchor}" for remedy in advice)
         console.print(
             f"causes and remedies: the page of `lab report`, or {DOCUMENT}: {anchors}",
             highlight=False,
@@ -95,7 +95,7 @@ def print_results(
 
 
 def print_table(rows: Iterable[TrialRow], console: Console) -> None:
-    """Print one line per catch-up cell, below what its rate includes, and reasons below the table."""
+    """Print one line per catch-up cell, grouped by what the rates include, and reasons below the table."""
     classes = [
         (f"{title(group)}, {words or 'conditions not declared'}", part)
         for group, members in in_groups(summarise(rows))
@@ -111,8 +111,8 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
     headline_rows = [row for _, part in classes for row in part]
     for row in headline_rows:
         if row.reason:
-            short = _shorten(row.reason.splitlines()[0])
-            console.print(escape(f"{row.cell.name}: {row.status}: {short}"), highlight=False)
+            reason = _shorten(row.reason.splitlines()[0])
+            console.print(escape(f"{row.cell.name}: {row.status}: {reason}"), highlight=False)
     for mark, meaning in _MARKS.items():
         if any(row.no_ratio == mark for row in headline_rows):
             console.print(f"{mark}: {meaning}", highlight=False)
@@ -124,7 +124,7 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
 
 
 def print_columns(columns: Mapping[str, Sequence[object]], console: Console | None = None) -> None:
-    """Print columns as a table, numbers at the right; floats with 6 digits."""
+    """Print columns as a table; align numbers to the right, and show floats with 6 digits."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, values in columns.items():
         is_text = any(isinstance(value, str) for value in values)
@@ -270,7 +270,7 @@ def _print_groups(console: Console, groups: Groups, dropped: Sequence[str]) -> N
         for name in lines[0]
         if name in _KEY_COLUMNS or len({line[name] for line in lines}) > 1 or len(lines) == 1
     ]
-    shared = [name for name in lines[0] if name not in columns and lines[0][name]]
+    constant_columns = [name for name in lines[0] if name not in columns and lines[0][name]]
     widest = min(console.width, WIDEST) if console.is_terminal else WIDEST
     widths = {
         name: max(cell_len(name), *(cell_len(line[name]) for line in lines)) for name in columns
@@ -287,8 +287,8 @@ def _print_groups(console: Console, groups: Groups, dropped: Sequence[str]) -> N
             _print_line(console, _cut(heading, widest), "dim")
         for line in part:
             _print_line(console, _line_text(line, widths), "")
-    if shared:
-        texts = ", ".join(f"{name} {lines[0][name]}" for name in shared)
+    if constant_columns:
+        texts = ", ".join(f"{name} {lines[0][name]}" for name in constant_columns)
         _print_line(console, _cut(f"all rows: {texts}", widest), "")
     console.print()
 
@@ -325,19 +325,19 @@ def print_fitting(
     Without a terminal, all columns are printed, and the console becomes as wide as the table.
     `build` returns the table with some columns; those in `dropped` may be left out, in this order.
     """
-    shown = tuple(columns)
-    table = build(shown)
+    shown_columns = tuple(columns)
+    table = build(shown_columns)
     if console.is_terminal:
         for name in dropped:
             if _table_width(console, table) <= console.width:
                 break
-            shown = tuple(column for column in shown if column != name)
-            table = build(shown)
+            shown_columns = tuple(column for column in shown_columns if column != name)
+            table = build(shown_columns)
     else:
         console.width = max(console.width, _table_width(console, table))
     console.print(table)
 
 
 def _table_width(console: Console, table: Table) -> int:
-    unbounded = console.options.update(max_width=10_000)
-    return Measurement.get(console, unbounded, table).maximum
+    options = console.options.update(max_width=10_000)
+    return Measurement.get(console, options, table).maximum

@@ -1,4 +1,4 @@
-"""Reports files that cannot be written, with their place, before work starts."""
+"""Reports files that cannot be written, and where, before work starts."""
 
 import tempfile
 from collections.abc import Iterator
@@ -24,15 +24,15 @@ def writing(output: str, path: Path) -> Iterator[None]:
         raise _write_error(output, error.filename or path, error) from error
 
 
-def _write_error(output: str, where: str | Path, error: OSError) -> LabError:
+def _write_error(output: str, place: str | Path, error: OSError) -> LabError:
     return LabError(
-        f"{where}: {output} cannot be written: {error.strerror or error}; "
+        f"{place}: {output} cannot be written: {error.strerror or error}; "
         "free space there, or use a writable folder"
     )
 
 
 def check_file(path: Path | None, output: str) -> None:
-    """Check before the work that a file can be written; does nothing for None.
+    """Before work starts, check that a file can be written; does nothing for None.
 
     Raises:
         LabError: the path is a folder, or its folder is not writable.
@@ -52,11 +52,11 @@ def check_folder(folder: Path, output: str) -> None:
     Raises:
         LabError: the folder is a file, read-only or full.
     """
-    existing = folder.absolute()
+    nearest = folder.absolute()
     try:
-        while not existing.exists():
-            existing = existing.parent
-        with tempfile.TemporaryFile(dir=existing) as file:
+        while not nearest.exists():
+            nearest = nearest.parent
+        with tempfile.TemporaryFile(dir=nearest) as file:
             file.write(_BLOCK)
-    except OSError as error:  # its file name is the temporary file's
-        raise _write_error(output, existing, error) from error
+    except OSError as error:  # the error names the temporary file
+        raise _write_error(output, nearest, error) from error

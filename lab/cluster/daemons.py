@@ -1,6 +1,6 @@
 """Starts the daemons of a cluster, waits for its workers, and stops all processes.
 
-Each daemon leads its own session, so that stopping finds every process that it started, even if the daemon has died.
+Each daemon leads its own session, so that stopping finds every process of the daemon, even if the daemon has died.
 """
 
 import os
@@ -40,9 +40,9 @@ from streamlab.lab.isolate.process import last_lines
 START_TIMEOUT_S = 180.0
 """Time limit for the start of all daemons, in seconds."""
 MAX_STARTS = 3
-"""Limit of starts of a daemon, which may give up on a loaded machine while it starts."""
+"""Limit of attempts to start a daemon, which may fail to start on a loaded machine."""
 STOP_TIMEOUT_S = 10.0
-"""Time in seconds that processes have to end after SIGTERM, and again after SIGKILL."""
+"""Seconds that processes have to end after SIGTERM, and again after SIGKILL."""
 LOOPBACK, NAMESPACES = "loopback", "namespaces"
 _LOOK_S = 0.2
 """Seconds between two looks at the cluster's state while it starts."""
@@ -80,19 +80,19 @@ def start_cluster(
         network: LOOPBACK or NAMESPACES.
 
     Raises:
-        ClusterError: the engine already has a cluster, or a daemon does not start; then no process is left.
+        ClusterError: the engine already has a cluster, or a daemon does not start, which leaves no process behind.
         EngineError: the engine cannot start here.
     """
     engine = cluster_engine(name)
-    running = read_record(name)
-    if running is not None and not any(map(is_alive, running.daemons)):
-        stop_cluster(running)  # all its daemons were killed
-    elif running is not None:
+    old_record = read_record(name)
+    if old_record is not None and not any(map(is_alive, old_record.daemons)):
+        stop_cluster(old_record)  # all its daemons were killed
+    elif old_record is not None:
         raise ClusterError(
-            f"a cluster of {name} exists, at {running.address}; stop it first: {stop_command(name)}"
+            f"a cluster of {name} exists, at {old_record.address}; stop it first: {stop_command(name)}"
         )
     folder = folder_of(name)
-    shutil.rmtree(folder, ignore_errors=True)  # left by a killed attempt
+    shutil.rmtree(folder, ignore_errors=True)  # a killed attempt may have left this folder
     folder.mkdir(parents=True)
     addresses = loopback(workers) if network == LOOPBACK else create_namespaces(name, workers)
     plan = ClusterPlan(
@@ -118,7 +118,7 @@ def start_cluster(
 
 
 def _start(engine: ClusterEngine, record: ClusterRecord, network: Network) -> ClusterRecord:
-    first, *others = engine.cluster_daemons(record.plan)
+    coordinator, *workers = engine.cluster_daemons(record.plan)
     deadline = time.monotonic() + START_TIMEOUT_S
     starts: dict[str, int] = {}
 
@@ -126,24 +126,27 @@ def _start(engine: ClusterEngine, record: ClusterRecord, network: Network) -> Cl
         starts[daemon.name] = starts.get(daemon.name, 0) + 1
         return _begin(record, daemon, network)
 
-    def wait(record: ClusterRecord, until: Callable[[ClusterState], bool]) -> ClusterRecord:
-        while (state := engine.cluster_state(record.plan)) is None or not until(state):
-            for daemon in (first, *others):
-                process = next((each for each in record.daemons if each.name == daemon.name), None)
+    def wait(record: ClusterRecord, is_reached: Callable[[ClusterState], bool]) -> ClusterRecord:
+        while (state := engine.cluster_state(record.plan)) is None or not is_reached(state):
+            for daemon in (coordinator, *workers):
+                process = next(
+                    (candidate for candidate in record.daemons if candidate.name == daemon.name),
+                    None,
+                )
                 if process is not None and not is_alive(process):
                     if starts[daemon.name] == MAX_STARTS:
                         raise _failure(record, daemon, f"ended {MAX_STARTS} times as it started")
                     record = begin(record, daemon)
             if time.monotonic() > deadline:
-                daemon = first if state is None else others[-1]
+                daemon = coordinator if state is None else workers[-1]
                 raise _failure(record, daemon, f"was not ready within {START_TIMEOUT_S:g} s")
             time.sleep(_LOOK_S)
         return record
 
-    record = wait(begin(record, first), lambda state: True)
-    for daemon in others:
+    record = wait(begin(record, coordinator), lambda state: True)
+    for daemon in workers:
         record = begin(record, daemon)
-    return wait(record, lambda state: state.workers == len(others))
+    return wait(record, lambda state: state.workers == len(workers))
 
 
 def _start_daemon(folder: Path, daemon: Daemon, network: Network) -> StartedDaemon:
@@ -161,8 +164,8 @@ def _start_daemon(folder: Path, daemon: Daemon, network: Network) -> StartedDaem
             env=environment() | dict(daemon.environment),
             cwd=folder,
         )
-    started = psutil.Process(process.pid).create_time()
-    return StartedDaemon(name=daemon.name, pid=process.pid, started=started)
+    created_s = psutil.Process(process.pid).create_time()
+    return StartedDaemon(name=daemon.name, pid=process.pid, started=created_s)
 
 
 def _log(folder: Path, daemon: Daemon) -> Path:
@@ -204,10 +207,10 @@ def stop_cluster(record: ClusterRecord) -> None:
         for process in processes:
             with suppress(psutil.Error):
                 process.kill() if force else process.terminate()
-        _, remaining = psutil.wait_procs(processes, timeout=STOP_TIMEOUT_S)
-    remaining = [process for process in remaining if _is_running(process)]
-    if remaining:
-        pids = ", ".join(str(process.pid) for process in remaining)
+        _, survivors = psutil.wait_procs(processes, timeout=STOP_TIMEOUT_S)
+    survivors = [process for process in survivors if _is_running(process)]
+    if survivors:
+        pids = ", ".join(str(process.pid) for process in survivors)
         raise ClusterError(f"processes of the cluster of {record.engine} cannot be ended: {pids}")
     remove_namespaces(record.engine, record.namespaces)
     shutil.rmtree(record.plan.folder, ignore_errors=True)
@@ -220,7 +223,9 @@ def kill_worker(record: ClusterRecord) -> Daemon:
         EngineError: the engine cannot start here.
     """
     daemon = cluster_engine(record.engine).cluster_daemons(record.plan)[-1]
-    for process in _processes([each for each in record.daemons if each.name == daemon.name]):
+    for process in _processes(
+        [candidate for candidate in record.daemons if candidate.name == daemon.name]
+    ):
         with suppress(psutil.Error):
             process.kill()
     return daemon
@@ -234,9 +239,9 @@ def restart_daemon(record: ClusterRecord, daemon: Daemon) -> ClusterRecord:
 
 
 def _begin(record: ClusterRecord, daemon: Daemon, network: Network) -> ClusterRecord:
-    started = _start_daemon(record.plan.folder, daemon, network)
-    rest = (each for each in record.daemons if each.name != daemon.name)
-    record = msgspec.structs.replace(record, daemons=(*rest, started))
+    new_daemon = _start_daemon(record.plan.folder, daemon, network)
+    other_daemons = (candidate for candidate in record.daemons if candidate.name != daemon.name)
+    record = msgspec.structs.replace(record, daemons=(*other_daemons, new_daemon))
     write_record(record)
     return record
 

@@ -1,7 +1,7 @@
 """Breaks a cluster in the middle of a trial: kills a worker, or cuts the network.
 
-KILL sends SIGKILL to the last worker's daemon and to all processes that it started. It starts the daemon again at once,
-as a supervisor on its node would do. CUT switches off the bridge between the workers' namespaces and the driver.
+KILL sends SIGKILL to the last worker's daemon and to all of the daemon's processes. Then it starts the daemon again at
+once, as a supervisor on a node would do. CUT switches off the bridge between the workers' namespaces and the driver.
 """
 
 import threading
@@ -44,7 +44,7 @@ def refusal(fault: Fault, engine: str, options: Mapping[str, object]) -> str | N
 
 
 class FaultInjector:
-    """Causes a fault at its time, and observes when the cluster works with all cores again.
+    """Causes a fault at the requested time, and observes when the cluster works with all cores again.
 
     Use it as a context manager around a trial, and call `begin` as the timed part begins.
     """
@@ -61,7 +61,7 @@ class FaultInjector:
         self.caused_s: float | None = None
         """Seconds from the beginning of the timed part to the fault; None if the timed part ended before the fault."""
         self.recovery_s: float | None = None
-        """Seconds from the fault until tasks had as many cores as before; None if the timed part ended before."""
+        """Seconds from the fault until tasks had as many cores as before; None if the timed part ended earlier."""
         self._error: Exception | None = None
 
     def __enter__(self) -> "FaultInjector":

@@ -1,7 +1,7 @@
-"""Creates network namespaces, so that processes of one machine have addresses as on several machines.
+"""Creates network namespaces, so that processes on one machine have addresses as if on several machines.
 
 A bridge on this machine has the first address of a network, and each namespace has one of the following addresses
-(network_namespaces(7), bridge(8)). This needs root.
+(network_namespaces(7), bridge(8)). Creating them needs root.
 """
 
 import ipaddress
@@ -70,10 +70,10 @@ def create_namespaces(name: str, workers: int) -> Network:
             _ip("netns", "add", namespace)
             _ip("link", "add", namespace, "type", "veth", "peer", "eth0", "netns", namespace)
             _ip("link", "set", namespace, "master", bridge, "up")
-            inside = ("-n", namespace)
-            _ip(*inside, "addr", "add", f"{worker}/{network.prefixlen}", "dev", "eth0")
-            _ip(*inside, "link", "set", "eth0", "up")
-            _ip(*inside, "link", "set", "lo", "up")
+            in_namespace = ("-n", namespace)
+            _ip(*in_namespace, "addr", "add", f"{worker}/{network.prefixlen}", "dev", "eth0")
+            _ip(*in_namespace, "link", "set", "eth0", "up")
+            _ip(*in_namespace, "link", "set", "lo", "up")
     except BaseException:
         remove_namespaces(name, namespaces)
         raise
@@ -81,7 +81,7 @@ def create_namespaces(name: str, workers: int) -> Network:
 
 
 def remove_namespaces(name: str, namespaces: Sequence[str]) -> None:
-    """Remove the namespaces and the bridge of `create_namespaces`, as far as they exist."""
+    """Remove the namespaces and the bridge of `create_namespaces`, if they exist."""
     if not namespaces:
         return
     for namespace in namespaces:
@@ -95,22 +95,22 @@ def set_bridge(name: str, *, up: bool) -> None:
 
 
 def free_ports(host: str) -> tuple[int, int]:
-    """Return two TCP ports of an address that no process uses."""
-    with socket.socket() as first, socket.socket() as second:
-        for each in (first, second):
-            each.bind((host, 0))
-        return first.getsockname()[1], second.getsockname()[1]
+    """Return two unused TCP ports of an address."""
+    with socket.socket() as socket_a, socket.socket() as socket_b:
+        for port_socket in (socket_a, socket_b):
+            port_socket.bind((host, 0))
+        return socket_a.getsockname()[1], socket_b.getsockname()[1]
 
 
 def _free_network() -> ipaddress.IPv4Network:
-    used = [
+    used_addresses = [
         ipaddress.ip_address(address.address)
         for addresses in psutil.net_if_addrs().values()
         for address in addresses
         if address.family == socket.AF_INET
     ]
     for network in _NETWORKS:
-        if not any(address in network for address in used):
+        if not any(address in network for address in used_addresses):
             return network
     raise ClusterError("all networks 10.213.0.0/24 to 10.213.255.0/24 are in use here")
 

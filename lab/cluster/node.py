@@ -22,7 +22,7 @@ def run_node(
     cores: int,
     memory_mb: int,
 ) -> NoReturn:
-    """Replace this process by the daemon of a host; its log is the standard output.
+    """Replace this process by the daemon of a host; the daemon logs to standard output.
 
     Args:
         name: name of the engine, or of the broker.
@@ -52,7 +52,9 @@ def run_node(
         cores=cores,
         memory_mb=memory_mb,
     )
-    daemon = next((each for each in engine.cluster_daemons(plan) if each.host == host), None)
+    daemon = next(
+        (candidate for candidate in engine.cluster_daemons(plan) if candidate.host == host), None
+    )
     if daemon is None:
         raise ClusterError(
             f"{name} runs a single process, on the first host {hosts[0]}, and none on {host}; "

@@ -15,8 +15,8 @@ class StartedDaemon(msgspec.Struct, frozen=True, kw_only=True):
     """A daemon that was started.
 
     Attributes:
-        pid: id of its process, which leads a session (setsid(2)).
-        started: creation time of the process in seconds since the epoch; later processes with this id differ in it.
+        pid: id of the daemon's process, which leads a session (setsid(2)).
+        started: creation time of the process, in seconds since the epoch; it differs for a later process with this id.
     """
 
     name: str

@@ -2,8 +2,8 @@
 
     python -m streamlab.lab.conform.child ENGINE VARIANT WORKLOAD GROUP REPORT
 
-The process appends a JSON line to REPORT when a case starts and when it ends.
-So the parent knows which case crashed the process.
+The process appends a JSON line to REPORT when a case starts and when a case ends, so that the parent
+knows which case crashed the process.
 """
 
 import json

@@ -18,7 +18,7 @@ from streamlab.workloads.registry import workload as find_workload
 def collect_items(
     session: pytest.Session, engines: Sequence[str], workloads: Sequence[str]
 ) -> Iterator[pytest.Item]:
-    """Yield one item per variant of the engines and workload; without workloads, all workloads.
+    """Yield one item per pair of variant and workload; without workloads, all workloads.
 
     Raises:
         UsageError: a name is unknown.
@@ -81,12 +81,12 @@ class LabConform:
             results = [conform(engine, each, workload, timeout_s=timeout_s) for each in variants]
         except (EngineError, LabError, ModelError) as error:
             pytest.fail(str(error), pytrace=False)
-        supported = [result for result in results if result.unsupported is None]
-        if not supported:
+        supported_results = [result for result in results if result.unsupported is None]
+        if not supported_results:
             pytest.fail(f"{engine} on {workload}: {results[0].unsupported}", pytrace=False)
-        for result in supported:
+        for result in supported_results:
             _fail_if_wrong(engine, result)
-        return tuple(supported)
+        return tuple(supported_results)
 
 
 def _fail_if_wrong(engine: str, result: Conformance) -> None:

@@ -18,7 +18,7 @@ from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import workload as find_workload
 
 TIMEOUT_S = 300.0
-"""Limit for all cases of one workload; a Spark session alone takes ten seconds."""
+"""Time limit for all cases of one workload; a Spark session alone takes ten seconds."""
 
 
 class State(StrEnum):
@@ -70,7 +70,7 @@ class Conformance:
 
 
 def find_variants(name: str, selected: Sequence[str]) -> tuple[Variant, ...]:
-    """Return an engine's variants with these names; without names, all.
+    """Return an engine's variants with these names; without names, all variants.
 
     Raises:
         EngineError: the engine is unknown or cannot be loaded.
@@ -89,21 +89,21 @@ def conform(
 ) -> Conformance:
     """Run the suite for a variant of an engine on a workload.
 
-    A case that ends its process or exceeds the time limit is a crash; the later cases of its group
+    A case is a crash if it ends its process or exceeds the time limit; the later cases of its group
     do not run.
     """
     workload = find_workload(reference)
-    lacking = variant.lacks(workload)
-    if lacking is not None:
+    refusal = variant.lacks(workload)
+    if refusal is not None:
         outcomes = [
-            CaseOutcome(case="any", state=State.REFUSED, why=f"{name}/{variant.name} {lacking}")
+            CaseOutcome(case="any", state=State.REFUSED, why=f"{name}/{variant.name} {refusal}")
         ]
     else:
         outcomes = []
         for group in GROUPS:
             outcomes += _run_group(name, variant.name, reference, group, timeout_s)
             if all(outcome.state is State.REFUSED for outcome in outcomes):
-                break  # unsupported: more workers do not change that
+                break  # more workers do not make the workload supported
     return Conformance(variant=variant.name, workload=workload.name, cases=tuple(outcomes))
 
 
@@ -129,17 +129,17 @@ def _run_group(
             env={"PYTHONPATH": python_path(), "TMPDIR": folder},
         )
         lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
-        running: str | None = "start"
+        case: str | None = "start"
         for line in map(json.loads, lines):
-            running = line["case"] if "begun" in line else None
-            if running is None:
+            case = line["case"] if "begun" in line else None
+            if case is None:
                 yield _parse_outcome(line)
         if outcome.returncode or outcome.timed_out:
             lines = last_lines(log, 3)
             end = f"its process ended with code {outcome.returncode}"
             end = f"not done after {timeout_s:g} s" if outcome.timed_out else end
             why = f"{end}: {' | '.join(lines) or 'no output'}"
-            yield CaseOutcome(case=running or "the end", state=State.CRASH, why=why)
+            yield CaseOutcome(case=case or "the end", state=State.CRASH, why=why)
 
 
 def _parse_outcome(line: dict[str, object]) -> CaseOutcome:

@@ -1,7 +1,7 @@
 """Measures the highest rate of each load source on this machine.
 
 A null engine, which discards events, shows the ceiling of a source.
-An engine's rate can be claimed up to half the ceiling; above it, the source may be the bottleneck.
+A run may claim an engine's rate up to half the ceiling; at higher rates, the source may be the bottleneck.
 """
 
 import tempfile

@@ -9,8 +9,8 @@ from streamlab.lab.host.processor import CPU
 from streamlab.workloads import control_group
 
 FAR_NS = 100.0
-"""Cores are far apart above this: a cache line takes 20 to 50 ns within a cluster of cores, and 70 to 150 ns between
-clusters."""
+"""Cores with a longer transfer time are far apart: a cache line takes 20 to 50 ns within a cluster of cores, and 70 to
+150 ns between clusters."""
 REQUIRED_BYTES = 4 << 30
 """Enough for Spark's driver, its Python workers and a dataset of 40 M events, at 16 bytes each."""
 _GIB = float(1 << 30)
@@ -40,7 +40,7 @@ def cores(machine: Machine) -> Finding:
 
 
 def core_to_core(machine: Machine) -> Finding:
-    """Report the latency of a cache line between cores, the price of shared data."""
+    """Report the transfer time of a cache line between cores, which is the price of shared data."""
     distance_ns = machine.core_to_core()
     if distance_ns is None:
         return ok("one usable core: nothing to measure")
@@ -92,7 +92,7 @@ def governor(machine: Machine) -> Finding:
 
 
 def turbo(machine: Machine) -> Finding:
-    """Report whether the frequency may exceed the nominal one, depending on heat."""
+    """Report whether the frequency may exceed the nominal frequency, depending on heat."""
     switch = processor.read_turbo(machine)
     if switch is not None and switch.on:
         remedy = f"echo {switch.off_text} | sudo tee {switch.path}"

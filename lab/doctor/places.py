@@ -21,7 +21,7 @@ from streamlab.workloads.optional_packages import EXTRAS, install_command, missi
 
 
 def places(machine: Machine) -> Finding:
-    """Report the folders of datasets and runs, why they are used, and whether they are writable."""
+    """Report the folders of datasets and runs, why the lab uses them, and whether they are writable."""
     try:
         locations = {"datasets": (catalogue(), ROOT_VARIABLE), "runs": (runs(), RUNS_VARIABLE)}
     except DatasetError as error:
@@ -54,8 +54,8 @@ def confinement(machine: Machine) -> Finding:
 
 def _is_writable(path: Path) -> bool:
     """Return whether a folder is writable, or can be created."""
-    existing = next(folder for folder in (path, *path.parents) if folder.exists())
-    return existing.is_dir() and os.access(existing, os.W_OK)
+    nearest = next(folder for folder in (path, *path.parents) if folder.exists())
+    return nearest.is_dir() and os.access(nearest, os.W_OK)
 
 
 def extras(machine: Machine) -> Finding:
@@ -63,24 +63,23 @@ def extras(machine: Machine) -> Finding:
     packages = [package for package in EXTRAS if missing_package(package) is not None]
     if not packages:
         return ok(", ".join(sorted({*EXTRAS.values()})))
-    lacking = sorted({EXTRAS[package] for package in packages})
-    return warn(f"not installed: {', '.join(packages)}", install_command(lacking))
+    missing_extras = sorted({EXTRAS[package] for package in packages})
+    return warn(f"not installed: {', '.join(packages)}", install_command(missing_extras))
 
 
 def environments(machine: Machine) -> Finding:
-    """Report the engines with a separate environment, and whether it is installed."""
-    installed: list[str] = []
-    lacking: list[str] = []
+    """Report the engines with a separate environment, and whether the environment is installed."""
+    installed_names: list[str] = []
+    missing_names: list[str] = []
     for name in names():
         try:
-            required = environment.declared_environment(engine(name))
+            required_environment = environment.declared_environment(engine(name))
         except EngineError:  # `lab list engines` reports it
             continue
-        if required is not None:
-            (installed if environment.unusable_reason(name, required) is None else lacking).append(
-                name
-            )
-    if not lacking:
-        return ok(", ".join(installed) or "no engine needs a separate one")
-    seen = f"missing or out of date: {', '.join(lacking)}; their cells are unsupported"
-    return warn(seen, "; ".join(map(environment.command, lacking)))
+        if required_environment is not None:
+            is_usable = environment.unusable_reason(name, required_environment) is None
+            (installed_names if is_usable else missing_names).append(name)
+    if not missing_names:
+        return ok(", ".join(installed_names) or "no engine needs a separate one")
+    seen = f"missing or out of date: {', '.join(missing_names)}; their cells are unsupported"
+    return warn(seen, "; ".join(map(environment.command, missing_names)))

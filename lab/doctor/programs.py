@@ -23,7 +23,7 @@ def install(machine: Machine, debian: str, fedora: str) -> str:
 
 
 def java(machine: Machine) -> Finding:
-    """Report the Java that Spark would use, and why."""
+    """Report which Java Spark would use, and why."""
     try:
         choice = find_java()
     except DatasetError as error:
@@ -35,20 +35,20 @@ def java(machine: Machine) -> Finding:
 def compiler(machine: Machine) -> Finding:
     """Report the C++ compiler and whether it is new enough for C++20."""
     remedy = install(machine, "g++", "gcc-c++")
-    preferred = machine.environ.get("CXX")
-    path = machine.first_program(preferred) if preferred else None
+    user_choice = machine.environ.get("CXX")
+    path = machine.first_program(user_choice) if user_choice else None
     path = path or machine.first_program("c++", "g++", "clang++")
     if path is None:
         return missing("no c++, g++ or clang++ on PATH", remedy)
     line = (machine.run([path, "--version"]) or "").partition("\n")[0]
     family = "clang" if "clang" in line else "gcc"
-    # The distribution's version comes first, in brackets.
+    # Drop brackets: the distribution's version comes first, in brackets.
     version = re.search(r"(\d+)\.\d+", re.sub(r"\(.*?\)", "", line))
     if version is None:
         return warn(f"{path}: no version in its output ({line or 'empty'})", remedy)
     if int(version[1]) < _OLDEST[family]:
-        need = f"{family} {_OLDEST[family]} or newer is needed"
-        return missing(f"{line}: {need}", f"{remedy}, or CXX=... make setup")
+        requirement = f"{family} {_OLDEST[family]} or newer is needed"
+        return missing(f"{line}: {requirement}", f"{remedy}, or CXX=... make setup")
     return ok(f"{line} ({path})")
 
 

@@ -1,7 +1,7 @@
-"""Draws the rate against values per barrier: the cost of synchronization, and when workers slow it.
+"""Draws the rate against values per barrier: the cost of synchronization, and when more workers lower the rate.
 
 The figure shows the lab's own targets, not a paper's.
-Every ratio has the same number of values. `benchmarks/barriers.toml` has the same cells and more.
+All ratios have the same number of values. `benchmarks/barriers.toml` has the same cells and more.
 """
 
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ from streamlab.results.stats.estimates import lowest
 
 DGS = "multicore/dgs"
 RATIOS = (10, 100, 1_000, 10_000, 100_000)
-"""Values of each stream between two barriers."""
+"""Values per stream between two barriers."""
 UNITS = {1: "value by value", 4096: "in blocks of 4,096"}
 """Units of hand-over by batch."""
 DEFAULT, COST = "default", "by-cost"
 PLANS = {DEFAULT: "default plan", COST: "plan by cost"}
 _EVENTS = (40_000_000, 2_000_000)
-"""Events of a trial, usually and with `--quick`."""
+"""Events per trial, usually and with `--quick`."""
 _STREAMS = 2
 
 LAB = Paper(name="lab")
@@ -51,7 +51,7 @@ def degrees(options: Options) -> tuple[int, ...]:
 
 
 def _tree(options: Options) -> dict[str, JsonValue]:
-    several = [n for n in degrees(options) if n > 1]
+    parallel_degrees = [n for n in degrees(options) if n > 1]
     return {
         "run": run_table(options, timeout_s=300),
         "workload": [
@@ -70,7 +70,7 @@ def _tree(options: Options) -> dict[str, JsonValue]:
             engine(DGS, options, workers=workers, batch=list(UNITS), **fields)
             for workers, fields in (
                 (list(degrees(options)), {"label": DEFAULT}),
-                (several, {"options": {"optimizer": "cost"}, "label": COST}),
+                (parallel_degrees, {"options": {"optimizer": "cost"}, "label": COST}),
             )
             if workers
         ],

@@ -24,15 +24,15 @@ from streamlab.reports.published import Fact
 from streamlab.results.query import Spread
 
 BATCH = 64
-"""Events of a hand-over, where the paper does not hand over single events."""
+"""Events per hand-over, where the paper does not hand over single events."""
 
 _SHOWN_TROUBLES = 6
-"""Number of notes on cells without a number that a drawing has room for."""
+"""A drawing has room for this many notes on cells without a number."""
 
 REPETITIONS = 8
-"""Default number of fresh processes a cell.
-With fewer, a stalled process is not trimmed (`streamlab.results.stats.estimates.TRIMMED`) and leaves a
-claim open. The order statistics of eight hold for up to six claims together.
+"""Default number of fresh processes per cell.
+With fewer processes, a stalled process is not trimmed (`streamlab.results.stats.estimates.TRIMMED`) and
+leaves a claim undecided. The order statistics of eight processes hold for up to six claims together.
 Most papers average over five runs."""
 
 
@@ -64,14 +64,14 @@ def stage(name: str, about: str, tree: Callable[[Options], Tree]) -> FigureStage
 
 
 def events(options: Options, usual: int, quick: int, least: int = 500) -> int:
-    """Return a trial's number of input records: `usual`, `quick`, or a share of `usual`."""
+    """Return the number of input records per trial: `usual`, `quick`, or a share of `usual`."""
     if options.scale is not None:
         return max(least, round(usual * options.scale))
     return quick if options.quick else usual
 
 
 def points(measured: Series, options: Options, factor: float = 1.0) -> tuple[Point, ...]:
-    """Return a series as points: medians, with low and high over repetitions and swept options."""
+    """Return a series as points: the median, lowest and highest value over repetitions and swept options."""
     return tuple(
         Point(
             workers,
@@ -92,12 +92,14 @@ def spot(x: float, spread: Spread | None, *, is_open: bool = False) -> tuple[Poi
 
 
 def lines(
-    named: Mapping[str, Series], options: Options, colours: Iterable[int] | None = None
+    series_by_name: Mapping[str, Series], options: Options, colours: Iterable[int] | None = None
 ) -> list[Line]:
-    """Return series as lines by name; without `colours` in the order of the palette."""
+    """Return a line for each series by name; without `colours`, lines take the palette's colours in order."""
     return [
         Line(name=name, points=points(measured, options), colour=colour)
-        for (name, measured), colour in zip(named.items(), colours or count(), strict=False)
+        for (name, measured), colour in zip(
+            series_by_name.items(), colours or count(), strict=False
+        )
     ]
 
 
@@ -105,23 +107,23 @@ def degree_panel(
     options: Options,
     title: str,
     y_label: str,
-    named: Mapping[str, Series],
+    series_by_name: Mapping[str, Series],
     *,
     x_label: str = "workers",
     colours: Iterable[int] | None = None,
     **fields: Any,
 ) -> Panel:
     """Return the panel of quantities against degrees of parallelism; `fields` may replace ticks."""
-    drawn = lines(named, options, colours)
+    panel_lines = lines(series_by_name, options, colours)
     fields = {"ticks": options.instances} | fields
-    return Panel(title=title, y_label=y_label, x_label=x_label, lines=drawn, **fields)
+    return Panel(title=title, y_label=y_label, x_label=x_label, lines=panel_lines, **fields)
 
 
-def numbers(**named: Series) -> dict[str, JsonValue]:
+def numbers(**series_by_name: Series) -> dict[str, JsonValue]:
     """Return series as JSON values."""
     return {
         name: {str(n): list(map(as_json, spreads)) for n, spreads in measured.by_workers.items()}
-        for name, measured in named.items()
+        for name, measured in series_by_name.items()
     }
 
 
@@ -131,12 +133,12 @@ def as_json(spread: Spread) -> dict[str, float]:
 
 
 def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, JsonValue]:
-    """Return the spreads that have a value as JSON values."""
+    """Return the spreads as JSON values, without spreads that have no value."""
     return {name: as_json(spread) for name, spread in spreads.items() if spread is not None}
 
 
 def outcome(
-    posed: Sequence[MeasuredClaim],
+    measured_claims: Sequence[MeasuredClaim],
     notes: tuple[str, ...],
     numbers: JsonObject,
     title: str,
@@ -146,7 +148,7 @@ def outcome(
     height_in: float = PANEL_HEIGHT_IN,
 ) -> Outcome:
     """Judge the claims of a figure, and prepare its drawing."""
-    claims = judge(posed)
+    claims = judge(measured_claims)
     layout = Layout(
         title=title,
         rows=share_axes(rows),
@@ -165,10 +167,10 @@ def notes(
     degrees: Iterable[int] | None = None,
     has_scale_note: bool = True,
 ) -> tuple[str, ...]:
-    """Return the notes of a figure, with cells without a number.
+    """Return the notes of a figure; they name the cells without a number.
 
-    `begin` are the first notes, on the paper's machine; `extra` follow the notes on quick runs, scale
-    and cores. `degrees` are the figure's numbers of workers; None: the numbers in the options.
+    `begin` has the first notes, on the paper's machine. `extra` follows the notes on quick runs, scale
+    and cores. `degrees` has the figure's numbers of workers; None: the numbers in the options.
     """
     return (
         *begin,
@@ -195,12 +197,12 @@ def published_claim(text: str, fact: Fact) -> PublishedClaim:
 
 
 def beyond_note(options: Options, degrees: Iterable[int]) -> tuple[str, ...]:
-    """Return the note on degrees of parallelism above the number of cores; empty without any."""
-    beyond = [n for n in degrees if n > options.cores]
-    if not beyond:
+    """Return the note on degrees of parallelism above the number of cores; empty if there are none."""
+    excess_degrees = [n for n in degrees if n > options.cores]
+    if not excess_degrees:
         return ()
     return (
-        f"{', '.join(map(str, beyond))} instances are more than the cores: hollow marks, "
+        f"{', '.join(map(str, excess_degrees))} instances are more than the cores: hollow marks, "
         "not judged.",
     )
 

@@ -29,7 +29,7 @@ _GENERATED = ("events", "params", "seed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The experiment of a stage: a matrix as TOML values, and patterns that select cells by id."""
+    """A stage's experiment: a matrix as TOML values, and patterns that select cells by id."""
 
     tree: Tree
     only: tuple[str, ...] = ()
@@ -39,8 +39,8 @@ class Plan:
 class FigureStage:
     """One run of a figure.
 
-    `plan` takes the options and the finished runs of earlier stages. It raises FigureError if these
-    runs lack the numbers that it needs.
+    `plan` takes the options and the finished runs of earlier stages. It raises FigureError if the
+    runs lack numbers that the plan needs.
     """
 
     name: str
@@ -100,7 +100,7 @@ class Figure:
         return f"scale {share:g}"
 
     def text(self, stage: FigureStage, plan: Plan, options: Options) -> str:
-        """Return the matrix of a stage as TOML, after the stamp of figure, stage and options.
+        """Return the matrix of a stage as TOML; it begins with the stamp of figure, stage and options.
 
         Raises:
             FigureError: no workload of the figure reads the chosen dataset.
@@ -115,7 +115,7 @@ class Figure:
         return stamp(self.id, stage.name, options) + tomli_w.dumps(tree)
 
     def _replace_inputs(self, dataset: str, value: JsonValue) -> list[JsonObject]:
-        """Return `[[workload]]` tables where a dataset replaces the generated input of its workloads."""
+        """Return the `[[workload]]` tables; a dataset replaces the generated input of its workloads."""
         source = Catalog.default().get(dataset).workload
         tables = [json_object(table) for table in json_list(value)]
         inputs = [workload(str(table["name"])).input_name for table in tables]

@@ -34,10 +34,10 @@ PAPERS = {
     "flumina": "Dependency-guided synchronization",
     "lab": "The lab's own figure",
 }
-"""Headings by paper; a paper of another package has its name as heading."""
+"""Headings by paper. For papers of other packages, the name is the heading."""
 
 CLAIMS_SHOWN = 6
-"""Most claims that a card shows unfolded."""
+"""Most claims that a card shows without folding them."""
 
 _SENTENCES = {
     REPRODUCED: "Reproduced: every claim of the paper holds here.",
@@ -52,13 +52,13 @@ def write_page(figures: Sequence[Figure], folder: Path) -> Iterator[str]:
 
     Args:
         figures: all figures, paper by paper.
-        folder: records and drawings as SVG, below the page's folder.
+        folder: folder with records and SVG drawings, below the page's folder.
 
     Raises:
         FigureError: a record is damaged.
     """
-    stored = {figure.id: read_figure(figure, folder) for figure in figures}
-    count = sum(record is not None for record in stored.values())
+    records = {figure.id: read_figure(figure, folder) for figure in figures}
+    count = sum(record is not None for record in records.values())
     yield from ("---", "hide: [navigation]", "---", "# Gallery", "")
     yield f"Each card is a figure of a paper as the lab made it: {count} of {len(figures)} are made."
     yield "[Figures](figures.md) explains verdicts; [Outcomes](outcomes.md) lists longer runs."
@@ -75,7 +75,7 @@ def write_page(figures: Sequence[Figure], folder: Path) -> Iterator[str]:
             number = figure.id.partition(":")[2]
             yield f"### {number}: {figure.title} {{ #{figure.slug} }}"
             yield ""
-            record = stored[figure.id]
+            record = records[figure.id]
             card = (
                 _missing_card(figure, read_failure(figure, folder))
                 if record is None
@@ -98,8 +98,8 @@ def describe_verdict(record: StoredFigure) -> str:
     else:
         words = "No verdict: the run lacks what the claims need."
     run = "Quick run" if record.options.quick else "Run"
-    disturbed = " The trials were disturbed; see below." if record.warnings else ""
-    return f"{words} {run}: {record.conditions}.{disturbed}"
+    disturbance = " The trials were disturbed; see below." if record.warnings else ""
+    return f"{words} {run}: {record.conditions}.{disturbance}"
 
 
 def _missing_card(figure: Figure, failure: Failure | None) -> Iterator[str]:
@@ -119,8 +119,8 @@ def _card(figure: Figure, record: StoredFigure, folder: str) -> Iterator[str]:
         f'<a class="figure-drawing" href="{drawing}" title="Open the drawing alone">'
         f'<img src="{drawing}" alt="{_text(alt)}" loading="lazy"></a>'
     )
-    first, _, rest = verdict.partition(". ")
-    yield f'<p class="figure-verdict"><strong>{_text(first)}.</strong> {_text(rest)}</p>'
+    headline, _, details = verdict.partition(". ")
+    yield f'<p class="figure-verdict"><strong>{_text(headline)}.</strong> {_text(details)}</p>'
     yield from _claim_table(record.claims)
     yield from _collapsible("The systems", _system_items(record.claims))
     yield from _collapsible("Notes", (f"<li>{_text(note)}</li>" for note in record.notes))
@@ -200,5 +200,5 @@ def _day(time: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text for HTML on one line of Markdown."""
+    """Return text escaped for HTML, on one line of Markdown."""
     return escape(" ".join(text.split()))

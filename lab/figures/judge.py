@@ -3,7 +3,7 @@
 A claim is met when its whole measured interval lies within its bounds, missed when the whole interval
 lies outside, else inconclusive.
 The intervals of a figure's claims hold together: in 95 of 100 figures all of them contain the truth.
-For this each of m intervals has confidence 1 - 5 %/m (Bonferroni), so at most 5 % of verdicts are
+To this end, each of m intervals has confidence 1 - 5 %/m (Bonferroni), so at most 5 % of verdicts are
 wrong, for any number of claims. Claims that cannot be judged do not count in m.
 
 A single trial of a cell shows no noise: its value is drawn, but not judged.
@@ -32,13 +32,13 @@ from streamlab.results.stats.estimates import FEWEST, UNKNOWN, Ends, Estimate
 from streamlab.results.stats.intervals import CONFIDENCE
 
 MAX_REPETITIONS = 100
-"""Most repetitions that an advice recommends; more are unreasonable."""
+"""Most repetitions that the advice recommends; more are unreasonable."""
 
 FEWEST_TRIALS = 2
 """Fewest trials of a cell for its claims to be judged; a single trial is only drawn."""
 
 _ROUNDING = 1e-9
-"""Share of a bound by which rounding may move a quotient; a quotient on the bound is within it."""
+"""Share of a bound by which rounding may move a quotient; a quotient on the bound still counts as within."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +68,9 @@ class MeasuredClaim:
 
     def refusal(self, fewest: int) -> tuple[str, str] | None:
         """Return outcome and reason of a claim that cannot be judged; None if it can."""
-        missing = absent((self.claim.system, self.claim.opponent))
-        if missing is not None:
-            return NOT_COMPARABLE, missing
+        absence = absent((self.claim.system, self.claim.opponent))
+        if absence is not None:
+            return NOT_COMPARABLE, absence
         unmet = shortfalls(self.claim.needs)
         if unmet is not None:
             return NOT_JUDGED, unmet
@@ -151,14 +151,14 @@ class PublishedClaim:
         )
 
 
-def judge(posed: Sequence[MeasuredClaim], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
+def judge(claims: Sequence[MeasuredClaim], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
     """Judge all claims of a figure together by the rule of this module.
 
-    `fewest` is the fewest trials of a cell for a judgement; 1 for values that do not vary.
+    A claim is judged if its cells have at least `fewest` trials; pass 1 for values that do not vary.
     """
-    judged = sum(claim.refusal(fewest) is None for claim in posed)
-    alpha = (1 - CONFIDENCE) / 2 / max(judged, 1)
-    return tuple(_judge_claim(claim, alpha, fewest) for claim in posed)
+    judged_count = sum(claim.refusal(fewest) is None for claim in claims)
+    alpha = (1 - CONFIDENCE) / 2 / max(judged_count, 1)
+    return tuple(_judge_claim(claim, alpha, fewest) for claim in claims)
 
 
 def side(ends: Ends, bounds: Ends) -> str:
@@ -171,7 +171,7 @@ def side(ends: Ends, bounds: Ends) -> str:
 
 
 def repetitions_needed(measured: Estimate, bounds: Ends, alpha: float) -> int | None:
-    """Return the number of values a cell that would probably decide the claim, at the present spread.
+    """Return the number of values per cell that would probably decide the claim, at the present spread.
 
     None if MAX_REPETITIONS would not suffice, or the spread is unknown.
     """
@@ -185,44 +185,43 @@ def repetitions_needed(measured: Estimate, bounds: Ends, alpha: float) -> int | 
     return counts[bisect_left(counts, True, key=decides)]
 
 
-def _judge_claim(posed: MeasuredClaim, alpha: float, fewest: int) -> Claim:
-    estimate, refusal = posed.estimate, posed.refusal(fewest)
+def _judge_claim(measured_claim: MeasuredClaim, alpha: float, fewest: int) -> Claim:
+    claim = measured_claim.claim
+    estimate, refusal = measured_claim.estimate, measured_claim.refusal(fewest)
     ends = UNKNOWN
     if refusal is not None:
         outcome, reason = refusal
         indicates = outcome
         if outcome == NOT_COMPARABLE:
             # A stand-in's number says nothing about the claim.
-            instead = stand_in((posed.claim.system, posed.claim.opponent))
-            if estimate is not None and instead and shortfalls(posed.claim.needs) is None:
-                reason += (
-                    f"; with {instead} in its place: {_format_value(estimate.value, posed.unit)}"
-                )
+            instead = stand_in((claim.system, claim.opponent))
+            if estimate is not None and instead and shortfalls(claim.needs) is None:
+                reason += f"; with {instead} in its place: {_format_value(estimate.value, measured_claim.unit)}"
             estimate = None
     else:
         assert estimate is not None
         ends = estimate.ends(alpha)
-        outcome = side(ends, posed.bounds)
-        indicates = side((estimate.value, estimate.value), posed.bounds)
-        reason = f"{posed.bound}; {_interval(estimate, ends, posed.unit)}"
+        outcome = side(ends, measured_claim.bounds)
+        indicates = side((estimate.value, estimate.value), measured_claim.bounds)
+        reason = f"{measured_claim.bound}; {_interval(estimate, ends, measured_claim.unit)}"
         if outcome == INCONCLUSIVE:
-            reason += f"; {_advice(estimate, posed.bounds, alpha)}"
+            reason += f"; {_advice(estimate, measured_claim.bounds, alpha)}"
     low, high = (end if math.isfinite(end) else None for end in ends)
     return Claim(
-        text=posed.claim.text,
-        kind=posed.kind,
-        published=posed.claim.published,
-        source=posed.claim.source,
+        text=claim.text,
+        kind=measured_claim.kind,
+        published=claim.published,
+        source=claim.source,
         outcome=outcome,
         indicates=indicates,
-        measured="" if estimate is None else _format_value(estimate.value, posed.unit),
+        measured="" if estimate is None else _format_value(estimate.value, measured_claim.unit),
         low=low,
         high=high,
         repetitions=0 if estimate is None else estimate.n,
         reason=reason,
-        system=posed.claim.system,
-        opponent=posed.claim.opponent,
-        needs=posed.claim.needs,
+        system=claim.system,
+        opponent=claim.opponent,
+        needs=claim.needs,
     )
 
 
@@ -239,10 +238,10 @@ def _interval(measured: Estimate, ends: Ends, unit: str) -> str:
 def _advice(measured: Estimate, bounds: Ends, alpha: float) -> str:
     if measured.n < FEWEST:
         return f"an interval needs at least {FEWEST}; 8 also tolerate a stalled process"
-    needed = repetitions_needed(measured, bounds, alpha)
-    if needed is None:
+    count = repetitions_needed(measured, bounds, alpha)
+    if count is None:
         return f"even {MAX_REPETITIONS} repetitions would not decide: too noisy so near the bound"
-    return f"about {needed} repetitions would decide"
+    return f"about {count} repetitions would decide"
 
 
 def _format_value(value: float, unit: str) -> str:

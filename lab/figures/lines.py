@@ -19,7 +19,7 @@ _PROGRAM = "DGSProgram"
 _PARALLEL = ("depends", "parallel", "across")
 """Keyword arguments of a program that define its parallelization."""
 _SEQUENTIAL = "update"
-"""Keyword of the update by an event across keys, which is also part of the sequential program."""
+"""Keyword of the update for events across keys; the update is also part of the sequential program."""
 
 Function = ast.FunctionDef
 
@@ -138,12 +138,12 @@ def _used_functions(node: ast.AST, functions: Mapping[str, Function]) -> set[str
 def _reachable(begin: Iterable[str], functions: Mapping[str, Function]) -> set[str]:
     """Return the functions reachable from some functions by calls or nested definitions."""
     reachable: set[str] = set()
-    pending = list(begin)
-    while pending:
-        name = pending.pop()
+    queue = list(begin)
+    while queue:
+        name = queue.pop()
         if name not in reachable:
             reachable.add(name)
-            pending += _used_functions(functions[name], functions)
+            queue += _used_functions(functions[name], functions)
     return reachable
 
 

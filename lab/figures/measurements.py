@@ -1,4 +1,4 @@
-"""Extracts a figure's verified numbers from runs, one value a repetition."""
+"""Extracts a figure's verified numbers from runs, one value per repetition."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,11 +13,11 @@ from streamlab.results.stats.estimates import Estimate, Extreme, Product, cell_m
 from streamlab.results.store import Run
 
 _MAX_REASON = 160
-"""Most characters of a reason in a figure's note."""
+"""Longest reason in a figure's note, in characters."""
 
 Value = Callable[[CellSummary], Spread | None]
 Measured = Product | Extreme
-"""A quantity of a cell, an extreme over cells, or a quotient; see `streamlab.results.stats`."""
+"""A cell's quantity, an extreme over cells, or a quotient; see `streamlab.results.stats`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Series:
         return tuple(sorted(n for n in within if n in self.by_workers))
 
     def ends(self, within: Iterable[int]) -> tuple[int, int]:
-        """Return the fewest and most instances among `within` that have a value; 1, 1 without any."""
-        counted = self.workers(within)
-        return (counted[0], counted[-1]) if counted else (1, 1)
+        """Return the fewest and most instances among `within` that have a value; (1, 1) if none has a value."""
+        numbers = self.workers(within)
+        return (numbers[0], numbers[-1]) if numbers else (1, 1)
 
     def growth(self, within: Iterable[int]) -> Measured | None:
-        """Return the value with the most instances divided by the value with the fewest; None without two."""
+        """Return the value at the most instances divided by the value at the fewest; None without two values."""
         fewest, most = self.ends(within)
         return quotient(self.at(most), self.at(fewest)) if most > fewest else None
 
@@ -57,7 +57,7 @@ class Series:
 
 
 def series(run: Run, key: str, variant: str, value: Value, *, options: str = "") -> Series:
-    """Return a quantity of all verified cells of a workload and a variant.
+    """Return a quantity from all verified cells of a workload and a variant.
 
     `key` is `name` or `name@label`, `variant` is `engine/variant`, and `options` a required part of
     the cell's id.
@@ -96,7 +96,7 @@ def column(name: str, factor: float = 1.0) -> Value:
 
 
 def counter(name: str, factor: float = 1.0) -> Value:
-    """Return a function that reads one of the engine's counters of a cell, times a factor."""
+    """Return a function that reads a cell's counter, which the engine reports, times a factor."""
 
     def value(cell: CellSummary) -> Spread | None:
         def scaled_counter(row: TrialRow) -> float | None:
@@ -109,19 +109,19 @@ def counter(name: str, factor: float = 1.0) -> Value:
 
 
 def comparisons_per_s(cell: CellSummary) -> Spread | None:
-    """Return the comparisons a second of a cell, from the engine's own count."""
+    """Return a cell's comparisons per second, from the engine's own count."""
     return per_row(cell, comparison_rate)
 
 
 def comparison_rate(row: TrialRow) -> float | None:
-    """Return the comparisons a second of a trial; None if not counted."""
+    """Return a trial's comparisons per second; None if the engine does not count them."""
     if row.comparisons is None or not row.duration_s:
         return None
     return row.comparisons / row.duration_s
 
 
 def per_row(cell: CellSummary, value: Callable[[TrialRow], float | None]) -> Spread | None:
-    """Return the spread of a value that is derived from each repetition's row."""
+    """Return the spread of a value that `value` computes from each repetition's row."""
     return spread(map(value, cell.rows)) if cell.status in VERIFIED else None
 
 
@@ -131,7 +131,7 @@ def scaled(spread: Spread, factor: float) -> Spread:
 
 
 def of_cell(spread: Spread | None) -> Product | None:
-    """Return the estimate of a cell's quantity, above 0; None without a value."""
+    """Return the estimate of a cell's quantity, which is above 0; None without a value."""
     return None if spread is None else cell_median(spread.values)
 
 
@@ -148,19 +148,19 @@ def all_of(
     parts: Iterable[Estimate | None], combine: Callable[[Sequence[Estimate]], Estimate]
 ) -> Estimate | None:
     """Combine several quantities; None if `parts` is empty or a part is missing."""
-    listed = list(parts)
-    present = [part for part in listed if part is not None]
-    return combine(present) if present and len(present) == len(listed) else None
+    values = list(parts)
+    present = [part for part in values if part is not None]
+    return combine(present) if present and len(present) == len(values) else None
 
 
 def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return a sentence for each reason why cells have no verified number."""
-    missing = [c for run in runs for c in by_cell(run.rows) if c.status not in VERIFIED]
-    reasons = group_by(missing, lambda cell: f"{cell.status}: {_shorten_reason(cell.reason)}")
+    failed_cells = [c for run in runs for c in by_cell(run.rows) if c.status not in VERIFIED]
+    reasons = group_by(failed_cells, lambda cell: f"{cell.status}: {_shorten_reason(cell.reason)}")
     return tuple(
         f"{first.cell} has no number: {reason}"
-        + (f"; likewise {len(others)} more cells" if others else "")
-        for reason, (first, *others) in reasons.items()
+        + (f"; likewise {len(other_cells)} more cells" if other_cells else "")
+        for reason, (first, *other_cells) in reasons.items()
     )
 
 
@@ -181,10 +181,12 @@ def machine(runs: Sequence[Run]) -> tuple[str, ...]:
         if distances_ns
         else ""
     )
-    warned = "".join(f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in warnings_of(rows))
+    warning_text = "".join(
+        f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in warnings_of(rows)
+    )
     return (
         f"Load average before a trial, including earlier trials: {min(loads):.1f} to "
-        f"{max(loads):.1f}{cores}{warned}.",
+        f"{max(loads):.1f}{cores}{warning_text}.",
     )
 
 

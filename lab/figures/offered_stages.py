@@ -11,7 +11,7 @@ from streamlab.results.query import CellSummary, by_cell
 from streamlab.results.schema import VERIFIED
 
 LATENCY_SHARE = 0.7
-"""Share of a cell's highest rate at which latency is measured: queues are short, but work is real."""
+"""Share of a cell's highest rate at which latency is measured: queues stay short, but the load is realistic."""
 LATENCY_LOAD = "at70"
 SEND_LAG_MS = 10.0
 """Allowed lag of the generator (p99) where instances may take every core."""
@@ -20,7 +20,7 @@ LAG_NOTE = (
     "latency, from due times, contains it."
 )
 _LONGEST_S, _WARM_UP_SHARE, _INPUT_SHARE = 60.0, 0.25, 0.9
-"""Longest load, share of its warm-up, and share of the input that a load uses at most."""
+"""Longest load in seconds, warm-up as a share of the load, and largest share of the input that a load uses."""
 
 
 def latency_plan(

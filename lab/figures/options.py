@@ -17,12 +17,12 @@ class Options:
     Attributes:
         cores: cores of the machine that runs, or ran, the experiment.
         workers: degrees of parallelism; None: powers of two up to the cores, and the cores.
-        repetitions: fresh processes a cell.
-        scale: share of the paper's lengths of inputs, phases and windows alike; above 0.
+        repetitions: fresh processes per cell.
+        scale: share of the paper's lengths, for inputs, phases and windows alike; above 0.
         cores_within_ns: trials wait until a cache line takes at most this time between cores
             (`streamlab.lab.matrix.matrix.Settings`).
-        quick: runs as briefly as is still informative; a quick run has no verdict.
-        dataset: beginning of the id of a dataset that replaces the generated input of its workloads.
+        quick: whether runs are as short as is still informative; a quick run has no verdict.
+        dataset: start of a dataset's id; the dataset replaces the generated input of its workloads.
     """
 
     cores: int

@@ -56,7 +56,7 @@ class Paper:
         columns = row.fact_columns(fields)
         fact = self.facts().one(**({"figure": figure} | columns)) if columns else None
         fields = fields | {"fact": fact.text if fact else ""}
-        posed = PublishedClaim(
+        published = PublishedClaim(
             text=row.fill(row.text, fields),
             published=row.fill(row.published or "{fact}", fields),
             source=row.fill(row.source, fields) or (fact.source if fact else ""),
@@ -67,14 +67,14 @@ class Paper:
         )
         if row.rule == "shape":
             low, high = row.bound(row.low, fields, 0.0), row.bound(row.high, fields, float("inf"))
-            return posed.shape(measured, low, high, row.unit)
+            return published.shape(measured, low, high, row.unit)
         low = row.bound(row.low, fields, fact.low if fact else 0.0)
         high = row.bound(row.high, fields, fact.high if fact else float("inf"))
         if row.rule == "near":
-            return posed.near(measured, low, high, row.tolerance, row.unit)
+            return published.near(measured, low, high, row.tolerance, row.unit)
         if row.rule == "at most":
-            return posed.at_most(measured, high * (1 + row.tolerance), row.unit)
-        return posed.at_least(measured, low * (1 - row.tolerance), row.unit)
+            return published.at_most(measured, high * (1 + row.tolerance), row.unit)
+        return published.at_least(measured, low * (1 - row.tolerance), row.unit)
 
     def pose_all(
         self,

@@ -1,8 +1,8 @@
 """Defines preconditions of claims: phenomena that must occur in a run for a claim to be judged.
 
 A claim on reconfigurations needs reconfigurations, and a claim on latency needs a sustained load.
-Each claim lists its needs as data. `shortfalls` evaluates them for all figures: a claim with an unmet
-need is not judged, and counts neither way.
+Each claim lists its needs as data. `shortfalls` evaluates the needs for all figures. A claim with
+an unmet need is not judged, and counts neither as met nor as missed.
 """
 
 import json
@@ -56,16 +56,16 @@ def shortfalls(needs: Iterable[Need]) -> str | None:
 def trials(run: Run, *parts: str, workers: Iterable[int] | None = None) -> list[TrialRow]:
     """Return the verified trials of the cells whose id contains all parts.
 
-    Parts are `workload@label/`, `/engine/variant/`, an option's label. `workers` are the numbers of
-    workers to include; None: all.
+    A part is, for example, `workload@label/`, `/engine/variant/` or an option's label. `workers` has the
+    numbers of workers to include; None: all.
     """
-    counted = None if workers is None else set(workers)
+    included = None if workers is None else set(workers)
     return [
         row
         for cell in by_cell(run.rows)
         if cell.status in VERIFIED
         and all(part in cell.cell for part in parts)
-        and (counted is None or cell.workers in counted)
+        and (included is None or cell.workers in included)
         for row in cell.rows
     ]
 
@@ -122,7 +122,7 @@ def sweep_points(quantity: str, count: int, least: int = 2) -> Need:
 
 
 def every(quantity: str, trials: Sequence[Trial], holds: Callable[[Trial], bool]) -> Need:
-    """Return the need that a condition holds in every trial, and that there is one."""
+    """Return the need for at least one trial, and for a condition to hold in every trial."""
     return Need(quantity=quantity, count=sum(map(holds, trials)), least=max(1, len(trials)))
 
 

@@ -106,68 +106,68 @@ def _describe_machine(meta: RunMeta) -> str:
     return f"{count} of {host.get('cpu_model') or 'an unknown processor'}"
 
 
-def write(judged: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
+def write(judged_figure: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     """Draw a figure and write it with its record; return the files: drawings first, JSON last."""
     folder.mkdir(parents=True, exist_ok=True)
-    stem = folder / judged.figure.slug
-    canvas = judged.outcome.draw()
-    if judged.options.quick:
+    stem = folder / judged_figure.figure.slug
+    canvas = judged_figure.outcome.draw()
+    if judged_figure.options.quick:
         watermark(canvas, "QUICK RUN")
-    subtitle(canvas, judged.text)
+    subtitle(canvas, judged_figure.text)
     files = [*save_as(canvas, stem, [name for name in formats if name != PAGE])]
     if PAGE in formats:
         page = stem.with_suffix(f".{PAGE}")
-        page.write_text(as_markdown(judged, [path.name for path in files]), encoding="utf-8")
+        page.write_text(as_markdown(judged_figure, [path.name for path in files]), encoding="utf-8")
         files.append(page)
     trials, record = stem.with_suffix(".csv"), stem.with_suffix(".json")
-    trials.write_bytes(csv_of(judged.rows, without=_NOT_IN_TRIALS))
+    trials.write_bytes(csv_of(judged_figure.rows, without=_NOT_IN_TRIALS))
     # Last, because a stored record marks a finished figure.
-    content = json.dumps(as_json(judged), indent=1, allow_nan=False) + "\n"
+    content = json.dumps(as_json(judged_figure), indent=1, allow_nan=False) + "\n"
     record.write_text(content, encoding="utf-8")
     return (*files, trials, record)
 
 
-def as_json(judged: JudgedFigure) -> dict[str, object]:
+def as_json(judged_figure: JudgedFigure) -> dict[str, object]:
     """Return the record as JSON values."""
-    figure = judged.figure
+    figure = judged_figure.figure
     return {
         "figure": figure.id,
         "title": figure.title,
         "shows": figure.shows,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "measured_at": max((row.started_at or "" for row in judged.rows), default=""),
-        "command": command(figure, judged.options),
-        "verdict": judged.verdict.verdict,
-        "indicates": judged.verdict.indicates,
-        "text": judged.text,
-        "conditions": judged.conditions,
+        "measured_at": max((row.started_at or "" for row in judged_figure.rows), default=""),
+        "command": command(figure, judged_figure.options),
+        "verdict": judged_figure.verdict.verdict,
+        "indicates": judged_figure.verdict.indicates,
+        "text": judged_figure.text,
+        "conditions": judged_figure.conditions,
         "confidence": CONFIDENCE,
-        "reason": judged.verdict.reason,
-        "claims": [asdict(claim) for claim in judged.outcome.claims],
-        "notes": [*judged.outcome.notes, *judged.systems],
+        "reason": judged_figure.verdict.reason,
+        "claims": [asdict(claim) for claim in judged_figure.outcome.claims],
+        "notes": [*judged_figure.outcome.notes, *judged_figure.systems],
         "warnings": [
-            f"{warning.text} ({warning.trials} of {len(judged.rows)} trials)"
-            for warning in warnings_of(judged.rows)
+            f"{warning.text} ({warning.trials} of {len(judged_figure.rows)} trials)"
+            for warning in warnings_of(judged_figure.rows)
         ],
-        "options": asdict(judged.options),
-        "machines": [*dict.fromkeys(_describe_machine(run.meta) for run in judged.runs)],
-        "trials": Counter(row.status for row in judged.rows),
-        "runs": [_stored_run(run.path, run.meta) for run in judged.runs],
+        "options": asdict(judged_figure.options),
+        "machines": [*dict.fromkeys(_describe_machine(run.meta) for run in judged_figure.runs)],
+        "trials": Counter(row.status for row in judged_figure.rows),
+        "runs": [_stored_run(run.path, run.meta) for run in judged_figure.runs],
         "published": [
             {**asdict(fact), "high": None if fact.high == float("inf") else fact.high}
-            for fact in judged.published
+            for fact in judged_figure.published
         ],
-        "numbers": dict(judged.outcome.numbers),
+        "numbers": dict(judged_figure.outcome.numbers),
     }
 
 
-def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
+def as_markdown(judged_figure: JudgedFigure, drawings: Sequence[str]) -> str:
     """Return the record as a Markdown page."""
     picture = next((name for name in drawings if name.endswith((".png", ".svg"))), None)
-    figure, verdict = judged.figure, judged.verdict
-    heading = f"Verdict: {judged.text}."
+    figure, verdict = judged_figure.figure, judged_figure.verdict
+    heading = f"Verdict: {judged_figure.text}."
     if verdict.verdict == INDICATION:
-        heading = f"No verdict; it indicates: {verdict.indicates} ({judged.conditions})."
+        heading = f"No verdict; it indicates: {verdict.indicates} ({judged_figure.conditions})."
     reason = f"{verdict.reason[:1].upper()}{verdict.reason[1:]}." if verdict.reason else ""
     parts = [
         f"# {figure.id}: {figure.title}",
@@ -189,14 +189,17 @@ def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
                     _describe_outcome(c),
                     c.reason,
                 )
-                for c in judged.outcome.claims
+                for c in judged_figure.outcome.claims
             ],
         ),
-        "\n".join(f"- {note}" for note in (*judged.outcome.notes, *judged.systems)),
+        "\n".join(f"- {note}" for note in (*judged_figure.outcome.notes, *judged_figure.systems)),
         "## Published numbers\n\n"
         + _table(
             ("panel", "series", "quantity", "at", "number", "where"),
-            [(f.panel, f.series, f.quantity, f.x, f.text, f.source) for f in judged.published],
+            [
+                (f.panel, f.series, f.quantity, f.x, f.text, f.source)
+                for f in judged_figure.published
+            ],
         ),
         "## Runs\n\n"
         + _table(
@@ -209,7 +212,7 @@ def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
                     (run["commit"] or "")[:12] + (" and changes" if run["dirty"] else ""),
                     ", ".join(f"{key} {value[:12]}" for key, value in run["datasets"].items()),
                 )
-                for run in (_stored_run(run.path, run.meta) for run in judged.runs)
+                for run in (_stored_run(run.path, run.meta) for run in judged_figure.runs)
             ],
         ),
     ]

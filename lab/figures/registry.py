@@ -67,21 +67,21 @@ def facts_of(figure: Figure) -> Facts:
 
 def missing_needs(figure: Figure) -> tuple[str, ...]:
     """Return the figure's needs that this lab lacks, in words; empty if it can run."""
-    missing = []
+    problems = []
     for need in figure.needs:
         name, _, variant = need.partition("/")
         if not variant:
             if name not in names():
-                missing.append(f"workload {name}")
+                problems.append(f"workload {name}")
             continue
         try:
             variants = {variant.name for variant in engine(name).variants()}
         except EngineError as error:
-            missing.append(f"engine {name}: {error}")
+            problems.append(f"engine {name}: {error}")
             continue
         if variant not in variants:
-            missing.append(f"variant {variant} of engine {name}")
-    return tuple(missing)
+            problems.append(f"variant {variant} of engine {name}")
+    return tuple(problems)
 
 
 def _load_papers() -> Iterator[tuple[str, ModuleType | None]]:
@@ -89,14 +89,14 @@ def _load_papers() -> Iterator[tuple[str, ModuleType | None]]:
     for name in PAPERS.values():
         yield "", import_module(name)
     for paper, name in _installed_papers().items():
-        where = f"figures of {paper!r} ({name})"
+        place = f"figures of {paper!r} ({name})"
         try:
             module = import_module(name)
             fault = _find_fault(paper, module)
         except (Exception, SystemExit) as error:
-            yield f"{where} cannot be loaded: {type(error).__name__}: {error}", None
+            yield f"{place} cannot be loaded: {type(error).__name__}: {error}", None
             continue
-        yield f"{where} {fault}", None if fault else module
+        yield f"{place} {fault}", None if fault else module
 
 
 def _find_fault(paper: str, module: ModuleType) -> str | None:

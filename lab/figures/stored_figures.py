@@ -19,7 +19,7 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """A run of a figure: the name of its folder below LAB_RUNS, and the revision that made it.
+    """A figure's run: the name of the run's folder below LAB_RUNS, and the lab's revision.
 
     `dirty` means uncommitted changes.
     """
@@ -83,7 +83,7 @@ def read_figure(figure: Figure, folder: Path) -> StoredFigure | None:
 
 
 def read_failure(figure: Figure, folder: Path) -> Failure | None:
-    """Read the record of a failed attempt; None if no attempt failed since the figure was made.
+    """Read the record of a failed attempt; None if no attempt has failed since the figure was made.
 
     Raises:
         FigureError: the file is damaged.

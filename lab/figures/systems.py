@@ -1,16 +1,16 @@
 """Defines the systems that claims compare.
 
-A comparing claim names its two systems: `claim.between(CL, OL)`. A claim on one system (its growth,
+A claim that compares two systems names both: `claim.between(CL, OL)`. A claim on one system (its growth,
 its latency, with and without an option) names that system: `claim.of(CL)`.
-A system states why it is absent if this lab lacks it as the paper defines it. Claims on an absent
-system are not comparable, because another algorithm says nothing about the system.
+If this lab lacks a system as the paper defines it, the system states why it is absent. Claims on an
+absent system are not comparable, because another algorithm says nothing about the system.
 Two sides with the same algorithm, under any names, compare nothing; tests/lab/figures/claims.py checks every claim.
 
-No name is borrowed: a system that a paper runs on an engine (`engine`) runs on that engine here, or is
-absent. A measured substitute of an absent system is drawn under its own name (`stand_in`).
+A system that a paper runs on an engine (`engine`) runs on the same engine here, or is absent. A measured
+substitute for an absent system is drawn under its own name (`stand_in`).
 
-`reports/published/systems/<paper>.csv` has a paper's systems: a row of the attributes of `System` after
-the name that claims use. Options are written `worklist: hybrid; serials: operator`.
+`reports/published/systems/<paper>.csv` has one row per system: the name that claims use, then the
+attributes of `System`. Options are written `worklist: hybrid; serials: operator`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,12 +35,12 @@ class System:
         name: the figure's name of the system.
         source: the authors and the place of the definition; `this lab's own` without a paper.
         algorithm: the algorithm in words; two sides with the same algorithm compare nothing.
-        variant: the `engine/variant` that runs it; empty if absent.
-        options: options of the variant that make it this system.
+        variant: the `engine/variant` that runs the system; empty if absent.
+        options: options that turn the variant into this system.
         engine: the paper's engine in lower case, if the name refers to it; only this engine may run
             the system here.
         absent: why this lab lacks the system; empty if the system runs here.
-        stand_in: the system measured in its place, in words; empty without one.
+        stand_in: the system measured in place of an absent one, in words; empty without one.
     """
 
     name: str
@@ -73,10 +73,10 @@ class System:
     @property
     def text(self) -> str:
         """A sentence on the system, for notes."""
-        missing = f"; absent: {self.absent}" if self.absent else ""
+        absence = f"; absent: {self.absent}" if self.absent else ""
         if self.stand_in:
-            missing += f"; measured in its place, and not judged: {self.stand_in}"
-        return f"{self.name}: {self.algorithm} ({self.source}){missing}."
+            absence += f"; measured in its place, and not judged: {self.stand_in}"
+        return f"{self.name}: {self.algorithm} ({self.source}){absence}."
 
 
 @cache
@@ -87,24 +87,24 @@ def published_systems(paper: str, folder: Path = FOLDER / "systems") -> Mapping[
         ResultsError: the paper's file is missing, or a row describes no possible system.
     """
     systems = {}
-    for where, row in read_rows(folder / f"{paper}.csv", SYSTEM_COLUMNS):
+    for place, row in read_rows(folder / f"{paper}.csv", SYSTEM_COLUMNS):
         try:
             key, pairs = row.pop("system"), read_pairs(row.pop("options"))
             options = {name: int(x) if x.isdecimal() else x for name, x in pairs.items()}
             systems[key] = System(**row, options=options)
         except ValueError as error:
-            raise ResultsError(f"{where}: {error}") from error
+            raise ResultsError(f"{place}: {error}") from error
     return systems
 
 
 def absent(sides: Iterable[System | None]) -> str | None:
     """Return the reasons why systems of these sides are absent; None if all run here."""
-    missing = [side for side in sides if side is not None and side.absent]
-    if not missing:
+    absent_systems = [side for side in sides if side is not None and side.absent]
+    if not absent_systems:
         return None
-    return f"opponent absent: {'; '.join(f'{side.name}: {side.absent}' for side in missing)}"
+    return f"opponent absent: {'; '.join(f'{side.name}: {side.absent}' for side in absent_systems)}"
 
 
 def stand_in(sides: Iterable[System | None]) -> str:
-    """Return the stand-ins of absent systems among these, in words; empty without any."""
+    """Return the stand-ins for the absent systems of these sides, in words; empty without any."""
     return "; ".join(side.stand_in for side in sides if side is not None and side.stand_in)

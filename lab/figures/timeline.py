@@ -16,7 +16,7 @@ STEP_S = 0.1
 """Length of a row of a series (`lab/measure/series.py`)."""
 _ROWS_PER_S = round(1 / STEP_S)
 MAX_BINS = 600
-"""Most bins of a drawing; more points would be indistinguishable."""
+"""Most bins in a drawing; more points would be indistinguishable."""
 Values = npt.NDArray[np.float64]
 
 
@@ -61,13 +61,13 @@ def read_timeline(run: Run, row: TrialRow) -> ElasticTimeline | None:
         table = table_of(read_sealed(run.path, run.path / row.series))
     except FileNotFoundError:
         return None
-    timed = np.asarray(table["t_ns"].to_numpy()) >= 0
+    is_timed = np.asarray(table["t_ns"].to_numpy()) >= 0
 
     def values(name: str, factor: float = 1.0) -> Values:
         if name not in table.column_names:
-            return np.full(int(timed.sum()), np.nan)
+            return np.full(int(is_timed.sum()), np.nan)
         numbers = table[name].to_pandas().to_numpy(dtype=np.float64)
-        return np.asarray(numbers[timed] * factor, dtype=np.float64)
+        return np.asarray(numbers[is_timed] * factor, dtype=np.float64)
 
     return ElasticTimeline(
         t_s=values("t_ns", 1e-9),
@@ -82,17 +82,17 @@ def read_timeline(run: Run, row: TrialRow) -> ElasticTimeline | None:
 
 
 def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | None:
-    """Return the mean of the selected rows with a value, by default of all; None without any."""
-    selected = values if where is None else values[where]
-    selected = selected[~np.isnan(selected)]
-    return float(selected.mean()) if len(selected) else None
+    """Return the mean over the selected rows (default: all rows) that have a value; None if none has a value."""
+    rows = values if where is None else values[where]
+    rows = rows[~np.isnan(rows)]
+    return float(rows.mean()) if len(rows) else None
 
 
 def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[float, float]]:
     """Return (start, mean) of at most MAX_BINS bins of equal length, from the first to the last value.
 
-    A bin without a value between others is NaN, and a gap in the drawing. `t_s` is the start of each
-    row. With `last`, a bin has its last value instead of the mean, for counts.
+    A bin without a value between other bins is NaN, which leaves a gap in the drawing. `t_s` has the start
+    of each row. With `last`, for counts, a bin has its last value instead of the mean.
     """
     present = np.flatnonzero(~np.isnan(values))
     if not len(present):
@@ -108,7 +108,7 @@ def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[
 
 
 def means_by_second(values: Values) -> Values:
-    """Return float64[seconds]: the mean of each whole second's rows with a value; NaN without any."""
+    """Return float64[seconds]: the mean over each whole second's rows that have a value; NaN without any."""
     seconds = values[: len(values) // _ROWS_PER_S * _ROWS_PER_S]
     means = [mean(rows) for rows in seconds.reshape(-1, _ROWS_PER_S)]
     return np.array([np.nan if value is None else value for value in means], dtype=np.float64)

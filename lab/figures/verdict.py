@@ -8,7 +8,7 @@ lacks a phenomenon that the claim needs (`streamlab.lab.figures.preconditions`).
 outcome: they count as neither met nor missed.
 A claim that its repetitions do not decide is *inconclusive*.
 
-The first rule that applies, without inconclusive claims:
+Without inconclusive claims, the first rule that applies gives the verdict:
 
 1. no claim could be judged: not comparable if every opponent is absent, else not judged
 2. a shape claim was missed: contradicted
@@ -17,9 +17,9 @@ The first rule that applies, without inconclusive claims:
 5. a value claim was missed: contradicted
 6. otherwise values were met, and some claim has no outcome: shape only
 
-An inconclusive claim may turn out either way. If all ways lead to the same verdict, that is the
-verdict; else the figure is inconclusive. The verdict of the numbers without their noise is
-`indicates`. A quick run has shorter inputs than the figure, so it only indicates.
+An inconclusive claim may be met or missed in truth. If every combination leads to the same verdict, the
+figure has this verdict; else the figure is inconclusive. `indicates` is the verdict of the numbers
+without their noise. A quick run has shorter inputs than the figure, so it only indicates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -49,16 +49,16 @@ class Claim:
     """A judged claim of a paper.
 
     Attributes:
-        text: the paper's statement in the lab's words.
+        text: the paper's statement, in the lab's words.
         kind: VALUE or SHAPE.
         published: the published number as text.
         source: the place of the statement in the paper.
         outcome: MET, MISSED, INCONCLUSIVE, NOT_COMPARABLE or NOT_JUDGED.
-        indicates: the outcome of the measured number without its interval: never INCONCLUSIVE.
+        indicates: the outcome by the measured number alone, without its interval; never INCONCLUSIVE.
         measured: the measured number as text; empty without one.
-        low, high: the interval that judged the claim; None for an infinite end. It holds at 95 % together
-            with the intervals of the figure's other claims.
-        repetitions: fewest repetitions of any cell in the number.
+        low, high: the interval that judged the claim; None for an infinite end. All intervals of
+            a figure's claims together hold at 95 %.
+        repetitions: repetitions of the cell that has the fewest, among the cells of the measured number.
         reason: the bound that judged the claim, or why it could not be judged.
         system: the claim's system; None if not stated.
         opponent: the system's opponent; None for a claim on one system.
@@ -87,7 +87,7 @@ class FigureVerdict:
 
     Attributes:
         verdict: one of VERDICTS.
-        indicates: the verdict of the measured numbers alone: neither INCONCLUSIVE nor INDICATION.
+        indicates: the verdict by the measured numbers alone; neither INCONCLUSIVE nor INDICATION.
     """
 
     verdict: str
@@ -126,43 +126,43 @@ def conclude(claims: Sequence[Claim], *, quick: bool = False) -> FigureVerdict:
                if claim.outcome == INCONCLUSIVE else claim for claim in claims])[0]
         for flips in ({}, {VALUE: MISSED}, {SHAPE: MISSED})
     }  # fmt: skip
-    undecided = [claim for claim in claims if claim.outcome == INCONCLUSIVE]
+    open_claims = [claim for claim in claims if claim.outcome == INCONCLUSIVE]
     if len(verdicts) > 1:
         return FigureVerdict(
             verdict=INCONCLUSIVE,
             indicates=indicates,
-            reason=f"{len(undecided)} of {len(claims)} claims inconclusive: {_list_claims(undecided, '')}",
+            reason=f"{len(open_claims)} of {len(claims)} claims inconclusive: {_list_claims(open_claims, '')}",
         )
     (verdict,) = verdicts
     _, reason = _apply_rule([claim for claim in claims if claim.outcome != INCONCLUSIVE])
-    if undecided:
-        reason += f"; {len(undecided)} inconclusive, which changes nothing"
+    if open_claims:
+        reason += f"; {len(open_claims)} inconclusive, which changes nothing"
     return FigureVerdict(verdict=verdict, indicates=indicates, reason=reason)
 
 
 def _apply_rule(claims: Sequence[Claim]) -> tuple[str, str]:
     """Return verdict and reason if no claim is inconclusive."""
-    judged = [claim for claim in claims if claim.outcome not in NO_OUTCOME]
+    judged_claims = [claim for claim in claims if claim.outcome not in NO_OUTCOME]
     without_outcome = [claim for claim in claims if claim.outcome in NO_OUTCOME]
-    missed = [claim for claim in judged if claim.outcome == MISSED]
-    wrong = [claim for claim in missed if claim.kind == SHAPE]
-    if not judged:
+    missed_claims = [claim for claim in judged_claims if claim.outcome == MISSED]
+    wrong = [claim for claim in missed_claims if claim.kind == SHAPE]
+    if not judged_claims:
         outcomes = {claim.outcome for claim in without_outcome}
         return NOT_JUDGED if NOT_JUDGED in outcomes else NOT_COMPARABLE, _reasons(without_outcome)
     if wrong:
         return CONTRADICTED, _list_claims(wrong, "expected ")
-    if not missed and not without_outcome:
-        return REPRODUCED, f"{_count_claims(judged)} met"
-    if any(claim.kind == SHAPE for claim in judged) or not missed:
-        parts = [f"{len(judged) - len(missed)} of {len(claims)} claims met"]
-        if missed:
-            parts.append(_list_claims(missed, "expected "))
+    if not missed_claims and not without_outcome:
+        return REPRODUCED, f"{_count_claims(judged_claims)} met"
+    if any(claim.kind == SHAPE for claim in judged_claims) or not missed_claims:
+        parts = [f"{len(judged_claims) - len(missed_claims)} of {len(claims)} claims met"]
+        if missed_claims:
+            parts.append(_list_claims(missed_claims, "expected "))
         for outcome in NO_OUTCOME:
-            same = [claim for claim in without_outcome if claim.outcome == outcome]
-            if same:
-                parts.append(f"{len(same)} {outcome}: {_reasons(same)}")
+            same_claims = [claim for claim in without_outcome if claim.outcome == outcome]
+            if same_claims:
+                parts.append(f"{len(same_claims)} {outcome}: {_reasons(same_claims)}")
         return SHAPE_ONLY, "; ".join(parts)
-    return CONTRADICTED, _list_claims(missed, "expected ")
+    return CONTRADICTED, _list_claims(missed_claims, "expected ")
 
 
 def _count_claims(claims: Sequence[Claim]) -> str:
@@ -176,6 +176,6 @@ def _list_claims(claims: Iterable[Claim], word: str) -> str:
 
 
 def _reasons(claims: Sequence[Claim]) -> str:
-    # `claim.reason` may have a stand-in's value, which differs by claim; `absent` gives equal texts.
+    # `claim.reason` may contain a stand-in's value, which differs by claim; `absent` gives equal texts.
     reasons = (absent((claim.system, claim.opponent)) or claim.reason for claim in claims)
     return "; ".join(dict.fromkeys(reasons)) or "it makes no claim"

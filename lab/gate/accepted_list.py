@@ -62,9 +62,9 @@ def read_accepted(path: Path) -> tuple[Acceptance, ...]:
 
 def check_accepted(accepted: Sequence[Acceptance], cells: Sequence[str]) -> None:
     """Refuse a list with an entry that matches no cell of the matrix, before anything is measured."""
-    for unused in _unused_entries(accepted, cells):
+    for entry in _unused_entries(accepted, cells):
         names = ", ".join(dict.fromkeys(cells))
-        raise GateError(f"{unused}; the matrix has {names}; remove the entry")
+        raise GateError(f"{entry}; the matrix has {names}; remove the entry")
 
 
 def _unused_entries(accepted: Sequence[Acceptance], cells: Sequence[str]) -> Iterator[str]:

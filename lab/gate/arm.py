@@ -51,7 +51,7 @@ class Arm:
         path: folders of PYTHONPATH, the build first.
         tree: checkout from which the arm was built.
         cache: folder for compiled code; None: the cache of this process. Built arms have separate
-            folders, because code in a shared one could come from the other arm.
+            folders, because a shared folder could return code of the other arm.
         checkout: the user's checkout of the repository; None if it does not matter.
     """
 
@@ -74,7 +74,7 @@ class Arm:
         return variables | {name: str(self.cache / name.lower()) for name in folders}
 
     def localise(self, reference: str | None) -> str | None:
-        """Return a workload's reference with a file of the checkout replaced by the tree's copy."""
+        """Return a workload's reference; a file in the checkout is replaced by its copy in the tree."""
         file = None if reference is None else file_of(reference)
         if reference is None or file is None or self.checkout is None:
             return reference
@@ -122,7 +122,7 @@ def find_module_files(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
     Raises:
         GateError: a module cannot be imported.
     """
-    where = f"{arm.revision}: its build in {arm.path[0]}"
+    place = f"{arm.revision}: its build in {arm.path[0]}"
     try:
         probe = subprocess.run(
             [str(arm.python), "-c", _PROBE, *modules],
@@ -134,10 +134,10 @@ def find_module_files(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
             env=environment() | arm.environment(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise GateError(f"{where} cannot be tested: {error}") from error
+        raise GateError(f"{place} cannot be tested: {error}") from error
     if probe.returncode != 0:
         last_line = (probe.stderr.strip().splitlines() or ["no output"])[-1]
-        raise GateError(f"{where} does not import: {last_line}")
+        raise GateError(f"{place} does not import: {last_line}")
     return tuple(map(Path, json.loads(probe.stdout)))
 
 

@@ -1,4 +1,4 @@
-"""Inspects a repository from a process of an arm: its cells, their inputs, and its code's location.
+"""Inspects a repository from a process of an arm: finds the cells, their inputs and the location of their code.
 
     python -m streamlab.lab.gate.arm_inspection REQUEST ANSWER
 
@@ -124,7 +124,7 @@ def inspect_arm(arm: Arm, request: Callable[[], Answer], *, log: Path) -> Answer
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Answer a request; the answer to an error that a user can correct is its message."""
+    """Answer a request; for an error that a user can correct, the answer is the error's message."""
     request, answer = map(Path, arguments)
     question: Callable[[], object] = pickle.loads(request.read_bytes())
     try:
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    # Imported, not run as __main__, so that the parent can unpickle the answer's types.
+    # Call the imported module, not __main__, so that the parent can unpickle the answer's types.
     from streamlab.lab.gate.arm_inspection import main as run
 
     run(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Builds a revision as an arm, with a checkout and an unpacked wheel, in build/gate/<commit>.
+"""Builds a revision as an arm in build/gate/<commit>, with a checkout and an unpacked wheel.
 
     tree/        the checkout; instructions are counted in it
     site/        `pip install --target` of the checkout, for trials to import
@@ -32,7 +32,7 @@ from streamlab.lab.isolate.process import Outcome, last_lines, run_isolated
 
 Say = Callable[[str], None]
 
-# Sixty times a build on two cores, which takes half a minute.
+# A build on two cores takes half a minute; this is sixty times as long.
 BUILD_TIMEOUT_S = 1800
 _FLAG_VARIABLES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_ARGS")
 _FLAG_VARIABLE_PREFIX = "SKBUILD_"
@@ -48,7 +48,7 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
         stamp = root / "built.json"
         if _read_json(stamp) != tools:
             say(f"building {revision.label} in {root}")
-            stamp.unlink(missing_ok=True)  # or an interrupted build would look complete
+            stamp.unlink(missing_ok=True)  # else an interrupted build would look complete
             _build(revision, root)
             stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
     return site_arm(name=name, revision=revision.label, folder=root / "site", tree=tree)
@@ -65,7 +65,7 @@ def lock_revision(repository: Path, revision: Revision) -> Iterator[None]:
 
 
 def source_tree(repository: Path, revision: Revision) -> Path:
-    """Return the checkout of a revision; makes it if it is missing or incomplete."""
+    """Return the checkout of a revision, which is made again if files are missing."""
     tree = repository / "build" / "gate" / revision.commit / "tree"
     if not _is_complete(tree):
         if tree.parent.exists():
@@ -121,7 +121,7 @@ def build_path() -> str:
 
 
 def run_build(command: Sequence[str], *, log: Path, timeout_s: float) -> Outcome:
-    """Run a build; isolated, so that an interrupt also ends compilers, to which tools do not pass it."""
+    """Run a build in isolation, so that an interrupt also ends compilers; build tools do not pass it on."""
     env = {"PATH": build_path(), "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     return run_isolated(command, log=log, timeout_s=timeout_s, env=env)
 

@@ -25,7 +25,7 @@ from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.lab.trial.spec import EngineTrial, write_job
 
 COUNTS = 2
-"""Counts per arm, in turn; their difference shows whether an engine's instructions repeat."""
+"""Counts per arm, taken in turn; the differences show whether an engine's instructions repeat."""
 
 _TOTALS = re.compile(r"^totals: (\d+)", re.MULTILINE)
 

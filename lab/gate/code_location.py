@@ -61,12 +61,12 @@ def find_places(engine: str, workload: str) -> tuple[Place, ...]:
 
 
 def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
-    """Return the modules and libraries of a repository that this process loaded from outside its arm.
+    """Return the repository's modules and libraries that this process loaded from outside its arm.
 
-    They come from the user's checkout, through an editable install, or from an installed package
-    that was built from the checkout.
+    Such a file comes from the user's checkout, through an editable install, or from an installed
+    package that was built from the checkout.
     """
-    installed = (Path(sys.prefix).resolve(), *LAB_FOLDERS)
+    install_folders = (Path(sys.prefix).resolve(), *LAB_FOLDERS)
     copies = installed_files(projects, checkout)
     modules = [
         Place(part=f"module {name!r}", file=_file_of(module))
@@ -81,7 +81,7 @@ def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     return tuple(
         place
         for place in (*modules, *libraries)
-        if place.file in copies or (place.below([checkout]) and not place.below(installed))
+        if place.file in copies or (place.below([checkout]) and not place.below(install_folders))
     )
 
 
@@ -108,7 +108,7 @@ def check_built_packages(cells: Sequence[Cell]) -> None:
 
 
 def check_arm(arm: Arm, located: Mapping[str, Sequence[Place]]) -> None:
-    """Refuse cells with code from outside the arm and the lab, and cells with only the lab's code."""
+    """Refuse cells whose code is from outside the arm and the lab, and cells with only the lab's code."""
     folder = arm.tree.parent
     for cell, parts in located.items():
         for place in parts:
@@ -150,7 +150,7 @@ def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_file(module: str) -> Path | None:
-    """Return the file of a module, given by its name or as a file."""
+    """Return a module's file; `module` is a name or the path of a file."""
     if module.endswith(".py"):
         return Path(module).resolve()
     return _file_of(import_module(module))

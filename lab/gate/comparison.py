@@ -1,4 +1,4 @@
-"""Compares two revisions, of the lab or of another repository: builds both alike and measures them in turn."""
+"""Compares two revisions of the lab or of another repository: builds both alike and measures them in turn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ def gate_revisions(
 ) -> GateReport:
     """Measure cells in two revisions of this lab and return the report.
 
-    `plant` is the share of busy work added to the new arm, to test the gate.
+    `plant` is the share of busy work to add to the new arm, to test the gate.
 
     Raises:
         GateError: a revision does not build, or a cell cannot be gated.
@@ -169,8 +169,8 @@ def gate_repository(
 ) -> GateReport:
     """Measure cells in two revisions of a repository and return the report.
 
-    A cell that only the new revision has is reported, not measured. If `criteria` is None,
-    instructions are counted.
+    A cell that only the new revision has is reported, but not measured. If `criteria` is None, the
+    gate counts instructions.
 
     Raises:
         GateError: a revision does not build, a cell cannot be gated, or its code does not come
@@ -189,8 +189,8 @@ def gate_repository(
         new_code, old_code = (
             _check_code(arm, plan.works, subject.root, logs) for arm in (new, old)
         )
-        changed = _changed_files(subject)
-        same_code = check_different(old_code.loaded, new_code.loaded, (old, new), changed)
+        changed_files = _changed_files(subject)
+        same_code = check_different(old_code.loaded, new_code.loaded, (old, new), changed_files)
         absent = {
             cell: _absent_line(cell, reason, new_code.absent.get(cell))
             for cell, reason in old_code.absent.items()
@@ -221,9 +221,9 @@ def _absent_line(cell: str, old: str, new: str | None) -> Line:
 
 
 def _find_arm_gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:
-    """Return sentences on files that the arms lack, if a cell has no answer.
+    """If a cell has no answer, return sentences on files that the arms lack.
 
-    The missing files may be the reason.
+    The missing files may be the reason why the cell failed.
     """
     if all(line.metric for line in lines):
         return ()
@@ -243,7 +243,7 @@ def _changed_files(subject: Subject) -> Sequence[str]:
 
 
 def _check_code(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> Code:
-    """Return the code that an arm's cells import, and check that it is from the arm's revision."""
+    """Return the code that an arm's cells import, after checking that the arm's revision contains it."""
     parts = {
         cell: (
             work.job.engine,

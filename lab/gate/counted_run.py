@@ -2,7 +2,7 @@
 
     valgrind --tool=callgrind --instr-atstart=no ... python -m streamlab.lab.gate.counted_run SPEC
 
-The run reads no clock and compares no answer; a separate trial does.
+The run reads no clock and checks no answer; a separate trial does both.
 The count includes all threads and forked processes, but no other programs that the engine starts.
 """
 

@@ -55,9 +55,11 @@ class GateCriteria:
         Groups are separate, so that optional and advisory metrics do not weaken the test of gated
         metrics.
         """
-        gated = [m for m in self.metrics if m.name not in self.advisory | self.if_repeatable]
+        gated_metrics = [
+            m for m in self.metrics if m.name not in self.advisory | self.if_repeatable
+        ]
         return [
-            gated,
+            gated_metrics,
             [m for m in self.metrics if m.name in self.if_repeatable - self.advisory],
             [m for m in self.metrics if m.name in self.advisory],
         ]
@@ -78,19 +80,19 @@ def decide_gate(
     sound = {cell: pair for cell, pair in first.items() if faults[cell] is None}
     statuses = {cell: find_status(pair, rule.alpha) for cell, pair in sound.items()}
     families = [_collect_arms(sound, family) for family in criteria.families()]
-    seconds: dict[Key, Arms] = {}
+    second_arms: dict[Key, Arms] = {}
     measured: Mapping[str, Pair] = {}
     if measure_again is None:
         findings = [decide_once(family, rule, rng) for family in families]
     else:
         findings = [screen(family, rule, rng) for family in families]
         worse = [cell for cell, status in statuses.items() if status.test.worse]
-        suspected = [key[0] for family in findings for key in suspects(family)]
-        selected = [cell for cell in sound if cell in {*worse, *suspected}]
-        measured = measure_again(tuple(selected)) if selected else {}
-        seconds = _collect_arms(measured, criteria.metrics)
-        findings = [_confirm(family, seconds, rule, rng) for family in findings]
-    firsts = {key: arms for family in families for key, arms in family.items()}
+        suspect_cells = [key[0] for family in findings for key in suspects(family)]
+        repeated_cells = [cell for cell in sound if cell in {*worse, *suspect_cells}]
+        measured = measure_again(tuple(repeated_cells)) if repeated_cells else {}
+        second_arms = _collect_arms(measured, criteria.metrics)
+        findings = [_confirm(family, second_arms, rule, rng) for family in findings]
+    first_arms = {key: arms for family in families for key, arms in family.items()}
     decisions = {finding.key: finding for family in findings for finding in family}
     lines: list[Line] = []
     for cell in first:
@@ -99,13 +101,13 @@ def decide_gate(
             lines.append(fault)
             continue
         cell_lines = _make_status_lines(cell, statuses[cell], measured.get(cell), rule)
-        failed = any(line.fails for line in cell_lines)
+        has_failure = any(line.fails for line in cell_lines)
         for metric in criteria.metrics:
             finding = decisions.get((cell, metric.name))
             if finding is not None:
-                arms = (firsts if finding.second is None else seconds)[finding.key]
+                arms = (first_arms if finding.second is None else second_arms)[finding.key]
                 cell_lines.append(_make_line(finding, arms, criteria, rng))
-            elif not failed:
+            elif not has_failure:
                 cell_lines += _missing_value_lines(
                     cell, (first[cell], measured.get(cell)), metric, criteria
                 )
@@ -116,27 +118,27 @@ def decide_gate(
 def _make_status_lines(
     cell: str, first: StatusFinding, measured: Pair | None, rule: Rule
 ) -> list[Line]:
-    """Return the line on the statuses of a cell without a fault, if any."""
-    second = None
+    """Return the line, if any, on the statuses of a cell that has no fault."""
+    second_finding = None
     if measured is not None:
         fault = fault_line(cell, measured)
         if fault is not None and fault.word is Verdict.BROKEN:
             return [fault]
         if first.test.worse:
-            second = find_status(measured, rule.alpha)
-    line = status_line(cell, first, second)
+            second_finding = find_status(measured, rule.alpha)
+    line = status_line(cell, first, second_finding)
     return [] if line is None else [line]
 
 
 def _collect_arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[Key, Arms]:
-    """Return the costs by cell and metric; omits a metric if a trial of the cell lacks it."""
+    """Return the costs by cell and metric; omits a metric if any trial of the cell lacks a value."""
     arms: dict[Key, Arms] = {}
     for cell, pair in pairs.items():
         for metric in metrics:
             old, new = _costs(pair.old, metric), _costs(pair.new, metric)
             if old is not None and new is not None:
-                paired = pair.same_load and metric.quantile is not None
-                method = PAIRED if paired else INDEPENDENT
+                is_paired = pair.same_load and metric.quantile is not None
+                method = PAIRED if is_paired else INDEPENDENT
                 arms[(cell, metric.name)] = Arms(old=old, new=new, method=method)
     return arms
 
@@ -151,17 +153,17 @@ def _costs(results: Sequence[TrialResult], metric: Metric) -> tuple[float, ...] 
 
 def _confirm(
     findings: tuple[Decision, ...],
-    seconds: Mapping[Key, Arms],
+    second_arms: Mapping[Key, Arms],
     rule: Rule,
     rng: np.random.Generator,
 ) -> tuple[Decision, ...]:
     """Confirm the findings with a second measurement.
 
-    Omits suspects without a second measurement; `_missing_value_lines` reports them.
+    Omits suspects without a second measurement, which `_missing_value_lines` reports.
     """
-    missing = {key for key in suspects(findings) if key not in seconds}
-    remaining = tuple(finding for finding in findings if finding.key not in missing)
-    return confirm(remaining, seconds, rule, rng)
+    unconfirmed = {key for key in suspects(findings) if key not in second_arms}
+    confirmable = tuple(finding for finding in findings if finding.key not in unconfirmed)
+    return confirm(confirmable, second_arms, rule, rng)
 
 
 def _missing_value_lines(
@@ -173,11 +175,11 @@ def _missing_value_lines(
     latency.
     """
     trials = [result for pair in stages if pair is not None for result in (*pair.old, *pair.new)]
-    unverified = next((result for result in trials if not has_numbers(result)), None)
-    if unverified is None:
+    bad_result = next((result for result in trials if not has_numbers(result)), None)
+    if bad_result is None:
         note = f"a trial has no {metric.name}: {metric.about}"
     else:
-        note = f"a trial has no verified answer: {unverified.status}"
+        note = f"a trial has no verified answer: {bad_result.status}"
     word = Verdict.NO_NUMBER
     if metric.name in criteria.if_repeatable:
         if all(metric.cost(result) is None for result in trials):
@@ -216,7 +218,7 @@ def _make_line(
 
 
 def _describe_difference(arms: Arms) -> str:
-    """Return the medians of a latency quantile in both arms, and the difference over pairs, as text."""
+    """Return, as text, a latency quantile's medians in both arms and the difference over pairs."""
     old, new = (f"{median(each) / NS_PER_MS:.3g} ms" for each in (arms.old, arms.new))
     interval = pair_difference_interval(arms.old, arms.new)
     words = f"{old} -> {new}, difference {pair_difference(arms.old, arms.new) / NS_PER_MS:+.3g} ms"

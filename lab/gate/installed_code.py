@@ -1,7 +1,7 @@
-"""Refuses arms whose installed code differs from their revision's source, or is the same in both.
+"""Refuses an arm whose installed code differs from its source, and two arms with the same installed code.
 
-A build may install code older than its source: from a committed `build` folder, a stored wheel, or
-a cache.
+A build may install code that is older than its source: from a committed `build` folder, a stored
+wheel, or a cache.
 """
 
 import ast
@@ -19,7 +19,7 @@ _BUILD_FOLDERS = frozenset({"build", "dist", "_skbuild"})
 _VERSION = re.compile(
     r"_*(version(_tuple|_info)?|revision|commit(_id)?|git_?(sha|hash))_*", re.IGNORECASE
 )
-"""Matches variables that a build may set to another value than the source."""
+"""Matches variables whose value a build may change."""
 _COMPILED_SUFFIXES = (".so", ".pyd")
 _SOURCE_SUFFIXES = frozenset(
     {".c", ".cc", ".cpp", ".cu", ".cxx", ".f90", ".go", ".h", ".hh", ".hpp", ".pxd", ".pyx", ".rs"}
@@ -37,14 +37,16 @@ def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
     """
     site = arm.path[0]
     foreign = foreign_files(find_projects(arm.tree), site)
-    installed = [file for file in loaded if file.is_relative_to(site) and file not in foreign]
-    tracked: Mapping[str, list[PurePosixPath]] = defaultdict(list)
+    installed_files = [file for file in loaded if file.is_relative_to(site) and file not in foreign]
+    tracked_by_name: Mapping[str, list[PurePosixPath]] = defaultdict(list)
     for name in git(arm.tree, "ls-files", "-z", "--recurse-submodules").split("\0"):
-        tracked[PurePosixPath(name).name].append(PurePosixPath(name))
-    for file in installed:
+        tracked_by_name[PurePosixPath(name).name].append(PurePosixPath(name))
+    for file in installed_files:
         inner = file.relative_to(site)
         copies = [
-            path for path in tracked[file.name] if path.parts[-len(inner.parts) :] == inner.parts
+            path
+            for path in tracked_by_name[file.name]
+            if path.parts[-len(inner.parts) :] == inner.parts
         ]
         built = [path for path in copies if _is_built(path, inner)]
         sources = [path for path in copies if path not in built]
@@ -68,19 +70,19 @@ def check_different(
     if not changed or not new or _contents(old, arms[0]) != _contents(new, arms[1]):
         return None
     ellipsis = ", ..." if len(changed) > _MAX_NAMED else ""
-    same = (
+    note = (
         "both arms load the same code: no cell imports a file that differs between the revisions "
         f"({', '.join(changed[:_MAX_NAMED])}{ellipsis})"
     )
     sources = [name for name in changed if PurePosixPath(name).suffix in _SOURCE_SUFFIXES]
-    compiled = [file for file in new if file.suffix in _COMPILED_SUFFIXES]
-    if sources and compiled:
+    compiled_files = [file for file in new if file.suffix in _COMPILED_SUFFIXES]
+    if sources and compiled_files:
         raise GateError(
-            f"{same}; {sources[0]} differs, but {compiled[0].name} is the same in both: no "
+            f"{note}; {sources[0]} differs, but {compiled_files[0].name} is the same in both: no "
             "verdict; let --build compile it, and remove compiled files from the repository (git "
             "rm --cached)"
         )
-    return same
+    return note
 
 
 def _mismatch(
@@ -110,17 +112,17 @@ def _is_built(path: PurePosixPath, inner: Path) -> bool:
     return not _BUILD_FOLDERS.isdisjoint(outer)
 
 
-def _is_same_code(installed: Path, source: Path) -> bool:
+def _is_same_code(installed_file: Path, source_file: Path) -> bool:
     """Return whether two files have the same code; False if one is missing."""
     try:
-        texts = installed.read_bytes(), source.read_bytes()
+        texts = installed_file.read_bytes(), source_file.read_bytes()
     except OSError:
         return False
     if texts[0] == texts[1]:
         return True
-    if installed.suffix != ".py":
+    if installed_file.suffix != ".py":
         return False
-    if _VERSION.fullmatch(installed.stem):
+    if _VERSION.fullmatch(installed_file.stem):
         return True
     try:
         return _dump_code(texts[0]) == _dump_code(texts[1])

@@ -22,12 +22,12 @@ FLOOR = 0.01
 """Changes up to 1 % are not a regression: counts have no noise, but unrelated edits change inlining."""
 
 COUNT_TIMEOUT_S = 1800.0
-"""A count of the micro-benchmarks takes 15 s and a build; cells run fifty times slower under valgrind."""
+"""Counting the micro-benchmarks takes a build and 15 s; cells run fifty times slower under valgrind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Instruction counts by benchmark, and the tools on which they depend; see `benchmarks.instructions`."""
+    """Instruction counts by benchmark, and the tools that affect the counts; see `benchmarks.instructions`."""
 
     compiler: str
     flags: str
@@ -37,7 +37,7 @@ class Counts:
 
 def read_counts(path: Path) -> Counts:
     """Read a file of instruction counts; refuse a missing or damaged one."""
-    # An existing file may be anything, so the remedy must not overwrite it.
+    # An existing file may be anything, so the remedy must not overwrite the file.
     remedy = "give a file that `python -m benchmarks.instructions` wrote"
     try:
         counts = msgspec.json.decode(path.read_bytes(), type=Counts)
@@ -66,8 +66,8 @@ def differing(old: Counts, new: Counts) -> list[str]:
 def compare_counts(old: Counts, new: Counts) -> tuple[Line, ...]:
     """Return one line per benchmark.
 
-    A removed benchmark is broken, so that it cannot disappear unnoticed. A new benchmark is only
-    listed.
+    A removed benchmark counts as broken, so that it cannot disappear unnoticed. A new benchmark is
+    only listed.
 
     Raises:
         GateError: compiler, flags or valgrind differ; the message has both values.
@@ -91,7 +91,7 @@ def compare_counts(old: Counts, new: Counts) -> tuple[Line, ...]:
 
 
 def count_line(name: str, old: Sequence[int], new: Sequence[int]) -> Line:
-    """Return the line on the counts of one benchmark or cell, with at least one count per arm.
+    """Return the line on one benchmark or cell, from at least one count per arm.
 
     A change counts only if every ratio of a new count to an old one exceeds the floor.
     """

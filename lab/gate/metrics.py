@@ -9,7 +9,7 @@ import msgspec
 class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
     """The columns of a trial that a gate reads, as in `streamlab.results.schema.TrialRow`.
 
-    A field is None without a value, for example if an arm's older revision lacks the column.
+    A field without a value is None, for example if an arm's older revision lacks the column.
     """
 
     status: str | None = None
@@ -33,8 +33,8 @@ class Pair:
     """The trials of one cell in both arms.
 
     Attributes:
-        same_load: whether trials at the same index ran one after the other under a load with equal
-            due times, so that latencies are compared in pairs.
+        same_load: whether the two trials at an index ran one after the other under a load with equal
+            due times. Then latencies are compared in pairs.
     """
 
     old: Sequence[TrialResult]
@@ -92,10 +92,10 @@ METRICS: Mapping[str, Metric] = {
 }
 
 DEFAULT_METRICS = ("wall", "cpu")
-"""Metrics gated by default; a doubt about one makes a gate inconclusive."""
+"""Metrics gated by default; a doubt about any of these makes a gate inconclusive."""
 
 IF_REPEATABLE = ("rss", "p99")
-"""Metrics gated by default in cells where they repeat."""
+"""Metrics gated by default in cells where the values repeat."""
 
 INSTRUCTIONS = "instructions"
 """A metric that is counted, not timed; see `streamlab.lab.gate.instructions`."""

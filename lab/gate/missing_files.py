@@ -29,7 +29,7 @@ def _find_missing_submodules(tree: Path, folder: str = "", option: str = "") -> 
     if not links:
         return
     settings = ""
-    with suppress(GitError):  # no such file, or an empty one
+    with suppress(GitError):  # the file is missing or empty
         words = ("config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
         settings = git(tree, *words)
     paths = {line.partition(" ")[2] for line in settings.splitlines()}

@@ -125,8 +125,8 @@ class GateReport:
         """
         if self.failed:
             return Headline.FAILED
-        compared = [line for line in self.lines if line.word not in _NOT_COMPARED]
-        if not compared or any(line.doubtful for line in compared):
+        compared_lines = [line for line in self.lines if line.word not in _NOT_COMPARED]
+        if not compared_lines or any(line.doubtful for line in compared_lines):
             return Headline.INCONCLUSIVE
         return Headline.PASSED
 

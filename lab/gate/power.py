@@ -12,14 +12,14 @@ from streamlab.results.stats.statuses import compare_statuses
 
 Values = npt.NDArray[np.float64]
 GateTest = Callable[[Values, Values], bool]
-"""Returns whether a two-stage gate reports a regression; float[2 n] per arm, by repetition."""
+"""Returns whether a two-stage gate reports a regression; takes float[2 n] per arm, by repetition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """The values of one round and metric: float[2 n] per arm, in the order of repetitions.
 
-    `same` has the two arms without a planted change, `planted` the others by the change's name.
+    `same` has the two arms without a planted change; `planted` has the other arms by the change's name.
     """
 
     same: tuple[Values, Values]
@@ -44,10 +44,10 @@ def cost_gate(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT
             part = slice(number * rule.n, (number + 1) * rule.n)
             return {key: Arms(old=tuple(old[part]), new=tuple(new[part]), method=method)}
 
-        first = screen(stage(0), rule, rng)
-        if not suspects(first):
+        findings = screen(stage(0), rule, rng)
+        if not suspects(findings):
             return False
-        return confirm(first, stage(1), rule, rng)[0].verdict is GateVerdict.REGRESSION
+        return confirm(findings, stage(1), rule, rng)[0].verdict is GateVerdict.REGRESSION
 
     return gate
 

@@ -1,4 +1,4 @@
-"""Finds installed packages that come from a repository: both arms of a gate would load the same copy."""
+"""Finds installed packages that come from a repository, of which both arms of a gate would load one copy."""
 
 import configparser
 import json
@@ -19,7 +19,7 @@ _SETUP_NAME = re.compile(r"""\bname\s*=\s*["']([\w.-]+)["']""")
 def find_projects(tree: Path) -> frozenset[str]:
     """Return the normalised names of the projects in a checkout and its submodules.
 
-    Reads the tracked files that declare a project; computed names are not found.
+    Reads the tracked files that declare a project, so it misses computed names.
     """
     words = ("ls-files", "-z", "--recurse-submodules", "--")
     files = git(tree, *words, *(f"*{name}" for name in _PROJECT_FILES)).split("\0")

@@ -15,7 +15,7 @@ TAIL_ERROR = 0.1
 
 
 def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
-    """Yield a note with the cells whose answers no independent oracle checked, if any."""
+    """Yield a note, if needed, with the cells whose answers no independent oracle checked."""
     for origin, words in WITHOUT_ORACLE.items():
         cells = [
             cell
@@ -29,7 +29,7 @@ def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
 def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     """Yield the reasons why a gate is inconclusive, each with its remedy.
 
-    With `one_stage`, stored values are compared, so nothing can be measured again.
+    With `one_stage`, the gate compared stored values, which it cannot measure again.
     """
     if report.headline is not Headline.INCONCLUSIVE:
         return
@@ -42,15 +42,15 @@ def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
         rule, tests = ONE_STAGE if one_stage else TWO_STAGE, report.tests
         in_pairs = any(line.paired for line in report.lines if line.word is Verdict.TOO_FEW)
         method = PAIRED if in_pairs else INDEPENDENT
-        needed = values_needed(tests, rule, method)
+        value_count = values_needed(tests, rule, method)
         remedy = (
-            f"store at least {needed} per cell"
+            f"store at least {value_count} per cell"
             if one_stage
-            else f"give --repetitions {needed} or more, and use a baseline with as many, if any"
+            else f"give --repetitions {value_count} or more, and use a baseline with as many, if any"
         )
         yield (
             f"{too_few} of {tests} gated comparisons have too few processes to fail: {tests} "
-            f"comparisons need {needed} processes per arm (a single one "
+            f"comparisons need {value_count} processes per arm (a single one "
             f"{values_needed(1, rule, method)}): {remedy}"
         )
     if unstable:
@@ -83,7 +83,7 @@ def outputs_needed(quantile: float) -> int:
 
 
 def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield a sentence per quantile and cell under a load: outputs needed, and outputs of a trial."""
+    """Yield a sentence per quantile and loaded cell: outputs that the quantile needs, and outputs of a trial."""
     quantiles = [(m.name, m.quantile) for m in metrics if m.quantile is not None]
     for cell, pair in first.items():
         trials = [*pair.old, *pair.new]
@@ -91,10 +91,10 @@ def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> It
             continue
         outputs = min(trial.latency_count or 0 for trial in trials)
         for name, quantile in quantiles:
-            needed = outputs_needed(quantile)
+            needed_outputs = outputs_needed(quantile)
             words = (
-                f"{cell}: {name} needs {needed:,} outputs in a trial's window, for a standard "
+                f"{cell}: {name} needs {needed_outputs:,} outputs in a trial's window, for a standard "
                 f"error of {TAIL_ERROR:.0%} in the share beyond it; a trial has {outputs:,}"
             )
-            remedy = f": increase window_s or the rate {needed / max(outputs, 1):.2g} times"
-            yield words + (remedy if outputs < needed else "")
+            remedy = f": increase window_s or the rate {needed_outputs / max(outputs, 1):.2g} times"
+            yield words + (remedy if outputs < needed_outputs else "")

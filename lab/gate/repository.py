@@ -1,7 +1,7 @@
 """Builds two revisions of another repository as arms, with the user's build command.
 
     <scratch>/old/source/   the files, in a separate repository
-    <scratch>/old/site/     the output of the command; for pure Python, the entry points
+    <scratch>/old/site/     the command's output; for pure Python, the entry points
     <scratch>/old/cache/    code that the trials compile
     <scratch>/new/...       the same
 
@@ -86,14 +86,14 @@ def _build_arm(
         _run_command(root, revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
         write_entry_points(source, site)
-    # Needed for a lab that runs from its source without being installed.
+    # A lab that is not installed must be on the path of the arm's processes.
     lab = [] if is_installed() else [IMPORT_ROOT]
-    inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     arm = Arm(
         name=folder.name,
         revision=revision.label,
         python=Path(sys.executable),
-        path=(site, source / "src", source, *lab, *map(Path, inherited)),
+        path=(site, source / "src", source, *lab, *map(Path, user_paths)),
         tree=source,
         cache=folder / "cache",
         checkout=root,
@@ -124,7 +124,7 @@ def _run_command(
 
 
 def check_lab(arm: Arm) -> None:
-    """Refuse an arm whose modules hide the lab's."""
+    """Refuse an arm whose modules hide modules of the lab."""
     modules = ("streamlab.engines.registry", *LAB_MODULES)
     for name, file in zip(modules, find_module_files(arm, modules), strict=True):
         if file.is_relative_to(arm.tree.parent):

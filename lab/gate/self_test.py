@@ -2,10 +2,10 @@
 
 A round runs a cell in several arms of this lab: two unchanged arms, and arms with a planted change.
 Arms take turns, in reverse order in every second repetition, for two stages of n repetitions.
-The gate then compares the first arm with each other arm.
-The first cell catches up, with planted work and memory.
-The second cell is under an offered load, with planted latency, or with a server that is too slow.
-Instruction counts of the core's micro-benchmarks are gated the same way.
+The gate then compares the first arm with every other arm.
+The first cell runs in catch-up, with planted work or memory.
+The second cell runs under an offered load, with planted latency or with a server that is too slow.
+The self-test gates instruction counts of the core's micro-benchmarks in the same way.
 """
 
 import sys
@@ -85,8 +85,8 @@ class Metric:
     """A metric of an experiment.
 
     Attributes:
-        plants: descriptions of the planted changes that affect it, by name.
-        method: how to compare the arms; None: by statuses.
+        plants: descriptions, by name, of the planted changes that affect the metric.
+        method: how to compare the arms; None to compare statuses.
     """
 
     name: str
@@ -170,26 +170,26 @@ def run_self_test(
             for row in _make_rows(metric, blocks[metric.name], rule, rng):
                 say(", ".join(row))  # printed at once, as later rounds may fail
                 rows.append(row)
-    counted = _count_rows(rounds, began + minutes * 60, say)
+    count_rows = _count_rows(rounds, began + minutes * 60, say)
     not_counted = [[INSTRUCTIONS, "", "0", "", "", "not counted"]]
-    rows += not_counted if isinstance(counted, str) else counted
+    rows += not_counted if isinstance(count_rows, str) else count_rows
     yield f"two cells, {rule.n} processes per arm and stage; counts of all benchmarks"
     yield ""
     yield from align_rows(rows)
     yield ""
     yield "intervals: 95 %, Clopper-Pearson"
-    if isinstance(counted, str):
-        yield f"{INSTRUCTIONS}: {counted}"
+    if isinstance(count_rows, str):
+        yield f"{INSTRUCTIONS}: {count_rows}"
     yield f"{time.monotonic() - began:.0f} s"
 
 
 def _run_rounds(
     experiment: Experiment, rule: Rule, rounds: int, *, deadline_s: float, master: str, say: Say
 ) -> dict[str, list[Block]]:
-    """Return the rounds by metric, without rounds in which a trial lacks a value."""
+    """Return the rounds by metric; rounds in which a trial lacks a value are left out."""
     bench, arms = _make_bench(experiment, master, say)
-    measured: dict[str, list[Block]] = {metric.name: [] for metric in experiment.metrics}
-    began = time.monotonic()
+    blocks: dict[str, list[Block]] = {metric.name: [] for metric in experiment.metrics}
+    began_s = time.monotonic()
     for number in range(1, rounds + 1):
         results = _run_round(bench, arms, rule)
         for row in (row for rows in results.values() for row in rows if not has_numbers(row)):
@@ -197,12 +197,12 @@ def _run_rounds(
         for metric in experiment.metrics:
             block = _make_block(results, metric)
             if block is not None:
-                measured[metric.name].append(block)
-        now = time.monotonic()
-        say(f"{next(iter(bench.works))}, round {number} of {rounds}: {now - began:.0f} s")
-        if now + (now - began) / number > deadline_s:
+                blocks[metric.name].append(block)
+        now_s = time.monotonic()
+        say(f"{next(iter(bench.works))}, round {number} of {rounds}: {now_s - began_s:.0f} s")
+        if now_s + (now_s - began_s) / number > deadline_s:
             break
-    return measured
+    return blocks
 
 
 def _make_bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:
@@ -291,33 +291,33 @@ def _make_rows(
 def _median_noise(
     blocks: Sequence[Block], method: Method, rule: Rule, rng: np.random.Generator
 ) -> float:
-    """Return the 95th percentile of A/A differences, as the median over the rounds."""
-    firsts = [[arm[: rule.n] for arm in block.same] for block in blocks]
-    return median(method.noise(old, new, rng, DRAWS).p95 for old, new in firsts)
+    """Return the median over the rounds of each round's 95th percentile of A/A differences."""
+    first_stages = [[arm[: rule.n] for arm in block.same] for block in blocks]
+    return median(method.noise(old, new, rng, DRAWS).p95 for old, new in first_stages)
 
 
 def _count_rows(rounds: int, deadline_s: float, say: Say) -> list[list[str]] | str:
     """Return the rows of the table for instruction counts, or the reason why the count failed."""
-    alarms, finished, deviation = 0, 0, 0.0
-    detected: dict[float, list[bool]] = {p: [] for p in SIZES}
+    alarms, rounds_done, deviation = 0, 0, 0.0
+    detections: dict[float, list[bool]] = {p: [] for p in SIZES}
     with tempfile.TemporaryDirectory(prefix="lab-gate-counts-") as name:
         out = Path(name) / "counts.json"
         try:
             base = count_tree(SOURCE, SOURCE, out)
             for number in range(rounds):
-                began = time.monotonic()
-                repeated = count_tree(SOURCE, SOURCE, out)
-                alarms += bool(_regressions(base, repeated))
+                began_s = time.monotonic()
+                recount = count_tree(SOURCE, SOURCE, out)
+                alarms += bool(_regressions(base, recount))
                 deviation = max(
-                    deviation, *(abs(repeated.counts[k] / n - 1) for k, n in base.counts.items())
+                    deviation, *(abs(recount.counts[k] / n - 1) for k, n in base.counts.items())
                 )
                 for p in SIZES:
                     plants = [(benchmark, 100 * p) for benchmark in base.counts]
                     slower = _regressions(base, count_tree(SOURCE, SOURCE, out, plants=plants))
-                    detected[p] += [benchmark in slower for benchmark in base.counts]
-                finished = number + 1
-                took_s = time.monotonic() - began
-                say(f"counts, round {finished} of {rounds}: {took_s:.0f} s")
+                    detections[p] += [benchmark in slower for benchmark in base.counts]
+                rounds_done = number + 1
+                took_s = time.monotonic() - began_s
+                say(f"counts, round {rounds_done} of {rounds}: {took_s:.0f} s")
                 if time.monotonic() + took_s > deadline_s:
                     break
         except GateError as error:
@@ -326,9 +326,9 @@ def _count_rows(rounds: int, deadline_s: float, say: Say) -> list[list[str]] | s
         [
             INSTRUCTIONS,
             f"{p:.0%} work",
-            str(finished),
-            _format_share(alarms, finished),
-            _format_share(sum(detected[p]), len(detected[p])),
+            str(rounds_done),
+            _format_share(alarms, rounds_done),
+            _format_share(sum(detections[p]), len(detections[p])),
             f"{100 * deviation:.1f} % (largest)",
         ]
         for p in SIZES

@@ -102,8 +102,8 @@ def commit_working_tree(repository: Path) -> Revision:
             words.append("--sparse")
         else:
             git(repository, "read-tree", head, env=env)
-        excluded = (f":(top,exclude,literal){path}" for path in _nested_clones(repository))
-        git(repository, *words, "--", ":/", *excluded, env=env)
+        exclusions = (f":(top,exclude,literal){path}" for path in _nested_clones(repository))
+        git(repository, *words, "--", ":/", *exclusions, env=env)
         tree = git(repository, "write-tree", env=env)
         if tree == git(repository, "rev-parse", f"{head}^{{tree}}"):
             label = f"working tree ({head[:12]})"
@@ -114,11 +114,11 @@ def commit_working_tree(repository: Path) -> Revision:
 
 
 def check_out(repository: Path, commit: str, folder: Path) -> None:
-    """Check a commit out into a new repository that reads the objects of another.
+    """Check out a commit into a new repository, which reads the objects of `repository`.
 
-    Unlike in a worktree, commits, branches and settings in the folder do not affect the other
-    repository. The new repository has the other's references and settings (remotes, submodules,
-    filters), and all files, even if the other is a sparse checkout.
+    Unlike a worktree, the new repository keeps its own commits, branches and settings. It starts with
+    the references and settings (remotes, submodules, filters) of `repository`, and has all files,
+    even if `repository` is a sparse checkout.
 
     Raises:
         GitError: git failed.
@@ -148,7 +148,7 @@ def check_out(repository: Path, commit: str, folder: Path) -> None:
 
 
 def left_out_clones(repository: Path) -> tuple[str, ...]:
-    """Return a sentence for each nested clone, which no commit of the working tree contains."""
+    """Return a sentence for each nested clone; a commit of the working tree lacks nested clones."""
     return tuple(
         f"the nested clone {path} is not a submodule, and is in neither arm (git submodule add "
         f"URL {path})"
@@ -165,14 +165,14 @@ def _nested_clones(repository: Path) -> Sequence[str]:
 def _changed_submodules(repository: Path) -> Sequence[str]:
     """Return the submodules whose working trees have changes or untracked files."""
     words = ("status", "--porcelain=v2", "-z", "--ignore-submodules=none", "--untracked-files=no")
-    changed = []
+    submodules = []
     # Without optional locks, so that git does not write the index.
     for entry in git(repository, *words, env={"GIT_OPTIONAL_LOCKS": "0"}).split("\0"):
         fields = entry.split(" ", 8)
         # "1 XY SCMU ...": C another commit, M changes, U untracked files.
         if fields[0] == "1" and fields[2].startswith("S") and fields[2][2:] != "..":
-            changed.append(fields[8])
-    return changed
+            submodules.append(fields[8])
+    return submodules
 
 
 def _is_sparse(repository: Path) -> bool:

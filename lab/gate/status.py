@@ -13,8 +13,8 @@ STATUS = "status"
 """Metric of a line on statuses; a line on a fault has an empty metric."""
 
 MAX_UNVERIFIED = 4
-"""Unverified trials in one arm after which its cell stops. A number needs verified answers in all
-trials, and four of four per arm are enough for a regression of the status."""
+"""A cell stops after this many unverified trials in one arm. A number needs verified answers in all
+trials, and four unverified trials of four are enough for a regression of the status."""
 
 
 def is_fault(result: TrialResult) -> bool:
@@ -29,8 +29,8 @@ def has_numbers(result: TrialResult) -> bool:
 
 def is_lost(results: Sequence[TrialResult]) -> bool:
     """Return whether further trials of a cell cannot give a number."""
-    unverified = sum(not has_numbers(result) for result in results)
-    return any(map(is_fault, results)) or unverified >= MAX_UNVERIFIED
+    unverified_count = sum(not has_numbers(result) for result in results)
+    return any(map(is_fault, results)) or unverified_count >= MAX_UNVERIFIED
 
 
 def fault_line(cell: str, pair: Pair) -> Line | None:
@@ -74,9 +74,9 @@ def find_status(pair: Pair, alpha: float) -> StatusFinding:
 
 
 def status_line(cell: str, first: StatusFinding, second: StatusFinding | None) -> Line | None:
-    """Return the line on a cell's statuses; None if the new arm's are not worse.
+    """Return the line on a cell's statuses; None if the new arm's statuses are not worse.
 
-    `second` is the second stage's finding; None if the first stage is not worse or decides alone.
+    `second` is the second stage's finding; None if the first stage found nothing worse, or decides alone.
     """
     last = first if second is None else second
     if not first.test.differs:

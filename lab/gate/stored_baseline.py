@@ -28,7 +28,7 @@ from streamlab.results.store import Run, read_run
 
 
 def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
-    """Return the trials of two runs by cell; a cell missing in a run has no trials there.
+    """Return the trials of two runs by cell; a cell that a run lacks has no trials in that run.
 
     Raises:
         GateError: the runs cannot be compared, or have no cell in common.
@@ -51,11 +51,11 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
 def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
     """Refuse a baseline that lacks cells or is from another machine, before anything is measured."""
     before = by_cell(old)
-    missing = [cell.id for cell in cells if cell.id not in before]
-    if missing:
+    missing_ids = [cell.id for cell in cells if cell.id not in before]
+    if missing_ids:
         raise GateError(
-            f"the baseline lacks {len(missing)} of the matrix's {len(cells)} cells:\n"
-            f"  only in the matrix: {_list_cells(missing)}\n  {old.path} has {_list_cells(before)}\n"
+            f"the baseline lacks {len(missing_ids)} of the matrix's {len(cells)} cells:\n"
+            f"  only in the matrix: {_list_cells(missing_ids)}\n  {old.path} has {_list_cells(before)}\n"
             "measure a new baseline with this matrix, or select cells of the baseline with --only"
         )
     if unlike := compare_machines(old.meta.host, host()).decisive:
@@ -63,9 +63,9 @@ def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
 
 
 def _make_refusal(new: str, old: Run, reasons: Sequence[str]) -> GateError:
-    listed = "\n  ".join(reasons)
+    reason_lines = "\n  ".join(reasons)
     return GateError(
-        f"{new} cannot be gated against {old.path} (A):\n  {listed}\n"
+        f"{new} cannot be gated against {old.path} (A):\n  {reason_lines}\n"
         "measure a new baseline on this machine, or use --against REV"
     )
 
@@ -84,18 +84,18 @@ def measure_run(
         KeyboardInterrupt: the run was interrupted; its finished trials are stored.
     """
     matrix = plan.matrix
-    repeated = tuple(replace(cell, repetitions=n) for cell in cells)
+    repeated_cells = tuple(replace(cell, repetitions=n) for cell in cells)
     meta = msgspec.structs.replace(
-        new_meta(replace(plan, cells=repeated, only=tuple(cell.id for cell in cells))),
+        new_meta(replace(plan, cells=repeated_cells, only=tuple(cell.id for cell in cells))),
         name=f"gate-{matrix.name}",
         container=check_isolation(matrix.settings, cells),
     )
-    datasets = find_inputs(repeated, master=master, say=say)
+    datasets = find_inputs(repeated_cells, master=master, say=say)
     for key, dataset in datasets.items():
         meta = record_dataset(meta, key, dataset)
     directory = RunDirectory.create(root, meta)
     say(f"{len(cells)} cells x {n}: {directory.path}")
-    result = Runner(directory, repeated, datasets, Watcher(), matrix.settings).run()
+    result = Runner(directory, repeated_cells, datasets, Watcher(), matrix.settings).run()
     if result.interrupted:
         raise KeyboardInterrupt
     return read_run(directory.path)
@@ -106,7 +106,7 @@ def _list_cells(cells: Iterable[str]) -> str:
 
 
 def _cell_trials(rows: Sequence[TrialRow]) -> tuple[TrialResult, ...]:
-    """Return the trials of the cell itself, without those of a search."""
+    """Return the trials of the cell itself, without a search's trials."""
     return tuple(
         msgspec.convert(row, TrialResult, from_attributes=True)
         for row in rows

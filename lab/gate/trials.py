@@ -65,17 +65,17 @@ class Bench:
     energy: str = "none"
 
     def is_loaded(self, cell_id: str) -> bool:
-        """Return whether a cell has an offered load, with equal due times in all trials."""
+        """Return whether a cell has an offered load, so that all trials have equal due times."""
         return self.works[cell_id].job.load is not None
 
     def trial(self, arm: Arm, cell_id: str) -> EngineTrial:
-        """Return the specification of a trial of a cell in an arm."""
+        """Return the specification for a cell's trial in an arm."""
         job = self.works[cell_id].job
         fields = {"workload": arm.localise(job.workload), "energy": self.energy}
         return msgspec.structs.replace(job, **fields, **self.planted.get(arm.name, {}))
 
     def log(self, arm: Arm, cell_id: str) -> Path:
-        """Return the log of a cell's trials in an arm."""
+        """Return the path of the log for a cell's trials in an arm."""
         return self.logs / f"{self.works[cell_id].slug}-{arm.name}.log"
 
     def run(self, arm: Arm, cell_id: str) -> TrialResult:
@@ -87,7 +87,7 @@ class Bench:
         return msgspec.convert(columns, TrialResult)
 
     def make_oracles(self, arm: Arm, say: Say) -> None:
-        """Make the missing expected answers of an arm; arms with equal oracles share them."""
+        """Compute the expected answers that an arm lacks; arms with equal oracles share answers."""
         for work in {work.key: work for work in self.works.values()}.values():
             job = OracleJob(
                 dataset=work.job.dataset,
@@ -121,7 +121,7 @@ def check_cells(cells: Sequence[Cell]) -> None:
 
 
 def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
-    """Run one warm-up trial per arm and cell; its time does not count.
+    """Run one warm-up trial per arm and cell, which the comparison ignores.
 
     The trials compile kernels into the cache, and reveal cells with a wrong answer early.
     """
@@ -173,10 +173,10 @@ def measure(
 
 
 def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Dataset]:
-    """Return the datasets of cells by workload key; generates those that the catalogue lacks.
+    """Return the datasets of cells by workload key; generates datasets that the catalogue lacks.
 
     Raises:
-        LabError: there is no cell; other errors as for `streamlab.lab.runner.datasets.find_dataset`.
+        LabError: `cells` is empty; other errors as for `streamlab.lab.runner.datasets.find_dataset`.
     """
     entries = {cell.entry.key: cell.entry for cell in cells}
     check_room_for(list(entries.values()))

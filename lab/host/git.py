@@ -1,7 +1,7 @@
 """Runs git, and builds an environment without git's repository variables for child processes.
 
-Git sets variables in its hooks that name a repository, and every git process below a hook obeys them in any folder.
-Without this module, a lab started by a hook would read that repository, and its builds would change it.
+In hooks, git sets variables that name a repository, and every git process below a hook obeys them in any folder.
+Without this module, a lab that a hook started would read that repository, and the lab's builds would change it.
 """
 
 import os
@@ -28,14 +28,14 @@ def environment() -> dict[str, str]:
     """Return this process's environment without the variables that name a repository to git."""
     try:
         local = _local_variables()
-    except (OSError, subprocess.SubprocessError):  # no git to read a variable
+    except (OSError, subprocess.SubprocessError):  # without git, no process reads the variables
         local = frozenset()
     return {name: value for name, value in os.environ.items() if name not in local}
 
 
 @cache
 def _local_variables() -> frozenset[str]:
-    """Return the variables that git calls local to a repository, and that of an unaccepted push."""
+    """Return the variables that git calls local to a repository, and the variable of a push not yet accepted."""
     command = ("git", "rev-parse", "--local-env-vars")
     names = subprocess.check_output(command, encoding="ascii", timeout=TIMEOUT_S).split()
     return frozenset({*names, "GIT_QUARANTINE_PATH"})
@@ -54,9 +54,9 @@ def git(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> 
 
 def git_bytes(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> bytes:
     """Run git in a folder and return its output as bytes; arguments and errors as for `git`."""
-    where = f"git {arguments[0]} in {folder}"
+    place = f"git {arguments[0]} in {folder}"
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "-C", str(folder), *_SETTINGS, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -65,10 +65,10 @@ def git_bytes(folder: Path, *arguments: str, env: Mapping[str, str] | None = Non
             env=environment() | dict(env or {}),
         )
     except FileNotFoundError as error:
-        raise GitError(f"{where}: git is not on PATH; install it (apt-get install git)") from error
+        raise GitError(f"{place}: git is not on PATH; install it (apt-get install git)") from error
     except (OSError, subprocess.SubprocessError) as error:
-        raise GitError(f"{where}: {error}") from error
-    if done.returncode != 0:
-        words = " ".join((done.stderr or done.stdout).decode(errors="replace").split())
-        raise GitError(f"{where}: {words or f'ended with code {done.returncode}'}")
-    return done.stdout
+        raise GitError(f"{place}: {error}") from error
+    if process.returncode != 0:
+        words = " ".join((process.stderr or process.stdout).decode(errors="replace").split())
+        raise GitError(f"{place}: {words or f'ended with code {process.returncode}'}")
+    return process.stdout

@@ -21,7 +21,7 @@ def is_installed() -> bool:
     folders = (*site.getsitepackages(), site.getusersitepackages())
     if IMPORT_ROOT in {Path(folder).resolve() for folder in folders}:
         return True
-    try:  # an install in editable mode
+    try:  # the lab may be installed in editable mode
         origin = distribution("stream-lab").read_text("direct_url.json")
     except PackageNotFoundError:
         return False

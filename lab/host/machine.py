@@ -25,7 +25,7 @@ def _read(path: Path) -> str:
 
 def _run(command: Sequence[str]) -> str | None:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             list(command),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -36,7 +36,7 @@ def _run(command: Sequence[str]) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return (done.stdout + done.stderr).strip()
+    return (process.stdout + process.stderr).strip()
 
 
 def _connects(path: Path) -> bool:
@@ -50,22 +50,22 @@ def _connects(path: Path) -> bool:
 
 
 MAX_PARTNERS = 8
-"""Limit of cores, spread evenly, whose distance from the first core is measured."""
+"""The distance from the first core is measured for at most this many cores, evenly spread."""
 _DISTANCE_LIMIT_NS = 20_000_000
 """Time limit of one measurement, which needs both cores at once."""
 
 
 def _core_to_core() -> float | None:
-    """Measure the distance from the first usable core to others; takes a millisecond for each."""
-    first, *others = sorted(os.sched_getaffinity(0))
-    step = -(-len(others) // MAX_PARTNERS) or 1
+    """Measure the distance from the first usable core to other cores; takes a millisecond per core."""
+    first_core, *other_cores = sorted(os.sched_getaffinity(0))
+    step = -(-len(other_cores) // MAX_PARTNERS) or 1
     try:
         # Step from the end, so that the last core is included.
         distances_ns = [
-            _core.core_to_core_ns(first, other, _DISTANCE_LIMIT_NS)
-            for other in others[::-1][::step]
+            _core.core_to_core_ns(first_core, other_core, _DISTANCE_LIMIT_NS)
+            for other_core in other_cores[::-1][::step]
         ]
-    except RuntimeError:  # a core was taken away meanwhile
+    except RuntimeError:  # this process lost a core meanwhile
         return None
     return max((ns if ns >= 0 else math.inf for ns in distances_ns), default=None)
 

@@ -1,7 +1,7 @@
 """Isolates trials from the lab and from each other, in processes or containers.
 
 Modules of this package import `docker` and `requests`, the client of container engines, from here.
-They load at their first use, because they are optional packages, and most runs need no container.
+Both packages are optional, and most runs need no container, so the packages load at their first use.
 """
 
 from typing import TYPE_CHECKING

@@ -15,7 +15,7 @@ from streamlab.lab.isolate.isolation import IMAGE, Isolation
 from streamlab.lab.isolate.source import source_digest
 
 LABEL_SOURCE = "lab.source"
-"""Label of an image with the digest of the lab's source in it (`streamlab.lab.isolate.source`)."""
+"""Label of an image; its value is the digest of the lab's source in the image (`streamlab.lab.isolate.source`)."""
 
 _FIND = """
 import json, sys
@@ -44,8 +44,8 @@ def check(isolation: Isolation) -> Facts:
     """Check that trials can run in containers, and remove containers of killed labs.
 
     Raises:
-        IsolationError: no engine answers, the image is missing or has another source, or no container with these
-            limits can start; the message has the remedy.
+        IsolationError: no engine answers, the image is missing or has another source, or a container with these
+            limits cannot start; the message has the remedy.
     """
     client = connect()
     try:
@@ -78,14 +78,14 @@ def check_contains(isolation: Isolation, workloads: Sequence[str], engines: Sequ
         code, output = run_in(client, isolation, ["python", "-c", _FIND, names])
     finally:
         client.close()
-    missing = re.findall(r"^lacks (workload|engine) (.*)", output, flags=re.MULTILINE)
-    if code == 0 and not missing:
+    missing_items = re.findall(r"^lacks (workload|engine) (.*)", output, flags=re.MULTILINE)
+    if code == 0 and not missing_items:
         return
-    if not missing:
+    if not missing_items:
         raise IsolationError(
             f"image {isolation.image!r} cannot load {names} (code {code}, output: {output[-200:]!r})"
         )
-    kind, reason = missing[0]
+    kind, reason = missing_items[0]
     remedy = "name it by the path of its file, or install" if kind == "workload" else "install"
     raise IsolationError(
         f"the image {isolation.image!r} lacks {kind} {reason}; {remedy} it in an image built "
@@ -110,11 +110,11 @@ def _image(client: "docker.DockerClient", isolation: Isolation) -> "docker.model
         raise IsolationError(
             f'isolate = "container": cannot look up image {isolation.image!r}: {error}'
         ) from error
-    actual, expected = image.labels.get(LABEL_SOURCE), source_digest()
-    if actual != expected:
-        content = f"source {actual[:12]}" if actual else f"no label {LABEL_SOURCE}"
+    image_digest, lab_digest = image.labels.get(LABEL_SOURCE), source_digest()
+    if image_digest != lab_digest:
+        content = f"source {image_digest[:12]}" if image_digest else f"no label {LABEL_SOURCE}"
         raise IsolationError(
-            f"image {isolation.image!r} has {content}, the lab is source {expected[:12]}: its trials "
+            f"image {isolation.image!r} has {content}, the lab is source {lab_digest[:12]}: its trials "
             f"would measure other code; {remedy}"
         )
     return image

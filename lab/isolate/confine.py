@@ -6,9 +6,9 @@
 The command gets its own mount namespace (mount_namespaces(7)) and System V shared memory.
 Everything is read-only except the writable folders and a fresh /dev/shm.
 So a trial cannot read files of earlier trials, except in folders that the engine declares.
-Without root it needs a user namespace (user_namespaces(7)), which some systems forbid.
+Without root, the confinement needs a user namespace (user_namespaces(7)), which some systems forbid.
 
-The confinement prevents accidents, not attacks: a program can leave it, for instance through /proc.
+The confinement prevents accidents, not attacks: a program can escape, for instance through /proc.
 
 The process becomes the command (exec).
 """
@@ -43,7 +43,7 @@ def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool 
     Missing hidden folders are ignored. Without `own_memory`, files in /dev/shm stay visible and writable.
 
     Raises:
-        OSError: the system forbids it, or its kernel is older than Linux 5.12.
+        OSError: the system forbids confinement, or its kernel is older than Linux 5.12.
     """
     user, group = os.geteuid(), os.getegid()
     if user == 0:
@@ -57,8 +57,8 @@ def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool 
         ):
             Path("/proc/self", name).write_text(text, encoding="ascii")
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
-    shared = [_SHARED_MEMORY] if Path(_SHARED_MEMORY).is_dir() else []
-    for folder in shared:
+    shared_folders = [_SHARED_MEMORY] if Path(_SHARED_MEMORY).is_dir() else []
+    for folder in shared_folders:
         if own_memory:
             _mount("tmpfs", folder, "tmpfs", _MS_NOSUID | _MS_NODEV)
         else:
@@ -69,9 +69,9 @@ def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool 
         if Path(folder).is_dir():
             _mount("tmpfs", folder, "tmpfs", _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
     _set_read_only("/", True)
-    for folder in (*writable, *shared):
+    for folder in (*writable, *shared_folders):
         _set_read_only(folder, False)
-    with suppress(OSError):  # if the current folder is hidden now, stay in it
+    with suppress(OSError):  # if the current folder is hidden now, this process stays in it
         os.chdir(Path.cwd())  # enter the new mount at the same path
 
 
@@ -102,7 +102,7 @@ def _check(result: int, call: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Confine this process and become the command; with `--probe`, print why this is impossible."""
+    """Confine this process and become the command; with `--probe`, print why confinement is impossible."""
     if arguments == ["--probe"]:
         try:
             confine([], [])

@@ -31,14 +31,14 @@ from streamlab.lab.isolate.process import Outcome, oom_kills, supervise
 from streamlab.workloads.default_folders import cache_folder
 
 MAX_PROCESSES = 4096
-"""Stops a fork bomb, but not an engine: a Java virtual machine has some hundred threads."""
+"""Stops a fork bomb, but no engine: a Java virtual machine has about a hundred threads."""
 _LOOK_S = 10.0
 """Period of checks for a lost signal while waiting; each check is work for the container engine."""
 LOG = "/trial.log"
 CACHE = "/cache"
 """Paths of the log and of the cache in the container."""
 
-# The first process of a container ignores signals without a handler, so it is a shell, not the trial.
+# A container's first process ignores signals for which it has no handler, so start a shell, not the trial.
 # `exit` keeps the shell from replacing itself by the trial.
 _SHELL = f'exec >> {LOG} 2>&1; "$@" < /dev/null; exit $?'
 
@@ -67,12 +67,12 @@ def run_contained(
 
     Like `streamlab.lab.isolate.process.run_isolated`, this also cleans up after an exception, or if this process is
     killed.
-    Processes that the command leaves end with the container, and are not in `Outcome.leftovers`.
+    Processes that outlive the command end with the container; `Outcome.leftovers` omits these processes.
     If a signal killed the command, the return code is negative.
     `keeps_cache` keeps compiled code between trials. Folders in `hidden` look empty.
 
     Raises:
-        IsolationError: the container engine could not start the container, or lost it.
+        IsolationError: the container engine could not start the container, or lost the container.
     """
     deadline = time.monotonic() + timeout_s
     log.touch()
@@ -128,7 +128,7 @@ def _options(
         "pids_limit": MAX_PROCESSES,
     }
     if isolation.memory is not None:
-        # Equal limits leave no swap: the measurement of a swapping trial would be useless.
+        # Equal limits leave no swap, because measuring a swapping trial would be useless.
         limits |= {"mem_limit": isolation.memory, "memswap_limit": isolation.memory}
     if not is_rootless(client):
         # Without capabilities even root cannot write files of other users, so run as this user.

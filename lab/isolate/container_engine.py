@@ -14,8 +14,8 @@ from streamlab.workloads.optional_packages import missing_package
 LABEL_OWNER = "lab.owner"
 """Label of a container with the text of `owner`."""
 
-# Facts by address. Without this cache, each question costs Podman half a second of CPU time, because it asks the
-# machine's package manager for its own version.
+# API version by address. Without this cache, each request costs Podman half a second of CPU time, because Podman asks
+# the machine's package manager for Podman's version.
 _api_versions: dict[str, str] = {}
 _rootless: dict[str, bool] = {}
 
@@ -54,9 +54,9 @@ def connect() -> "docker.DockerClient":
     Raises:
         IsolationError: no client is installed, or no engine answers.
     """
-    missing = missing_package("docker")
-    if missing is not None:
-        raise IsolationError(f'isolate = "container": {missing}')
+    problem = missing_package("docker")
+    if problem is not None:
+        raise IsolationError(f'isolate = "container": {problem}')
     address = address_of(os.environ)
     try:
         if address.startswith("unix://"):
@@ -105,21 +105,21 @@ def remove(client: "docker.DockerClient", name: str) -> None:
 def sweep(client: "docker.DockerClient") -> list[str]:
     """Remove containers whose lab has ended; return their names.
 
-    Keeps containers of other machines and process namespaces, such as of a lab inside a container, because such a lab
-    may be alive.
+    Keeps containers from other machines and process namespaces (for example of a lab inside a container), because the
+    labs there may be alive.
     """
-    removed = []
+    names = []
     for container in client.containers.list(
         all=True, filters={"label": LABEL_OWNER}, ignore_removed=True
     ):
         if _is_orphan(str(container.labels.get(LABEL_OWNER, ""))):
             remove(client, str(container.name))
-            removed.append(str(container.name))
-    return removed
+            names.append(str(container.name))
+    return names
 
 
 def _knock(path: str) -> None:
-    """Connect and disconnect; the SDK itself leaves its socket open if the engine does not answer."""
+    """Connect and disconnect, to test the socket; the SDK leaves its socket open if the engine does not answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(REPLY_TIMEOUT_S)
         client.connect(path)
@@ -141,7 +141,7 @@ def _is_orphan(label: str) -> bool:
     if namespace != own_namespace:
         return False
     try:
-        created = psutil.Process(int(words[1])).create_time()
+        created_s = psutil.Process(int(words[1])).create_time()
     except psutil.NoSuchProcess:
         return True
-    return abs(created - float(words[2])) > 1
+    return abs(created_s - float(words[2])) > 1

@@ -11,7 +11,7 @@ IMAGE = "stream-lab"
 
 _UNIT_BYTES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 SMALLEST_MEMORY_BYTES = 32 << 20
-"""A smaller limit is refused: Python, NumPy and PyArrow already need more than this to load."""
+"""The lab refuses smaller limits: Python, NumPy and PyArrow already need more memory than this to load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Isolation:
 
     @property
     def cores(self) -> int | None:
-        """Return the number of cores of a container; None if it has the cores of the lab itself."""
+        """Return the number of a container's cores; None if the container may use the cores of the lab."""
         if self.kind != CONTAINER or self.cpus is None:
             return None
         spans = [[int(end) for end in span.split("-")] for span in self.cpus.split(",")]

@@ -34,9 +34,9 @@ class FileAccess:
     """File access of a command; see `streamlab.lab.isolate.confine`.
 
     Attributes:
-        writable: existing folders in which the command may write; all others are read-only.
+        writable: existing folders in which the command may write; all other folders are read-only.
         hidden: folders that look empty; missing folders are ignored.
-        own_memory: whether /dev/shm is fresh; otherwise its files stay visible and writable.
+        own_memory: whether /dev/shm is fresh; otherwise the files in /dev/shm stay visible and writable.
     """
 
     writable: tuple[Path, ...]
@@ -72,7 +72,7 @@ class Outcome:
     Attributes:
         returncode: exit code, or minus the signal that killed the command.
         timed_out: whether the command exceeded its time limit.
-        oom_kills: number of processes of this machine that the kernel killed for lack of memory meanwhile.
+        oom_kills: number of processes on this machine that the kernel killed for lack of memory while the command ran.
         leftovers: command lines of descendants that outlived the command and were killed.
     """
 
@@ -94,9 +94,9 @@ def run_isolated(
 ) -> Outcome:
     """Run a command, append its output to `log`, and end all processes that come from it.
 
-    This also holds after an exception (Ctrl-C), and if this process is killed. In the latter case `folder` is removed,
-    and the command `on_death` runs.
-    Start no other child process during the call: it ends, too, if the supervisor is killed.
+    The processes also end after an exception (Ctrl-C), and if this process is killed. In the latter case, the
+    supervisor also removes `folder` and runs the command `on_death`.
+    Start no other child process during the call: if the supervisor is killed, that child ends as well.
     `env` adds to `streamlab.lab.host.git.environment`. `access` has no effect if the system cannot confine processes.
 
     Raises:
@@ -150,25 +150,25 @@ def supervise(
     command: Sequence[str] = (),
     timeout_s: float = 0.0,
 ) -> Iterator[int]:
-    """Run a supervisor during the block, and end it and its processes; yields the descriptor of its report.
+    """Run a supervisor during the block, then end the supervisor and its processes; yield its report's descriptor.
 
     If this process is killed in the block, the supervisor removes the folder and runs `on_death`.
     In the block, signals raise exceptions only in `streamlab.lab.interrupt.check`.
     """
     words = [str(timeout_s), str(folder or ""), str(len(on_death)), *on_death, *command]
     check()
-    with defer_signals(), ExitStack() as held:
-        before = _children()
-        held.callback(supervisor.set_subreaper, supervisor.set_subreaper(True))
+    with defer_signals(), ExitStack() as cleanup:
+        children_before = _children()
+        cleanup.callback(supervisor.set_subreaper, supervisor.set_subreaper(True))
         (command_end, stop_pipe), (report, report_end) = os.pipe(), os.pipe()
-        held.callback(os.close, report)
+        cleanup.callback(os.close, report)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", supervisor.__file__, *words],
                 stdin=command_end,
                 stdout=report_end,
                 stderr=subprocess.DEVNULL if log is None else log,
-                # Without this, a signal to the lab's process group would kill the supervisor.
+                # In the lab's session, a signal to the lab's process group would kill the supervisor.
                 start_new_session=True,
                 env=environment() | dict(env or {}),
                 cwd=start_folder(),
@@ -182,11 +182,13 @@ def supervise(
         try:
             yield report
         finally:
-            _dismiss(process, stop_pipe, before)
+            _dismiss(process, stop_pipe, children_before)
 
 
-def _dismiss(process: subprocess.Popen[bytes], stop_pipe: int, before: frozenset[int]) -> None:
-    """Let a supervisor end its processes and itself, or end them here if it fails."""
+def _dismiss(
+    process: subprocess.Popen[bytes], stop_pipe: int, children_before: frozenset[int]
+) -> None:
+    """Let a supervisor end its processes and itself; if the supervisor fails, end the processes here."""
     try:
         os.write(stop_pipe, b".")
     except BrokenPipeError:
@@ -204,14 +206,14 @@ def _dismiss(process: subprocess.Popen[bytes], stop_pipe: int, before: frozenset
                 f"the supervisor {process.pid} of a trial cannot be ended, not even by SIGKILL"
             ) from None
     if process.returncode != 0:
-        _end_orphans(before)
+        _end_orphans(children_before)
 
 
-def _end_orphans(before: frozenset[int]) -> None:
-    """Kill children of this process that are not in `before`, and their descendants."""
+def _end_orphans(children_before: frozenset[int]) -> None:
+    """Kill this process's children that are not in `children_before`, with their descendants."""
     deadline = time.monotonic() + PATIENCE_S
-    while orphans := _children() - before:
-        supervisor.kill_below(os.getpid(), spare=before)
+    while orphans := _children() - children_before:
+        supervisor.kill_below(os.getpid(), spare=children_before)
         for pid in orphans:
             os.waitpid(pid, os.WNOHANG)
         if time.monotonic() > deadline:
@@ -224,8 +226,8 @@ def _end_orphans(before: frozenset[int]) -> None:
 
 
 def _children() -> frozenset[int]:
-    own = os.getpid()
-    return frozenset(pid for pid, parent in supervisor.parents() if parent == own)
+    own_pid = os.getpid()
+    return frozenset(pid for pid, parent in supervisor.parents() if parent == own_pid)
 
 
 def _read_to_end(report: int, patience_s: float) -> bytes:

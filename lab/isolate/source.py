@@ -1,7 +1,7 @@
 """Computes a digest of the lab's own source: equal digests mean equal code.
 
 This module is also a script without dependencies, `python3 lab/isolate/source.py`.
-The image's build runs it inside and outside the image, and fails if the digests differ.
+The build of the image runs the script inside and outside the image, and fails if the digests differ.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ PARTS = (
     "constraints.txt",
     "CMakeLists.txt",
 )
-"""The source that a trial's result depends on, without `DATA`, documentation, tests and benchmarks."""
+"""The source on which a trial's result depends: all but `DATA`, documentation, tests and benchmarks."""
 
 DATA = ("results/runs", "results/figures", "results/baselines", "reports/out")
 _COMPILED = (".pyc", ".so")

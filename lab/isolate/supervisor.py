@@ -2,12 +2,12 @@
 
     python -I -S supervisor.py TIMEOUT_S FOLDER N WORD*N COMMAND...
 
-The supervisor is a *subreaper* (prctl(2), PR_SET_CHILD_SUBREAPER): an orphan below it becomes its child, in any
-session and with any name.
-So all processes of the command are below the supervisor, and none is left once it has no children.
+The supervisor is a *subreaper* (prctl(2), PR_SET_CHILD_SUBREAPER): an orphan below the supervisor becomes its child,
+in any session and with any name.
+So all processes of the command are below the supervisor. Once the supervisor has no children, no process is left.
 
-stdin     a pipe from the lab. A byte means: end the command now. If the pipe closes without a byte, the lab has died:
-          also remove FOLDER, and run the command of the N WORDs.
+stdin     a pipe from the lab. A byte means: end the command now. If the pipe closes without a byte, the lab has died.
+          The supervisor then also removes FOLDER, and runs the command of the N WORDs.
 stdout    a pipe to the lab. At the end the supervisor writes fields separated by NULs: the exit code (or minus the
           signal), `late` or nothing, and the processes that outlived the command. The command does not get this pipe.
 stderr    the log: the command's standard output and error.
@@ -33,33 +33,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 SETTLE_S = 1.0
-"""Time for other processes to end after the command: enough for a process that is ending, short for a trial."""
+"""After the command, other processes have this time to end: enough for a process that is ending, short for a trial."""
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 1.0
-"""Pause between two rounds of killing; the end of a process shortens it."""
+"""Pause between two rounds of killing; the end of a process shortens the pause."""
 _MAX_REPORTED = 100
 """Limit of processes to describe in the report."""
 _LONGEST_POLL_S = 86_400.0
-"""A day; poll(2) counts milliseconds in an int, which ends after 24 days."""
+"""A day; poll(2) counts milliseconds in an int, which overflows after 24 days."""
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 1, 36, 37
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def set_subreaper(on: bool) -> bool:
-    """Set whether this process inherits orphans below it; return the previous setting.
+    """Set whether this process inherits orphaned descendants; return the previous setting.
 
     Raises:
         OSError: the kernel is older than Linux 3.4.
     """
-    before = ctypes.c_int(0)
-    _prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
+    previous = ctypes.c_int(0)
+    _prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(previous))
     _prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(on))
-    return bool(before.value)
+    return bool(previous.value)
 
 
 def _prctl(option: int, argument: object) -> None:
-    unused = ctypes.c_ulong(0)
-    if _LIBC.prctl(ctypes.c_int(option), argument, unused, unused, unused) != 0:
+    zero = ctypes.c_ulong(0)
+    if _LIBC.prctl(ctypes.c_int(option), argument, zero, zero, zero) != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"prctl {option}: {os.strerror(error)}")
 
@@ -93,7 +93,7 @@ def parents() -> Iterator[tuple[int, int]]:
 def kill_below(root: int, spare: frozenset[int] = frozenset()) -> None:
     """Kill the descendants of a process, except the children in `spare` and their descendants.
 
-    This is one round; processes started meanwhile survive until the next round.
+    This is one round; processes that start during the round survive until the next round.
     """
     parent_of = {}
     for pid, parent in parents():
@@ -140,8 +140,8 @@ class _Tree:
     """The command and all processes that come from it.
 
     Attributes:
-        status: status of wait(2) for the command itself; None while it runs.
-        message: byte from the lab; None before it arrives, empty if the lab has died.
+        status: status of wait(2) for the command itself; None while the command runs.
+        message: byte from the lab; None before a byte arrives, empty if the lab has died.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -221,7 +221,7 @@ def _start(command: Sequence[str]) -> int:
 
 
 def _supervise(command: Sequence[str], timeout_s: float) -> bool:
-    """Run the command, kill its remaining processes, and report; return whether the lab is alive."""
+    """Run the command, kill its remaining processes, and report; return whether the lab is still alive."""
     deadline = time.monotonic() + timeout_s
     tree = _Tree(command)
     while tree.reap() and tree.status is None and tree.message is None:
@@ -241,7 +241,7 @@ def _supervise(command: Sequence[str], timeout_s: float) -> bool:
         os.close(1)
     except BrokenPipeError:
         return False
-    # Wait for the lab's byte: if the lab dies before it, FOLDER must be removed here.
+    # Wait for the lab's byte: if the lab dies before sending it, this process must remove FOLDER.
     return bool(tree.message or os.read(0, 1))
 
 

@@ -61,7 +61,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         columns: columns of the trial's row (`streamlab.results.schema.TrialRow`); empty without evidence.
-        lacked_space: the lab itself, not an engine, had no disk space for its files.
+        lacked_space: whether the lab itself, not an engine, had no disk space for its files.
     """
 
     columns: dict[str, object]
@@ -113,17 +113,17 @@ class Judge:
     ) -> Judgement:
         """Return the judgement of a job with this machine's paths; see `JudgementRequest`.
 
-        If the judgement itself fails, the trial is `invalid`: its answer is unknown.
+        If judging itself fails, the trial is `invalid`, because its answer was not checked.
         """
         request = JudgementRequest(
             folder=str(folder),
             phase_reports=None if phase_reports is None else tuple(phase_reports),
             **msgspec.structs.asdict(_size_request(job, log, environ)),
         )
-        result, ending = self._request(request)
+        result, end_text = self._request(request)
         if isinstance(result, dict):
             return read_judgement(result)
-        reason = f"the comparison of the answer {ending}; see {log}"
+        reason = f"the comparison of the answer {end_text}; see {log}"
         return Judgement(columns={"status": schema.INVALID, "reason": reason})
 
     def expected_rows(self, job: Job, *, log: Path, environ: Mapping[str, str]) -> int | None:
@@ -168,7 +168,7 @@ class Judge:
         poll = select.poll()
         poll.register(server.stdout, select.POLLIN)
         replies: list[dict[str, object]] = []
-        rest = b""
+        partial_line = b""
         try:
             server.stdin.write(request)
             server.stdin.flush()
@@ -185,7 +185,7 @@ class Judge:
                 if not part:
                     self.close()
                     break
-                *lines, rest = (rest + part).split(b"\n")
+                *lines, partial_line = (partial_line + part).split(b"\n")
                 replies += map(json.loads, lines)
         return replies
 
@@ -197,7 +197,7 @@ class Judge:
                 [self._python, "-P", "-m", "streamlab.lab.judge"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # Without this, a signal to the lab's process group would kill the server.
+                # In the lab's session, a signal to the lab's process group would kill the server.
                 start_new_session=True,
                 # BLAS starts threads when loaded, and a process with threads must not fork.
                 env={**os.environ, **self._env, "OPENBLAS_NUM_THREADS": "1"},

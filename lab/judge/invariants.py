@@ -1,8 +1,8 @@
 """Checks answers of arrival-time windows by invariants: no oracle knows when the rows arrive.
 
-Each row counts once for each window that contains it. So the results of all windows add up to known totals, the result
-of one window over all rows (`streamlab.workloads.model.reference.totals_of`). No row counts before it is due, or after
-the end of the run.
+Each row counts once for each window that contains the row. So the results of all windows add up to known totals: the
+result of one window over all rows (`streamlab.workloads.model.reference.totals_of`). No row counts before its due
+time, or after the end of the run.
 """
 
 from dataclasses import dataclass
@@ -104,8 +104,8 @@ def violated_invariant(
     return None
 
 
-def _first(values: npt.NDArray[Any], where: Flags) -> Any:
-    return values[where][0].item()
+def _first(values: npt.NDArray[Any], mask: Flags) -> Any:
+    return values[mask][0].item()
 
 
 def _describe_values(function: Function, values: npt.NDArray[Any]) -> str:
@@ -115,14 +115,14 @@ def _describe_values(function: Function, values: npt.NDArray[Any]) -> str:
 
 
 def _match_keys(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntArray:
-    """Return for each row of the answer the row of its key in `totals`; -1 if the key is missing."""
+    """Return, for each row of the answer, the index of its key's row in `totals`; -1 if the key is missing."""
     totals_rows = len(totals["ts"])
     numbers = np.zeros(totals_rows + len(answer["ts"]), dtype=np.int64)
     for name in keys:
-        both = np.concatenate([totals[name], answer[name]])
-        column = np.unique(both, return_inverse=True)[1].astype(np.int64)
+        values = np.concatenate([totals[name], answer[name]])
+        column = np.unique(values, return_inverse=True)[1].astype(np.int64)
         # Numbered anew for each column, so that the product fits.
-        numbers = np.unique(numbers * len(both) + column, return_inverse=True)[1].astype(np.int64)
+        numbers = np.unique(numbers * len(values) + column, return_inverse=True)[1].astype(np.int64)
     row = np.full(len(numbers), -1, dtype=np.int64)
     row[numbers[:totals_rows]] = np.arange(totals_rows)
     return row[numbers[totals_rows:]]
@@ -131,22 +131,22 @@ def _match_keys(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntA
 def _find_wrong_time(
     step: WindowStep, ends: IntArray, counts: IntArray, arrivals: Arrivals
 ) -> str | None:
-    """Return a text if rows count before they were due, or if a window began after the run; else None."""
+    """Return a text if rows count before they were due, or if a window began after the run's end; else None."""
     if not len(ends):
         return None
-    last, overlaps = arrivals.end_ns // arrivals.tick_ns, step.size // step.advance
-    if int(ends[-1]) - step.size > last:
-        return f"a window ends at {ends[-1]}, so it began after the end of the run, {last}"
-    distinct_ends, first = np.unique(ends, return_index=True)
-    counted = np.cumsum(np.add.reduceat(counts, first))
-    ends_ns = np.minimum(distinct_ends, last + step.size) * arrivals.tick_ns
-    due = np.searchsorted(arrivals.due_ns, ends_ns, side="left")
-    is_early = counted > due * overlaps
+    last_tick, overlaps = arrivals.end_ns // arrivals.tick_ns, step.size // step.advance
+    if int(ends[-1]) - step.size > last_tick:
+        return f"a window ends at {ends[-1]}, so it began after the end of the run, {last_tick}"
+    distinct_ends, begins = np.unique(ends, return_index=True)
+    row_counts = np.cumsum(np.add.reduceat(counts, begins))
+    ends_ns = np.minimum(distinct_ends, last_tick + step.size) * arrivals.tick_ns
+    due_rows = np.searchsorted(arrivals.due_ns, ends_ns, side="left")
+    is_early = row_counts > due_rows * overlaps
     if is_early.any():
         index = int(np.flatnonzero(is_early)[0])
         return (
-            f"the windows that end by {distinct_ends[index]} count {counted[index]:,} rows, but only "
-            f"{due[index]:,} were due by then, "
+            f"the windows that end by {distinct_ends[index]} count {row_counts[index]:,} rows, but only "
+            f"{due_rows[index]:,} were due by then, "
             f"each in at most {overlaps} windows"
         )
     return None
@@ -159,7 +159,7 @@ def _find_wrong_keys(
     rows: Rows,
     overlaps: int,
 ) -> Flags:
-    """Return for each key whether the results of its windows contradict its total."""
+    """Return, for each key, whether the results of the key's windows contradict its total."""
     if function is Function.MEAN:
         return _find_differences(values * rows.window_rows, totals * rows.total_rows, rows)
     if function is Function.SUM and totals.dtype.kind == "f":
@@ -174,7 +174,7 @@ def _find_wrong_keys(
         wrong: Flags = lowest != totals
     elif function is Function.MAX:
         wrong = highest != totals
-    else:  # a percentile of all rows lies between the lowest and the highest of their parts
+    else:  # the percentile over all rows lies between the lowest and the highest percentile of the windows
         wrong = (lowest > totals) | (totals > highest)
     wrong &= ~(_is_nan(highest) | _is_nan(totals))  # NaN is the highest
     return wrong

@@ -33,7 +33,7 @@ Result = dict[str, object]
 
 
 def judge(job: Job, folder: Path, phase_reports: tuple[PhaseReport, ...] | None) -> Judgement:
-    """Judge a job by its evidence; the columns have types that fit the results.
+    """Judge a job by its evidence; return columns in types that fit the results.
 
     `phase_reports` are the lab's readings of the trial; None: not observed.
     """
@@ -46,8 +46,8 @@ def judge(job: Job, folder: Path, phase_reports: tuple[PhaseReport, ...] | None)
     result: Result = {name: value for name, value in evidence.columns.items() if name in READINGS}
     if evidence.status is not None:
         # A trial must not declare its own answer correct.
-        failed = evidence.status not in schema.VERIFIED
-        result["status"] = evidence.status if failed else schema.INVALID
+        has_failed = evidence.status not in schema.VERIFIED
+        result["status"] = evidence.status if has_failed else schema.INVALID
         result["reason"] = evidence.reason
         return Judgement(columns=_convert_columns(result), lacked_space=evidence.lacked_space)
     lacked_space = False
@@ -129,7 +129,7 @@ def _read_answer(timed: TimedPart, folder: Path) -> Columns | str:
 def _compare_readings(
     phase_reports: tuple[PhaseReport, ...] | None, timed: TimedPart, result: Result
 ) -> list[str]:
-    """Add the lab's readings to the columns; return texts about readings that contradict them."""
+    """Add the lab's readings to the columns; return texts about the trial's contradictory readings."""
     if not timed.start_ns <= timed.ran_ns <= timed.end_ns:
         return ["the trial's clock went backwards"]
     if phase_reports is None:
@@ -196,7 +196,7 @@ def _write_answer(answer: Columns, path: Path) -> None:
 
 
 def _convert_columns(result: Result) -> Result:
-    """Return the columns in types that fit the results; reports values that do not fit."""
+    """Return the columns in types that fit the results; report values that do not fit."""
     fit, unfit = convert_row(result)
     if unfit:
         reasons = [str(fit["reason"])] if fit.get("reason") else []

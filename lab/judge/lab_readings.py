@@ -1,7 +1,7 @@
 """Compares a trial's own readings of clock and CPU time with the lab's readings from outside.
 
-An engine runs in the process that takes the trial's readings, and can change them.
-The lab's readings (`streamlab.lab.runner.witness`) bound them; a trial outside the bounds is `invalid`.
+An engine runs in the process that takes the trial's readings, so the engine could falsify these readings.
+The lab's readings (`streamlab.lab.runner.witness`) set bounds; a trial with readings outside the bounds is `invalid`.
 """
 
 import msgspec
@@ -38,8 +38,8 @@ class LabReadings(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         least_s, most_s: bounds of the timed part's length by the lab's clock.
         cpu_s: CPU time of the timed part by the kernel's account; None: unreadable.
-        margin_s: time before and after the timed part that `cpu_s` covers too. It grows on a busy machine, and
-            an engine's background threads, such as a Java compiler, use CPU time in it.
+        margin_s: time before and after the timed part that `cpu_s` also covers. This time grows on a busy machine,
+            and an engine's background threads, such as a Java compiler, use CPU time during it.
         prepare_s, answer_s: time before and after the timed part in which the engine can work, with some ms of
             the lab's own work.
     """
@@ -89,7 +89,7 @@ def contradictions(
     Args:
         lab: the lab's readings.
         timed_s: length of the timed part by the trial's clock.
-        cpu_s: CPU time of the timed part by the trial; None if the trial states none.
+        cpu_s: CPU time of the timed part by the trial; None if the trial reports no CPU time.
         cores: number of cores that the trial could use.
     """
     problems = []

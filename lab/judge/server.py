@@ -1,8 +1,8 @@
 """Serves judgements, each in a forked process: `python -m streamlab.lab.judge`.
 
 The server never loads an engine or a workload, so a fork is as clean as a fresh process, and takes milliseconds.
-It reads one JSON request a line from standard input, and writes the judgement to standard output as JSON.
-It ends when its input ends, and a running judgement ends with it.
+The server reads one JSON request per line from standard input, and writes the judgement to standard output as JSON.
+The server ends when its input ends; a running judgement ends with the server.
 """
 
 import ctypes
@@ -94,7 +94,7 @@ def _run_judgement(line: bytes) -> None:
 
 
 def _adopt_environment(request: SizeRequest) -> None:
-    """Adopt folder and environment of the trial's process, so that the same workloads are found."""
+    """Adopt the folder and environment of the trial's process, so that this process finds the same workloads."""
     os.chdir(request.cwd)
     os.environ.clear()
     os.environ.update(request.environ)

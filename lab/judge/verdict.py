@@ -38,7 +38,7 @@ NOT_DETERMINISTIC = (
     "function is not deterministic (random numbers, a clock, a variable that it changes): make it "
     "depend on its arguments alone"
 )
-"""Explanation of a wrong answer if engine and reference run the same program."""
+"""Explanation of a wrong answer, for the case that engine and reference run the same program."""
 
 Result = dict[str, object]
 
@@ -77,7 +77,7 @@ def check_answer(
 ) -> str | None:
     """Compare the answer with the oracle's, and add the columns of the comparison to `result`.
 
-    `answer` may be a text that says why it cannot be compared. With `arrivals`, invariants check the answer.
+    `answer` may be a text that says why the answer cannot be compared. With `arrivals`, invariants check the answer.
     Returns a line about the first difference; None if the answer is correct.
     """
     begin_ns = time.monotonic_ns()
@@ -110,7 +110,7 @@ def check_answer(
 
 
 def _end_columns(workload: Workload, dataset: Dataset) -> Result:
-    """Return the columns on windows open at the end of the input: their treatment and number of outputs."""
+    """Return the columns on windows that are open at the end of the input: treatment, and number of outputs."""
     program = workload.program
     if not isinstance(program, Query):
         return {}
@@ -139,7 +139,7 @@ def conclude(
 ) -> None:
     """Set status, rates and reason; rates require a correct answer and plausible readings.
 
-    `contradictions` has texts about the trial's readings that contradict the lab's.
+    `contradictions` has texts about the trial's readings that contradict the lab's readings.
     """
     warnings, measured = list(case.warnings), case.timed.measured
     contradictions = contradictions or _find_early_outputs(case)
@@ -147,17 +147,17 @@ def conclude(
     if difference is not None:
         result["status"] = schema.WRONG_OUTPUT
         if measured.unsound is not None:
-            explained = f"{difference}: {measured.unsound}"
-            result["difference"] = str(result["difference"]).replace(difference, explained, 1)
-            difference = explained
+            explanation = f"{difference}: {measured.unsound}"
+            result["difference"] = str(result["difference"]).replace(difference, explanation, 1)
+            difference = explanation
         warnings.insert(0, difference)
     elif measured.unsound is not None:
         result["status"] = schema.INVALID
         warnings.insert(0, f"right by chance: {measured.unsound}")
     elif measured.events != case.dataset.events:
         result["status"] = schema.INVALID
-        counted, events = measured.events, case.dataset.events
-        warnings.insert(0, f"the engine counted {counted} events, the input has {events}")
+        counted_events, events = measured.events, case.dataset.events
+        warnings.insert(0, f"the engine counted {counted_events} events, the input has {events}")
     elif contradictions:
         result["status"] = schema.INVALID
         warnings = [*contradictions, *warnings]
@@ -189,7 +189,7 @@ def _find_early_outputs(case: Case) -> list[str]:
 
 
 def _make_arrivals(case: Case) -> Arrivals | None:
-    """Return when the rows can have arrived; None if they have event times."""
+    """Return when the rows can have arrived; None if the rows have event times."""
     tick_ns = arrival_tick_ns(case.workload.program)
     if tick_ns is None or case.load is None:
         return None
@@ -268,7 +268,7 @@ def early_outputs(
     """Return a text about outputs that left too early; None if the counts do not show any.
 
     An output of event time T depends on inputs up to T - `delay`.
-    It can leave once an event or heartbeat of that time or later is due, or once all events are due.
+    The output can leave once an event or heartbeat of that time or later is due, or once all events are due.
     The function compares the engine's counts, in steps of 100 ms, with the number of outputs that can have left.
 
     Args:
@@ -276,7 +276,7 @@ def early_outputs(
         load: the offered load.
         dataset: the input, truncated to the load's length.
         output_ts: int64[m], event times of the expected outputs.
-        delay: largest difference of an output's event time and its cause's (`OutputType.delay`).
+        delay: largest difference between the event times of an output and of its cause (`OutputType.delay`).
     """
     if progress is None or not len(output_ts):
         return None
@@ -285,7 +285,7 @@ def early_outputs(
     times, dues = np.concatenate(ts), np.concatenate(due_ns)
     order = np.argsort(dues, kind="stable")
     dues, reached_ts = dues[order], np.maximum.accumulate(times[order])
-    # Index of the first due time that reaches the time of each output's cause.
+    # For each output, the index of the first due time that reaches the time of the output's cause.
     first_due = np.searchsorted(
         reached_ts, np.sort(output_ts.astype(np.int64)) - delay, side="left"
     )

@@ -33,7 +33,7 @@ class Verification:
     Attributes:
         expected_outputs: number of expected records; None: unknown.
         missing, duplicate, out_of_order, wrong: numbers of records with this problem.
-        difference: text about the differences; None exactly if the answer is correct.
+        difference: text about the differences; None if and only if the answer is correct.
         floats: rule for comparing floats, with the largest difference; None: no floats.
         float_deviation: largest difference as a share of its bound; None: floats are exact.
         rounding: why only the last bits of floats differ; None if more differs.
@@ -55,7 +55,7 @@ def verify(
 ) -> Verification:
     """Compare an answer with the expected one.
 
-    An answer that cannot be compared (a column is missing, lengths differ) is wrong, too.
+    An answer that cannot be compared (a column is missing, lengths differ) is also wrong.
     """
     count = len(expected["ts"])
     tolerances = tolerances_of(workload.program, workload.output.tolerances, dataset.events)
@@ -88,7 +88,7 @@ def verify(
 def verify_arrivals(
     workload: Workload, answer: Columns, totals: Columns, arrivals: Arrivals
 ) -> Verification:
-    """Check an answer of windows of arrival time by invariants; an answer with wrong columns is wrong, too."""
+    """Check an answer of arrival-time windows by invariants; an answer with wrong columns is also wrong."""
     declaration = workload.declaration
     assert isinstance(declaration, Declaration) and isinstance(declaration.step, WindowStep)
     try:

@@ -1,7 +1,7 @@
 """Computes due times of events for the arrival processes, as pure functions of a specification.
 
-All processes except `poisson` are a piecewise linear curve U(t).
-U(t) is the time that a constant-rate source needs for the events sent by t; event k is due when U reaches k / rate.
+All processes except `poisson` follow a piecewise linear curve U(t).
+U(t) is the time in which a constant-rate source sends the events due by t; event k is due when U reaches k / rate.
 For `constant`, U(t) = t.
 
 Random numbers are drawn in a fixed order, in chunks of fixed size.
@@ -36,7 +36,7 @@ _ROUNDING = 1e-9
 def due_times(spec: LoadSpec, count: int) -> IntArray:
     """Return the due times of the first `count` events over all streams, for a load with a rate.
 
-    They are ns after the start, non-decreasing. The first is 0, or the first gap for `poisson`.
+    Due times are in ns after the start, and non-decreasing. The first is 0, or the first gap for `poisson`.
     """
     return _reached_ns(_units(spec, count) / _rate(spec), spec)
 
@@ -47,9 +47,9 @@ def replay_times(spec: LoadSpec, ts: IntArray) -> IntArray:
     `ts` are non-decreasing event times in units of `tick_ns`.
     """
     params = parameters(spec)
-    elapsed: FloatArray = (ts - ts[:1]).astype(np.float64)
-    elapsed *= params["tick_ns"] / params["speed_up"]
-    return np.rint(elapsed, out=elapsed).astype(np.int64)
+    offsets: FloatArray = (ts - ts[:1]).astype(np.float64)
+    offsets *= params["tick_ns"] / params["speed_up"]
+    return np.rint(offsets, out=offsets).astype(np.int64)
 
 
 def parameters(spec: LoadSpec) -> dict[str, float]:
@@ -74,11 +74,11 @@ def feasible_eps(spec: LoadSpec, events: int) -> float:
     """
     if spec.arrival == POISSON:
         # Event number `events`, from 0, must not be due before the end.
-        highest = float(_units(spec, events + 1)[-1]) / _cover(spec)
+        highest_eps = float(_units(spec, events + 1)[-1]) / _cover(spec)
     else:
-        highest = events / _cover(spec)
+        highest_eps = events / _cover(spec)
     # A rate rounded up would need one more event.
-    return highest * (1 - 1e-9)
+    return highest_eps * (1 - 1e-9)
 
 
 def _rate(spec: LoadSpec) -> float:
@@ -90,19 +90,19 @@ def _rate(spec: LoadSpec) -> float:
 
 
 def _units(spec: LoadSpec, count: int) -> FloatArray:
-    """Return U of the first `count` events times the rate, which is independent of the rate."""
+    """Return U times the rate for the first `count` events; this product is independent of the rate."""
     if spec.arrival != POISSON:
         return np.arange(count, dtype=np.float64)
     # Chunks of fixed size make the order of additions independent of `count`.
     random = np.random.Generator(np.random.PCG64(spec.seed))
     units = np.empty(math.ceil(count / _GAPS) * _GAPS, dtype=np.float64)
-    reached = 0.0
+    total = 0.0
     for begin in range(0, count, _GAPS):
         chunk = units[begin : begin + _GAPS]
         random.standard_exponential(out=chunk)
         np.cumsum(chunk, out=chunk)
-        chunk += reached
-        reached = float(chunk[-1])
+        chunk += total
+        total = float(chunk[-1])
     return units[:count]
 
 

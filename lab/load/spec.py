@@ -16,7 +16,7 @@ SHORTEST_HEARTBEAT_MS = 0.01
 """At most a hundred thousand heartbeats a second on each stream; more would dominate the load."""
 
 SEND_LAG_MS = 1.0
-"""Default limit; the lag of a generator on a separate core stays below it (docs/method.md)."""
+"""Default limit; on a separate core, a generator's lag stays below this limit (docs/method.md)."""
 
 ARRIVALS: Mapping[str, Mapping[str, float]] = {
     CONSTANT: {},

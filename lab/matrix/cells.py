@@ -25,13 +25,13 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.name_suggestions import suggest_names
 
 CELL = "cell"
-"""Purpose of a trial outside a search; `streamlab.lab.runner.search.state` has the purposes within one."""
+"""Purpose of a trial outside a search; `streamlab.lab.runner.search.state` has the purposes within a search."""
 
 MAX_TRIALS = 1_000_000
 """Limit for a matrix, not counting searches: a million trials of one second take twelve days."""
 
 LONGEST_SLUG_BYTES = 150
-"""A file name has at most 255 bytes; repetition, purpose and suffixes take up to 60 of them, and the hash 13."""
+"""A file name has at most 255 bytes: repetition, purpose and suffixes take up to 60 bytes, and the hash takes 13."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +45,9 @@ class Cell:
         batch: events handed over together; None if the variant has no batches.
         load: the offered load; None for catch-up. In a search its rate is None.
         load_label: last part of the id, or None.
-        search: settings of the search for the rate; None if the matrix has the rate.
-        refusal: why the cell cannot run; None if it can.
-        conditions: what the rate includes; None if the variant does not declare it.
+        search: settings of the search for the rate; None if the matrix sets the rate.
+        refusal: why the cell cannot run; None if the cell can run.
+        conditions: what the rate includes; None if the variant does not declare conditions.
         fault: fault to cause in the cluster in each trial; None for no fault.
         part: number of the part of the run; all cells of a part are measured before the next part.
         trial_s: approximate duration of a trial in seconds; None if unknown.
@@ -176,9 +176,9 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
 
 
 def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
-    """Order the trials of each part ABBA: repetition by repetition, every second one backwards.
+    """Order the trials of each part ABBA: repetition by repetition, every second repetition backwards.
 
-    So a linear drift of the machine affects all cells alike; in the order AAABBB it would affect only the later cells.
+    So a linear drift of the machine affects all cells alike; in the order AAABBB, drift would favour some cells.
     """
     trials: list[Trial] = []
     for part in sorted({cell.part for cell in cells}):
@@ -191,7 +191,7 @@ def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
 
 
 def describe(cell: Cell) -> dict[str, JsonValue]:
-    """Return the definition of a cell as JSON values, which must be equal to resume a run."""
+    """Return a cell's definition as JSON values; to resume a run, the definitions must be equal."""
     entry = cell.entry
     workload: dict[str, object] = {"name": entry.name}
     if entry.dataset is not None:
@@ -214,9 +214,9 @@ def describe(cell: Cell) -> dict[str, JsonValue]:
         content["fault"] = cell.fault
     if cell.query:  # leaving out an empty query keeps fingerprints of older runs valid
         content["query"] = dict(cell.query)
-    # TOML values that JSON lacks, such as dates, become text on both sides of the comparison.
-    loaded: dict[str, JsonValue] = json.loads(json.dumps(content, default=str))
-    return loaded
+    # TOML values that JSON lacks, such as dates, become text, so that both sides of a comparison agree.
+    definition: dict[str, JsonValue] = json.loads(json.dumps(content, default=str))
+    return definition
 
 
 def _variants(

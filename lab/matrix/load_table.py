@@ -35,14 +35,14 @@ class SearchSettings:
     """Settings of a search for the sustainable rate; defaults from docs/method.md.
 
     Attributes:
-        start_eps: first rate; doubled until one fails, halved while it fails.
+        start_eps: first rate; the search doubles it until a rate fails, or halves it until a rate passes.
         tolerance: the search narrows [highest pass, lowest fail] to this share of the lower end.
-        votes: maximum number of fresh processes for each probe; their majority decides, and a probe ends once
-            the majority is certain.
-        confirmations: number of fresh processes in which the resulting rate must hold; if it fails in one, the
-            search lowers the rate by `tolerance` and tries again.
+        votes: maximum number of fresh processes per probe; the majority decides, and a probe ends once the
+            majority is certain.
+        confirmations: number of fresh processes in which the resulting rate must hold; if the rate fails in any
+            process, the search lowers the rate by `tolerance` and tries again.
         levels: shares of the resulting rate at which latency is measured.
-        level_repetitions: number of fresh processes for each level.
+        level_repetitions: number of fresh processes per level.
         max_eps: highest rate to try; None if only the input's length limits the rate.
     """
 
@@ -60,8 +60,8 @@ class LoadEntry:
     """A `[load]` table, or one of several `[[load]]` tables; a matrix without such tables runs catch-up.
 
     Attributes:
-        offers: one pair (last part of the cells' ids, load) for each rate. The load is None for catch-up.
-            `rate_eps` is None for `replay` and for a search.
+        offers: one pair per rate: the last part of the cells' ids, and the load. The load is None for catch-up.
+            The load's `rate_eps` is None for `replay` and for a search.
         search: settings of a search for the rate; None if the table has the rates.
         engines: patterns on an engine's name, or on `name/variant`; None for all engines.
         workloads: patterns as in `[[engine]]`; None for all workloads.
@@ -109,14 +109,17 @@ def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
 
 
 def _parse_entry(table: TomlTable, content: Mapping[str, object]) -> LoadEntry:
-    # Check this first: an unknown key is often the misspelt form of a key reported as missing below.
+    # Check unknown keys first: an unknown key is often the misspelt form of a key that the code below
+    # would report as missing.
     for key, value in content.items():
         if key not in _KEYS:
             raise table.error(key, f"(= {value!r}) is unknown", f"one of {', '.join(_KEYS)}")
     search = table.take("search", f'"{SUSTAINABLE}"', lambda v: v == SUSTAINABLE, None)
     # All other keys belong to open loads.
-    implied = OPEN if search or set(content) - _KEYS_OF_ANY_MODE else CATCH_UP
-    mode = table.take("mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), implied)
+    default_mode = OPEN if search or set(content) - _KEYS_OF_ANY_MODE else CATCH_UP
+    mode = table.take(
+        "mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), default_mode
+    )
     label = table.label("label")
     patterns: dict[str, tuple[str, ...] | None] = {
         key: table.texts(key) for key in ("engines", "workloads")
@@ -178,9 +181,9 @@ def _short_rate(rate_eps: float) -> str:
 
 def _params(table: TomlTable, content: Mapping[str, object], arrival: str) -> dict[str, float]:
     """Take the parameters of the arrival process; raise an error for parameters of other processes."""
-    for other, names in ARRIVALS.items():
-        if other != arrival:
-            _refuse(table, content, set(names), f'arrival = "{other}"')
+    for other_arrival, names in ARRIVALS.items():
+        if other_arrival != arrival:
+            _refuse(table, content, set(names), f'arrival = "{other_arrival}"')
     return {
         name: _number(table, name, default, least=0 if name == "off_s" else None)
         for name, default in ARRIVALS[arrival].items()

@@ -35,7 +35,7 @@ from streamlab.workloads.registry import workload as find_workload
 
 DEFAULT_BATCH = 4096
 DOUBLING = "doubling"
-"""Value of `workers` in a matrix: the number of usable cores, and all smaller powers of two."""
+"""Value of `workers` in a matrix that stands for the number of usable cores and all smaller powers of two."""
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_EVENTS = 1_000_000
 
@@ -47,7 +47,7 @@ class WorkloadEntry:
     """One `[[workload]]` table: input is generated (`events`, `params`, `seed`) or a `dataset`.
 
     Attributes:
-        reference: reference to the workload (`streamlab.workloads.registry`); empty if it is the name.
+        reference: reference to the workload (`streamlab.workloads.registry`); empty if equal to the name.
         dataset: prefix of a dataset's id; None if the input is generated.
         events, params, query, seed, label: as in the table.
     """
@@ -80,7 +80,7 @@ class WorkloadEntry:
         return self.reference or self.name
 
     def reference_for(self, dataset: Dataset) -> str | None:
-        """Return the workload's reference for a job on a dataset; None if it is the dataset's workload."""
+        """Return the workload's reference for a job on a dataset; None if the dataset has the same workload."""
         return None if self.full_reference == dataset.workload else self.full_reference
 
 
@@ -130,7 +130,7 @@ class Settings:
 class Matrix:
     """A matrix; `source` names it in messages, and relative paths start at `folder`.
 
-    Cells of the engines in `first` are measured before all others, workload by workload.
+    Cells of the engines in `first` are measured before all other cells, workload by workload.
     """
 
     source: str
@@ -146,11 +146,11 @@ class Matrix:
         """Return the workloads for an engine, in order."""
         if engine.workloads is None:
             return self.workloads
-        chosen = [entry for pattern in engine.workloads for entry in self.matching(pattern)]
-        return tuple(entry for entry in self.workloads if entry in chosen)
+        entries = [entry for pattern in engine.workloads for entry in self.matching(pattern)]
+        return tuple(entry for entry in self.workloads if entry in entries)
 
     def matching(self, pattern: str) -> tuple[WorkloadEntry, ...]:
-        """Return the workloads whose key matches a pattern, or else those whose name matches.
+        """Return the workloads whose key matches a pattern; if none does, the workloads whose name matches.
 
         So `event_window` selects the table without a label, or all tables of the workload if all have labels.
         Tables of imported datasets have labels.
@@ -236,10 +236,10 @@ def _parse_settings(run: TomlTable) -> Settings:
 
 
 def _parse_workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry, ...]:
-    """Return the entries of a table: one for each output of the program."""
+    """Return the entries of a table: one per output of the program."""
     reference = references.absolute(table.text("name", REQUIRED), folder)
     try:
-        names = {each: short_name(each) for each in outputs(reference)}
+        names = {output: short_name(output) for output in outputs(reference)}
     except ModelError as error:
         raise MatrixError(f"{table.file}: {table.name}, key name: {error}") from error
     dataset = table.take(
@@ -267,8 +267,8 @@ def _parse_workloads(table: TomlTable, seed: int, folder: Path) -> tuple[Workloa
         )
     table.done()
     return tuple(
-        entry(name=name, reference="" if each == name else each, query=query)
-        for each, name in names.items()
+        entry(name=name, reference="" if output == name else output, query=query)
+        for output, name in names.items()
     )
 
 

@@ -1,4 +1,4 @@
-"""Makes the matrix of a run without a matrix file: some workloads on some engines."""
+"""Makes the matrix for a run without a matrix file: some workloads on some engines."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ WORKERS = "{workers}"
 """Placeholder for the number of workers in a command; a command without it runs with one worker."""
 
 LONGEST_LABEL = 40
-"""Longest label of a command in characters; fits a table, and `LONGEST_LABEL_BYTES` with a number added."""
+"""Longest label of a command, in characters. It fits a table, and fits `LONGEST_LABEL_BYTES` with a number added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class RunArguments:
 
     Attributes:
         workloads: references (`streamlab.workloads.registry`); files are relative to the current folder.
-        name: name of the run; if empty, the workload's name, or `several` for several workloads.
+        name: name of the run; if empty, the run gets the workload's name, or `several` for several workloads.
         engines: names, or `name/variant`; several variants of an engine are several entries.
         commands: commands to run as engines (`streamlab.engines.command`).
         workers: numbers of workers, for engines that are not sequential.
@@ -63,8 +63,8 @@ class RunArguments:
                     f"{name} is {numbers!r}; use whole numbers of at least 1, such as "
                     f"--{name} 1,2 ({name}=[1, 2])"
                 )
-        generated = {"events": self.events, "params": self.params or None, "seed": self.seed}
-        for name, value in generated.items():
+        input_settings = {"events": self.events, "params": self.params or None, "seed": self.seed}
+        for name, value in input_settings.items():
             if self.dataset is not None and value is not None:
                 raise LabError(
                     f"{name} cannot be combined with dataset; expected either dataset or "

@@ -155,7 +155,7 @@ class TomlTable:
 
 
 REQUIRED: Any = object()
-"""Default of required keys."""
+"""Default that marks a required key."""
 
 
 def read_text(path: Path, what: str) -> str:
@@ -181,7 +181,7 @@ def parse_toml(text: str, source: str) -> dict[str, object]:
 
 def write_toml(tables: Mapping[str, object]) -> str:
     """Return tables as TOML, without their None values."""
-    import tomli_w  # a matrix file runs without it (benchmarks/scaling.py)
+    import tomli_w  # running a matrix file does not need it (benchmarks/scaling.py)
 
     return tomli_w.dumps(_without_none(tables))
 

@@ -82,11 +82,11 @@ def _decode(source: Any, definition: str) -> Histogram:
         [source.get_count_at_index(index) for index in range(source.encoder.payload.counts_len)],
         dtype=np.int64,
     )
-    (used,) = np.nonzero(counts)
+    (indices,) = np.nonzero(counts)
     values = [
         source.get_highest_equivalent_value(source.get_value_from_index(int(index)))
-        for index in used
+        for index in indices
     ]
     return Histogram(
-        values_ns=np.array(values, dtype=np.int64), counts=counts[used], definition=definition
+        values_ns=np.array(values, dtype=np.int64), counts=counts[indices], definition=definition
     )

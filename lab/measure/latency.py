@@ -30,7 +30,7 @@ class Percentiles:
 def percentiles(histogram: Histogram) -> Percentiles:
     """Return the percentiles of a histogram.
 
-    pX needs at least 10 / (1 - X) samples (20, 100, 1,000 and 10,000), so that about ten lie above it.
+    pX needs at least 10 / (1 - X) samples (20, 100, 1,000 and 10,000), so that about ten lie above pX.
     A value is the upper end of its bucket, so it is too high by less than the bucket's width.
     """
     count = int(histogram.counts.sum())

@@ -1,7 +1,7 @@
 """Extracts the measuring window of an open-loop trial as points, for tests of steadiness and growth.
 
 A point covers one second of the engine's 100 ms grid.
-In a short window a point covers less, to get at least 20 points: 3 s give 30 points of 100 ms.
+In a short window a point covers less, so that there are at least 20 points: 3 s give 30 points of 100 ms.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Window:
         noise_sd: standard deviation of `kept_up` from counting alone: random arrivals and units.
         backlog: float64[n], mean of emitted - consumed over the point.
         backlog_max: largest backlog on the grid.
-        unit: events that the engine completes at once, if most rows have none; else 0.
+        unit: number of events that the engine completes at once, if most rows complete none; else 0.
         latency_points: float64[k], indices of the points with outputs.
         latency_ns: float64[k], median of the rows' median latencies at these points.
     """
@@ -44,29 +44,29 @@ def window(progress: Progress, load: OfferedLoad) -> Window:
     """Return the window of an engine's progress.
 
     Rows after the engine's last row count as empty.
-    Drops rows partly in the warm-up or after the load's end, and final rows that do not fill a point.
+    Drops rows that are partly in the warm-up or after the load's end, and final rows that do not fill a point.
     """
     step = progress.step_ns
-    first, last = -(-load.warm_up_ns // step), load.end_ns // step
-    rows = max(last - first, 0)
+    first_row, end_row = -(-load.warm_up_ns // step), load.end_ns // step
+    rows = max(end_row - first_row, 0)
     width = max(1, min(POINT_NS // step, rows // FEWEST_POINTS))
     points = rows // width
-    last = first + points * width
-    emitted, consumed = _pad(progress.emitted, last), _pad(progress.consumed, last)
-    edges = (first + width * np.arange(points + 1, dtype=np.int64)) * step
+    end_row = first_row + points * width
+    emitted, consumed = _pad(progress.emitted, end_row), _pad(progress.consumed, end_row)
+    edges = (first_row + width * np.arange(points + 1, dtype=np.int64)) * step
     due_before = sum(
         (np.searchsorted(due, edges, side="left") for due in load.due_ns),
         start=np.zeros(points + 1, dtype=np.int64),
     )
-    done = consumed[first:].reshape(points, width).sum(axis=1)
+    completed = consumed[first_row:].reshape(points, width).sum(axis=1)
     due_per_point = np.diff(due_before).astype(np.float64)
     mean_due = float(np.mean(due_per_point)) if points else 0.0
-    excess = done - due_per_point
+    excess = completed - due_per_point
     kept_up = 1 + excess / mean_due if mean_due > 0 else np.zeros(points)
-    backlog = (np.cumsum(emitted) - np.cumsum(consumed))[first:]
-    unit = _batch_size(consumed[first:])
+    backlog = (np.cumsum(emitted) - np.cumsum(consumed))[first_row:]
+    unit = _batch_size(consumed[first_row:])
     latency_points, latency_ns = _median_latencies(
-        _pad(progress.latency_p50_ns, last, -1.0)[first:], width
+        _pad(progress.latency_p50_ns, end_row, -1.0)[first_row:], width
     )
     return Window(
         point_s=width * step / 1e9,
@@ -90,9 +90,9 @@ def _pad(values: FloatArray | np.ndarray, rows: int, fill: float = 0.0) -> Float
 
 
 def _batch_size(consumed: FloatArray) -> float:
-    """Return the mean of the rows with events, if fewer than half have any; else 0."""
-    busy = consumed[consumed > 0]
-    return float(np.mean(busy)) if 0 < len(busy) < len(consumed) / 2 else 0.0
+    """Return the mean over the rows with events, if fewer than half of the rows have events; else 0."""
+    batches = consumed[consumed > 0]
+    return float(np.mean(batches)) if 0 < len(batches) < len(consumed) / 2 else 0.0
 
 
 def _median_latencies(p50_ns: FloatArray, width: int) -> tuple[FloatArray, FloatArray]:

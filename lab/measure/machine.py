@@ -17,9 +17,9 @@ from streamlab.workloads import control_group
 _BUSY_INTERVAL_S = 0.1
 _MAX_LOAD_PER_CORE = 0.5
 _MAX_BUSY_CORES = 0.25
-# Gates detect effects of one per cent; a hypervisor's housekeeping is far below.
+# Gates detect effects of one per cent; a hypervisor's housekeeping takes far less.
 _MAX_STOLEN = 0.01
-# On an idle machine two measurements differ by a tenth; between clusters of cores, several times.
+# On an idle machine two measurements differ by a tenth. Times within and between clusters differ several times.
 _MAX_MOVED = 2.0
 _WAIT_S, _MAX_WAITS = 0.5, 120  # a minute in total
 _MIB = 1 << 20
@@ -123,10 +123,10 @@ def _state_warnings(machine: Machine, usable: int, load: float | None) -> Iterat
     quota = control_group.cpu_quota(machine.text)
     if quota is not None and quota < usable:
         yield f"a control group limits {usable} cores to {quota:g} cores' time: trials are throttled"
-    busy = None if load is None else _busy_cores(machine, usable, load)
-    if busy is not None and busy > _MAX_BUSY_CORES:
+    busy_cores = None if load is None else _busy_cores(machine, usable, load)
+    if busy_cores is not None and busy_cores > _MAX_BUSY_CORES:
         # `reports.scaling` searches stored rows for "busy beside the lab".
-        yield f"load average {load:.2f} on {usable} cores, and {busy:.1f} cores busy beside the lab"
+        yield f"load average {load:.2f} on {usable} cores, and {busy_cores:.1f} cores busy beside the lab"
     sizes = processor.read_memory_sizes(machine)
     swap = sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0)
     if swap >= _MIB:

@@ -12,7 +12,7 @@ from streamlab.lab.measure.tree import descendants, rss_bytes
 from streamlab.lab.measure.usage import Usage, tree_usage, usage_of
 
 PERIOD_S = 0.1
-# A scan for new processes costs more than reading known ones; five scans a second suffice.
+# A scan for new processes costs more than reading known processes; five scans per second suffice.
 SAMPLES_PER_SCAN = 2
 
 
@@ -20,8 +20,8 @@ class ResourceSampler:
     """A thread that samples every 100 ms; use as a context manager.
 
     Samples lie on a grid: a late sample does not delay the next one, and a sample a period late is skipped.
-    `peak_rss_bytes` is at least every sampled sum, and at least this process's own peak in the kernel's record.
-    Peaks of other processes shorter than the period are lost.
+    `peak_rss_bytes` is the largest sampled sum, or this process's own peak in the kernel's record if larger.
+    If another process peaks for less than the period, the peak is lost.
     """
 
     def __init__(self, ignore: frozenset[int] = frozenset()) -> None:
@@ -52,7 +52,7 @@ class ResourceSampler:
         self.peak_rss_bytes = max(self.peak_rss_bytes, _own_peak_bytes())
 
     def peak_so_far_bytes(self) -> int:
-        """Return the largest sum until now, this moment included, or this process's own peak if larger."""
+        """Return the largest sum until now, including this moment, or this process's own peak if larger."""
         return max(self.peak_rss_bytes, _own_peak_bytes(), rss_bytes(self.other_processes()))
 
     def _run(self) -> None:
@@ -77,11 +77,11 @@ class ResourceSampler:
         return children + self._processes_of_roots()
 
     def _processes_of_roots(self) -> list[psutil.Process]:
-        rooted = []
+        processes = []
         for root in self._roots:
             with suppress(psutil.NoSuchProcess):
-                rooted += [psutil.Process(root), *descendants(root)]
-        return rooted
+                processes += [psutil.Process(root), *descendants(root)]
+        return processes
 
     def _sample(self, processes: list[psutil.Process]) -> None:
         rss = rss_bytes(processes)

@@ -30,11 +30,11 @@ STEADY = "steady"
 UNSTEADY = "unsteady"
 TOO_SHORT = "too_short"
 
-# Median absolute deviation of normal noise to its standard deviation.
+# Converts the median absolute deviation of normal noise to a standard deviation.
 _MAD_TO_SD = 1.4826
-# In a window of 60 points a stronger correlation looks like a drift.
+# In a window of 60 points, a stronger correlation looks like a drift.
 _STRONGEST_CORRELATION = 0.9
-# Standard errors that a change must exceed: 2 for a fixed place, 3 because the place was searched for.
+# A change must exceed this many standard errors: 2 would do for a fixed place, but the place was searched for.
 _CHANGE_Z = 3.0
 
 
@@ -46,8 +46,8 @@ class SteadyCriteria:
         fewest_points: fewest points for a verdict.
         least_share: smallest share of the window that the tail must cover.
         most_cv: bound on standard deviation / mean of the tail.
-        negligible: changes and drifts below this share of the mean are ignored; equal to the search's
-            tolerance, which cannot resolve them either.
+        negligible: changes and drifts below this share of the mean are ignored. The share equals the
+            tolerance of a search for a rate, which cannot resolve smaller changes either.
         confidence: confidence of the slope's interval.
         shortest_segment: fewest points of a segment of constant mean.
     """
@@ -100,8 +100,8 @@ def steady_state(
         reason = f"the mean is {mean:g}: nothing happened"
         return Steadiness(verdict=UNSTEADY, reason=reason)
     start = _find_tail(values, rules)
-    failed = _find_failed_test(values[start:], n, noise_sd, rules)
-    return Steadiness(verdict=STEADY if failed is None else UNSTEADY, reason=failed)
+    failed_test = _find_failed_test(values[start:], n, noise_sd, rules)
+    return Steadiness(verdict=STEADY if failed_test is None else UNSTEADY, reason=failed_test)
 
 
 def _find_failed_test(
@@ -132,7 +132,7 @@ def _find_failed_test(
 
 
 def change_points(values: FloatArray, *, shortest_segment: int = 5) -> tuple[int, ...]:
-    """Return the indices at which the mean changes: the first of every segment but the first.
+    """Return the indices at which the mean changes: the start of every segment except the first.
 
     Minimises exactly, in O(n^2), the squared error around segment means plus 3 sd^2 ln(n) for each change.
     BIC has 2 ln(n), for the mean and the place of a change; the third ln(n) is for choosing among all places
@@ -212,8 +212,8 @@ def trend(
     estimate = float(np.dot(residuals[1:], residuals[:-1])) / square_sum
     correlation = min(max(estimate + 3 / n, 0.0), _STRONGEST_CORRELATION)
     widen = math.sqrt((1 + correlation) / (1 - correlation))
-    below, above = widen * (slope - low), widen * (high - slope)
-    return Trend(slope=slope, low=slope - below, high=slope + above)
+    width_below, width_above = widen * (slope - low), widen * (high - slope)
+    return Trend(slope=slope, low=slope - width_below, high=slope + width_above)
 
 
 def _find_tail(values: FloatArray, rules: SteadyCriteria) -> int:

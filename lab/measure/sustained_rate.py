@@ -4,7 +4,7 @@ The verdicts, in this order:
 
 1. `invalid`: the generator did not keep the rate, whatever the engine did.
 2. `unsustained`: the engine did not keep up.
-3. `unsteady`: without a steady state, or without the numbers, the trial does not show that the engine kept up.
+3. `unsteady`: the trial reached no steady state, or lacks numbers, so it does not show that the engine kept up.
 
 This module does not check the answer.
 """
@@ -40,8 +40,8 @@ class Criteria:
         least_emitted_share: smallest share of due events handed over in time, in a valid trial.
         most_send_lag_p99_ns: largest 99th percentile of the generator's lag, in a valid trial.
         most_backlog_share: largest slope of the backlog, as a share of the rate.
-        most_backlog_share_long: the same for windows of at least `long_window_s`, where 1 % would allow 3 s
-            of backlog.
+        most_backlog_share_long: the limit for windows of at least `long_window_s`, in which 1 % would allow
+            3 s of backlog.
         most_latency_growth: largest proven growth of the latency over the window, as a share of its median.
         least_latency_growth: growth below this share of the window's length is ignored. An engine that falls
             behind by 0.01 % of the rate reaches this growth.
@@ -70,7 +70,7 @@ class Judgement:
     """The verdict on one trial.
 
     Attributes:
-        sustained: every criterion holds; None for an invalid trial.
+        sustained: whether every criterion holds; None for an invalid trial.
         reasons: failed criteria with value and bound, then limits of the verdict (`quick: ...`).
     """
 
@@ -131,10 +131,10 @@ def judge(
         if unknown
         else OK
     )
-    sustained = None if generator_failures else not (engine_failures or unknown)
+    is_sustained = None if generator_failures else not (engine_failures or unknown)
     reasons = (*generator_failures, *engine_failures, *unknown, *_limits(load, columns, rules))
-    columns |= {"sustained": sustained, "sustained_reason": "; ".join(reasons) or None}
-    return Judgement(status=status, sustained=sustained, reasons=reasons, columns=columns)
+    columns |= {"sustained": is_sustained, "sustained_reason": "; ".join(reasons) or None}
+    return Judgement(status=status, sustained=is_sustained, reasons=reasons, columns=columns)
 
 
 def _generator_failures(sent: Sent | None, offered: int, rules: Criteria) -> list[str]:

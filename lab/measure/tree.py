@@ -8,7 +8,7 @@ import psutil
 
 
 def descendants(pid: int | None = None) -> list[psutil.Process]:
-    """Return all live processes below `pid` (default: this process), without orphans.
+    """Return all live descendants of `pid` (default: this process), without orphans.
 
     Reads the `children` files that Linux keeps per thread.
     If the kernel lacks them, scans all processes, which is far more expensive.

@@ -11,16 +11,16 @@ import psutil
 from streamlab.results.schema import TrialRow
 
 MAX_SYSTEM_SHARE = 0.2
-"""Largest share of system time in a timed part without a warning; above it, the rate depends on the kernel as well.
-Trials on fresh memory showed 0.6 to 0.9, others 0.0 to 0.15."""
+"""A larger share of system time in a timed part gives a warning, because the rate then depends on the kernel as well.
+Trials on fresh memory showed shares of 0.6 to 0.9, other trials 0.0 to 0.15."""
 LEAST_SYSTEM_S = 0.02
-"""Five ticks of the kernel's clock, which splits CPU time into user and system. Below this the split is random: equal
-work of 13 ms showed 0.0 to 0.7."""
+"""Five ticks of the kernel's clock, which splits CPU time into user and system. Below this time the split is random:
+equal work of 13 ms showed system shares of 0.0 to 0.7."""
 TICK_S = 0.004
 """Step of the kernel's clock, at 250 Hz."""
 FEW_FAULTS = 64
-"""Page faults of code that runs for the first time. With more faults, the split counts from one tick on. Trials on
-fresh memory had 77 to 24,000 faults, others 11 to 57."""
+"""Code that runs for the first time has up to this many page faults. With more faults, the split counts from one tick
+on. Trials on fresh memory had 77 to 24,000 faults, other trials 11 to 57."""
 
 MAX_CORES_PER_WORKER = 1.1
 """Largest number of used cores per worker without a warning."""
@@ -84,7 +84,7 @@ def tree_usage(processes: Iterable[psutil.Process]) -> Usage:
 
 
 def own_usage() -> Usage:
-    """Return the usage of this process and of children that it has waited for; takes 1 us."""
+    """Return the usage of this process and of children that the process has waited for; takes 1 us."""
     return _rusage(resource.RUSAGE_SELF) + _rusage(resource.RUSAGE_CHILDREN)
 
 
@@ -96,7 +96,7 @@ def usage_of(processes: Iterable[psutil.Process]) -> Usage:
 def core_warnings(row: TrialRow) -> list[str]:
     """Return a warning if a trial used more cores than it has workers.
 
-    Then other threads (a compiler, a garbage collector, a source) contribute to its rate.
+    Other threads (a compiler, a garbage collector, a source) then contribute to the trial's rate.
     The limit allows a tenth of the workers and two ticks of the kernel's clock.
     """
     cpu_s, duration_s, workers = row.cpu_s, row.duration_s, row.workers
@@ -142,8 +142,8 @@ def _process_usage(pid: int) -> Usage:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return Usage()  # It has just ended: its parent's waited time includes it.
-    # proc(5): the name, in brackets, may contain anything; the fields after it start with number 3.
+        return Usage()  # The process has just ended; its parent's usage includes it.
+    # proc(5): the name, in brackets, may contain anything; the fields after the name start with number 3.
     fields = stat.rpartition(")")[2].split()
     minor, waited_minor, major, waited_major, user, system, waited_user, waited_system = map(
         int, fields[7:15]

@@ -41,7 +41,7 @@ LANGUAGES: Mapping[str, Language] = {
     "javascript": Language(ending=".js", run="node {file} {{input}}"),
     "rust": Language(ending=".rs", build="rustc -O -o {program} {file}"),
 }
-"""Languages of `lab new program`; each has a template of its name."""
+"""Languages of `lab new program`; each language has a template with the language's name."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 

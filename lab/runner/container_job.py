@@ -78,9 +78,9 @@ def _dataset(dataset: Dataset, targets: dict[Path, PurePosixPath]) -> Dataset:
 
 
 def _stream(stream: DatasetStream, targets: dict[Path, PurePosixPath]) -> DatasetStream:
-    whole = None if stream.whole is None else _stream(stream.whole, targets)
+    whole_stream = None if stream.whole is None else _stream(stream.whole, targets)
     further = tuple(replace(file, path=_path(file.path, targets)) for file in stream.further)
-    return replace(stream, path=_path(stream.path, targets), further=further, whole=whole)
+    return replace(stream, path=_path(stream.path, targets), further=further, whole=whole_stream)
 
 
 def _path(path: Path, targets: dict[Path, PurePosixPath]) -> Path:

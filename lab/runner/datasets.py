@@ -37,9 +37,9 @@ def check_entries(matrix: Matrix) -> None:
 
 
 def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
-    """Check that all input that cannot be generated exists; `find_dataset` checks its content.
+    """Check that all input that cannot be generated exists; `find_dataset` checks the content.
 
-    Call this before generating other input, which takes long.
+    Call this before generating other input, because generating takes long.
 
     Raises:
         DatasetError: a dataset, or the file of a table, is missing.
@@ -64,7 +64,7 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
 
 
 def is_made(entry: WorkloadEntry) -> bool:
-    """Return whether the input of an entry exists, so that nothing must be generated."""
+    """Return whether the input of an entry exists, so that the lab need not generate it."""
     workload = entry.workload()
     if entry.dataset is not None or workload.source is not None:
         return True

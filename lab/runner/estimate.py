@@ -1,8 +1,8 @@
 """Estimates how long a run takes, from stored runs of the same cells on this machine.
 
 A trial's time lasts until the next trial of its session starts.
-So it includes waiting for a calm machine, and verifying.
-The estimate does not consider how busy the machine is, or that input, kernels and oracle answers may be cached now.
+The time therefore includes waiting for a calm machine, and verifying.
+The estimate ignores how busy the machine is, and that input, kernels and oracle answers may be cached now.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from streamlab.results.schema import CRASH, OOM, TrialRow
 from streamlab.results.store import list_runs, read_meta, read_trials
 
 NAMED = 3
-"""Number of runs, or of cells without a time, that messages list."""
+"""Messages list at most this many runs, or cells without a time."""
 
 CUT_SHORT = (CRASH, OOM)
 """Statuses of trials that ended early; their time does not count."""
@@ -39,8 +39,8 @@ class Estimate:
     """Estimated duration of a run.
 
     Attributes:
-        seconds: for all cells with a stored time, and for idle baselines.
-        source: the stored runs used, as text.
+        seconds: total for all cells with a stored time, and for idle baselines.
+        source: text that names the stored runs behind the estimate.
         unknown: ids of cells without a stored time.
         notes: what `seconds` leaves out, as text.
     """
@@ -60,23 +60,23 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
         root: folder of stored runs; damaged runs are skipped.
     """
     machine = host()
-    pending = {cell.id: cell for cell in cells if cell.refusal is None}
-    essences = {name: _essence(escape_text(describe(cell))) for name, cell in pending.items()}
+    runnable = {cell.id: cell for cell in cells if cell.refusal is None}
+    essences = {name: _essence(escape_text(describe(cell))) for name, cell in runnable.items()}
     seconds: dict[str, float] = {}
     runs: set[str] = set()
     for run_dir in sorted(list_runs(root), key=lambda path: path.name, reverse=True):
-        if len(seconds) == len(pending):
+        if len(seconds) == len(runnable):
             break
-        remaining = {name: cell for name, cell in pending.items() if name not in seconds}
-        times = _times(run_dir, remaining, essences, machine)
+        untimed = {name: cell for name, cell in runnable.items() if name not in seconds}
+        times = _times(run_dir, untimed, essences, machine)
         if times:
             runs.add(run_dir.name)
             seconds |= times
-    unknown = tuple(name for name in pending if name not in seconds)
-    idle = 2 * settings.idle_s if seconds else 0.0
+    unknown = tuple(name for name in runnable if name not in seconds)
+    idle_s = 2 * settings.idle_s if seconds else 0.0
     names = ", ".join(sorted(runs)) if len(runs) < NAMED else f"{len(runs)} stored runs"
     return Estimate(
-        seconds=sum(seconds.values()) + idle,
+        seconds=sum(seconds.values()) + idle_s,
         source=names,
         unknown=unknown,
         notes=tuple(_notes(cells, unknown)),
@@ -85,9 +85,9 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
 
 def _notes(cells: Sequence[Cell], unknown: Sequence[str]) -> Iterator[str]:
     if unknown:
-        shown = ", ".join(unknown[:NAMED])
-        rest = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
-        yield f"no stored run on this machine has completed {shown}{rest}"
+        names = ", ".join(unknown[:NAMED])
+        suffix = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+        yield f"no stored run on this machine has completed {names}{suffix}"
     entries = {cell.entry.key: cell.entry for cell in cells}
     to_make = [key for key, entry in entries.items() if not is_made(entry)]
     if to_make:
@@ -103,8 +103,8 @@ def _times(
     """Return the expected seconds of the cells that a run has completed, by cell id."""
     try:
         meta = read_meta(run_dir)
-        same = {name for name in cells if _essence(meta.cells.get(name)) == essences[name]}
-        if not same or not compare_machines(meta.host, machine).same:
+        equal_cells = {name for name in cells if _essence(meta.cells.get(name)) == essences[name]}
+        if not equal_cells or not compare_machines(meta.host, machine).same:
             return {}
         rows = sorted(read_trials(run_dir).values(), key=lambda row: row.order_index)
         durations = list(_durations(rows, meta.sessions, json_number(meta.settings["idle_s"])))
@@ -114,7 +114,7 @@ def _times(
     for row, seconds in durations:
         # A search overloads the engine on purpose, so its crashes are part of its duration.
         is_complete = row.status not in CUT_SHORT
-        if row.cell in same and (is_complete or cells[row.cell].search):
+        if row.cell in equal_cells and (is_complete or cells[row.cell].search):
             by_cell.setdefault(row.cell, []).append(seconds)
     return {
         name: sum(times) if cells[name].search else mean(times) * cells[name].repetitions
@@ -123,29 +123,29 @@ def _times(
     }
 
 
-def _essence(described: JsonObject | None) -> JsonObject | None:
-    """Return the part of a cell's description that determines how long a trial takes."""
-    if described is None:
+def _essence(description: JsonObject | None) -> JsonObject | None:
+    """Return the parts of a cell's description that determine how long a trial takes."""
+    if description is None:
         return None
-    return {k: v for k, v in described.items() if k not in ("repetitions", "timeout_s")}
+    return {k: v for k, v in description.items() if k not in ("repetitions", "timeout_s")}
 
 
 def _durations(
     rows: Sequence[TrialRow], sessions: Sequence[SessionRecord], idle_s: float
 ) -> Iterator[tuple[TrialRow, float]]:
-    """Yield the trials whose end is known, with their seconds."""
+    """Yield the trials whose end is known, with their durations in seconds."""
     # A session ends with an idle baseline. A killed session has no end.
-    idle = timedelta(seconds=idle_s)
+    idle_time = timedelta(seconds=idle_s)
     events: list[tuple[datetime | None, int, TrialRow | None]] = [
         *((_parse_time(session.started_at), _BEGIN, None) for session in sessions),
         *((_parse_time(row.started_at), _TRIAL, row) for row in rows),
-        *((ended - idle, _END, None) for s in sessions if (ended := _parse_time(s.ended_at))),
+        *((ended - idle_time, _END, None) for s in sessions if (ended := _parse_time(s.ended_at))),
     ]
-    ordered = sorted(
+    sorted_events = sorted(
         ((time, kind, row) for time, kind, row in events if time is not None),
         key=lambda event: event[:2],
     )
-    for (began, _, row), (ended, kind, _) in pairwise(ordered):
+    for (began, _, row), (ended, kind, _) in pairwise(sorted_events):
         if row is not None and kind != _BEGIN:
             yield row, (ended - began).total_seconds()
 

@@ -18,7 +18,7 @@ from streamlab.workloads.default_folders import catalogue, check_text
 
 
 class Audience(Watcher):
-    """Receives the progress of a run, from its datasets on; this one ignores it."""
+    """Receives the progress of a run, beginning with its datasets; this class ignores all reports."""
 
     def step(self, title: str) -> AbstractContextManager[Progress]:
         """Show a step that may take long while the context is open."""
@@ -53,7 +53,7 @@ def execute(
                 datasets[entry.key] = find_dataset(
                     entry, master=master, progress=progress, say=audience.warn
                 )
-            check_interrupt()  # Spark may have dropped the exception
+            check_interrupt()  # Spark may have swallowed the exception
             meta = record_dataset(meta, entry.key, datasets[entry.key])
         if resume is not None:
             directory = RunDirectory(resume, meta)

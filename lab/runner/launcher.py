@@ -38,19 +38,19 @@ from streamlab.workloads.default_folders import cache_folder, start_folder
 
 Result = dict[str, object]
 LAST_LINES = 5
-"""Number of a log's last lines that a row quotes; the complete log is stored."""
+"""A row quotes this many of a log's last lines; the complete log is stored."""
 LONGEST_REASON = 2000
 """Longest reason in characters."""
 SPEC = "spec.json"
 ATTEMPTS = ".attempts"
-"""File next to the logs, with the name of a job's log in one line per attempt.
+"""File next to the logs; each line is the name of a job's log, and stands for one attempt.
 
-The log itself cannot count attempts, because the engine writes to it.
+The log itself cannot count attempts, because the engine writes to the log.
 """
 _NO_SPACE = os.strerror(errno.ENOSPC)
 """Python, Java and Arrow print this when a disk is full; `full_disk` verifies it."""
 LEAST_FREE_BYTES = 16 << 20
-"""About the size of a trial's log, series and record; with less space the next trial fails, too."""
+"""About the size of a trial's log, series and record; with less space, the next trial would fail as well."""
 HAVE_ROOM = "the disks of run directory and TMPDIR have room now, so only this engine lacked space"
 
 
@@ -71,16 +71,17 @@ def run_trial(
     hidden: Sequence[Path] = (),
     fault: Fault | None = None,
 ) -> TrialResult:
-    """Run one trial; its output goes to `log`, after a line with the number of the attempt.
+    """Run one trial; write its output to `log`, after a line with the number of the attempt.
 
     Afterwards no process, container, temporary file or topic of the trial is left.
-    This also holds after an exception, or if this process is killed; then only topics of a trial in a container stay.
+    This promise also holds after an exception, and if this process is killed. After a kill, only the topics of a
+    trial in a container stay.
 
     Args:
         job: a trial, or an oracle's or a generator's job, with this machine's paths.
         log: file to which the output is appended.
         timeout_s: time limit.
-        isolate: how the trial is isolated; None for a process. Before a container, call
+        isolate: how the trial is isolated; None for a process. For a container, first call
             `streamlab.lab.isolate.check`.
         hidden: further folders that a trial in a process must not see. Stored answers for its input are
             always hidden.
@@ -142,7 +143,7 @@ def _run_attempt(
     if judgement.lacked_space:
         raise _disk_full(log, str(row["reason"]))
     if row.get("status") == schema.CRASH and _NO_SPACE in str(row["reason"]):
-        # The trial's temporary files are removed, so a disk that is still full stops other trials, too.
+        # The trial's temporary files are gone, so a disk that is still full would stop other trials as well.
         full = full_disk(log.parent, Path(tempfile.gettempdir()))
         if full is not None:
             raise _disk_full(log, f"{full}: {row['reason']}")
@@ -190,7 +191,7 @@ def run_and_judge(
 def run_with_fault(fault: Fault, engine: str, judge_trial: Callable[..., Judgement]) -> Judgement:
     """Run and judge a trial with a fault in its timed part, and add the time of recovery.
 
-    A trial whose timed part ended before the fault is invalid.
+    If the timed part ended before the fault, the trial is invalid.
     """
     with FaultInjector(fault, engine) as injector:
 
@@ -267,8 +268,8 @@ def _run_process(
 def make_temporary_folders(folder: Path) -> dict[str, str]:
     """Create folders for temporary files in a trial's folder; return environment variables that name them.
 
-    They are removed with the trial's folder, even if the trial is killed.
-    Java needs a separate variable, because it ignores TMPDIR.
+    The folders are removed with the trial's folder, even if the trial is killed.
+    Java needs a separate variable, because Java ignores TMPDIR.
     """
     temporary, cache = folder / "tmp", folder / "cache"
     temporary.mkdir()
@@ -306,16 +307,16 @@ def _run_contained(
     timeout_s: float,
     isolate: Isolation,
 ) -> Outcome:
-    inside = translate(job, folder)
-    write_job(_spawned_now(inside.job), folder / SPEC)
+    container_job = translate(job, folder)
+    write_job(_spawned_now(container_job.job), folder / SPEC)
     return run_contained(
         ["python", "-m", "streamlab.lab.trial", str(FOLDER / SPEC), str(FOLDER)],
         isolation=isolate,
-        mounts=inside.mounts,
+        mounts=container_job.mounts,
         log=log,
         timeout_s=timeout_s,
         folder=folder,
-        hidden=inside.hidden,
+        hidden=container_job.hidden,
         keeps_cache=cache_folder() in kept_paths,
     )
 
@@ -332,7 +333,7 @@ def classify(
     """Return the columns of a trial, with its status.
 
     `result` has the columns from the trial's evidence; None without evidence. `log` is the trial's output,
-    and `phase` the last phase that it reported.
+    and `phase` is the last phase that the trial reported.
     """
     row: Result = dict(result or {})
     phase = phase or "start"
@@ -358,10 +359,10 @@ def classify(
 
 
 def _lacked_memory(outcome: Outcome, reason: str) -> bool:
-    """Return whether a crash was for lack of memory, by the kernel's count or the trial's last lines.
+    """Return whether lack of memory caused a crash, by the kernel's count or the trial's last lines.
 
-    The kernel's count covers the whole machine.
-    So it counts only if SIGKILL ended this trial, or a child as the trial reports.
+    The kernel's count covers the whole machine. It is therefore used only if SIGKILL ended this trial, or
+    a child of the trial according to the trial's report.
     """
     was_killed = outcome.oom_kills > 0 and (
         outcome.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL) or "SIGKILL" in reason
@@ -373,10 +374,11 @@ def full_disk(*folders: Path) -> str | None:
     """Return a text about the first folder whose disk is full; None if all have room."""
     for folder in folders:
         disk = os.statvfs(folder)
-        free = disk.f_bavail * disk.f_frsize
-        if free < LEAST_FREE_BYTES:
-            return f"the disk of {folder} has {free >> 10:,} KiB left"
-        if disk.f_files > 0 and disk.f_favail == 0:  # some file systems do not count files
+        free_bytes = disk.f_bavail * disk.f_frsize
+        if free_bytes < LEAST_FREE_BYTES:
+            return f"the disk of {folder} has {free_bytes >> 10:,} KiB left"
+        # `f_files` is 0 if the file system does not count files.
+        if disk.f_files > 0 and disk.f_favail == 0:
             return f"the disk of {folder} can hold no more files"
     return None
 
@@ -399,8 +401,8 @@ def _describe_end(returncode: int) -> str:
 
 def _quote_end(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    quoted = [line for line in lines if not line.startswith("# ")][-LAST_LINES:]
-    return " | ".join(quoted) if quoted else "it wrote nothing"
+    quote = [line for line in lines if not line.startswith("# ")][-LAST_LINES:]
+    return " | ".join(quote) if quote else "it wrote nothing"
 
 
 def _read_from(path: Path, begin: int = 0) -> str:

@@ -54,24 +54,26 @@ def software() -> Software:
 
 
 def revision() -> Revision:
-    """Return the source revision: the commit, and a hash of changes since.
+    """Return the source revision: the commit, and a hash of the changes since the commit.
 
     `dirty_diff_sha256` covers changed and untracked files of the source; None for a clean tree.
     Without a checkout, `commit` is None and `reason` has the cause.
     """
     parts = ("--", *PARTS, *(f":!{folder}" for folder in DATA))
     try:
-        # Without this, an installation inside another checkout's .venv would report its commit.
+        # Without this check, an installation in another checkout's .venv would report that checkout's commit.
         git(SOURCE, "ls-files", "--error-unmatch", "lab/runner/provenance.py")
         commit = git(SOURCE, "rev-parse", "HEAD")
         diff = git_bytes(SOURCE, "diff", "HEAD", "--binary", "--no-ext-diff", "--no-color", *parts)
-        untracked = git_bytes(SOURCE, "ls-files", "--others", "--exclude-standard", "-z", *parts)
+        untracked_names = git_bytes(
+            SOURCE, "ls-files", "--others", "--exclude-standard", "-z", *parts
+        )
     except GitError as error:
         return Revision(reason=f"no checkout: {error}")
     digest = hashlib.sha256(diff)
-    for name in filter(None, untracked.split(b"\0")):
+    for name in filter(None, untracked_names.split(b"\0")):
         digest.update(name + b"\0" + source_bytes(SOURCE / os.fsdecode(name)))
-    dirty = digest.hexdigest() if diff or untracked else None
+    dirty = digest.hexdigest() if diff or untracked_names else None
     return Revision(commit=commit, dirty_diff_sha256=dirty)
 
 

@@ -1,4 +1,4 @@
-"""Finds raw files of real data for the demo, and imports each once."""
+"""Finds raw files of real data for the demo, and imports each file once."""
 
 import hashlib
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ REAL_INPUTS = (
         workload="page_view_join",
         label="nasa",
     ),
-    # Sorted, because the first two lines have times in another hour than the following lines.
+    # Needs sorting: the first two lines have times in another hour than the following lines.
     RealInput(
         file="pageviews/wikiticker-2015-09-12-sampled.json.gz",
         kind="wikipedia-edits",

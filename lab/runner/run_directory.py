@@ -32,7 +32,7 @@ from streamlab.results.store import read_meta, read_trials, write_meta, write_ta
 from streamlab.workloads.datasets.dataset import Dataset, invented_words
 
 LOCK = ".lock"
-"""File in a run directory; the process that works on the run holds a lock on it."""
+"""File in a run directory; the process that works on the run locks this file."""
 
 
 def now() -> str:
@@ -79,7 +79,7 @@ class RunDirectory:
             suffix = f"-{attempt}" if attempt else ""
             path = root / f"{stamp}-{meta.name}{suffix}"
             try:
-                path.mkdir()  # atomic: of several runs that start now, one gets this name
+                path.mkdir()  # atomic: if several runs start now, only one gets this name
             except FileExistsError:
                 continue
             except OSError as error:
@@ -115,7 +115,7 @@ class RunDirectory:
             write_meta(self.path, self.meta)
 
     def open_session(self) -> dict[str, TrialRow]:
-        """Verify the files of the run, and add a session that starts now; return the stored rows."""
+        """Verify the run's files, add a session that starts now, and return the stored rows."""
         seal_old_run(self.path)
         verify_run(self.path)
         rows = read_trials(self.path)
@@ -125,8 +125,8 @@ class RunDirectory:
 
     def note_in_session(self, **fields: Any) -> None:
         """Change these fields of the current session, in memory."""
-        *earlier, current = self.meta.sessions
-        self.meta = replace(self.meta, sessions=[*earlier, replace(current, **fields)])
+        *earlier_sessions, current = self.meta.sessions
+        self.meta = replace(self.meta, sessions=[*earlier_sessions, replace(current, **fields)])
 
     def record(self, name: str, row: TrialRow) -> None:
         """Seal the files of a trial and write its row."""
@@ -136,7 +136,7 @@ class RunDirectory:
             write_trial(self.path, name, row)
 
     def close_session(self, *, interrupted: bool, began_ns: int) -> None:
-        """Write the files that end a session; after an error, a resumed run writes them."""
+        """Write the files that end a session; after an error, the resumed run writes these files."""
         duration_s = (time.monotonic_ns() - began_ns) / 1e9
         self.note_in_session(ended_at=now(), interrupted=interrupted, duration_s=duration_s)
         with self.writing("the end of the session"):
@@ -193,7 +193,7 @@ def hold(run_dir: Path) -> Iterator[None]:
             raise ResumeError(
                 f"{run_dir} is in use by process {owner}; wait for it or stop it, then resume"
             ) from None
-        with suppress(OSError):  # on a full disk the lock holds, but does not name its owner
+        with suppress(OSError):  # on a full disk, the lock holds without naming its owner
             os.truncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
         yield
@@ -202,7 +202,7 @@ def hold(run_dir: Path) -> Iterator[None]:
 
 
 def _check_same_run(run_dir: Path, stored: RunMeta, meta: RunMeta) -> None:
-    """Raise a ResumeError if a run differs in a part that must be equal to resume it."""
+    """Raise a ResumeError if the run to resume differs in a part that must be equal."""
     pairs = [
         ("only", stored.only, meta.only),
         ("keep_outputs", stored.keep_outputs, meta.keep_outputs),
@@ -259,10 +259,10 @@ def record_dataset(meta: RunMeta, key: str, dataset: Dataset) -> RunMeta:
     Raises:
         ResumeError: the run was started with another dataset.
     """
-    earlier = meta.datasets.get(key)
-    if earlier is not None and earlier.id != dataset.id:
+    old_record = meta.datasets.get(key)
+    if old_record is not None and old_record.id != dataset.id:
         raise ResumeError(
-            f"the run cannot be resumed: the dataset of {key} was {earlier.id} and is now {dataset.id}; "
+            f"the run cannot be resumed: the dataset of {key} was {old_record.id} and is now {dataset.id}; "
             "start a new run instead"
         )
     return replace(meta, datasets={**meta.datasets, key: dataset_record(dataset)})
@@ -271,7 +271,7 @@ def record_dataset(meta: RunMeta, key: str, dataset: Dataset) -> RunMeta:
 def fingerprint(cell: Cell, dataset: Dataset, meta: RunMeta) -> str:
     """Return the hash of a cell's conditions; only results with equal hashes may be compared.
 
-    The hash does not cover the source revision, nor the machine, which is compared with tolerances.
+    The hash covers neither the source revision nor the machine; machines are compared with tolerances.
     """
     content = fingerprints.conditions_of_cell(
         describe(cell),
@@ -284,7 +284,7 @@ def fingerprint(cell: Cell, dataset: Dataset, meta: RunMeta) -> str:
 
 
 def run_fingerprint(meta: RunMeta) -> str:
-    """Return the fingerprint of a run: of all its cells and datasets."""
+    """Return the fingerprint of a run, which covers all cells and datasets."""
     content: JsonObject = {
         "cells": meta.cells,
         "datasets": {key: dataset.id for key, dataset in meta.datasets.items()},

@@ -20,7 +20,7 @@ class RunPlan:
         text: the matrix, as TOML.
         only: patterns that selected the cells; empty for all cells.
         keep_outputs: whether to store one answer for each cell.
-        requested_engines: names, as `engine` or `engine/variant`; at least one cell of each must run.
+        requested_engines: names, as `engine` or `engine/variant`; each must run in at least one cell.
     """
 
     matrix: Matrix

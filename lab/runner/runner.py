@@ -1,7 +1,7 @@
 """Runs all trials of a run, one after the other, each in a fresh process.
 
 Each row is on disk before the next trial starts, so a stopped run can be resumed.
-The trial that was running then starts again.
+The resumed run starts with the trial that was interrupted.
 """
 
 import errno
@@ -33,11 +33,11 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.oracle_cache import expected_rows
 
 ORACLE_TIMEOUT_S = 3600.0
-"""Time limit of an oracle, which is simple and slow; it runs once for each dataset."""
+"""Time limit of an oracle; oracles are simple and slow, and run once per dataset."""
 
 
 class Watcher:
-    """Receives the progress of a run; this one ignores it."""
+    """Receives the progress of a run; this class ignores all reports."""
 
     def warn(self, text: str) -> None:
         """Receive a warning, or a hint on how to improve the run."""
@@ -75,7 +75,7 @@ class Runner:
         watcher: Watcher,
         settings: Settings,
     ) -> None:
-        """Prepare to run `cells` on the datasets of their workloads, by key."""
+        """Prepare to run `cells`; `datasets` has the input of each workload, by key."""
         self._directory = directory
         self._cells = cells
         self._datasets = datasets
@@ -135,8 +135,8 @@ class Runner:
     def _waiting_cells(self) -> list[Cell]:
         """Return the cells with trials to run."""
         runnable = [cell for cell in self._cells if cell.refusal is None]
-        waiting = [trial.cell for trial in interleave(runnable) if trial.name not in self._done]
-        return [*waiting, *(cell for cell in runnable if cell.search is not None)]
+        cells = [trial.cell for trial in interleave(runnable) if trial.name not in self._done]
+        return [*cells, *(cell for cell in runnable if cell.search is not None)]
 
     def _compute_answers(self, cells: Sequence[Cell]) -> None:
         """Compute the expected answers of the cells' workloads, and cache them.
@@ -161,14 +161,16 @@ class Runner:
                 )
 
     def _measure_all(self, session: Session) -> None:
-        fixed = [cell for cell in self._cells if cell.search is None or cell.refusal is not None]
-        last = max((cell.part for cell in fixed), default=0)
-        for part, trials in groupby(interleave(fixed), key=lambda trial: trial.cell.part):
-            missing = [trial for trial in trials if trial.name not in self._done]
-            for trial in missing:
+        planned_cells = [
+            cell for cell in self._cells if cell.search is None or cell.refusal is not None
+        ]
+        last = max((cell.part for cell in planned_cells), default=0)
+        for part, trials in groupby(interleave(planned_cells), key=lambda trial: trial.cell.part):
+            missing_trials = [trial for trial in trials if trial.name not in self._done]
+            for trial in missing_trials:
                 self._measure(session, trial)
-            if missing and part < last:
-                names = {cell.id for cell in fixed if cell.part == part}
+            if missing_trials and part < last:
+                names = {cell.id for cell in planned_cells if cell.part == part}
                 rows = [row for row in self._rows() if row.cell in names]
                 self._watcher.finished_part(self._directory.path, rows)
         searches = self._searches(self._directory.path)
@@ -177,7 +179,7 @@ class Runner:
             searches.record(self._measure(session, vote))
 
     def _measure(self, session: Session, trial: Trial) -> TrialRow:
-        """Measure a trial and store its row, and the first right answer of a cell if requested."""
+        """Measure a trial and store its row; if requested, also store a cell's first right answer."""
         self._watcher.started(trial)
         cell = trial.cell
         keep = self._directory.meta.keep_outputs and not any(
@@ -191,7 +193,7 @@ class Runner:
         return row
 
     def _searches(self, run_dir: Path | None = None) -> Searches:
-        """Return the searches after the rows so far."""
+        """Return the searches, after replaying the rows so far."""
         feasible = {
             cell.id: feasible_eps(cell.load, self._datasets[cell.entry.key].events)
             for cell in self._cells

@@ -1,8 +1,8 @@
-"""Opens and closes a session of a run, and holds what its trials share.
+"""Opens and closes a session of a run, and holds the state that the session's trials share.
 
 Opening chooses the energy provider and measures the idle machine.
 Closing measures the idle machine again and fills in the net energy of the session's rows.
-If the session is killed, these columns stay null; the rest of its rows is complete.
+If the session is killed, the columns of net energy stay null; the rows are otherwise complete.
 """
 
 import json
@@ -37,7 +37,7 @@ Watts = Mapping[str, float] | None
 SAFE_SHARE = 0.5
 """Highest share of a generator's ceiling that can be offered without a warning (docs/method.md).
 
-Near its ceiling, a trial measures the generator, not the engine.
+Near the ceiling, a trial would measure the generator, not the engine.
 """
 CEILING_TIMEOUT_S = 60.0
 """Time limit for measuring a generator, or for preparing a broker."""
@@ -86,7 +86,7 @@ class Session:
         return "mount namespace" if why is None else f"none: {why}"
 
     def ceiling(self, cell: Cell, dataset: Dataset) -> CeilingRecord:
-        """Return the ceiling of a cell's generator; the first call of a session measures it."""
+        """Return the ceiling of a cell's generator, which the first call in a session measures."""
         batch = cell.batch or 1
         broker = str(cell.options.get("broker", ""))
         row_size = row_bytes(dataset) if broker else 0
@@ -104,9 +104,9 @@ class Session:
         return self.ceilings[key]
 
     def prepare_brokers(self, cells: Sequence[Cell]) -> list[str]:
-        """Check the brokers of cells, and warm them up, because a cold JVM would slow down the first trial.
+        """Check and warm up the brokers of cells, because a cold JVM would slow down the first trial.
 
-        Returns a warning for each broker that cannot be used, or was not warm in time.
+        Returns a warning for each broker that cannot be used or was not warm in time.
 
         Raises:
             LabError: no broker can be used, and all cells need one.
@@ -140,7 +140,7 @@ def measure_ceiling(
 ) -> CeilingRecord:
     """Measure the rate of a generator without an engine; takes a second, or up to a minute through a broker.
 
-    The record has no rate for a virtual source, or if the measurement failed; then it has the reason.
+    For a virtual source, or if the measurement failed, the record has the reason instead of a rate.
     """
     result = run_trial(job, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=isolate).columns
     if result.get("status") is not None:

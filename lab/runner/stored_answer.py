@@ -20,7 +20,7 @@ class StoredAnswer:
     """An answer.
 
     Attributes:
-        columns: values by column, of all rows or of the first ones; texts and times are decoded.
+        columns: values by column, for all rows or only the first rows; texts and times are decoded.
         count: the number of all rows.
         cells: ids of the cells with this answer.
     """
@@ -41,21 +41,21 @@ def read_answer(
     Raises:
         LabError: the run has no such answer or several, or the workload was edited since.
     """
-    stored = read_run(run_dir)
-    names = {row.cell: row.workload.rpartition(".")[2] for row in stored.rows}
+    run = read_run(run_dir)
+    names = {row.cell: row.workload.rpartition(".")[2] for row in run.rows}
     if output is not None and output not in names.values():
         outputs = ", ".join(dict.fromkeys(names.values()))
         raise LabError(f"{run_dir.name} has no output {output!r}; it has {outputs or 'no trials'}")
     rows = [
         row
-        for row in stored.rows
+        for row in run.rows
         if pattern is None or fnmatchcase(row.cell, pattern)
         if output in (None, names[row.cell])
     ]
     row = _verified_trial(rows, run_dir, pattern)
     entry = next(cell.entry for cell in read_plan(run_dir).cells if cell.id == row.cell)
     workload = entry.bound()
-    if workload.code() != stored.meta.code.get(entry.key):
+    if workload.code() != run.meta.code.get(entry.key):
         raise LabError(
             f"{run_dir}: the code of workload {entry.key} was edited since the run; run it again, or "
             "restore the code"
@@ -68,9 +68,9 @@ def read_answer(
     assert row.dataset is not None, "a verified trial has an input"
     dataset = Catalog.default().get(row.dataset)
     columns = expected(workload, dataset)
-    shown = {name: values[:head] for name, values in columns.items()}
+    head_columns = {name: values[:head] for name, values in columns.items()}
     return StoredAnswer(
-        columns=decode_answer(workload, dataset, shown),
+        columns=decode_answer(workload, dataset, head_columns),
         count=len(columns["ts"]),
         cells=tuple(sorted({r.cell for r in rows if r.status == OK and _key(r) == _key(row)})),
     )
@@ -78,14 +78,14 @@ def read_answer(
 
 def _verified_trial(rows: list[TrialRow], run_dir: Path, pattern: str | None) -> TrialRow:
     """Return one of the verified trials, which must all have the same answer."""
-    verified = {_key(row): row for row in rows if row.status == OK}
-    if len(verified) == 1:
-        return next(iter(verified.values()))
+    row_by_answer = {_key(row): row for row in rows if row.status == OK}
+    if len(row_by_answer) == 1:
+        return next(iter(row_by_answer.values()))
     cells = list(dict.fromkeys(row.cell for row in rows))
-    if verified:
-        several = ", ".join(row.cell for row in verified.values())
+    if row_by_answer:
+        examples = ", ".join(row.cell for row in row_by_answer.values())
         raise LabError(
-            f"{run_dir.name} has several answers; choose one with --cell or --output: {several}"
+            f"{run_dir.name} has several answers; choose one with --cell or --output: {examples}"
         )
     if pattern is not None and not cells:
         raise LabError(f"{run_dir.name} has no cell that matches {pattern!r}")
@@ -94,5 +94,5 @@ def _verified_trial(rows: list[TrialRow], run_dir: Path, pattern: str | None) ->
 
 
 def _key(row: TrialRow) -> tuple[str | None, ...]:
-    """Return the workload, query parameters and input of a trial, which determine its answer."""
+    """Return a trial's workload, query parameters and input, which determine the answer."""
     return row.workload, row.workload_query, row.dataset

@@ -8,10 +8,10 @@ from streamlab.lab.matrix.cells import Cell, Trial
 
 
 class TimeLeft:
-    """Learns from finished trials how long the remaining ones take.
+    """Learns from finished trials how long the remaining trials take.
 
-    A trial's expected time is the mean of earlier trials of its cell, or else of its engine and variant. Without such
-    trials it is `trial_s` of the matrix, or else the mean of all trials so far.
+    A trial's expected time is the mean over earlier trials of its cell, or else of its engine and variant. Without
+    such trials, the expected time is `trial_s` of the matrix, or else the mean over all trials so far.
     """
 
     def __init__(self, trials: Sequence[Trial]) -> None:
@@ -28,9 +28,9 @@ class TimeLeft:
             self._seconds.setdefault(key, []).append(seconds)
 
     def later_s(self, trial: Trial) -> float:
-        """Return the expected seconds of all trials after this one; call it in the order of trials.
+        """Return the expected seconds of all trials after `trial`; call this method in the order of trials.
 
-        At least one trial must be recorded. Votes of searches come after all trials.
+        At least one trial must be recorded. Votes of searches come after all other trials.
         """
         for _ in range(self._next, min(trial.order_index + 1, len(self._trials))):
             self._remaining[self._trials[self._next].cell.id] -= 1
@@ -40,7 +40,7 @@ class TimeLeft:
         )
 
     def expected_s(self, trial: Trial) -> tuple[float, float] | None:
-        """Return the expected seconds of a starting trial and of all later ones; None before the first record."""
+        """Return the expected seconds of a starting trial and of all later trials; None before the first record."""
         return (self._cell_s(trial.cell), self.later_s(trial)) if self._seconds else None
 
     def _cell_s(self, cell: Cell) -> float:
@@ -52,5 +52,5 @@ class TimeLeft:
 
 
 def _keys(cell: Cell) -> tuple[tuple[str, ...], ...]:
-    """Return the keys of a cell in `_seconds`: for itself, for its engine and variant, and for all cells."""
+    """Return a cell's keys in `_seconds`: for the cell itself, for its engine and variant, and for all cells."""
     return (cell.id,), (cell.engine, cell.variant), ()

@@ -30,7 +30,7 @@ from streamlab.workloads.datasets.dataset import Dataset, late_words, left_out_w
 from streamlab.workloads.default_folders import runs
 
 MAX_ATTEMPTS = 5
-"""Limit of attempts for a trial that needs its cores near each other (`cores_within_ns`)."""
+"""Limit of attempts for a trial whose cores must be near each other (`cores_within_ns`)."""
 
 
 def measure_trial(
@@ -44,21 +44,21 @@ def measure_trial(
     """
     request = _request_columns(session, meta, trial, dataset)
     if trial.cell.refusal is not None:
-        refused = {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
-        return make_row(trial.name, request | refused)
+        columns = {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
+        return make_row(trial.name, request | columns)
     cell, load, run_dir = trial.cell, trial.load, session.run_dir
     fault = None if cell.fault is None else parse_fault(cell.fault)
     refused_fault = fault and refusal(fault, cell.engine, cell.options)
     if refused_fault:
-        refused = {"status": schema.UNSUPPORTED, "reason": refused_fault, "attempt": 1}
-        return make_row(trial.name, request | refused)
+        columns = {"status": schema.UNSUPPORTED, "reason": refused_fault, "attempt": 1}
+        return make_row(trial.name, request | columns)
     ceiling = None if load is None else session.ceiling(cell, dataset)
     series = Path("series") / f"{trial.name}.parquet"
     histograms = Path("series") / f"{trial.name}.hlog"
     reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
     log = Path("logs") / f"{trial.name}.log"
     answer = run_dir / "outputs" / f"{trial.name}.attempt"
-    # A hash of code is valid for one Python. An image has its own Python, and its code is fixed.
+    # A hash of code is valid for one Python only. An image has its own Python, but its code cannot change.
     is_process = session.settings.isolation.kind == PROCESS
     spec = cell.job(
         dataset,
@@ -117,38 +117,39 @@ def measure_trial(
 def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     """Return the folder of earlier trials, which a trial must not see.
 
-    This is the folder of all runs if it contains this run and no input of the trial, else the run's directory.
+    The result is the folder of all runs if that folder contains this run and no input of the trial, else the run's
+    directory.
     """
     run, root = run_dir.absolute(), runs().path.absolute()
-    inputs = [path.absolute() for each in dataset.complete().streams for path in each.paths]
+    inputs = [path.absolute() for stream in dataset.complete().streams for path in stream.paths]
     hides_root = run.parent == root and not any(path.is_relative_to(root) for path in inputs)
     return (root if hides_root else run,)
 
 
 def _observe_trial(
-    once: Callable[[], TrialResult], settings: Settings
+    run_attempt: Callable[[], TrialResult], settings: Settings
 ) -> tuple[MachineState, TrialResult, MachineState, list[str]]:
     """Inspect the machine, run a trial, inspect again; return state, result, state and warnings.
 
-    If cores must be near each other and are not, the trial runs again, at most MAX_ATTEMPTS times. The last result
-    stays, with a warning.
+    If the cores must be near each other but are not, the trial runs again, at most MAX_ATTEMPTS times. After the last
+    attempt, the result stands with a warning.
     """
     within_ns = settings.cores_within_ns
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        far = None if within_ns is None else await_near(within_ns)
+        wait_warning = None if within_ns is None else await_near(within_ns)
         before = inspect_machine()
-        result = once()
+        result = run_attempt()
         after = inspect_machine(before)
         warnings = _warnings(before, after)
         # Check `before` as well: the cores may have moved since the wait.
-        near = within_ns is None or (before.is_within(within_ns) and after.is_within(within_ns))
-        if far is None and near:
+        are_near = within_ns is None or (before.is_within(within_ns) and after.is_within(within_ns))
+        if wait_warning is None and are_near:
             if attempt > 1:
                 warnings.append(f"ran {attempt} times until the cores stayed {near_words}")
             break
-        if far is not None:  # trying again would not help
-            warnings.append(far)
+        if wait_warning is not None:  # trying again would not help
+            warnings.append(wait_warning)
             break
     else:
         warnings.append(f"cores did not stay {near_words} in {MAX_ATTEMPTS} attempts")
@@ -198,18 +199,18 @@ def _request_columns(
 
 
 def _length_s(load: LoadSpec | None) -> float:
-    """Return the length of a load in seconds; it is added to the time limit."""
+    """Return the length of a load in seconds, which is added to the time limit."""
     return 0.0 if load is None else load.warm_up_s + load.window_s
 
 
 def _remove_files(*paths: Path) -> None:
-    """Remove files of an interrupted attempt, so that they do not count as this attempt's."""
+    """Remove files of an interrupted attempt, which would otherwise count as this attempt's files."""
     for path in paths:
         path.unlink(missing_ok=True)
 
 
 def _warnings(before: MachineState, after: MachineState) -> list[str]:
-    """Return the distinct warnings of both looks; warnings that differ only in numbers count once."""
+    """Return the distinct warnings of both inspections; warnings that differ only in numbers count once."""
     by_pattern = {
         re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)
     }

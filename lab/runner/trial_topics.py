@@ -16,7 +16,7 @@ from streamlab.lab.host.installation import python_path
 from streamlab.lab.trial.spec import BrokerJob, EngineTrial, Job
 
 TIMEOUT_S = 100.0
-"""Time limit of a deletion; longer than the limits of the requests to the broker."""
+"""Time limit of a deletion, which is longer than the limits of the requests to the broker."""
 
 
 def name_topics(job: Job) -> Job:
@@ -34,7 +34,7 @@ def deletion(job: Job) -> list[str]:
 
 
 def delete_topics(job: Job, log: Path) -> None:
-    """Delete the topics of a job whose processes have ended. A failure leaves a traceback in its log."""
+    """Delete the topics of a job whose processes have ended. A failure leaves a traceback in `log`."""
     command = deletion(job)
     if not command:
         return

@@ -1,6 +1,6 @@
 """Records a trial's phases from outside, with the lab's clock and the kernel's CPU times.
 
-The trial's own readings come from the engine's process, which can change them.
+The trial's own readings come from the engine's process, which could falsify these readings.
 This thread takes independent readings: kernel timestamps of the trial's messages, and CPU times of its whole process
 tree, including orphans.
 """
@@ -24,7 +24,7 @@ from streamlab.lab.measure.usage import usage_of
 from streamlab.lab.trial.report import ANSWER, CLOCK, PHASES, open_socket
 
 _SO_TIMESTAMPNS = 35
-"""From <asm-generic/socket.h>; Python's module lacks it. The stamp is a `struct timespec`."""
+"""From <asm-generic/socket.h>, because Python's module lacks this constant. The stamp is a `struct timespec`."""
 _TIMESPEC = struct.Struct("@ll")
 _CREDENTIALS = struct.Struct("@iii")  # struct ucred: process, user, group
 _LONGEST_MESSAGE = 64
@@ -41,7 +41,7 @@ class Witness:
         self._stamps: list[PhaseReport] = []
         self._listener = open_socket(folder, PHASES, socket.SOCK_SEQPACKET, listen=True)
         self._listener.listen(1)
-        # Read only at the next phase: until then the kernel holds the messages, and this thread does not wake up.
+        # Read only at the next phase: until then the kernel keeps the messages, and this thread does not wake up.
         self._clock = open_socket(folder, CLOCK, socket.SOCK_DGRAM, listen=True)
         for name in (PHASES, CLOCK):
             (folder / name).chmod(0o666)  # a container may run as another user
@@ -53,7 +53,7 @@ class Witness:
 
     @property
     def phase_reports(self) -> list[PhaseReport]:
-        """Return all reports; complete after the block."""
+        """Return the reports so far; after the block, all reports."""
         return [*self._phases, *self._stamps]
 
     @property
@@ -80,21 +80,21 @@ class Witness:
         self._clock.close()
 
     def _listen(self) -> None:
-        with selectors.DefaultSelector() as ready:
-            ready.register(self._end_reader, selectors.EVENT_READ)
-            ready.register(self._listener, selectors.EVENT_READ)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._end_reader, selectors.EVENT_READ)
+            selector.register(self._listener, selectors.EVENT_READ)
             trial: socket.socket | None = None
             pid = 0
             while True:
-                ready_files = [key.fileobj for key, _ in ready.select()]
+                ready_files = [key.fileobj for key, _ in selector.select()]
                 if self._listener in ready_files:  # the trial's process connects first
                     trial, _ = self._listener.accept()
                     pid = _peer_pid(trial)
-                    ready.unregister(self._listener)
-                    ready.register(trial, selectors.EVENT_READ)
+                    selector.unregister(self._listener)
+                    selector.register(trial, selectors.EVENT_READ)
                 elif trial is not None and trial in ready_files:
                     if not self._record_phase(trial, pid):
-                        ready.unregister(trial)
+                        selector.unregister(trial)
                         trial.close()
                         trial = None
                 elif self._end_reader in ready_files:
@@ -158,7 +158,7 @@ def _peer_pid(trial: socket.socket) -> int:
 def _cpu_s(pid: int) -> float | None:
     """Return the CPU time of all processes of a trial, in seconds; None if they are not visible.
 
-    Counts from the trial's parent: its supervisor or the container's first process, which inherit orphans.
+    The tree starts at the trial's parent, which inherits orphans: the supervisor, or the container's first process.
     """
     if not pid:
         return None

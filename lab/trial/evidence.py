@@ -72,7 +72,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         status, reason: why the measurement failed; None if it succeeded.
-        lacked_space: whether the disk was full for the lab's own files, not an engine's.
+        lacked_space: whether the disk was full for the lab's own files, not for an engine's files.
         columns: readings by column; the judge uses only the columns in `READINGS`.
         warnings: texts about doubtful values.
         timed: readings of the timed part; None if it did not end normally.

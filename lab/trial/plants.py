@@ -10,7 +10,7 @@ from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.measure.tree import rss_bytes
 
 TAIL = 100
-"""One output in this many is delayed: the share beyond the 99th percentile."""
+"""One output in this many is delayed, which is the share beyond the 99th percentile."""
 
 
 def burn(duration_ns: float) -> None:
@@ -25,7 +25,7 @@ def ballast(share: float, sampler: ResourceSampler) -> bytes:
     if not share:
         return b""
     size = (1 + share) * sampler.peak_so_far_bytes() - rss_bytes(sampler.other_processes())
-    return b"\x01" * max(0, round(size))  # not zeros: pages that are never written use no memory
+    return b"\x01" * max(0, round(size))  # not zeros: unwritten pages use no memory
 
 
 def add_delay(measured: Measured, delay_ns: int) -> Measured:
@@ -36,14 +36,16 @@ def add_delay(measured: Measured, delay_ns: int) -> Measured:
 
 
 def _add_delay(latency: Histogram, delay_ns: int) -> Histogram:
-    # Every hundredth output in the order of latencies, so that all latencies are affected alike.
+    # Delay every hundredth output in the order of latencies, to affect all latencies alike.
     ends = np.cumsum(latency.counts)
-    delayed = np.diff(ends // TAIL, prepend=0)
+    delayed_counts = np.diff(ends // TAIL, prepend=0)
     values, indices = np.unique(
         np.concatenate([latency.values_ns, latency.values_ns + delay_ns]), return_inverse=True
     )
-    counts = np.bincount(indices, weights=np.concatenate([latency.counts - delayed, delayed]))
-    used = counts > 0
+    counts = np.bincount(
+        indices, weights=np.concatenate([latency.counts - delayed_counts, delayed_counts])
+    )
+    is_used = counts > 0
     return replace(
-        latency, values_ns=values[used], counts=counts[used].astype(latency.counts.dtype)
+        latency, values_ns=values[is_used], counts=counts[is_used].astype(latency.counts.dtype)
     )

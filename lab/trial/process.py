@@ -63,9 +63,9 @@ def main(arguments: list[str]) -> None:
     evidence = gather(read_job(spec_path), folder, Reporter(folder))
     write_evidence(evidence, folder)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # the engine may have closed it
+        with suppress(OSError, ValueError):  # the engine may have closed the stream
             stream.flush()
-    # A thread that the engine left, which the evidence reports, must not delay the end.
+    # The evidence reports threads that the engine left; they must not delay the end.
     os._exit(0)
 
 
@@ -85,22 +85,22 @@ def gather(job: Job, folder: Path, reporter: Reporter) -> Evidence:
                 columns["generator_ceiling_eps"] = _try_broker(job, reporter)
         return Evidence(columns=columns)
     except UnsupportedError as error:
-        failed = Evidence(status="unsupported", reason=str(error), columns=columns)
+        failure = Evidence(status="unsupported", reason=str(error), columns=columns)
     except (LoadError, DamagedError, EditedError) as error:  # not the engine's fault
-        failed = Evidence(status="invalid", reason=str(error), columns=columns)
+        failure = Evidence(status="invalid", reason=str(error), columns=columns)
     except MemoryError as error:
         print_traceback()
-        failed = Evidence(status="oom", reason=f"MemoryError: {error}", columns=columns)
+        failure = Evidence(status="oom", reason=f"MemoryError: {error}", columns=columns)
     except BaseException as error:
         print_traceback()
         cause = error.__cause__ if isinstance(error, OwnFilesError) else error
-        failed = Evidence(
+        failure = Evidence(
             status="crash",
             reason=f"{type(cause).__name__}: {cause}",
             lacked_space=isinstance(error, OwnFilesError) and _is_full(cause),
             columns=columns,
         )
-    return failed
+    return failure
 
 
 def _is_full(error: BaseException | None) -> bool:
@@ -109,7 +109,7 @@ def _is_full(error: BaseException | None) -> bool:
 
 @contextmanager
 def _own_files() -> Iterator[None]:
-    """Convert errors of writing the lab's own files, to distinguish them from an engine's."""
+    """Convert errors from writing the lab's own files, to distinguish them from an engine's errors."""
     try:
         yield
     except OSError as error:
@@ -117,7 +117,7 @@ def _own_files() -> Iterator[None]:
 
 
 def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Reporter) -> Evidence:
-    """Do a trial; adds each reading to `columns` at once, so that it survives a failure."""
+    """Do a trial; adds each reading to `columns` at once, so that the reading survives a failure."""
     workload = workload_of(spec)
     activate(spec.engine)
     engine = find_engine(spec.engine)
@@ -150,7 +150,7 @@ def _offered_input(
 ) -> tuple[Dataset, OfferedLoad | None]:
     """Return the input and its load; with a load, the input is truncated to the length of the load.
 
-    Checks files that changed since the run checked them, because engines may use their own readers.
+    Checks files that changed after the run's check, because engines may use their own readers.
     """
     dataset = verify(spec.dataset)
     if spec.load is None:
@@ -193,5 +193,5 @@ def _try_broker(job: BrokerJob, reporter: Reporter) -> float | None:
 
 
 def _properties(engine: Engine, workload: str, variant: str) -> dict[str, dict[str, object]]:
-    declared = engine.properties(workload, variant)
-    return {name: {"holds": p.holds, "why": p.why} for name, p in declared.items()}
+    properties = engine.properties(workload, variant)
+    return {name: {"holds": p.holds, "why": p.why} for name, p in properties.items()}

@@ -1,7 +1,7 @@
 """Reports the phases of a trial to the lab, which measures times by its own clock.
 
 The lab listens on two sockets in the trial's folder (`streamlab.lab.runner.witness`).
-It replies to the report of a phase, so that it can read CPU times before the trial continues.
+The trial waits for a reply to each report of a phase, so that the lab can read CPU times before the trial continues.
 Stamps around the timed part go to the second socket: the kernel records their times, and no thread wakes to read them.
 """
 
@@ -53,12 +53,12 @@ def _connect(folder: Path | None, name: str, kind: socket.SocketKind) -> socket.
 def open_socket(folder: Path, name: str, kind: socket.SocketKind, *, listen: bool) -> socket.socket:
     """Bind or connect a socket through the folder's descriptor, because its path may have at most 107 bytes."""
     directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    opened = socket.socket(socket.AF_UNIX, kind)
+    new_socket = socket.socket(socket.AF_UNIX, kind)
     try:
-        (opened.bind if listen else opened.connect)(f"/proc/self/fd/{directory}/{name}")
+        (new_socket.bind if listen else new_socket.connect)(f"/proc/self/fd/{directory}/{name}")
     except OSError:
-        opened.close()
+        new_socket.close()
         raise
     finally:
         os.close(directory)
-    return opened
+    return new_socket

@@ -14,7 +14,7 @@ from streamlab.workloads.default_folders import SHARED_VARIABLE
 
 PREFIX = "lab-job-"
 _YOUNGEST_S = 60.0
-"""Seconds in which a new folder certainly gets its lock, which takes microseconds."""
+"""A new folder certainly has its lock after this many seconds; locking takes microseconds."""
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def trial_folder() -> Iterator[Path]:
     """Create a folder that is removed after the block, or by `remove_orphaned_folders`.
 
     The folder lies below LAB_SHARED, so that the nodes of a cluster see it, or else below TMPDIR.
-    If it cannot be removed (see `temporary_folder`), the caller reports it.
+    If the folder cannot be removed (see `temporary_folder`), the caller reports it.
     """
     with temporary_folder(PREFIX, _parent_folder()) as folder:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -51,7 +51,7 @@ def trial_folder() -> Iterator[Path]:
 def remove_orphaned_folders() -> None:
     """Remove the folders of killed labs, which have no lock."""
     for path in _parent_folder().glob(f"{PREFIX}*"):
-        with suppress(OSError):  # another user's, or just removed
+        with suppress(OSError):  # the folder is another user's, or was just removed
             if time.time() - path.stat().st_mtime < _YOUNGEST_S:
                 continue
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -68,11 +68,11 @@ def _parent_folder() -> Path:
     Raises:
         LabError: LAB_SHARED is not a folder.
     """
-    shared = os.environ.get(SHARED_VARIABLE)
-    if not shared:
+    shared_folder = os.environ.get(SHARED_VARIABLE)
+    if not shared_folder:
         return Path(tempfile.gettempdir())
-    if not Path(shared).is_dir():
+    if not Path(shared_folder).is_dir():
         raise LabError(
-            f"{SHARED_VARIABLE} is {shared}, which is not a folder on this machine; create or mount it"
+            f"{SHARED_VARIABLE} is {shared_folder}, which is not a folder on this machine; create or mount it"
         )
-    return Path(shared).absolute()
+    return Path(shared_folder).absolute()

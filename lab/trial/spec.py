@@ -24,15 +24,15 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         load: specification of the offered load; None for catch-up. The trial truncates the input to its length.
         planted_slowdown: busy work that the lab adds to the timed part, as a share of the run's own time, to test a
             gate.
-        planted_memory: share by which the lab raises the peak memory, to test a gate.
+        planted_memory: share of the peak memory that the lab adds, to test a gate.
         planted_delay_ns: delay that the lab adds to one output in a hundred, to test a gate.
-        spawned_ns: start of the process by the machine's monotonic clock, set by the launcher.
+        spawned_ns: start of the process by the machine's monotonic clock; the launcher sets it.
         series: path for the series (`streamlab.lab.measure.series`, Parquet).
         reconfigurations: path for reconfigurations of an elastic operator (Parquet).
         histograms: path for latency histograms (`streamlab.lab.measure.hdr`).
         outputs: path for the answer (Parquet); None if the answer is not stored.
         expected_outputs: as in `streamlab.engines.protocol.Task`.
-        topics: as in `streamlab.engines.protocol.Task`; set by the launcher for a trial on a broker.
+        topics: as in `streamlab.engines.protocol.Task`; the launcher sets it for a trial on a broker.
         loses_worker: whether a fault kills a worker, so that its CPU time and memory are unknown.
         energy: name of the energy provider, chosen by the lab.
         energy_reason: why `energy` is `none`; None otherwise.
@@ -82,7 +82,7 @@ class CeilingJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 class BrokerJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
     """A job that checks a broker and warms it up.
 
-    With `row_bytes` it measures the highest rate of rows of this size through the broker instead.
+    With `row_bytes`, the job instead measures the highest rate of rows of this size through the broker.
     `topics` is as in `EngineTrial`.
     """
 

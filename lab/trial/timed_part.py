@@ -26,7 +26,7 @@ from streamlab.workloads.model import Columns, ListColumn
 Result = dict[str, object]
 
 CLOSE_GRACE_S = 2.0
-"""Time that an engine's processes have to end after it was closed."""
+"""Time that an engine's processes have to end after the engine was closed."""
 
 DRIVER_ONLY = (
     "CPU time and memory are not known: the nodes of the cluster are elsewhere, and only the driver "
@@ -50,7 +50,7 @@ def drive(
         threads_before |= set(threading.enumerate())
         processes_before = frozenset(process.pid for process in descendants())
         collect_from_now_on()
-        unprepared = own_usage() + usage_of(sampler.other_processes())
+        usage_before_prepare = own_usage() + usage_of(sampler.other_processes())
         reporter.phase("prepare")
         begin_ns = time.monotonic_ns()
         reason = engine.unsupported(task)
@@ -59,14 +59,14 @@ def drive(
         prepared = engine.prepare(task)
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            # Keep the lab's own slow work out of the timed part, where it took a tenth of a run of 5 ms.
+            # Keep this slow work of the lab out of the timed part, where it took a tenth of a run of 5 ms.
             prepared_usage = usage_of(sampler.other_processes()) + own_usage()
             placement = prepared.placement() if isinstance(prepared, ClusterPrepared) else None
             if placement is not None:
                 prepared_usage += sampler.add_roots(placement.processes)
                 result |= placement_columns(placement)
-            result["prepare_cpu_s"] = prepared_usage.cpu_s_since(unprepared)
-            planted = ballast(spec.planted_memory, sampler)
+            result["prepare_cpu_s"] = prepared_usage.cpu_s_since(usage_before_prepare)
+            planted_memory = ballast(spec.planted_memory, sampler)
             reporter.phase("run")
             before = usage_of(sampler.other_processes())
             recorder.mark()
@@ -88,7 +88,7 @@ def drive(
             result |= after.columns_since(before)
             sampler.stop()
             recorder.stop()
-            del planted
+            del planted_memory
             measured = add_delay(measured, spec.planted_delay_ns)
             result["duration_s"] = (end_ns - start_ns) / 1e9
             result["peak_rss_bytes"] = sampler.peak_rss_bytes
@@ -96,9 +96,9 @@ def drive(
             begin_ns = time.monotonic_ns()
             answer = _arrays(prepared.answer())
             result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            answered = own_usage() + usage_of(sampler.other_processes())
+            usage_after_answer = own_usage() + usage_of(sampler.other_processes())
             # Count from the end of the run, so that all work of background threads is in one of the two columns.
-            result["answer_cpu_s"] = answered.cpu_s_since(after)
+            result["answer_cpu_s"] = usage_after_answer.cpu_s_since(after)
             if placement is not None and not placement.processes:
                 warnings.append(DRIVER_ONLY)
                 result |= dict.fromkeys(TREE_COLUMNS)
@@ -112,7 +112,7 @@ def drive(
             except Exception as error:
                 print_traceback()
                 warnings.append(f"the engine failed to close: {type(error).__name__}: {error}")
-    timed = TimedPart(
+    timed_part = TimedPart(
         start_ns=start_ns,
         ran_ns=ran_ns,
         end_ns=end_ns,
@@ -121,7 +121,7 @@ def drive(
         energy=recorder.columns(start_ns, end_ns, events=measured.events),
         answer=None,
     )
-    return timed, answer, warnings + find_leftovers(threads_before, processes_before)
+    return timed_part, answer, warnings + find_leftovers(threads_before, processes_before)
 
 
 def placement_columns(placement: Placement) -> Result:
@@ -168,7 +168,7 @@ def find_leftovers(
 
 
 def _arrays(answer: Columns) -> Columns | str:
-    """Convert an answer to arrays, so that pending computation counts as taking it; or return the error."""
+    """Convert an answer to arrays, so that pending computation counts as taking the answer; or return the error."""
     try:
         return {
             name: values if isinstance(values, ListColumn) else np.asarray(values)

@@ -14,7 +14,7 @@ from streamlab.workloads import references
 from streamlab.workloads.registry import names, suite
 
 ENGINES = ("reference", "multicore")
-"""The engines of `lab run WORKLOAD` without `--engine`: they run every program."""
+"""The engines of `lab run WORKLOAD` without `--engine`; both run every program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def refuse_options(options: WorkloadOptions) -> None:
 def run_arguments(
     reference: str, options: WorkloadOptions, *, is_suite: bool = False
 ) -> RunArguments:
-    """Return the arguments of a run of one workload, or of all of a suite.
+    """Return the arguments for a run of one workload, or of all workloads of a suite.
 
     Raises:
         click.UsageError: an option is malformed.
@@ -97,7 +97,7 @@ def _check_commands(commands: Sequence[str]) -> Sequence[str]:
 
 
 def _parse_values(option: str, texts: Sequence[str]) -> dict[str, object]:
-    """Return values by name, from texts K=V; a value that is not valid TOML is a text."""
+    """Return values by name, from texts K=V; a value that is not valid TOML stays a text."""
     values: dict[str, object] = {}
     for name, value in split_pairs(option, texts):
         if name in values:

@@ -26,11 +26,11 @@ from streamlab.workloads.registry import workload
 
 def check(program: str, examples: int, seed: int, quiet: bool) -> int:
     """Test PROGRAM against the laws of its programming model."""
-    lacking = missing_package("hypothesis")
-    if lacking is not None:
-        raise LabError(str(lacking))
+    problem = missing_package("hypothesis")
+    if problem is not None:
+        raise LabError(str(problem))
     target = find_program(program)
-    with _no_traces():  # importing Hypothesis leaves files, too
+    with _no_traces():  # importing Hypothesis also leaves files
         from streamlab.engines.multicore.compiled_law import compiled_law
         from streamlab.workloads.model.check import check as check_laws
         from streamlab.workloads.model.check import check_also
@@ -69,14 +69,14 @@ def find_program(reference: str) -> Program:
     """
     if references.is_name(reference):
         return workload(reference).program
-    loaded = references.load(reference)
-    if isinstance(loaded, Workload):
-        return loaded.program
-    if isinstance(loaded, DGSProgram | Query | Pipeline | Dataflow):
-        return loaded
-    if isinstance(loaded, Operator):
-        return Query(name=loaded.name, operators=(loaded,))
+    target = references.load(reference)
+    if isinstance(target, Workload):
+        return target.program
+    if isinstance(target, DGSProgram | Query | Pipeline | Dataflow):
+        return target
+    if isinstance(target, Operator):
+        return Query(name=target.name, operators=(target,))
     raise ModelError(
-        f"{reference} is a {type(loaded).__name__}, not a DGSProgram, Query, Operator, Pipeline, "
+        f"{reference} is a {type(target).__name__}, not a DGSProgram, Query, Operator, Pipeline, "
         "Dataflow or Workload"
     )

@@ -42,8 +42,8 @@ def compare(
         echo(click.style(line, dim=True) if unclear in line else line)  # grey on a terminal
     if out is not None:
         with writing("the comparison", out):
-            written = _write(out, old, new, comparison)
-        for path in written:
+            paths = _write(out, old, new, comparison)
+        for path in paths:
             echo(str(path))
     return EXIT_OK
 
@@ -91,7 +91,7 @@ def _edited_workloads(old: Run, new: Run) -> list[str]:
 
 
 def _rate_conditions(run: Run, cells: set[str]) -> list[str]:
-    """Return a line for each set of conditions under which the rates of these cells were measured."""
+    """Return one line per set of conditions under which the rates of `cells` were measured."""
     cells_by_conditions: dict[str, dict[str, None]] = {}
     for row in run.rows:
         if row.cell in cells:
@@ -120,7 +120,7 @@ def _write(out: Path, old: Run, new: Run, comparison: Comparison) -> list[Path]:
     from streamlab.reports.figures.ratios import Bar, draw_ratios  # matplotlib is slow to import
 
     out.mkdir(parents=True, exist_ok=True)
-    written = [out / "compare.md"]
+    paths = [out / "compare.md"]
     pictures = []
     for name in dict.fromkeys(ratio.metric for ratio in comparison.ratios):
         metric = METRICS[name]
@@ -133,8 +133,8 @@ def _write(out: Path, old: Run, new: Run, comparison: Comparison) -> list[Path]:
             mark=NOT_COMPARABLE if comparison.differences else None,
             stem=out / f"ratios-{name}",
         )
-        written += [out / f"ratios-{name}.svg", out / f"ratios-{name}.png"]
+        paths += [out / f"ratios-{name}.svg", out / f"ratios-{name}.png"]
         pictures.append(f"![{name}](ratios-{name}.svg)")
     text = "\n".join(["# B against A", "", *_lines(old, new, comparison), "", *pictures]) + "\n"
-    written[0].write_text(text, encoding="utf-8", errors="backslashreplace")
-    return written
+    paths[0].write_text(text, encoding="utf-8", errors="backslashreplace")
+    return paths

@@ -21,13 +21,13 @@ def conform(
     as_json: bool,
 ) -> int:
     """Run the conformance suite on engine NAME: small inputs at the edges of the contract."""
-    chosen = find_variants(name, variants)
+    selected_variants = find_variants(name, variants)
     for reference in workloads:
         workload(reference)  # fails on an unknown name, before anything runs
     results = []
     if not as_json:
         echo(ROW.format("workload", "variant", "right", "refused", "wrong", "crash"))
-    for variant in chosen:
+    for variant in selected_variants:
         for reference in workloads or names():
             result = run_suite(name, variant, reference, timeout_s=timeout_s or TIMEOUT_S)
             results.append(result)

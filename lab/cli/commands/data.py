@@ -64,8 +64,8 @@ def data_list(as_json: bool, root: Path | None) -> None:
     for reason in listing.damaged:
         echo(f"damaged: {reason}", err=True)
     if as_json:
-        shown = [as_record(dataset) for dataset in listing.datasets]
-        echo(json.dumps(shown, indent=2))
+        records = [as_record(dataset) for dataset in listing.datasets]
+        echo(json.dumps(records, indent=2))
         return
     if not listing.datasets:
         echo(f"no datasets in {catalog.root}; make one with `lab data build WORKLOAD`")
@@ -107,15 +107,15 @@ def data_verify(dataset_ids: tuple[str, ...], root: Path | None) -> int:
     """Check the files of datasets against their checksums."""
     catalog = catalog_at(root)
     folders = [catalog.entry(prefix) for prefix in dict.fromkeys(dataset_ids)] or catalog.entries()
-    damaged = 0
+    damage_count = 0
     for folder in folders:
         reasons = tuple(damages(folder))
-        damaged += bool(reasons)
+        damage_count += bool(reasons)
         echo(f"{folder.name}  {'DAMAGED' if reasons else 'whole'}")
         for reason in reasons:
             echo(f"    {reason}")
-    echo(f"{len(folders)} datasets in {catalog.root}, {damaged} damaged", err=True)
-    return EXIT_USER_ERROR if damaged else EXIT_OK
+    echo(f"{len(folders)} datasets in {catalog.root}, {damage_count} damaged", err=True)
+    return EXIT_USER_ERROR if damage_count else EXIT_OK
 
 
 def catalog_at(root: Path | None) -> Catalog:
@@ -163,7 +163,7 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
 
 
 def as_record(dataset: Dataset) -> dict[str, object]:
-    """Return a dataset as a JSON record, with all that another tool needs to read it."""
+    """Return a dataset as a JSON record, with everything that another tool needs to read the dataset."""
     kinds = dataset.alphabet.kinds
     return {
         "id": dataset.id,
@@ -201,8 +201,8 @@ def origin_words(dataset: Dataset) -> str:
     files, params = origin.get("files"), origin.get("params", {})
     if isinstance(files, list):
         names = ", ".join(str(file["name"]) for file in files[:_MAX_FILES]) or origin.get("table")
-        if unnamed := len(files[_MAX_FILES:]):
-            names = f"{names}, and {unnamed} more"
+        if unnamed_count := len(files[_MAX_FILES:]):
+            names = f"{names}, and {unnamed_count} more"
         return f"import {origin.get('import')}: {names}"
     assert isinstance(params, dict), "manifest.read checks it"
     words = " ".join(f"{name}={value}" for name, value in params.items())
@@ -210,7 +210,7 @@ def origin_words(dataset: Dataset) -> str:
 
 
 def table_words(dataset: Dataset) -> list[str]:
-    """Return a line for each table of a dataset from several tables: its rows and its times."""
+    """Return one line per table, with its rows and times, if a dataset comes from several tables."""
     tables = dataset.origin.get("tables")
     if not isinstance(tables, dict):
         return []

@@ -200,7 +200,7 @@ def table(
     """
     target = workload(reference)
     id_fields = tuple(name for text in ids for name in text.split(","))
-    declared = table_of_files(
+    table_input = table_of_files(
         files,
         file_format,
         target.program,
@@ -213,7 +213,7 @@ def table(
     )
     with announce(f"input of {target.name}", leave_line=False) as progress:
         dataset = dataset_of(
-            declared,
+            table_input,
             target.input_name,
             target.program,
             catalog_at(root),
@@ -310,22 +310,22 @@ def _variable(setting: Setting) -> str:
 def _fills(
     texts: Mapping[str, str], program: Program, id_fields: tuple[str, ...]
 ) -> dict[str, object]:
-    """Return the values of `--fill`, as numbers for numeric fields."""
+    """Return the values of `--fill`; values of numeric fields become numbers."""
     fields = required_columns(program).fields.keys() - set(id_fields)
     return {name: _number(text) if name in fields else text for name, text in texts.items()}
 
 
 def _number(text: str) -> Any:
-    for read in (int, float):
+    for parse in (int, float):
         with suppress(ValueError):
-            return read(text)
+            return parse(text)
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def columns_of(texts: tuple[str, ...], option: str = "--columns") -> dict[str, str]:
-    """Return the column of each role, from texts such as `ts=time,key=user`.
+    """Return the column for each role, from texts such as `ts=time,key=user`.
 
-    Each text is a row of CSV, so quotes allow commas in a name: `"temp=Temp, C"`.
+    Each text is a row of CSV, so that a quoted name may contain commas: `"temp=Temp, C"`.
     """
     pairs: dict[str, str] = {}
     for part in (part for text in texts for part in next(csv.reader([text])) or [""]):
@@ -348,11 +348,11 @@ def _import_counts(origin: Mapping[str, object]) -> str:
 
 
 def _table_counts(origin: Mapping[str, object]) -> str:
-    moved = origin["rows_out_of_order"]
+    moved_rows = origin["rows_out_of_order"]
     parts = [
         f"{origin['rows']:,} rows",
         f"{origin['bad_rows']:,} bad",
-        f"{moved:,} out of order{', so all rows were sorted' if moved else ''}",
+        f"{moved_rows:,} out of order{', so all rows were sorted' if moved_rows else ''}",
     ]
     parts += [
         f"{n:,} left out without {name}"
@@ -398,9 +398,9 @@ def _print_times(console: Console, dataset: Dataset) -> None:
     words = [str(part) for part in (origin.get("times"), span) if part]
     if words:
         console.print(f"times: {'; '.join(words)}", markup=False)
-    if repeated := origin.get("repeated_times"):
+    if repeated_count := origin.get("repeated_times"):
         console.print(
-            f"warning: {repeated:,} times are ambiguous, as the clock of {origin['zone']} was set "
+            f"warning: {repeated_count:,} times are ambiguous, as the clock of {origin['zone']} was set "
             f"back, and are read as the earlier one, e.g. {origin['first_repeated_time']}",
             markup=False,
         )

@@ -44,16 +44,16 @@ def exchange_import(files: tuple[Path, ...], name: str | None, root: Path) -> in
             f"{name!r} cannot be part of a folder's name; use letters, digits, '-', '_' and '.'",
             param_hint="--name",
         )
-    imported = read_external_run(files, now=now(), name=name)
-    directory = RunDirectory.create(root, imported.meta)
-    for row in imported.rows:
+    run = read_external_run(files, now=now(), name=name)
+    directory = RunDirectory.create(root, run.meta)
+    for row in run.rows:
         directory.record(f"{row.order_index:05}", row)
     write_table(directory.path)
     compact(directory.path)
-    cells = by_cell(imported.rows)
+    cells = by_cell(run.rows)
     echo(
-        f"{number_of(len(cells), 'benchmark')} of {imported.rows[0].engine}, "
-        f"{number_of(len(imported.rows), 'process', 'processes')}; not verified: status {IMPORTED}"
+        f"{number_of(len(cells), 'benchmark')} of {run.rows[0].engine}, "
+        f"{number_of(len(run.rows), 'process', 'processes')}; not verified: status {IMPORTED}"
     )
     echo(directory.path)
     return EXIT_OK

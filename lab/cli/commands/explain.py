@@ -15,17 +15,22 @@ def explain(workload: str, engine: str, variant: str | None) -> int:
     """Show the query that ENGINE runs for WORKLOAD, or what it runs instead."""
     target, adapter = find_workload(workload), find_engine(engine)
     if variant is None:
-        chosen = default_variant(adapter.variants(), type(target.program), target.name)
+        target_variant = default_variant(adapter.variants(), type(target.program), target.name)
     else:
-        (chosen,) = find_variants(engine, (variant,))
-    lacking = chosen.lacks(target)
-    if lacking is not None:
-        raise LabError(f"{engine}/{chosen.name} {lacking}")
-    text = adapter.query_text(target, chosen.name) if isinstance(adapter, BaseEngine) else None
+        (target_variant,) = find_variants(engine, (variant,))
+    problem = target_variant.lacks(target)
+    if problem is not None:
+        raise LabError(f"{engine}/{target_variant.name} {problem}")
+    text = (
+        adapter.query_text(target, target_variant.name) if isinstance(adapter, BaseEngine) else None
+    )
     if isinstance(adapter, BaseEngine) and text is not None:
         echo(text.rstrip())
-        if chosen.name == GENERATED:
-            echo(f"{engine}/{chosen.name}: {adapter.generated_plan(target.declaration)}", err=True)
+        if target_variant.name == GENERATED:
+            echo(
+                f"{engine}/{target_variant.name}: {adapter.generated_plan(target.declaration)}",
+                err=True,
+            )
     else:
-        echo(f"{engine}/{chosen.name} shows no query; it runs {chosen.summary}")
+        echo(f"{engine}/{target_variant.name} shows no query; it runs {target_variant.summary}")
     return EXIT_OK

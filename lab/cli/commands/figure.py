@@ -41,10 +41,10 @@ class _Request:
     """Holds the options that a user sets for each figure.
 
     Attributes:
-        choices: options of the figures, as far as the user sets them.
+        choices: the figures' options that the user has set.
         folder: folder for drawings and records.
         formats: suffixes of the files to write.
-        dry_run: whether to print the cells only.
+        dry_run: whether only to print the cells.
         master: Spark master for datasets.
         quiet: whether to print only problems and the result.
     """
@@ -103,35 +103,37 @@ def figure(
 def _make(target: Figure, request: _Request, runs: tuple[str, ...], resume: str | None) -> int:
     """Make one figure and return the exit code; `runs` and `resume` are names of existing runs."""
     _check_counts(target, runs, resume)
-    stored = [_read_run(name) for name in (*runs, *([resume] if resume else []))]
-    options = _resolve_options(target, request.choices, stored)
-    if (missing := missing_needs(target)) and len(runs) < len(target.stages):
-        raise FigureError(f"{target.id} cannot be run here: missing {', '.join(missing)}")
+    reused_runs = [_read_run(name) for name in (*runs, *([resume] if resume else []))]
+    options = _resolve_options(target, request.choices, reused_runs)
+    if (missing_parts := missing_needs(target)) and len(runs) < len(target.stages):
+        raise FigureError(f"{target.id} cannot be run here: missing {', '.join(missing_parts)}")
     if not request.dry_run:
         check_folder(request.folder, "the figure")
     code = EXIT_OK
-    finished: list[Run] = []
+    finished_runs: list[Run] = []
     for number, stage in enumerate(target.stages):
-        reused = stored[number] if number < len(stored) else None
+        reused_run = reused_runs[number] if number < len(reused_runs) else None
         is_resumed = resume is not None and number == len(runs)
-        if reused is not None and not is_resumed:
-            cells = _plan_stage(target, stage, options, finished).cells
-            check(reused, cells, target.id, stage.name)
-            finished.append(reused)
+        if reused_run is not None and not is_resumed:
+            cells = _plan_stage(target, stage, options, finished_runs).cells
+            check(reused_run, cells, target.id, stage.name)
+            finished_runs.append(reused_run)
             continue
-        stage_code, measured = _run_stage(target, stage, options, finished, reused, request)
+        stage_code, measured = _run_stage(
+            target, stage, options, finished_runs, reused_run, request
+        )
         if measured is None or stage_code == EXIT_INTERRUPTED:
             return stage_code
         code = max(code, stage_code)
-        finished.append(measured)
+        finished_runs.append(measured)
     with announce(target.id, quiet=request.quiet) as show:
         show("judging the claims", 0, 0)
-        outcome = target.outcome(options, finished)
+        outcome = target.outcome(options, finished_runs)
         verdict = conclude(outcome.claims, quick=options.quick)
         record = JudgedFigure(
             figure=target,
             options=options,
-            runs=finished,
+            runs=finished_runs,
             outcome=outcome,
             verdict=verdict,
             facts=facts_of(target),
@@ -155,11 +157,11 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
     code = EXIT_OK
     results: dict[str, str] = {}
     times_s: list[float] = []
-    pending = [target for target in targets if _stored_figure(target, request) is None]
+    todo = [target for target in targets if _stored_figure(target, request) is None]
     for target in targets:
-        if target not in pending:
+        if target not in todo:
             continue
-        remaining = len(pending) - len(times_s)
+        remaining = len(todo) - len(times_s)
         time_left = f", about {time_text(remaining * mean(times_s))} left" if times_s else ""
         number = len(targets) - remaining + 1
         if not request.quiet:
@@ -186,12 +188,12 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
 
 
 def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
-    """Make a figure; return the exit code, and the reason why it has no record, or an empty text.
+    """Make a figure; return the exit code, and the reason why no record exists (or an empty text).
 
-    A figure that lacks an engine is not a failure, like an unsupported cell of a run.
+    Like an unsupported cell of a run, a figure that lacks an engine is not a failure.
     """
-    if missing := missing_needs(target):
-        code, reason = EXIT_OK, f"cannot be made here: missing {', '.join(missing)}"
+    if missing_parts := missing_needs(target):
+        code, reason = EXIT_OK, f"cannot be made here: missing {', '.join(missing_parts)}"
     else:
         try:
             return _make(target, request, _shared_runs(target, request), None), ""
@@ -209,10 +211,10 @@ def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
 
 
 def _stored_figure(target: Figure, request: _Request) -> StoredFigure | None:
-    """Return the figure's record in the folder; None if it has other options or lacks a drawing."""
+    """Return the figure's record in the folder; None if the record has other options or lacks a drawing."""
     try:
         record = read_figure(target, request.folder)
-    except FigureError:  # a damaged record: the figure is made again
+    except FigureError:  # the record is damaged, so the figure is made again
         return None
     names = (f"{target.slug}.{suffix}" for suffix in request.formats)
     if record is None or record.options != request.choices:
@@ -221,9 +223,9 @@ def _stored_figure(target: Figure, request: _Request) -> StoredFigure | None:
 
 
 def _shared_runs(target: Figure, request: _Request) -> tuple[str, ...]:
-    """Return the stored runs of a figure with equal stages and options; empty if none has them."""
-    for other in figures():
-        record = _stored_figure(other, request) if other.stages == target.stages else None
+    """Return the stored runs of any figure with the same stages and options; empty if there are none."""
+    for figure in figures():
+        record = _stored_figure(figure, request) if figure.stages == target.stages else None
         if record is not None:
             runs = [runs_root() / run.run for run in record.runs]
             if all(path.is_dir() for path in runs):
@@ -246,7 +248,7 @@ def _read_run(name: str) -> Run:
 
 
 def _resolve_options(figure: Figure, choices: Options, runs: list[Run]) -> Options:
-    """Return the options of the reused runs, or the chosen ones without such runs."""
+    """Return the options of the reused runs; without reused runs, the user's options."""
     for run in runs:
         stamp = parse_stamp(run.meta.matrix_text)
         cores = max(1, int(usable_cores(run.meta.host) or choices.cores))
@@ -273,9 +275,9 @@ def _share_stages(figure: Figure, other_id: str) -> bool:
 
 
 def _plan_stage(
-    figure: Figure, stage: FigureStage, options: Options, finished: list[Run]
+    figure: Figure, stage: FigureStage, options: Options, finished_runs: list[Run]
 ) -> RunPlan:
-    plan = stage.plan(options, finished)
+    plan = stage.plan(options, finished_runs)
     text = figure.text(stage, plan, options)
     return plan_run(text, f"{figure.id}, {stage.name}", only=plan.only)
 
@@ -284,25 +286,25 @@ def _run_stage(
     figure: Figure,
     stage: FigureStage,
     options: Options,
-    finished: list[Run],
-    resumed: Run | None,
+    finished_runs: list[Run],
+    resumed_run: Run | None,
     request: _Request,
 ) -> tuple[int, Run | None]:
     """Run one stage and return its exit code and run; the run is None in a dry run."""
-    plan = _plan_stage(figure, stage, options, finished)
+    plan = _plan_stage(figure, stage, options, finished_runs)
     if request.dry_run:
         show_cells(plan.cells)
         return EXIT_OK, None
     number = figure.stages.index(stage) + 1
     if not request.quiet:
         echo(f"{figure.id}, {stage.name} ({number} of {len(figure.stages)}): {stage.about}")
-    resume = None if resumed is None else resumed.path
+    resume = None if resumed_run is None else resumed_run.path
     verbosity = Verbosity.QUIET if request.quiet else Verbosity.USUAL
     outcome = measure(
         plan, resume=resume, out=runs_root(), master=request.master, verbosity=verbosity
     )
     if outcome.exit_code == EXIT_INTERRUPTED:
-        run_options = "".join(f" --run {run.path}" for run in finished)
+        run_options = "".join(f" --run {run.path}" for run in finished_runs)
         echo(
             f"lab: or, to draw the figure: lab figure {figure.id}{run_options} --resume "
             f"{outcome.run_dir}",

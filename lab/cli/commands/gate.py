@@ -134,9 +134,9 @@ def _run_gate(options: GateOptions, accepted: Sequence[Acceptance]) -> GateRepor
     if len(gates) > 1:
         flags = " and ".join(f"--{name}".replace("--b", "--pytest-b") for name in gates)
         raise click.UsageError(f"{flags} select different gates; give one of them")
-    for name, required in (("repo", "against"), ("build", "repo")):
-        if getattr(options, name) is not None and not getattr(options, required):
-            raise click.UsageError(f"--{name} requires --{required}; give both")
+    for name, required_option in (("repo", "against"), ("build", "repo")):
+        if getattr(options, name) is not None and not getattr(options, required_option):
+            raise click.UsageError(f"--{name} requires --{required_option}; give both")
     if options.against:
         if options.baseline or options.run_name:
             raise click.UsageError("--against measures both sides; omit --baseline and --run")
@@ -242,11 +242,11 @@ def _gate_stored_run(options: GateOptions, accepted: Sequence[Acceptance]) -> Ga
         check_baseline(old, plan.cells)
 
         def measure(names: Sequence[str]) -> Any:
-            chosen = [cell for cell in plan.cells if cell.id in set(names)]
+            cells = [cell for cell in plan.cells if cell.id in set(names)]
             n, root = options.repetitions, options.out
-            run = measure_run(plan, chosen, n, root=root, master=options.master, say=_say)
+            run = measure_run(plan, cells, n, root=root, master=options.master, say=_say)
             by_cell = pair_runs(old, run)
-            return run, {cell.id: by_cell[cell.id] for cell in chosen if cell.id in by_cell}
+            return run, {cell.id: by_cell[cell.id] for cell in cells if cell.id in by_cell}
 
         new, pairs = measure([cell.id for cell in plan.cells])
         lines = decide_gate(pairs, lambda names: measure(names)[1], criteria)
@@ -260,7 +260,7 @@ def _gate_stored_run(options: GateOptions, accepted: Sequence[Acceptance]) -> Ga
 
 
 def _measured_metrics(*runs: Run) -> Sequence[str]:
-    """Return the metrics to gate by default; for imported runs, the metrics in their files."""
+    """Return the metrics to gate by default; for imported runs, the metrics in the imported files."""
     if all(run.meta.imported is None for run in runs):
         return DEFAULT_METRICS
     rows = [row for run in runs for row in run.rows if row.status in schema.MEASURED]
@@ -281,14 +281,14 @@ def _gate_counts(options: GateOptions) -> GateReport:
 
 
 def _gate_benchmarks(options: GateOptions) -> GateReport:
-    """Gate files of pytest-benchmark as the runs that `lab import-run` would make of them.
+    """Gate pytest-benchmark's files as if `lab import-run` had imported them as runs.
 
-    Each file is one process, because rounds within a process are not independent. Counting them as
-    processes gives a false alarm in one of four comparisons (docs/gates.md).
+    Each file counts as one process, because rounds within a process are not independent. Counting rounds
+    as processes would give a false alarm in one of four comparisons (docs/gates.md).
     """
     sides = _match_files(options.baseline, "--baseline"), _match_files(options.benchmarks, "NEW")
-    if shared := set(sides[0]) & set(sides[1]):
-        raise GateError(f"{min(shared)}: this file is on both sides; use narrower patterns")
+    if common_files := set(sides[0]) & set(sides[1]):
+        raise GateError(f"{min(common_files)}: this file is on both sides; use narrower patterns")
     old, new = map(_external_run, sides)
     criteria = GateCriteria(metrics=[MEDIAN], advisory=frozenset(), rule=ONE_STAGE)
     return GateReport(
@@ -301,18 +301,18 @@ def _gate_benchmarks(options: GateOptions) -> GateReport:
 
 
 def _external_run(files: Sequence[Path]) -> Run:
-    imported = read_external_run(files, now=now(), name=None)
-    if (tool := imported.rows[0].engine) != TOOL:
+    run = read_external_run(files, now=now(), name=None)
+    if (tool := run.rows[0].engine) != TOOL:
         raise GateError(
             f"{files[0]}: output of {tool}, not of pytest --benchmark-json; store both sides with "
             "`lab import-run`, and gate these runs: lab gate --baseline RUN --run RUN"
         )
-    if "cpu_model" not in imported.meta.host:
+    if "cpu_model" not in run.meta.host:
         raise GateError(
             f"{files[0]}: the processor, which identifies the machine, is missing; do not replace "
             "pytest-benchmark's machine_info in a hook"
         )
-    return Run(path=Path(f"{len(files)} files"), meta=imported.meta, rows=imported.rows)
+    return Run(path=Path(f"{len(files)} files"), meta=run.meta, rows=run.rows)
 
 
 def _match_files(patterns: Sequence[str], side: str) -> list[Path]:
@@ -328,7 +328,7 @@ def _match_files(patterns: Sequence[str], side: str) -> list[Path]:
 
 
 def _plan(options: GateOptions, accepted: Sequence[Acceptance]) -> RunPlan:
-    """Return the cells to measure, after a check of the accepted regressions."""
+    """Return the cells to measure, after checking the accepted regressions."""
     path = options.matrix
     if path is None:
         raise click.UsageError("give a MATRIX with the cells to run")

@@ -19,18 +19,20 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     """Plot each cell over the stored runs of a machine, and mark abrupt changes, in one HTML file."""
     check_file(out, "the history")
     selected, left_out = _runs_by_name(runs, root) if runs else _stored_runs(root)
-    ordered = sort_by_time(selected)
+    sorted_runs = sort_by_time(selected)
     if runs:
-        refuse_other_machines(ordered)
-    same_machine, others = split_by_machine(ordered)
-    machine = exact_fields(ordered[-1].meta.host)
-    left_out += [f"{run.path.name}: made on another machine ({reason})" for run, reason in others]
+        refuse_other_machines(sorted_runs)
+    same_machine, other_machines = split_by_machine(sorted_runs)
+    machine = exact_fields(sorted_runs[-1].meta.host)
+    left_out += [
+        f"{run.path.name}: made on another machine ({reason})" for run, reason in other_machines
+    ]
     target = root / "history.html" if out is None else out
     with writing("the history", target):
-        written = write_history(
+        page = write_history(
             same_machine, target, metric=metric, seed=SEED, machine=machine, left_out=left_out
         )
-    echo(written)
+    echo(page)
     return EXIT_OK
 
 
@@ -40,7 +42,7 @@ def _runs_by_name(names: tuple[str, ...], root: Path) -> tuple[list[Run], list[s
 
 
 def _stored_runs(root: Path) -> tuple[list[Run], list[str]]:
-    """Return the readable runs of a folder, and the reason for each unreadable one."""
+    """Return the readable runs of a folder, and the reason for each unreadable run."""
     readable, left_out = [], []
     for path in list_runs(root):
         try:

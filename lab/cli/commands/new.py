@@ -42,15 +42,15 @@ def new_workload(name: str, place: Path) -> int:
 
 
 def new_program(name: str, language: str, place: Path) -> int:
-    """Create the file of a program that is an engine, as a command."""
+    """Create the file of a program that `lab run --command` runs as an engine."""
     first, *commands = write_program(name, language, place)
     echo("\n    ".join([first, *commands]))
     return EXIT_OK
 
 
-def _module(kind: str, name: str, taken: Collection[str]) -> str:
+def _module(kind: str, name: str, existing_names: Collection[str]) -> str:
     """Return the module name for a new package."""
-    if name in taken:
+    if name in existing_names:
         raise LabError(f"{kind} {name!r} exists already (`lab list {kind}s`); use another name")
     return module_of(name)
 

@@ -73,7 +73,7 @@ def plan(
 
 
 def _refuse(reference: str, model: str, *options: tuple[str, object]) -> None:
-    """Raise UsageError for an option that only another programming model has."""
+    """Raise UsageError if an option that only another programming model has is set."""
     for option, value in options:
         if value:
             raise click.UsageError(
@@ -94,7 +94,7 @@ def _show(text: str, svg: Path | None, draw: Callable[[], str]) -> int:
 
 
 def _load_program(reference: str) -> tuple[Workload | None, Program]:
-    """Return a workload and its program; the workload is None for a program without one."""
+    """Return a workload and its program; the workload is None if the reference names only a program."""
     if not references.is_name(reference):
         loaded = references.load(reference)
         if isinstance(loaded, Dataflow | Query | Pipeline):
@@ -111,9 +111,9 @@ def _count_streams(
     events: int,
     overrides: Sequence[str],
 ) -> list[int]:
-    """Return the number of streams of each kind, from `overrides`, else from the input.
+    """Return the number of streams per kind, from `overrides`, or else from the input.
 
-    A program without a workload has no input, and defaults to one stream per kind.
+    A program without a workload has no input, so the default is one stream per kind.
     """
     if workload is None:
         for option, value in (("--param", values), ("--dataset", dataset)):
@@ -145,19 +145,19 @@ def _count_streams(
 def _input_of(
     workload: Workload, dataset: str | None, values: dict[str, object], events: int
 ) -> Dataset:
-    """Return the dataset with an id; without an id, the dataset that the workload's source makes."""
+    """Return the dataset with an id; without an id, the dataset that the workload's source generates."""
     if dataset is None:
         with announce(f"dataset of {workload.name}") as progress:
             return ensure(workload, values, events, 1, progress=progress)
     if values:
         raise click.UsageError("--param is for generated input; a dataset has its own parameters")
-    stored = Catalog.default().get(dataset)
-    if stored.workload != workload.input_name:
+    input_dataset = Catalog.default().get(dataset)
+    if input_dataset.workload != workload.input_name:
         raise click.UsageError(
-            f"dataset {dataset} is input of {stored.workload}, not of {workload.input_name}; "
+            f"dataset {dataset} is input of {input_dataset.workload}, not of {workload.input_name}; "
             "see `lab data list`"
         )
-    return stored
+    return input_dataset
 
 
 def plan_for_parameters(
@@ -168,7 +168,7 @@ def plan_for_parameters(
     optimizer: str | None = None,
     nodes: tuple[int, ...] = (),
 ) -> Choice:
-    """Return the choice for generated input, from the sizes of its streams.
+    """Return the choice for generated input, based on the sizes of the streams.
 
     A program with events across keys needs a sample of the input, because the sizes do not show the
     keys of a stream.
@@ -194,7 +194,7 @@ def plan_for_dataset(
     optimizer: str | None = None,
     nodes: tuple[int, ...] = (),
 ) -> Choice:
-    """Return the choice for a dataset, from the counts of its tags."""
+    """Return the choice for a dataset, based on the counts of the dataset's tags."""
     data = dataset.load()
     program = dgs_program(workload)
     return _choose(program, data.alphabet, profile(data), lambda: data, workers, optimizer, nodes)

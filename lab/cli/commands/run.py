@@ -44,7 +44,7 @@ from streamlab.workloads.registry import LEFT_OUT, names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """The directory and exit code of a run; EXIT_INTERRUPTED if it is unfinished."""
+    """The directory and exit code of a run; the code is EXIT_INTERRUPTED if the run is unfinished."""
 
     run_dir: Path
     exit_code: int
@@ -74,20 +74,20 @@ def run(
         raise click.UsageError("--real-data requires --demo")
     if quiet and verbose:
         raise click.UsageError("give either --quiet or --verbose")
-    resumed = None if resume is None else find_run(resume, out)
-    chosen = suite or what
+    resumed_run = None if resume is None else find_run(resume, out)
+    target = suite or what
     has_workload = suite is not None or (what is not None and is_workload(what, options))
     matrix = None if what is None or has_workload else Path(what)
     if not has_workload:
         refuse_options(options)
-    if resumed is not None and chosen is None and not demo:
-        plan = read_plan(resumed)
+    if resumed_run is not None and target is None and not demo:
+        plan = read_plan(resumed_run)
     else:
-        if has_workload and chosen is not None:
+        if has_workload and target is not None:
             if demo:
                 raise click.UsageError("give either WORKLOAD or --demo")
-            arguments = run_arguments(chosen, options, is_suite=suite is not None)
-            text, source = arguments.to_toml(), chosen
+            arguments = run_arguments(target, options, is_suite=suite is not None)
+            text, source = arguments.to_toml(), target
             if (note := arguments.describe_ignored_workers()) and not quiet:
                 echo(f"lab: {note}", err=True)
         else:
@@ -109,7 +109,7 @@ def run(
     verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.USUAL
     outcome = measure(
         plan,
-        resume=resumed,
+        resume=resumed_run,
         out=out,
         master=master,
         verbosity=verbosity,
@@ -130,13 +130,15 @@ def show_cells(cells: Sequence[Cell]) -> None:
 
 def show_time(plan: RunPlan, out: Path) -> None:
     """Print the estimated time of a run, and the parts without an estimate."""
-    estimated = estimate(plan.cells, plan.matrix.settings, out)
-    count = len(plan.cells) - len(estimated.unknown)
-    text = f"about {time_text(estimated.seconds)}" if count else "time: unknown"
+    time_estimate = estimate(plan.cells, plan.matrix.settings, out)
+    count = len(plan.cells) - len(time_estimate.unknown)
+    text = f"about {time_text(time_estimate.seconds)}" if count else "time: unknown"
     if count:
-        text += f" for the trials of {number_of(count, 'cell')}, from {estimated.source} on this"
+        text += (
+            f" for the trials of {number_of(count, 'cell')}, from {time_estimate.source} on this"
+        )
         text += " machine"
-    for note in estimated.notes:
+    for note in time_estimate.notes:
         text += f"; {note}"
     echo(text, err=True)
 
@@ -159,7 +161,7 @@ def measure(
 ) -> RunOutcome:
     """Find or make the datasets, run all cells, and print the results.
 
-    With `report`, also write the page, after each part of the run and at its end.
+    With `report`, also write the page, after each part of the run and at the run's end.
     Arguments and errors are as in `streamlab.lab.runner.execution.execute`.
     """
     check_folder(resume or out, "the run")
@@ -178,24 +180,24 @@ def measure(
         echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
     if report and not result.interrupted:
         echo(_write_page(run_dir))
-    refused = {} if result.interrupted else refused_engines(plan.requested_engines, result.rows)
-    for name, reason in refused.items():
+    refusals = {} if result.interrupted else refused_engines(plan.requested_engines, result.rows)
+    for name, reason in refusals.items():
         echo(f"lab: no cell of engine {name} ran: {reason}", err=True)
     code = _exit_code(result)
     return RunOutcome(
-        run_dir=run_dir, exit_code=EXIT_ENGINE_FAILURE if refused and code == EXIT_OK else code
+        run_dir=run_dir, exit_code=EXIT_ENGINE_FAILURE if refusals and code == EXIT_OK else code
     )
 
 
 def refused_engines(requested: Sequence[str], rows: Sequence[TrialRow]) -> dict[str, str]:
-    """Return the requested engines of which all cells are unsupported, with the first reason."""
-    refused = {}
+    """Return the requested engines whose cells are all unsupported, each with its first reason."""
+    refusals = {}
     for name in requested:
         engine, _, variant = name.partition("/")
         engine_rows = [row for row in rows if row.engine == engine and variant in ("", row.variant)]
         if engine_rows and all(row.status == schema.UNSUPPORTED for row in engine_rows):
-            refused[name] = engine_rows[0].reason or "no reason"
-    return refused
+            refusals[name] = engine_rows[0].reason or "no reason"
+    return refusals
 
 
 def _write_page(run_dir: Path) -> Path:
@@ -213,11 +215,11 @@ def _exit_code(result: RunResult) -> int:
     failures = {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}
     if any(row.status == schema.WRONG_OUTPUT for row in result.rows):
         return EXIT_WRONG_OUTPUT
-    refused = {row.cell for row in result.rows if row.status == schema.UNSUPPORTED}
+    refused_cells = {row.cell for row in result.rows if row.status == schema.UNSUPPORTED}
     fruitless = [
         cell
         for cell, state in result.searches.items()
-        if state.bracket.r_pass_eps is None and cell not in refused
+        if state.bracket.r_pass_eps is None and cell not in refused_cells
     ]
     if fruitless or any(row.status in failures and not row.probe for row in result.rows):
         return EXIT_ENGINE_FAILURE
@@ -243,7 +245,7 @@ def _read_matrix(
 
 
 def _real_workloads(folder: Path, master: str) -> str:
-    """Return the matrix tables for the real input in a folder, after importing it if needed."""
+    """Return the matrix tables for the real input in a folder, after importing the input if needed."""
     inputs = find_real_input(folder)
     if not inputs:
         files = ", ".join(real.file for real in REAL_INPUTS)

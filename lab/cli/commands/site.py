@@ -29,27 +29,27 @@ def site(runs: tuple[str, ...], out: Path) -> None:
             "rename one of them, or leave it out"
         )
     with writing("the site", out):
-        written = write_site(run_dirs, out, seed=SEED)
-    for path, reason in written.left_out:
+        result = write_site(run_dirs, out, seed=SEED)
+    for path, reason in result.left_out:
         echo(f"lab: {path.name} is left out: {reason}", err=True)
-    pages = number_of(written.pages, "page")
+    pages = number_of(result.pages, "page")
     echo(f"lab: {number_of(len(run_dirs), 'run')}, {pages} of runs and cells written", err=True)
-    echo(written.index)
+    echo(result.index)
 
 
 def _find(names: tuple[str, ...]) -> Iterable[Path]:
-    """Return the directories of the runs, each once.
+    """Return the directories of the runs; each directory appears once.
 
     Raises:
         LabError: there is no run.
     """
     places: dict[Path, Path] = {}
     for name in names or (str(runs_root()),):
-        stored = [] if (Path(name) / "run.json").is_file() else list_runs(Path(name).absolute())
-        if not stored and not names:
+        run_dirs = [] if (Path(name) / "run.json").is_file() else list_runs(Path(name).absolute())
+        if not run_dirs and not names:
             raise LabError(
                 f"no run in {name}; make one with `lab run`, or name a folder of runs or LAB_RUNS"
             )
-        paths = stored or [find_run(name, runs_root())]
+        paths = run_dirs or [find_run(name, runs_root())]
         places |= {path.resolve(): path for path in paths}
     return places.values()

@@ -1,7 +1,7 @@
 """Reproduces figures 4 and 6 of Data-Trace Types: queries in two forms.
 
-Figure 4 has Yahoo queries, and figure 6 the scaling of the prediction of power usage. Both run each
-program in two forms, typed and by hand. The claims judge Storm, the paper's engine. Rates of this lab's
+Figure 4 shows Yahoo queries. Figure 6 shows how the prediction of power usage scales. Both figures run
+each program in two forms, typed and by hand. The claims judge Storm, the paper's engine. Rates of this lab's
 native engine are only drawn.
 """
 
@@ -73,17 +73,17 @@ _TITLES = {
     "VI": "VI: clusters of users",
 }
 DATABASE = "sqlite"
-"""Embedded database of look-ups and of query II's counts, where the paper has Apache Derby."""
+"""Embedded database for look-ups and for query II's counts, where the paper has Apache Derby."""
 PREDICTION = "smart_home_prediction"
 _EVENTS = {STORM: (4_000_000, 1_500_000), NATIVE: (8_000_000, 2_000_000)}
-"""Events of a trial, usually and with `--quick`: 100,000 are a second, and query V has windows of 10 s."""
+"""Events per trial, usually and with `--quick`. 100,000 events span a second; query V has windows of 10 s."""
 
 PAPER = Paper(name="datatrace")
 facts = PAPER.facts
 
 
 def _storm_tree(workloads: Iterable[str], options: Options) -> dict[str, JsonValue]:
-    """Return the matrix of Storm, where both variants compute what the typed form means."""
+    """Return the matrix of Storm, whose two variants compute the result of the typed form."""
     engine: JsonObject = {"name": STORM, "variants": [*FORMS], "workers": list(options.instances)}
     return {
         "run": run_table(options, timeout_s=300),
@@ -143,7 +143,7 @@ def _form_series(runs: Runs, workload: str, engine: str, form: str, value: Value
 
 
 def _numbers(runs: Runs, workload: str, engine: str, form: str) -> dict[str, JsonValue]:
-    """Return the rate of a form, and its CPU seconds for a million events, as JSON values."""
+    """Return a form's rate, and its CPU seconds per million events, as JSON values."""
 
     def cpu_s(row: TrialRow) -> float | None:
         return row.cpu_s / row.events * 1e6 if row.cpu_s and row.events else None
@@ -176,8 +176,8 @@ def _notes(options: Options, runs: Runs, *extra: str) -> tuple[str, ...]:
 
 
 def _panel(options: Options, runs: Runs, title: str, y_label: str, workload: str) -> Panel:
-    named = {name: _rate(runs, workload, *form) for form, name in NAMES.items()}
-    return degree_panel(options, title, y_label, named)
+    rates = {name: _rate(runs, workload, *form) for form, name in NAMES.items()}
+    return degree_panel(options, title, y_label, rates)
 
 
 def _outcome_4(options: Options, runs: Runs) -> Outcome:
@@ -192,16 +192,19 @@ def _outcome_4(options: Options, runs: Runs) -> Outcome:
         number: outputs(trials(runs[0], f"{workload}/", workers=options.within))
         for number, workload in QUERIES.items()
     }
-    others = [number for number in QUERIES if number != "I"]
-    other_ratios = [ratio for number in others for ratio in ratios[number]]
-    posed = [
+    other_queries = [number for number in QUERIES if number != "I"]
+    other_ratios = [ratio for number in other_queries for ratio in ratios[number]]
+    claims = [
         PAPER.pose("4", f"{name} {end}", all_of(values, combine), *(needs[n] for n in queries))
-        for name, values, queries in (("others", other_ratios, others), ("first", ratios["I"], "I"))
+        for name, values, queries in (
+            ("others", other_ratios, other_queries),
+            ("first", ratios["I"], "I"),
+        )
         for end, combine in (("lowest", lowest), ("highest", highest))
     ]
     line_counts = "; ".join(f"{number} {_lines_text(name)}" for number, name in QUERIES.items())
     return outcome(
-        posed,
+        claims,
         _notes(
             options,
             runs,

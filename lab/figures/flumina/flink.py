@@ -56,7 +56,7 @@ def _tree_4(options: Options) -> Tree:
 def _claims_4(
     options: Options, runs: Runs, program: Program, form: str, rates: Series
 ) -> list[MeasuredClaim]:
-    produced = outputs(rows_of(runs, program, form, options))
+    output_need = outputs(rows_of(runs, program, form, options))
     panel, scales = program.panel, scaling(program, form)
     if (program, form) == (FRAUD, "F"):
         fewest, most = rates.ends(options.within)
@@ -65,30 +65,30 @@ def _claims_4(
             "flat",
             quotient(rates.at(most), rates.at(fewest)),
             two_degrees(options, rates),
-            produced,
+            output_need,
             panel=panel,
             workers=workers_text(fewest, most),
             fewest=fewest,
         )
         return [flat]
-    posed = growth(options, scales, rates, produced) if scales.low > 1 else []
+    claims = growth(options, scales, rates, output_need) if scales.low > 1 else []
     if program is JOIN and form != "TDM":
         limit = PAPER.fact("4", quantity="nodes to which it scales").high
-        beyond = [n for n in options.within if n >= limit]
-        count = len(rates.workers(beyond))
-        posed.append(
+        saturated_workers = [n for n in options.within if n >= limit]
+        count = len(rates.workers(saturated_workers))
+        claims.append(
             PAPER.pose(
                 "4",
                 "no growth beyond",
-                rates.growth(beyond),
+                rates.growth(saturated_workers),
                 sweep_points(f"numbers of workers from {limit:g} on", count),
-                produced,
+                output_need,
                 panel=panel,
                 series=form,
                 nodes=limit,
             )
         )
-    return posed
+    return claims
 
 
 def _outcome_4(options: Options, runs: Runs) -> Outcome:
@@ -128,9 +128,9 @@ def _outcome_4(options: Options, runs: Runs) -> Outcome:
 def _panel_4(options: Options, program: Program, by_form: Mapping[str, Series]) -> Panel:
     rates = by_form["F"]
     _, most = rates.ends(options.within)
-    single, marks = rates.at(1), []
-    if single is not None and len(rates.workers(options.within)) > 1:
-        target_eps = single.value * max(1.0, scaling(program, "F").low / NODES * most)
+    single_rate, marks = rates.at(1), []
+    if single_rate is not None and len(rates.workers(options.within)) > 1:
+        target_eps = single_rate.value * max(1.0, scaling(program, "F").low / NODES * most)
         marks = [
             Mark(
                 name="at the published share of linear",
@@ -180,19 +180,19 @@ def _claims_6(
     # Automatic Flink uses one worker per page, or one task for all rules.
     pages = PAPER.fact("4", quantity="pages that all views are of")
     tasks = int(pages.low) if program is JOIN else 1
-    produced = outputs([row for form in _FORMS for row in rows_of(runs, program, form, options)])
-    offered = trials(runs[1], f"{program.workload}@{EVEN}/", "/flink/", workers=within)
-    busy = sweep_points(
+    output_need = outputs([row for form in _FORMS for row in rows_of(runs, program, form, options)])
+    offered_trials = trials(runs[1], f"{program.workload}@{EVEN}/", "/flink/", workers=within)
+    busy_need = sweep_points(
         f"workers within the cores, of which Flink by itself keeps {tasks} busy",
         max(within, default=0),
         tasks + 1,
     )
     rate_ratio = quotient(rates["FM"].highest(within), rates["F"].highest(within))
     latency_ratio = quotient(latency["FM"].lowest(within), latency["F"].lowest(within))
-    needs = (busy, produced, *latencies(offered))
+    needs = (busy_need, output_need, *latencies(offered_trials))
     return [
-        *growth(options, scaling(program, "FM"), rates["FM"], produced),
-        PAPER.pose("6", "throughput", rate_ratio, busy, produced, panel=panel),
+        *growth(options, scaling(program, "FM"), rates["FM"], output_need),
+        PAPER.pose("6", "throughput", rate_ratio, busy_need, output_need, panel=panel),
         PAPER.pose("6", "latency", latency_ratio, *needs, panel=panel, share=LATENCY_SHARE),
     ]
 

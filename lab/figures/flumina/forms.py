@@ -5,7 +5,7 @@
 - DGS: synchronization plans as published.
 - OWN: this lab's form of synchronization plans.
 - TD: Timely Dataflow by itself.
-- TDM: Timely Dataflow with a partition that the program knows, only for the join.
+- TDM: Timely Dataflow with a partition that the program knows; only for the join.
 """
 
 from collections.abc import Collection
@@ -37,26 +37,27 @@ VARIANTS = {form: PAPER.systems[form].variant for form in _SYSTEMS} | {OWN: DGS}
 """Variant that runs each form here."""
 NAMES = {form: PAPER.systems[form].name for form in _SYSTEMS} | {OWN: f"DGS, {FORMS[OWN]}"}
 PARTS = {"DGS": f"/{PUBLISHED}", OWN: f"/{OWN}"}
-"""Parts of the ids of cells of forms that share a variant."""
+"""Part of the cell ids that identifies a form, for forms that share a variant."""
 BLOCKS_NOTE = (
     "Timely groups events by logical time, so its sources send blocks, as in the paper: compare its "
     "growth with that of others, not its rate."
 )
 EVEN, UNEVEN = "even", "uneven"
-"""Inputs: as many streams as the most workers, and one stream more, so that a worker has two."""
+"""Inputs. EVEN has as many streams as the highest number of workers; UNEVEN has one stream more, so
+that a worker has two."""
 _EVENTS = (16_000_000, 4_000_000)
-"""Events of a trial, usually and with `--quick`."""
+"""Events per trial, usually and with `--quick`."""
 
 
 def degrees(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers; the default includes one more than the cores: uneven shares."""
+    """Return the numbers of workers; the default includes one more than the cores, for uneven shares."""
     return options.instances_and(options.cores + 1)
 
 
 def tree(
     options: Options, programs: Collection[Program], forms: Collection[str], inputs: Collection[str]
 ) -> dict[str, JsonValue]:
-    """Return the matrix: all numbers of workers on even input, only the most on uneven input."""
+    """Return the matrix: all numbers of workers on even input, only the highest number on uneven input."""
     labels = {EVEN: degrees(options), UNEVEN: (max(degrees(options)),)}
     return {
         "run": run_table(options, timeout_s=300),

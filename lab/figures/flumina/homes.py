@@ -1,10 +1,10 @@
 """Reproduces figure A2 of DGS (appendix A.2): latency, throughput and bytes between workers in smart homes.
 
 Slices end for all houses at once, as in the paper, or house by house, as in this lab's own form.
-Throughput and bytes are measured at full speed, with a load value of each plug every two seconds of
-event time, as in the challenge.
-Latency is measured under an offered load with one value a minute, so that enough slices end for
-percentiles. All cells run in the published form, which claims judge, and in this lab's own.
+Throughput and bytes are measured at full speed. Each plug sends a load value every two seconds of event
+time, as in the challenge. Latency is measured under an offered load with one value per minute, so that
+enough slices end for percentiles. All cells run in the published form, which the claims judge, and in
+this lab's own form.
 """
 
 import json
@@ -70,18 +70,18 @@ LINES: dict[LineKey, str] = {
     (form, ends): f"{FORMS[form]}, {text}" for form in FORMS for ends, text in ENDS.items()
 }
 HOUSEHOLDS, PLUGS = 4, 13
-"""Households of a house, and plugs of a household: 52 plugs a house; the challenge has 2,125 in 40
-houses."""
+"""Households per house, and plugs per household: 52 plugs per house. The challenge has 2,125 plugs in
+40 houses."""
 PERIOD_S = {FULL: 2, OFFERED: 60}
 """Seconds of event time between two load values of a plug."""
 SLICE_S = 3600
 """Length of a slice, in event time."""
 SLICES_PER_S = 10
-"""Slices that end in a second of the load: 120 in 12 s, enough for a 90th percentile."""
+"""Slices that end per second of the load: 120 in 12 s, enough for a 90th percentile."""
 _EVENTS = (16_000_000, 4_000_000)
 """Events at full speed, usually and with `--quick`."""
 _BATCH = 64
-"""Events of a hand-over under the load."""
+"""Events per hand-over under the load."""
 
 
 def houses() -> int:
@@ -147,7 +147,7 @@ def tree(options: Options) -> Tree:
                 "warm_up_s": warm_up_s,
                 "window_s": window_s,
                 "workloads": [f"*-{OFFERED}"],
-                # Workers that take every core leave none for the generator.
+                # When workers take every core, the generator has none.
                 "send_lag_ms": SEND_LAG_MS,
             },
         ],
@@ -157,10 +157,12 @@ def tree(options: Options) -> Tree:
 def moved_share(row: TrialRow) -> float | None:
     """Return the ratio of bytes moved between workers to bytes processed; None if not counted."""
     counters = json.loads(row.counters or "{}")
-    processed = counters.get("record_bytes")
-    if not processed:
+    processed_bytes = counters.get("record_bytes")
+    if not processed_bytes:
         return None
-    return float(counters["state_bytes_moved"] + counters["record_bytes_moved"]) / float(processed)
+    return float(counters["state_bytes_moved"] + counters["record_bytes_moved"]) / float(
+        processed_bytes
+    )
 
 
 def _fact(quantity: str) -> Fact:
@@ -180,8 +182,8 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[MeasuredClaim]:
         ),
         *synchronizations(runs[0], key(ALL, FULL), f"/{PUBLISHED}", workers=counts),
     )
-    moved, processed = _fact("bytes moved").low / 1e6, _fact("bytes processed").low / 1e9
-    words = {"moved": moved, "processed": processed, "share": published_share()}
+    moved_mb, processed_gb = _fact("bytes moved").low / 1e6, _fact("bytes processed").low / 1e9
+    words = {"moved": moved_mb, "processed": processed_gb, "share": published_share()}
     measured = dict.fromkeys(("less moved", "bytes moved"), share.highest(counts))
     return [*PAPER.pose_all("A2", measured, *needs, **words), PAPER.pose("A2", "winner", None)]
 
@@ -248,7 +250,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 
 def _full_speed(runs: Runs, line: LineKey, value: Value) -> Series:
-    """Return a quantity of the cells at full speed of a line, by workers."""
+    """Return a quantity of a line's cells at full speed, by workers."""
     form, ends = line
     return series(runs[0], key(ends, FULL), DGS, value, options=f"/{form}")
 
@@ -273,7 +275,7 @@ def _make_latency_panel(
 
 
 def _make_bytes_panel(options: Options, shares: Mapping[LineKey, Series]) -> Panel:
-    """Return the panel of bytes; it omits one worker, where nothing moves: 0 has no logarithm."""
+    """Return the panel of bytes, without the cells of one worker: these move nothing, and 0 has no logarithm."""
     share = 100 * published_share()
     return Panel(
         title="bytes moved by bytes processed",

@@ -1,10 +1,10 @@
-"""Reproduces figure 10 of DGS: latency of event windows against workers, heartbeats a barrier and depth.
+"""Reproduces figure 10 of DGS: latency of event windows against workers, heartbeats per barrier and depth.
 
-Latency is the time from a barrier's due time until its window is emitted. Bands are drawn from the 10th
-to the 90th percentile.
-Depth compares two plans of an input with the same workers. The shallow plan has a leaf for each worker.
-The deep plan has a leaf for each stream, as in appendix B: each doubling of the streams adds a level
-for barriers. All cells run in the published form, which claims judge, and in this lab's own.
+Latency is the time from a barrier's due time until its window is emitted. A band spans the 10th to the
+90th percentile.
+The depth sweep compares two plans for the same input and workers. The shallow plan has a leaf per worker.
+The deep plan has a leaf per stream, as in appendix B: each doubling of the streams adds a level for
+barriers. All cells run in the published form, which the claims judge, and in this lab's own form.
 """
 
 from collections.abc import Iterable
@@ -57,29 +57,29 @@ from streamlab.results.stats.estimates import Extreme, Middle, lowest
 from streamlab.results.store import Run
 
 RATIOS = (100, 1_000, 10_000)
-"""Values of each stream between two barriers."""
+"""Values per stream between two barriers."""
 HEARTBEATS = (1, 10, 20, 50, 100, 200, 500, 1_000)
-"""Heartbeats a barrier: the paper's, and 1, which is too few in the paper."""
+"""Heartbeats per barrier: the paper's, and 1, which is too few in the paper."""
 QUICK_HEARTBEATS = (1, 10, 100, 1_000)
 USUAL_HEARTBEATS = 10
-"""Heartbeats a barrier when workers vary: at 100 values a barrier, at most 100 are possible."""
+"""Heartbeats per barrier when workers vary: at 100 values per barrier, at most 100 are possible."""
 RATE_EPS = 100_000
-"""Values a second on each stream, ten times the paper's. At 10,000 values a barrier this gives 120
+"""Values per second on each stream, ten times the paper's. At 10,000 values per barrier this gives 120
 windows in 12 s, enough for a 90th percentile (`streamlab.lab.measure.latency`)."""
 _BATCH = 64
-"""Events of a hand-over."""
+"""Events per hand-over."""
 STREAMS = (2, 4, 8, 16)
-"""Numbers of streams of the depth sweep; with a leaf each they give 1 to 4 levels above the leaves."""
+"""Numbers of streams in the depth sweep; a leaf per stream gives 1 to 4 levels above the leaves."""
 QUICK_STREAMS = (2, 8)
 DEPTH_RATIO = 1_000
-"""Values of each stream between two barriers in the depth sweep."""
+"""Values per stream between two barriers in the depth sweep."""
 SHALLOW, DEEP = "shallow", "deep"
 PLANS = {SHALLOW: "a leaf for each worker", DEEP: "a leaf for each stream"}
 _OPTIMIZERS = {SHALLOW: "by-stream", DEEP: "leaf-per-stream"}
 
 
 def _beats(heartbeats: int) -> str:
-    """Return the label of a load with this number of heartbeats a barrier."""
+    """Return the label of a load with this number of heartbeats per barrier."""
     return f"beats-{heartbeats}"
 
 
@@ -87,17 +87,17 @@ _USUAL = _beats(USUAL_HEARTBEATS)
 
 
 def heartbeats(options: Options) -> tuple[int, ...]:
-    """Return the numbers of heartbeats a barrier."""
+    """Return the numbers of heartbeats per barrier."""
     return QUICK_HEARTBEATS if options.quick else HEARTBEATS
 
 
 def streams(options: Options) -> tuple[int, ...]:
-    """Return the numbers of streams; with a leaf each, the levels are their binary logarithm."""
+    """Return the numbers of streams; in a plan with a leaf per stream, the levels are their binary logarithm."""
     return QUICK_STREAMS if options.quick else STREAMS
 
 
 def max_workers(options: Options) -> int:
-    """Return the number of workers of the sweeps of heartbeats and depth: the most within the cores."""
+    """Return the number of workers in the heartbeat and depth sweeps: the most within the cores."""
     return max(options.within, default=min(options.instances))
 
 
@@ -129,7 +129,7 @@ def _tree(options: Options) -> Tree:
         return {
             "name": WINDOW.workload,
             "label": key.partition("@")[2],
-            # A period more than offered: the load ends between two event times.
+            # One period more than the load offers, because the load ends between two event times.
             "events": round(rate_eps * (warm_up_s + window_s)) + 2 * streams * ratio,
             "params": {"streams": streams, WINDOW.per_barrier: ratio},
         }
@@ -145,7 +145,7 @@ def _tree(options: Options) -> Tree:
             "window_s": window_s,
             "heartbeats_per_barrier": beats,
             "workloads": [key],
-            # Workers that take every core leave none for the generator.
+            # When workers take every core, the generator has none.
             "send_lag_ms": SEND_LAG_MS,
         }
 
@@ -200,7 +200,7 @@ class _Latencies:
 
 
 def _latencies_by_name(results: _Latencies) -> dict[str, Percentiles]:
-    """Return all latencies of a form by a name of their settings."""
+    """Return all latencies of a form, by names that describe their settings."""
     by_workers = {
         f"{ratio} values a barrier, {n} workers": cell
         for (ratio, n), cell in results.by_workers.items()
@@ -226,7 +226,7 @@ def _frequent_trials(options: Options, run: Run) -> list[TrialRow]:
 
 
 def _most_that_keep_up(rows: Iterable[TrialRow]) -> Middle | None:
-    """Return the most workers that sustained their load, one value a repetition; 0 if none did."""
+    """Return the most workers that sustained their load, one value per repetition; 0 if none did."""
     repetition = attrgetter("repetition")
     by_repetition = group_by(sorted(rows, key=repetition), repetition)
     values = tuple(
@@ -246,7 +246,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
 
     def under_load(*keys: str) -> tuple[Need, ...]:
         parts = [(f"{key}/", f"/{PUBLISHED}") for key in keys]
-        rows = [row for each in parts for row in trials(run, *each, workers=options.within)]
+        rows = [row for part in parts for row in trials(run, *part, workers=options.within)]
         return (enough_cores, *latencies(rows))
 
     def median(ratio: int, workers: int) -> Measured | None:
@@ -255,26 +255,26 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
     def ratio_keys(*ratios: int) -> list[str]:
         return [workers_key(r, n) for r in ratios for n in dict.fromkeys((fewest, most))]
 
-    grown = [quotient(median(ratio, most), median(ratio, fewest)) for ratio in RATIOS]
+    growths = [quotient(median(ratio, most), median(ratio, fewest)) for ratio in RATIOS]
     low, high = min(RATIOS), max(RATIOS)
     medians = [
         _estimate_median(results.by_heartbeats[n]) for n in heartbeats(options) if n >= stable.low
     ]
-    counted = tuple(value for value in medians if value is not None)
+    values = tuple(value for value in medians if value is not None)
     spread = None
-    if counted and len(counted) == len(medians):
-        spread = quotient(Extreme(counted, highest=True), Extreme(counted, highest=False))
+    if values and len(values) == len(medians):
+        spread = quotient(Extreme(values, highest=True), Extreme(values, highest=False))
     by_beats = under_load(heartbeats_key(options))
     deepest = max(streams(options))
     limit = PAPER.fact("10", quantity="workers that keep up")
     frequent = _frequent_trials(options, run)
-    beyond = {row.workers for row in frequent if row.workers > limit.high}
+    excess_workers = {row.workers for row in frequent if row.workers > limit.high}
     deep, shallow = (_estimate_median(results.by_depth[plan, deepest]) for plan in (DEEP, SHALLOW))
     return [
         PAPER.pose(
             "10",
             "growth",
-            all_of(grown, lowest),
+            all_of(growths, lowest),
             sweep_points("numbers of workers within the cores that have a latency", len(within)),
             *under_load(*ratio_keys(*RATIOS)),
             workers=workers_text(fewest, most),
@@ -295,7 +295,7 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
             "stable",
             spread,
             *by_beats,
-            sweep_points("numbers of heartbeats", len(counted)),
+            sweep_points("numbers of heartbeats", len(values)),
             low=stable.low,
             high=stable.high,
         ),
@@ -310,7 +310,9 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredCla
             "keep up",
             _most_that_keep_up(frequent),
             sweep_points(
-                f"numbers of workers above {limit.high:g} with a core each", len(beyond), least=1
+                f"numbers of workers above {limit.high:g} with a core each",
+                len(excess_workers),
+                least=1,
             ),
             outputs(frequent),
             ratio=low,
@@ -373,7 +375,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         ],
         tick_names=[f"{n} ({n.bit_length() - 1})" for n in streams(options)],
     )
-    named = {
+    latencies = {
         f"{FORMS[form]}, {name}": cell
         for form, results in by_form.items()
         for name, cell in _latencies_by_name(results).items()
@@ -393,7 +395,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "the paper depth grows with the workers.",
             LAG_NOTE,
         ),
-        {name: named_percentiles(cell) for name, cell in named.items()},
+        {name: named_percentiles(cell) for name, cell in latencies.items()},
         "DGS, figure 10: latency of event windows",
         [by_workers, [by_heartbeats, by_depth]],
         width_in=2.6,

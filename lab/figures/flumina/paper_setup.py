@@ -1,8 +1,8 @@
 """Provides the paper's set-up for the figures of DGS: programs, published scaling, claims and notes.
 
-The paper hands over single events, and measures rates at 12 nodes of a core each. So claims here are
-about single events. Growth is judged by the published share of linear growth: with fewer nodes, the
-share must be at least that of 12 nodes.
+The paper hands over single events, and measures rates on 12 nodes with one core each. So the claims here
+are about single events. The published share of linear growth judges growth: with fewer nodes, the
+measured share must be at least the published share at 12 nodes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,11 +33,12 @@ DGS = "multicore/dgs"
 SINGLE, BLOCK = 1, 4096
 """Batches: the paper's event at a time, and this lab's usual block at full speed."""
 UNITS = {SINGLE: "event by event", BLOCK: f"in blocks of {BLOCK:,}"}
-"""Units of hand-over by batch; figure 8 has a row of panels for each, as their rates are far apart."""
+"""Units of hand-over by batch; figure 8 has a row of panels per unit, because the rates are far apart."""
 PUBLISHED, OWN = "as-published", "own"
 FORMS = {PUBLISHED: "DGS as published", OWN: "own form"}
-"""Forms of synchronization plans, by the labels of their engine tables. Claims are judged on single
-messages between actors (docs/decisions/0029-messages.md). This lab's own form is drawn next to them."""
+"""Forms of synchronization plans, by the labels of their engine tables. Claims are judged on the published
+form, with single messages between actors (docs/decisions/0029-messages.md). The figures draw this lab's
+own form next to it."""
 SERIES = ((PUBLISHED, SINGLE), (OWN, SINGLE), (OWN, BLOCK))
 """Form and batch of each line of figures 8 and A1."""
 FORM_NOTE = (
@@ -47,10 +48,10 @@ FORM_NOTE = (
 RATE = column("throughput_eps")
 WORKERS = "workers"
 NODES = 12
-"""The paper's nodes in the scaling of table 1."""
+"""The paper's number of nodes for the scaling in table 1."""
 
 PAPER = Paper(name="flumina")
-"""The paper; its systems have the names of the series in table 1, and `handcrafted` and `winner`."""
+"""The paper. Its systems have the names of table 1's series; two more are `handcrafted` and `winner`."""
 facts = PAPER.facts
 
 
@@ -61,7 +62,7 @@ class Program:
     Attributes:
         workload: name of the workload here.
         panel: name in the published numbers.
-        per_barrier: parameter for a stream's events between two synchronizing events.
+        per_barrier: name of the parameter for events per stream between two synchronizing events.
     """
 
     workload: str
@@ -69,7 +70,7 @@ class Program:
     per_barrier: str
 
     def table(self, events: int, streams: int) -> dict[str, JsonValue]:
-        """Return the `[[workload]]` table, with the paper's events between synchronizing events."""
+        """Return the `[[workload]]` table, with the paper's number of events between synchronizing events."""
         return {
             "name": self.workload,
             "events": events,
@@ -95,12 +96,12 @@ def scaling(program: Program, series: str) -> Fact:
 
 
 def per_barrier() -> int:
-    """Return the paper's events of a stream between two synchronizing events."""
+    """Return the paper's number of events per stream between two synchronizing events."""
     return int(PAPER.fact("8", panel=WINDOW.panel).low)
 
 
 def streams(options: Options) -> int:
-    """Return the number of streams of every input: one for each of the most workers."""
+    """Return the number of streams of every input: the highest number of workers."""
     return max(options.instances)
 
 
@@ -120,9 +121,9 @@ def form_engine(
     form: str, options: Options, /, label: str = "", **fields: Any
 ) -> dict[str, JsonValue]:
     """Return the `[[engine]]` table of a form; its label is the form, unless `label` is set."""
-    chosen = dict(PAPER.systems["DGS"].options) if form == PUBLISHED else {}
-    chosen |= fields.pop("options", {})
-    return experiment.engine(DGS, options, label=label or form, options=chosen, **fields)
+    form_options = dict(PAPER.systems["DGS"].options) if form == PUBLISHED else {}
+    form_options |= fields.pop("options", {})
+    return experiment.engine(DGS, options, label=label or form, options=form_options, **fields)
 
 
 def form_engines(options: Options) -> list[dict[str, JsonValue]]:
@@ -131,7 +132,7 @@ def form_engines(options: Options) -> list[dict[str, JsonValue]]:
 
 
 def workers_text(fewest: int, most: int) -> str:
-    """Return the text for `most` workers in a comparison with `fewest`; "more workers" if equal."""
+    """Return the text for `most` workers in a comparison with `fewest`; "more workers" if both are equal."""
     return f"{most} workers" if most > fewest else "more workers"
 
 
@@ -145,12 +146,12 @@ def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Nee
 
 
 def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[MeasuredClaim]:
-    """Pose the claims on growth: the published share of linear growth, and the value at the same nodes."""
+    """Pose the claims on growth: on the published share of linear growth, and on the value at equal nodes."""
     nodes = int(fact.x)
     within = rate.workers(options.within)
     fewest, most = rate.ends(options.within)
     share = fact.low / nodes
-    lowest = max(1.0, share * most / fewest)
+    limit = max(1.0, share * most / fewest)
     measured_nodes = {1, nodes} & set(within)
     place = {name: getattr(fact, name) for name in ("figure", "panel", "series", "quantity")}
     return [
@@ -165,8 +166,8 @@ def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Mea
             fewest=fewest,
             share=share,
             nodes=nodes,
-            lowest=lowest,
-            highest=max(lowest, min(fact.high, most / fewest)),
+            lowest=limit,
+            highest=max(limit, min(fact.high, most / fewest)),
         ),
         PAPER.pose(
             fact.figure,
@@ -212,7 +213,7 @@ NODES_OF_A_CORE = (
     "up to 20 nodes of a core each (AWS m6g.medium), Erlang; Flink 1.10 and Timely alongside"
 )
 ONE_SERVER = "one server (of A.1: 18 cores, Xeon Gold 6154), Erlang, a simulated network"
-"""The paper's machines for its programs, and for its case studies."""
+"""The paper's machines: the first for its programs, the second for its case studies."""
 
 
 def notes(

@@ -41,7 +41,7 @@ def tenth_ns(run: Run) -> Value:
     return lambda cell: per_row(cell, tenth_percentile)
 
 
-def percentiles(run: Run, key: str, workers: int, ending: str) -> Percentiles:
+def percentiles(run: Run, key: str, workers: int, suffix: str) -> Percentiles:
     """Return the latency of the workload's cell with this number of workers and an id that ends with `/ending`."""
     values = {
         "p10": tenth_ns(run),
@@ -51,7 +51,7 @@ def percentiles(run: Run, key: str, workers: int, ending: str) -> Percentiles:
     return {
         name: spread
         for cell in cells(run, key, DGS)
-        if cell.workers == workers and cell.cell.endswith(f"/{ending}")
+        if cell.workers == workers and cell.cell.endswith(f"/{suffix}")
         for name, value in values.items()
         if (spread := value(cell)) is not None
     }

@@ -1,7 +1,7 @@
 """Reproduces figures 8 and A1 of DGS: throughput of its three programs, and of outlier detection.
 
-The paper's input of outlier detection (appendix A.1) is the KDD Cup's. Here as many connections are
-generated as its 10 % file has.
+For outlier detection (appendix A.1), the paper reads the KDD Cup's data. This module generates as many
+connections as the KDD Cup's 10 % file has.
 """
 
 from collections.abc import Mapping
@@ -44,13 +44,13 @@ from streamlab.lab.figures.options import Options
 from streamlab.reports.figures.paper import Line, Mark, Panel, Point
 
 _EVENTS = (20_000_000, 2_000_000)
-"""Events of a trial, usually and with `--quick`."""
+"""Events per trial, usually and with `--quick`."""
 OUTLIERS = "outlier_detection"
 CONNECTIONS_PER_CHECK = 20_000
-"""Connections of all streams between checks: 25 checks in as many connections as the file has. The
-public code checks every 1,000 s, on an input without times."""
+"""Connections of all streams between two checks. With as many connections as the file has, this gives 25
+checks. The public code checks every 1,000 s, on an input without times."""
 _CONNECTIONS = (494_021, 100_000)
-"""Connections, usually and with `--quick`; usually the rows of the KDD Cup's 10 % file."""
+"""Connections, usually and with `--quick`. The usual number is the rows of the KDD Cup's 10 % file."""
 _JUDGED = (PUBLISHED, SINGLE)
 """Form and batch that the claims judge."""
 
@@ -105,11 +105,11 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
     }
 
     def panel(program: Program, batch: int) -> Panel:
-        named = {FORMS[form]: rate for (form, b), rate in rates[program].items() if b == batch}
-        words = growth_words(options, named, scaling(program, "DGS"))
-        colours = [index for index, name in enumerate(FORMS.values()) if name in named]
+        form_rates = {FORMS[form]: rate for (form, b), rate in rates[program].items() if b == batch}
+        words = growth_words(options, form_rates, scaling(program, "DGS"))
+        colours = [index for index, name in enumerate(FORMS.values()) if name in form_rates]
         title = f"{program.panel}, {UNITS[batch]}"
-        return degree_panel(options, title, "events/s", named, words=words, colours=colours)
+        return degree_panel(options, title, "events/s", form_rates, words=words, colours=colours)
 
     return outcome(
         [
@@ -160,7 +160,7 @@ def _tree_a1(options: Options) -> Tree:
 
 def _outcome_a1(options: Options, runs: Runs) -> Outcome:
     by_form = _rates_by_form(runs, OUTLIERS)
-    named = {_name(*form): rate for form, rate in by_form.items()}
+    form_rates = {_name(*form): rate for form, rate in by_form.items()}
     speedup, by_hand = (
         PAPER.fact("A1", series=name, quantity="speedup") for name in ("DGS", "handcrafted")
     )
@@ -169,19 +169,19 @@ def _outcome_a1(options: Options, runs: Runs) -> Outcome:
         title="growth",
         y_label="throughput by that of one worker",
         x_label=WORKERS,
-        lines=_growth_lines(options, named),
+        lines=_growth_lines(options, form_rates),
         marks=[
             Mark(name=f"{fact.series}, published", low=fact.low, high=fact.low, x=float(fact.x))
             for fact in (speedup, by_hand)
             if int(fact.x) in options.instances
         ],
         words=[
-            *growth_words(options, named, speedup),
+            *growth_words(options, form_rates, speedup),
             f"by hand in C++, published: {by_hand.text} at {by_hand.x} nodes",
         ],
         ticks=options.instances,
     )
-    rates_panel = degree_panel(options, "throughput", "connections/s", named)
+    rates_panel = degree_panel(options, "throughput", "connections/s", form_rates)
     return outcome(
         [
             *growth(options, speedup, by_form[_JUDGED], *needs),
@@ -197,14 +197,14 @@ def _outcome_a1(options: Options, runs: Runs) -> Outcome:
             lines_note(OUTLIERS),
             machines=ONE_SERVER,
         ),
-        {name: numbers(throughput_eps=rate) for name, rate in named.items()},
+        {name: numbers(throughput_eps=rate) for name, rate in form_rates.items()},
         "DGS, appendix A.1: outlier detection by workers",
         [[rates_panel, growth_panel]],
         height_in=2.2,
     )
 
 
-def _growth_lines(options: Options, named: Mapping[str, Series]) -> list[Line]:
+def _growth_lines(options: Options, rates: Mapping[str, Series]) -> list[Line]:
     return [
         Line(
             name=name,
@@ -215,7 +215,7 @@ def _growth_lines(options: Options, named: Mapping[str, Series]) -> list[Line]:
             ],
             colour=colour,
         )
-        for colour, (name, rate) in enumerate(named.items())
+        for colour, (name, rate) in enumerate(rates.items())
     ]
 
 

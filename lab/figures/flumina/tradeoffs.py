@@ -2,8 +2,8 @@
 
 A property holds if the engine declares it and the runs confirm it. The answers must be right with every
 number of workers (PIP1), with another partition into streams (PIP2), and in all trials (PIP3).
-Runs cannot show whether a program mentions workers or partitions. So a property may be missing only
-because the engine declares it so.
+Runs cannot show whether a program mentions workers or partitions. A property may therefore be missing
+only because the engine does not declare it.
 """
 
 import json
@@ -56,7 +56,7 @@ def _tree(options: Options) -> dict[str, JsonValue]:
 def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bool], ...]:
     """Return PIP1 to PIP3 of a form for each repetition in which all its answers were compared.
 
-    PIP1 uses the even input, whose cells differ in workers; PIP2 and PIP3 use both inputs.
+    PIP1 uses only the even input, whose cells differ in workers. PIP2 and PIP3 use both inputs.
     """
     by_input = {label: _rows(runs, program, form, label) for label in (EVEN, UNEVEN)}
     results = []
@@ -87,7 +87,7 @@ def _is_compared(row: TrialRow) -> bool:
 
 
 def _need_outputs(runs: Runs, program: Program, form: str) -> Need:
-    """Return the need for answers that are not empty: an empty answer compares nothing."""
+    """Return the need for non-empty answers: comparing an empty answer shows nothing."""
     rows = [
         row
         for label in (EVEN, UNEVEN)
@@ -100,8 +100,8 @@ def _need_outputs(runs: Runs, program: Program, form: str) -> Need:
 
 def _declares(row: TrialRow, pip: str) -> bool:
     """Return whether the engine declares that a property holds."""
-    declared = json.loads(row.properties or "{}").get(pip)
-    return bool(declared and declared["holds"])
+    declaration = json.loads(row.properties or "{}").get(pip)
+    return bool(declaration and declaration["holds"])
 
 
 def _published_forms(program: Program) -> dict[str, Fact]:
@@ -116,7 +116,7 @@ def _all_forms(program: Program) -> tuple[str, ...]:
 
 
 def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClaim]:
-    posed: list[MeasuredClaim] = []
+    claims: list[MeasuredClaim] = []
     for form, scales in _published_forms(program).items():
         words = {"panel": program.panel, "series": form, "name": NAMES[form]}
         place = {"panel": program.panel, "series": form}
@@ -130,7 +130,7 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClai
             float(sum(held[pip] == published[pip] for pip in PIPS))
             for held in properties(runs, program, form)
         )
-        posed.append(
+        claims.append(
             PAPER.pose(
                 "T1",
                 "properties",
@@ -146,9 +146,9 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClai
         )
         if scales.low > 1:
             # Figure 4 judges forms that do not scale.
-            produced = outputs(rows_of(runs, program, form, options))
-            posed.append(growth(options, scales, rate(runs, program, form), produced)[0])
-    return posed
+            output_need = outputs(rows_of(runs, program, form, options))
+            claims.append(growth(options, scales, rate(runs, program, form), output_need)[0])
+    return claims
 
 
 def _format_properties(held: Mapping[str, bool]) -> str:

@@ -49,7 +49,7 @@ Quantity = Mapping[tuple[int, str], Series]
 
 def _tree(options: Options) -> Tree:
     def workers(name: str) -> list[int]:
-        # Only CT has a claim on growth, so a quick run omits one worker of the others.
+        # Only CT has a claim on growth, so a quick run measures the others without the one-worker cells.
         return list(with_one(options) if name == "CT" or not options.quick else several(options))
 
     return {
@@ -136,35 +136,35 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _shift_lines(drawn: Sequence[Line]) -> list[Line]:
-    """Shift lines sideways, so that equal points of other heuristics stay visible."""
-    shifts = [_SHIFT * (index - (len(drawn) - 1) / 2) for index in range(len(drawn))]
+def _shift_lines(lines: Sequence[Line]) -> list[Line]:
+    """Shift lines sideways, so that equal points of different heuristics stay visible."""
+    shifts = [_SHIFT * (index - (len(lines) - 1) / 2) for index in range(len(lines))]
     return [
         replace(line, points=[replace(point, x=point.x + shift) for point in line.points])
-        for line, shift in zip(drawn, shifts, strict=True)
+        for line, shift in zip(lines, shifts, strict=True)
     ]
 
 
 def _growth_claims(options: Options, rates: Quantity, runs: Runs) -> list[MeasuredClaim]:
-    """Pose the claims on CT's growth with workers, within the range of the paper's linear growth."""
+    """Pose the claims on CT's growth with workers, within the range in which the paper shows linear growth."""
     claims = []
     for query in QUERIES:
         limit = PAPER.fact("8", panel=query.panel, quantity="linear growth").high
         ct = rates[query.number, "CT"]
         degrees = [n for n in with_one(options) if n <= limit]
-        counted = ct.workers(n for n in degrees if n <= options.cores)
-        first, last = ct.ends(counted)
-        growth = quotient(ct.at(last), ct.at(first))
+        measured_workers = ct.workers(n for n in degrees if n <= options.cores)
+        fewest, most = ct.ends(measured_workers)
+        growth = quotient(ct.at(most), ct.at(fewest))
         claims.append(
             PAPER.pose(
                 "8",
                 "linear growth",
-                None if growth is None else ratio(growth, Product((), last / first)),
+                None if growth is None else ratio(growth, Product((), most / fewest)),
                 two_degrees(options, ct, degrees),
-                outputs(trials(runs[0], f"{query.workload}@", "/ct", workers=counted)),
+                outputs(trials(runs[0], f"{query.workload}@", "/ct", workers=measured_workers)),
                 panel=query.panel,
-                first=first,
-                last=last,
+                first=fewest,
+                last=most,
             )
         )
     return claims
@@ -195,25 +195,25 @@ def _order_claims(
 
 def _ratios(
     quantity: Quantity,
-    above: Sequence[str],
-    below: Sequence[str],
+    dividends: Sequence[str],
+    divisors: Sequence[str],
     within: Sequence[int],
     *,
     is_latency: bool = False,
     numbers_of: Sequence[int] = _NUMBERS,
 ) -> list[Measured | None]:
-    """Return for each query the ratio of the best of `above` to the best of `below`.
+    """Return, for each query, the best value of `dividends` divided by the best value of `divisors`.
 
-    None if a heuristic has no value; of latency (`is_latency`) the lowest is the best.
+    A ratio is None if a heuristic has no value. The best latency (`is_latency`) is the lowest.
     """
 
     def best(number: int, names: Sequence[str]) -> Measured | None:
-        each = [quantity[number, name] for name in names]
-        values = [s.lowest(within) if is_latency else s.highest(within) for s in each]
+        series_by_name = [quantity[number, name] for name in names]
+        values = [s.lowest(within) if is_latency else s.highest(within) for s in series_by_name]
         present = tuple(value for value in values if value is not None)
         return Extreme(present, highest=not is_latency) if len(present) == len(values) else None
 
-    return [quotient(best(number, above), best(number, below)) for number in numbers_of]
+    return [quotient(best(number, dividends), best(number, divisors)) for number in numbers_of]
 
 
 FIGURE = Figure(

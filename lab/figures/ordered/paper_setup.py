@@ -19,14 +19,14 @@ from streamlab.results.schema import TrialRow
 ORDERED = "multicore/ordered"
 WORKERS = "workers"
 TUPLE, BLOCK = 1, 64
-"""Batches: the paper's tuple at a time, and this lab's usual block."""
+"""Batches: one tuple at a time, as in the paper, and this lab's usual block."""
 GRANULARITY = {TUPLE: "a tuple at a time", BLOCK: f"blocks of {BLOCK}"}
 REORDERING_BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
 """Reordering buffers with their names on the drawing."""
 NS_PER_ITERATION = 2.0
 """Approximate time of an iteration on a 2.6 GHz core; it converts iterations to nominal costs."""
 BY_OPERATOR = {"serials": "operator"}
-"""Options of the paper's system, which every figure judges: a serial number for each operator's inputs."""
+"""Options of the paper's system, which every figure judges: each operator numbers its own inputs."""
 SOURCE_NOTE = (
     "This lab's own form, drawn but not judged: a block of input records and all its outputs have "
     "one serial number, of the source."
@@ -50,17 +50,17 @@ def iterations(cost_us: float) -> int:
 
 
 def several(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers above one, or all if there are none above one."""
+    """Return the numbers of workers above one; if there are none, return all numbers."""
     return tuple(n for n in options.instances if n > 1) or options.instances
 
 
 def with_one(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers, including one as the base of speedups."""
+    """Return the numbers of workers, with one worker added as the base of speedups."""
     return tuple(sorted({1, *options.instances}))
 
 
 def worker_counts(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers; the default includes twice the cores, where workers block."""
+    """Return the numbers of workers; the default includes twice the cores, at which workers block."""
     return with_one(options) if options.workers else options.instances_and(2 * options.cores)
 
 
@@ -72,7 +72,7 @@ def shares() -> int:
 def drawn_forms(schemes: Iterable[str], batches: Iterable[int]) -> list[tuple[str, str, int]]:
     """Return label, scheme and granularity of each drawn series, the paper's form first.
 
-    Labels of this lab's own form, with serials of the source, differ from the scheme's name.
+    In this lab's own form, where the source assigns serials, the label differs from the scheme's name.
     """
     names = tuple(schemes)
     source_forms = [(f"source-{name}", name, batch) for batch in batches for name in names]
@@ -107,7 +107,7 @@ class BenchmarkQuery:
 
     Attributes:
         partitioned: number of partitioned operators.
-        a_year: records in a year at one order an hour, if the input must span a year; else 0.
+        a_year: records per year at one order per hour, if the input must span a year; else 0.
     """
 
     number: int
@@ -135,7 +135,7 @@ DESCRIPTION = (
     "15: declining categories."
 )
 _SIZES = {TUPLE: (12_000_000, 3_000_000), BLOCK: (40_000_000, 10_000_000)}
-"""Input records, usual and quick, by granularity. Blocks are some ten times as fast."""
+"""Input records, usual and quick, by granularity. Blocks are about ten times as fast as tuples."""
 
 
 def key(query: BenchmarkQuery, batch: int) -> str:

@@ -1,9 +1,9 @@
 """Reproduces figures 11 and 14 of the ordered pipelines: queues and buffers on the TPCx-BB queries.
 
-Both figures have each query's peak under two schemes. The peak is the worker count, at most the number
-of cores, with the highest rate. Latency is measured at the peak.
-The claims are about the paper's system: serials of operators, a tuple at a time. Also drawn is this
-lab's own form: serials of the source, by tuples and by blocks of 64.
+Both figures show each query's peak under two schemes. The peak is the worker count with the highest rate,
+at most the number of cores. Latency is measured at the peak.
+The claims are about the paper's system: operators assign serials, one tuple at a time. The figures also
+draw this lab's own form: the source assigns serials, to tuples or to blocks of 64.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ from streamlab.results.stats.estimates import Estimate, Monotone, highest
 _QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
 BATCHES = (TUPLE, BLOCK)
 _SHIFT = 0.13
-"""Distance between series at one query, as share of the distance between queries."""
+"""Distance between series at one query, as a share of the distance between queries."""
 NUMBERS = tuple(query.number for query in QUERIES)
 
 
@@ -89,8 +89,8 @@ def _peaks(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
                 candidates.append((cell.workers <= options.cores, rate.median, cell, rate))
         if not candidates:
             return None
-        within, _, cell, rate = max(candidates, key=lambda each: each[:2])
-        return Peak(rate, LATENCY(cell), not within)
+        is_within, _, cell, rate = max(candidates, key=lambda candidate: candidate[:2])
+        return Peak(rate, LATENCY(cell), not is_within)
 
     return {
         (label, batch, query.number): best(label, batch, key(query, batch))
@@ -151,10 +151,10 @@ def _tree(options: Options, schemes: Sequence[tuple[int, str, JsonObject]]) -> T
                 workers=[workers],
                 batch=[batch],
                 workloads=[f"*@b{batch}"],
-                options={**chosen, **BY_OPERATOR} if label == scheme else chosen,
+                options={**scheme_options, **BY_OPERATOR} if label == scheme else scheme_options,
                 label=label,
             )
-            for workers, scheme, chosen in schemes
+            for workers, scheme, scheme_options in schemes
             for label, _, batch in drawn_forms([scheme], BATCHES)
         ],
     }
@@ -165,12 +165,12 @@ def _outcome(
     runs: Runs,
     peaks: Peaks,
     names: Mapping[str, str],
-    posed: Sequence[MeasuredClaim],
+    claims: Sequence[MeasuredClaim],
     title: str,
     note: str,
 ) -> Outcome:
     return outcome(
-        posed,
+        claims,
         notes(
             options,
             runs,
@@ -222,7 +222,7 @@ def _queues(options: Options, runs: Runs) -> Outcome:
     double, single = ([rates[q.number] for q in QUERIES if q.partitioned == n] for n in (2, 1))
 
     def relative_gain(parts: Sequence[Estimate]) -> Estimate:
-        """Return the mean gain with two partitioned operators by that with one."""
+        """Return the mean gain with two partitioned operators, divided by the mean gain with one."""
         count = len(double)
         return Monotone(
             lambda values: fmean(values[:count]) / fmean(values[count:]),
@@ -230,7 +230,7 @@ def _queues(options: Options, runs: Runs) -> Outcome:
             tuple(parts[count:]),
         )
 
-    posed = [
+    claims = [
         PAPER.pose("11", "throughput", rates[query.number], *needs, panel=query.panel)
         for query in QUERIES
         if query.number != 15  # the paper calls its difference unclear
@@ -239,13 +239,13 @@ def _queues(options: Options, runs: Runs) -> Outcome:
         "gain": all_of([*double, *single], relative_gain),
         "latency": all_of(latencies, _count_below_one),
     }
-    posed += PAPER.pose_all("11", measured, *needs)
+    claims += PAPER.pose_all("11", measured, *needs)
     return _outcome(
         options,
         runs,
         peaks,
         _QUEUES,
-        posed,
+        claims,
         "Ordered pipelines, figure 11: partitioning schemes on TPCx-BB queries",
         "Partitions: 100 with the hybrid queue, as many as workers with the partitioned queue.",
     )
@@ -275,7 +275,7 @@ def _buffers(options: Options, runs: Runs) -> Outcome:
         for pair in (tuple(REORDERING_BUFFERS), tuple(reversed(REORDERING_BUFFERS)))
         for n in NUMBERS
     ]
-    posed = [
+    claims = [
         PAPER.pose(
             "14",
             "throughput",
@@ -285,13 +285,13 @@ def _buffers(options: Options, runs: Runs) -> Outcome:
         )
         for query in QUERIES
     ]
-    posed.append(PAPER.pose("14", "latency", all_of(latencies, highest), *needs))
+    claims.append(PAPER.pose("14", "latency", all_of(latencies, highest), *needs))
     return _outcome(
         options,
         runs,
         peaks,
         REORDERING_BUFFERS,
-        posed,
+        claims,
         "Ordered pipelines, figure 14: reordering schemes on TPCx-BB queries",
         "Hybrid queue.",
     )

@@ -2,9 +2,9 @@
 
 Figure 9 has unequal partitions. The partitioned queue has as many partitions as workers: ranges of
 equal width over keys that follow N(0, sigma). With two workers the border is in the middle of the keys,
-so both halves are equal for any sigma and show no skew. Three partitions are therefore measured too:
-with a small sigma the middle one has nearly all keys.
-Figure 10 has the latency of ordered outputs against a tuple's cost, with uniform keys.
+so both halves are equal for any sigma and show no skew. The runs therefore also measure three partitions:
+with a small sigma the middle partition has nearly all keys.
+Figure 10 shows the latency of ordered outputs against the cost per tuple, with uniform keys.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,17 +58,17 @@ from streamlab.results.schema import TrialRow
 from streamlab.results.stats.estimates import highest, lowest
 
 COST_US = 10
-"""Nominal cost of a tuple in figure 9; the paper states none."""
+"""Nominal cost per tuple in figure 9; the paper states none."""
 SIGMAS = (0.1, 0.2, 0.4, 1.0, 100.0)
-"""Deviations of keys in [-1, 1]."""
+"""Standard deviations of keys in [-1, 1]."""
 QUICK_SIGMAS = (0.1, 0.4, 100.0)
 UNIFORM = 100.0
-"""Deviation at which keys in [-1, 1] are as good as uniform."""
+"""Standard deviation at which keys in [-1, 1] are practically uniform."""
 _RECORDS_9 = (1_000_000, 250_000)
 """Input records, usually and with `--quick`."""
 WINDOW = 64
-"""Tuples in flight: a partition may fall behind the others by this number. With this lab's default of
-1,024, an operator of 10 ms would not be steady in a trial."""
+"""Tuples in flight: a partition may fall behind the others by this number. With the lab's default of
+1,024, an operator of 10 ms per tuple would not become steady within a trial."""
 _RECORDS_10 = {10: (1_200_000, 300_000), 100: (120_000, 40_000), 1000: (20_000, 5_000),
                10_000: (6_000, 1_000)}  # fmt: skip
 """Input records, usual and quick, by nominal cost in us."""
@@ -79,7 +79,7 @@ Spreads = Mapping[float, Spread | None]
 
 
 def sigmas(options: Options) -> tuple[float, ...]:
-    """Return the deviations of keys in [-1, 1], from the most skewed to uniform."""
+    """Return the standard deviations of keys in [-1, 1], from the most skewed to uniform."""
     return QUICK_SIGMAS if options.quick else SIGMAS
 
 
@@ -89,7 +89,7 @@ def splits(workers: int) -> tuple[int, ...]:
 
 
 def costs() -> tuple[int, ...]:
-    """Return the paper's costs of a tuple, in us."""
+    """Return the paper's costs per tuple, in us."""
     return tuple(int(fact.low) for fact in facts().of(figure="10", quantity="per-tuple cost"))
 
 
@@ -117,7 +117,7 @@ def _workload(
 def _engines(
     options: Options, queues: Sequence[tuple[str, int, tuple[int, ...]]], **engine_options: Any
 ) -> list[dict[str, JsonValue]]:
-    """Return the `[[engine]]` tables of queues: their kind, partitions and numbers of workers."""
+    """Return the `[[engine]]` tables of `queues`, which have kind, partitions and numbers of workers."""
     return [
         engine(
             ORDERED,
@@ -242,12 +242,12 @@ def _panel_9(options: Options, workers: int, speedups: Mapping[str, Spreads]) ->
 def _claims_9(
     options: Options, speedups: Mapping[str, Spreads], workers: int, rows: Sequence[TrialRow]
 ) -> list[MeasuredClaim]:
-    """Pose the claims on the most workers within the cores."""
+    """Pose the claims for the most workers within the cores."""
     each: list[dict[float, Measured | None]] = [
         {sigma: of_cell(spread) for sigma, spread in values.items()} for values in speedups.values()
     ]
-    hybrid, *others = each or [{}, {}]
-    equal, skewed = others[0], others[-1]
+    hybrid, *partitioned = each or [{}, {}]
+    equal, skewed = partitioned[0], partitioned[-1]
     first = sigmas(options)[0]
     steady = [value for value in hybrid.values() if value is not None]
     slowest = [quotient(a, b) for a, b in permutations(steady, 2)]
@@ -304,9 +304,9 @@ def _outcome_10(options: Options, runs: Runs) -> Outcome:
     within = [n for n in median if 1 < n <= options.cores]
     n = within[-1] if within else several(options)[-1]
 
-    def ratios(below: Spreads) -> list[Measured | None]:
+    def ratios(divisors: Spreads) -> list[Measured | None]:
         hybrid = median[n]["hybrid"]
-        return [quotient(of_cell(hybrid[c]), of_cell(below[c])) for c in costs()]
+        return [quotient(of_cell(hybrid[c]), of_cell(divisors[c])) for c in costs()]
 
     to_partitioned, to_cost = ratios(median[n]["partitioned"]), ratios(cost[n]["hybrid"])
     needs = (

@@ -1,8 +1,8 @@
 """Reproduces figures 12 and 13 of the ordered pipelines: the cost of reordering outputs.
 
-The default numbers of workers include twice the cores, where the holder of the lock may lose its core.
-The paper's operators take 10 us and more, and its sixteen cores contend for the reordering buffer. Few
-cores do not contend at that cost, so a second row has operators that do almost no work.
+The default numbers of workers include twice the cores, so that the holder of the lock may lose its core.
+The paper's operators take 10 us and more, and its sixteen cores contend for the reordering buffer. A few
+cores do not contend at that cost, so a second row of panels has operators that do almost no work.
 """
 
 from collections.abc import Mapping
@@ -44,9 +44,9 @@ from streamlab.lab.figures.preconditions import trials, two_degrees
 from streamlab.reports.figures.paper import Line, Mark, Panel
 
 LIGHT_US = 0.1
-"""Nominal cost of a tuple at an operator that does almost no work."""
+"""Nominal cost per tuple at an operator that does almost no work."""
 SELECTIVITY = 50
-"""Tuples that the first operator of figure 13 makes of one."""
+"""Output tuples per input tuple at the first operator of figure 13."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Setup:
     Attributes:
         name: part of the workload's key.
         operators, selectivity: parameters of the parametric pipeline.
-        cost_us: nominal cost of a tuple at each operator.
+        cost_us: nominal cost per tuple at each operator.
         records: input records, usual and quick, by granularity.
     """
 
@@ -162,11 +162,11 @@ def _tree(question: Question, options: Options) -> Tree:
                 workers=list(worker_counts(options)),
                 batch=[batch],
                 workloads=[f"*-b{batch}"],
-                options={"reordering": reordering, "worklist": "hybrid"}
-                | (BY_OPERATOR if label == reordering else {}),
+                options={"reordering": scheme, "worklist": "hybrid"}
+                | (BY_OPERATOR if label == scheme else {}),
                 label=label,
             )
-            for label, reordering, batch in drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK))
+            for label, scheme, batch in drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK))
         ],
     }
 
@@ -185,7 +185,7 @@ def _quantity(runs: Runs, setup: Setup, value: Value) -> Quantity:
 
 
 def _speedups(rates: Quantity) -> Quantity:
-    """Return speedups over one worker with the non-blocking buffer, of equal form and granularity."""
+    """Return speedups over one worker with the non-blocking buffer, at equal form and granularity."""
     speedups: dict[tuple[str, int], Series] = {}
     for label, reordering, batch in drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK)):
         if (label, batch) not in rates:
@@ -293,15 +293,15 @@ def _claims(
     speedup: Quantity,
     cost: Quantity,
 ) -> list[MeasuredClaim]:
-    """Pose the claims on the most workers within the cores, a tuple at a time, in the paper's form."""
-    free, lock = (speedup[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
-    free_us, lock_us = (cost[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
-    _, last = free.ends(n for n in worker_counts(options) if n <= options.cores)
+    """Pose the claims for the most workers within the cores, one tuple at a time, in the paper's form."""
+    nonblocking, lock = (speedup[scheme, TUPLE] for scheme in REORDERING_BUFFERS)
+    free_us, lock_us = (cost[scheme, TUPLE] for scheme in REORDERING_BUFFERS)
+    _, last = nonblocking.ends(n for n in worker_counts(options) if n <= options.cores)
     needs = (
-        two_degrees(options, free, worker_counts(options)),
+        two_degrees(options, nonblocking, worker_counts(options)),
         *in_order(options, trials(runs[0], setup.key(TUPLE), workers=[last])),
     )
-    rate_ratio = quotient(free.at(last), lock.at(last))
+    rate_ratio = quotient(nonblocking.at(last), lock.at(last))
     cost_growth_ratio = quotient(
         quotient(lock_us.at(last), lock_us.at(1)), quotient(free_us.at(last), free_us.at(1))
     )

@@ -53,7 +53,7 @@ from streamlab.results.stats.estimates import Level, Middle, cell_median
 SPIKE_FACTOR = 3.0
 """A spike is a latency above the published mean times this factor."""
 _ROWS_PER_S = 10
-"""Rows of a timeline in a second, one each 100 ms."""
+"""Rows of a timeline per second: one each 100 ms."""
 _LEAST_SPIKE_S = 1.0
 """Ten periods of the controller: at any scale, a spike cannot end sooner."""
 
@@ -66,22 +66,22 @@ def _claims(
     seed: int,
     runs: Runs,
 ) -> list[MeasuredClaim]:
-    """Pose the paper's claims on an execution with phases, with a number for each trial.
+    """Pose the paper's claims on an execution with phases, with one number per trial.
 
-    The claim that instances follow the rate needs a rate that requires it. Claims on the cost of
-    following need instances that followed.
+    The claim that instances follow the rate needs a rate that varies enough. Claims on the cost of
+    reconfigurations need instances that followed.
     """
     above_ms = SPIKE_FACTOR * PAPER.fact(figure, panel="latency", quantity="mean").high
     spike = PAPER.fact(figure, panel="latency", quantity="spike")
     prefix = f"{name}: " if name else ""
     share = scale(options)
-    needed = instances_needed(options, runs, seed)
+    needed_counts = instances_needed(options, runs, seed)
     rate_needs = (
         series_of(trials),
         several_workers(options),
         sweep_points(
             "phases that need another number of instances",
-            sum(a != b for a, b in pairwise(needed)),
+            sum(a != b for a, b in pairwise(needed_counts)),
             1,
         ),
         rate_variation(trials, phases(seed, share, top_eps(options, runs))),
@@ -121,9 +121,9 @@ def series_of(trials: Sequence[ElasticTimeline]) -> Need:
     return sweep_points("verified trials with a series", len(trials), 1)
 
 
-def rate_variation(trials: Sequence[ElasticTimeline], planned: Sequence[Phase]) -> Need:
+def rate_variation(trials: Sequence[ElasticTimeline], planned_phases: Sequence[Phase]) -> Need:
     """Return the need for trials whose offered rate varied at least half as much as planned."""
-    rates = [phase.rate_eps for phase in planned]
+    rates = [phase.rate_eps for phase in planned_phases]
     least = max(rates) / min(rates) / 2
     quantity = "trials whose offered rate varied as planned"
     return every(quantity, trials, lambda timeline: _variation(timeline) >= least)
@@ -137,7 +137,7 @@ def _variation(timeline: ElasticTimeline) -> float:
 
 
 def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
-    """Return the number of instances each phase needs at 80 % of capacity, with full windows."""
+    """Return the number of instances that each phase needs at 80 % of capacity, with full windows."""
     instance_rate, ws_ms = per_instance(options, runs), window_ms(scale(options), WS_MS)
     most = max(options.instances)
     return [
@@ -147,19 +147,23 @@ def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
 
 
 def needed_lines(
-    planned: Sequence[Phase], needed: Sequence[int], begin_s: float, end_s: float, *gap_s: float
+    planned_phases: Sequence[Phase],
+    needed_counts: Sequence[int],
+    begin_s: float,
+    end_s: float,
+    *gap_s: float,
 ) -> list[Line]:
     """Return the instances that phases need with full windows, from `begin_s` to `end_s`.
 
-    `gap_s` are the begin and the end of a transition, which has no such number.
+    `gap_s` has the begin and the end of a transition, during which that number is undefined.
     """
-    ends = np.cumsum([phase.length_s for phase in planned])
+    ends = np.cumsum([phase.length_s for phase in planned_phases])
     parts = [(begin_s, gap_s[0]), (gap_s[1], end_s)] if gap_s else [(begin_s, end_s)]
     lines = []
     for low, high in parts:
         starts = [low, *(float(end) for end in ends if low < end < high), high]
         counts = [
-            needed[min(int(np.searchsorted(ends, t, side="right")), len(needed) - 1)]
+            needed_counts[min(int(np.searchsorted(ends, t, side="right")), len(needed_counts) - 1)]
             for t in starts[:-1]
         ]
         steps = zip(starts, [*counts, counts[-1]], strict=True)
@@ -174,12 +178,12 @@ def longest_change_ms(timeline: ElasticTimeline) -> float | None:
 
 
 def _processed_share(timeline: ElasticTimeline) -> float | None:
-    offered = float(np.nansum(timeline.offered_eps))
-    return float(np.nansum(timeline.consumed_eps)) / offered if offered > 0 else None
+    offered_total = float(np.nansum(timeline.offered_eps))
+    return float(np.nansum(timeline.consumed_eps)) / offered_total if offered_total > 0 else None
 
 
 def rate_correlation(timeline: ElasticTimeline) -> float | None:
-    """Return the correlation of the offered rate over a second with the instances at its end."""
+    """Return the correlation of the offered rate, by second, with the instances at the second's end."""
     width = _ROWS_PER_S
     rows = len(timeline.t_s) // width * width
     if rows < 3 * width:
@@ -220,11 +224,11 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
     share, top = scale(options), top_eps(options, runs)
     trials = timelines(runs, [f"phases{seed}" for seed in seeds])
     mean_latency = PAPER.fact(figure, panel="latency", quantity="mean")
-    posed, columns = [], []
+    claims, columns = [], []
     for seed in seeds:
         name = f"execution {seed}" if len(seeds) > 1 else ""
         group = trials.get(f"phases{seed}", [])
-        posed += _claims(name, group, figure, options, seed, runs)
+        claims += _claims(name, group, figure, options, seed, runs)
         columns += [
             panels(
                 timeline,
@@ -242,7 +246,7 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
             for timeline in group[:1]
         ]
     return outcome(
-        posed,
+        claims,
         phase_notes(options, runs),
         {label: list(map(summary, group)) for label, group in trials.items()},
         f"STRETCH, {'figures 16 to 18' if len(seeds) > 1 else f'figure {figure}'}: "
@@ -256,22 +260,26 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
 def _rise_outcome(options: Options, runs: Runs) -> Outcome:
     share, top, (seed,) = scale(options), top_eps(options, runs), SEEDS_11
     trials = timelines(runs, [f"phases{seed}"]).get(f"phases{seed}", [])
-    planned = phases(seed, share, top)
-    needed = instances_needed(options, runs, seed)
-    # The largest rise of the needed number of instances; among equal ones, of the rate.
+    planned_phases = phases(seed, share, top)
+    needed_counts = instances_needed(options, runs, seed)
+    # The phase change with the largest rise in needed instances; among equal rises, in rate.
     rises = [
-        (needed[i] - needed[i - 1], planned[i].rate_eps - planned[i - 1].rate_eps, i)
-        for i in range(1, len(planned))
+        (
+            needed_counts[i] - needed_counts[i - 1],
+            planned_phases[i].rate_eps - planned_phases[i - 1].rate_eps,
+            i,
+        )
+        for i in range(1, len(planned_phases))
     ]
     growth, _, index = max(rises, default=(0, 0.0, 0))
-    rise_s = sum(phase.length_s for phase in planned[:index])
+    rise_s = sum(phase.length_s for phase in planned_phases[:index])
     ws_s = PAPER.fact("12", quantity="transition").high * share
     transitions = [cut_timeline(timeline, rise_s, rise_s + ws_s) for timeline in trials]
     needs = (
         series_of(trials),
         several_workers(options),
         sweep_points("further instances that the largest rise of the rate needs", growth, 1),
-        rate_variation(trials, planned),
+        rate_variation(trials, planned_phases),
     )
 
     def instances_gained(timeline: ElasticTimeline) -> float | None:
@@ -287,8 +295,8 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
             per_instance=per_instance(options, runs),
             shades=[Shade(name="transition", begin=rise_s, end=rise_s + ws_s)],
             baseline=needed_lines(
-                planned,
-                needed,
+                planned_phases,
+                needed_counts,
                 max(0.0, rise_s - 2 * ws_s),
                 min(rise_s + 3 * ws_s, length_s(share)),
                 rise_s,

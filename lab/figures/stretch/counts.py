@@ -1,7 +1,7 @@
 """Reproduces figure 6 of STRETCH: wordcount and paircount, VSN against SN.
 
-The paper's SN is Flink: a map stage, of one instance up to the number of cores, in front of aggregates
-(Corollary 1). Three systems of this lab, in C++, are drawn under their own names. They are VSN on its own
+The paper's SN is Flink: a map stage, with one instance up to the number of cores, in front of aggregates
+(Corollary 1). The figure also draws three C++ systems of this lab under their own names: VSN on the lab's
 log, the same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
 All systems count words and pairs as a bag, as the paper's map does.
 """
@@ -80,10 +80,10 @@ LINES: Mapping[str, _Line] = {
 }
 
 WARM_UP_TWEETS = 20_000
-"""Tweets of each of Flink's two warm-ups; a tweet has up to hundreds of pairs."""
+"""Tweets per warm-up of Flink, which has two; a tweet has up to hundreds of pairs."""
 
 INPUT_FACTORS = {"wordcount": 10, "paircount@L": 3}
-"""Factors of a panel's number of tweets: a cheap query would otherwise end before it is steady."""
+"""Factors on the number of tweets, by panel: a cheap query would otherwise end before it is steady."""
 
 
 def _scale(options: Options) -> float:
@@ -153,33 +153,35 @@ def _ratio(options: Options, measured: Measurements, quantity: str, key: str) ->
 
 
 def _claims(options: Options, runs: Runs, measured: Measurements) -> list[MeasuredClaim]:
-    posed: list[MeasuredClaim] = []
-    several = several_workers(options)
+    claims: list[MeasuredClaim] = []
+    parallel_need = several_workers(options)
 
     def rows(stage: int, key: str) -> list[TrialRow]:
-        both = (LINES[PUBLISHED], LINES[FLINK_SN])
+        lines = (LINES[PUBLISHED], LINES[FLINK_SN])
         return [
-            row for line in both for row in trials(runs[stage], f"{key}/{line.variant}/", line.part)
+            row
+            for line in lines
+            for row in trials(runs[stage], f"{key}/{line.variant}/", line.part)
         ]
 
-    produced = {key: outputs(rows(0, key)) for _, key, _ in COUNTS}
+    output_need = {key: outputs(rows(0, key)) for _, key, _ in COUNTS}
     gains = {key: _ratio(options, measured, "throughput", key) for _, key, _ in COUNTS}
     for panel, key, _ in COUNTS:
-        # The paper calls both comparable for wordcount: there sharing must only not lose.
+        # For wordcount the paper calls both systems comparable, so sharing must only not lose.
         order = "throughput comparable" if panel == "wordcount" else "throughput order"
         latency_ratio = _ratio(options, measured, "latency", key)
-        offered = latencies(rows(1, key))
+        load_needs = latencies(rows(1, key))
         rates = dict.fromkeys((order, "throughput"), gains[key])
         times = dict.fromkeys(("latency order", "latency"), latency_ratio)
-        posed += PAPER.pose_all("6", rates, several, produced[key], panel=panel)
-        posed += PAPER.pose_all("6", times, several, *offered, panel=panel)
+        claims += PAPER.pose_all("6", rates, parallel_need, output_need[key], panel=panel)
+        claims += PAPER.pose_all("6", times, parallel_need, *load_needs, panel=panel)
     best = [measured["throughput", key, PUBLISHED].highest(options.within) for _, key, _ in COUNTS]
     falls = all_of([quotient(a, b) for a, b in pairwise(best)], lowest)
     relative_gain = quotient(gains["paircount@H"], gains["wordcount"])
     return [
-        *posed,
-        PAPER.pose("6", "falling", falls, *produced.values()),
-        PAPER.pose("6", "gain", relative_gain, several, *produced.values()),
+        *claims,
+        PAPER.pose("6", "falling", falls, *output_need.values()),
+        PAPER.pose("6", "gain", relative_gain, parallel_need, *output_need.values()),
     ]
 
 

@@ -72,7 +72,7 @@ def _tree(options: Options) -> Tree:
             }
             for n in options.instances
         ],
-        # Every instance forwards every tuple once: as many copies as instances.
+        # Every instance forwards every tuple once, so there are as many copies as instances.
         "engine": [
             table
             for n in options.instances
@@ -106,13 +106,13 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     vsn, sn, own_log, algorithm_1 = _by_copies(runs[0], RATE, options)
     vsn_ms, sn_ms, own_log_ms, algorithm_1_ms = _by_copies(runs[1], LATENCY, options)
     common = [n for n in vsn.workers(options.within) if n in sn.by_workers]
-    produced = outputs(trials(runs[0], "forward@"))
-    shared = (several_workers(options), produced)
+    output_need = outputs(trials(runs[0], "forward@"))
+    common_needs = (several_workers(options), output_need)
     grown = (
         sweep_points("numbers of instances within the cores that both systems have", len(common)),
-        produced,
+        output_need,
     )
-    offered = {
+    load_needs = {
         variant: latencies(trials(runs[1], "forward@", f"/{variant}/", part))
         for variant, part in ((VSN, f"/{GATE}"), (FLINK, ""))
     }
@@ -129,11 +129,11 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     vsn_bound, sn_bound = (PAPER.fact("7", panel="latency", series=s) for s in ("VSN", "SN"))
     return outcome(
         [
-            *PAPER.pose_all("7", {"more": gain, "throughput": gain}, *shared),
+            *PAPER.pose_all("7", {"more": gain, "throughput": gain}, *common_needs),
             PAPER.pose("7", "VSN falls", vsn_change, *grown, fallen=last / first, **ends),
             PAPER.pose("7", "SN falls faster", relative_change, *grown, **ends),
-            PAPER.pose("7", "VSN latency", latest, *offered[VSN]),
-            PAPER.pose("7", "SN latency", earliest, *offered[FLINK]),
+            PAPER.pose("7", "VSN latency", latest, *load_needs[VSN]),
+            PAPER.pose("7", "SN latency", earliest, *load_needs[FLINK]),
         ],
         notes(
             options,

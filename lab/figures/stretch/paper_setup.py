@@ -21,7 +21,7 @@ DOWNSTREAM: JsonObject = {"downstream": 1}
 """Engine option: instances publish into TB_out, and latency ends when a downstream reader takes their
 outputs, in order, as in the paper."""
 GATE, ORDER = "scalegate", "order"
-"""Labels of the cells of VSN on the paper's log, a tuple at a time, and on this lab's, in blocks."""
+"""Labels of VSN's cells: on the paper's log, one tuple at a time, and on this lab's log, in blocks."""
 OWN_LOG = "lab: VSN on its own log"
 INSTANCES = "instances"
 RATE = column("throughput_eps")
@@ -48,9 +48,9 @@ def static_stages(tree: Callable[[Options], Tree]) -> tuple[FigureStage, ...]:
 
 
 def paper_engine(system: str, options: Options, /, **fields: Any) -> dict[str, JsonValue]:
-    """Return the `[[engine]]` table of a system as the paper runs it: a tuple at a time, VSN with TB_out.
+    """Return the `[[engine]]` table of a system as the paper runs it: one tuple at a time, VSN with TB_out.
 
-    `fields` are further keys of the table; their `options` are added to the system's options.
+    `fields` has further keys of the table; its `options` are added to the system's options.
     """
     setup = PAPER.systems[system]
     settings = {**setup.options, **fields.pop("options", {})}
@@ -80,7 +80,7 @@ def flink(workers: Sequence[int], system: str, /, **fields: Any) -> dict[str, Js
 def replayed_load(
     label: str, warm_up_s: float, window_s: float, **fields: Any
 ) -> dict[str, JsonValue]:
-    """Return the `[[load]]` table of an input that arrives at its event times."""
+    """Return the `[[load]]` table for events that arrive at their event times."""
     return {
         "label": label,
         "arrival": "replay",

@@ -1,9 +1,9 @@
 """Plans the experiment of figures 11, 12 and 16 to 19: abrupt random rates for twenty minutes.
 
-Rates are random as in section 8.5. On this lab's engine the paper's 500 to 8,000 t/s may be less than
-one instance's work, so that no reconfiguration would occur.
-Rates are therefore scaled: the highest is 80 % (the controller's upper threshold) of the capacity of
-the most instances.
+Rates are random as in section 8.5. One instance of this lab's engine may handle the paper's 500 to 8,000
+t/s alone, so that no reconfiguration would occur.
+The plan therefore scales the rates: the highest is 80 % (the controller's upper threshold) of the
+capacity at the highest number of instances.
 The tuples' event time is the run's clock, so windows grow and shrink with the rate.
 """
 
@@ -29,12 +29,12 @@ from streamlab.workloads.datasets.rate_script import parse_rates
 WS_MS = 60_000
 """The paper's window, at scale 1."""
 UPPER = 0.8
-"""The controller's upper threshold, as share of the instances' capacity."""
+"""The controller's upper threshold, as a share of the instances' capacity."""
 _REPETITIONS_OF_THREE = 10
 """Repetitions of a figure with three executions: an order statistic for 15 claims needs ten."""
 SEEDS_11, SEEDS_16, SEEDS_19 = (25,), (3, 17, 21), (37,)
-"""Seeds of the random phases, one a figure of the paper. The rates repeatedly cross the capacity of
-half of the most instances, so that two instances suffice for changes."""
+"""Seeds of the random phases, one per figure of the paper. The rates repeatedly cross half of the highest
+capacity, so that even two instances show changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def scale(options: Options) -> float:
 
 
 def script(share: float) -> str:
-    """Return the rate script of section 8.5 with lengths times `share`; see `rate_script`.
+    """Return the rate script of section 8.5, with lengths multiplied by `share`; see `rate_script`.
 
     Factors are thousandths of the highest rate: 63 means 500 of 8,000 t/s.
     """
@@ -70,7 +70,7 @@ def length_s(share: float) -> float:
 def phases(seed: int, share: float, highest_eps: float) -> tuple[Phase, ...]:
     """Return the phases of a run, the last one truncated at the end of the experiment.
 
-    `highest_eps` is the rate here that corresponds to the paper's highest, 8,000 t/s.
+    `highest_eps` is this lab's counterpart of the paper's highest rate, 8,000 t/s.
     """
     end_ms = round(length_s(share) * 1000)
     starts, factors = parse_rates(script(share), "rates of section 8.5").changes(end_ms, seed)
@@ -82,7 +82,7 @@ def phases(seed: int, share: float, highest_eps: float) -> tuple[Phase, ...]:
 
 
 def top_eps(options: Options, runs: Runs) -> float:
-    """Return the highest rate to offer: 80 % of the work of the most instances."""
+    """Return the highest rate to offer: 80 % of the capacity at the highest number of instances."""
     rates = highest_eps(runs, window_ms(scale(options), WS_MS))
     return float(rates[max(rates)] * UPPER**0.5)
 
@@ -97,9 +97,9 @@ def _plan_phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
     workloads: list[JsonValue] = []
     loads: list[JsonValue] = []
     for seed in seeds:
-        planned = phases(seed, share, 2.0 * side_eps)
+        planned_phases = phases(seed, share, 2.0 * side_eps)
         total_s = length_s(share)
-        events = sum(phase.length_s * phase.rate_eps for phase in planned)
+        events = sum(phase.length_s * phase.rate_eps for phase in planned_phases)
         workloads.append(
             {
                 "name": "scale_join",
@@ -110,7 +110,7 @@ def _plan_phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
                 "query": {"ws_ms": window_ms(share, WS_MS)},
             }
         )
-        warm_up_s = min(planned[0].length_s, total_s) * 0.2
+        warm_up_s = min(planned_phases[0].length_s, total_s) * 0.2
         label, window_s = f"phases{seed}", total_s - warm_up_s
         workload = f"scale_join@{label}"
         loads.append(replayed_load(label, warm_up_s, window_s, workloads=[workload]))

@@ -1,9 +1,10 @@
 """Reproduces figure 8 of STRETCH: ScaleJoin on the general operator, hand-written, and on one thread.
 
 The claims are about the paper's systems: Operator 10 on virtual shared-nothing instances, ScaleJoin as
-published, and the same loop on one thread (1T). All handle a tuple at a time.
-Two more systems are drawn without a claim. The paper does not show Operator 10 on shared-nothing
-instances (Algorithm 1) for this join, and this lab's own forms compare columns.
+published, and the same loop on one thread (1T). All handle one tuple at a time.
+The figure also draws two systems without a claim. One is Operator 10 on shared-nothing instances
+(Algorithm 1), which the paper does not show for this join. The other is this lab's own forms, which
+compare columns.
 """
 
 from collections.abc import Mapping
@@ -100,7 +101,7 @@ def _scale(options: Options) -> float:
 
 def _tree(options: Options) -> Tree:
     ws_ms = window_ms(_scale(options))
-    windows = 4  # one to fill, three to compare with
+    windows = 4  # one to fill the join's window, three to compare with
     return {
         "run": run_table(options, timeout_s=900),
         "workload": [
@@ -125,10 +126,10 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             for name, system in SYSTEMS.items()
         }
 
-    compared = by_system(runs[0], comparisons_per_s)
+    comparison_rates = by_system(runs[0], comparisons_per_s)
     rates = by_system(runs[0], coherent_eps(ws_ms))
     latency = by_system(runs[1], LATENCY)
-    vsn, adhoc = compared[STRETCH], compared[SCALEJOIN]
+    vsn, adhoc = comparison_rates[STRETCH], comparison_rates[SCALEJOIN]
     counted = vsn.workers(options.within)
     least, most = vsn.ends(options.within)
     growth = quotient(vsn.at(most), vsn.at(least))
@@ -139,11 +140,11 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         for n in options.within
         if (a := latency[STRETCH].at(n)) is not None and (b := latency[SCALEJOIN].at(n)) is not None
     ]
-    single = quotient(vsn.at(1), compared[ONE].at(1))
+    one_instance = quotient(vsn.at(1), comparison_rates[ONE].at(1))
     stretch, scale_join, one_thread = (
         outputs(_rows(runs[0], name)) for name in (STRETCH, SCALEJOIN, ONE)
     )
-    offered = latencies(_rows(runs[1], STRETCH, SCALEJOIN))
+    load_needs = latencies(_rows(runs[1], STRETCH, SCALEJOIN))
     degrees = two_degrees(options, vsn)
     colours = [system.colour for system in SYSTEMS.values()]
     panel = partial(degree_panel, options, x_label=INSTANCES, colours=colours)
@@ -152,8 +153,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         [
             PAPER.pose("8", "linear", linear, degrees, stretch, least=least, most=most),
             PAPER.pose("8", "ad-hoc", all_of(ratios, lowest), stretch, scale_join),
-            PAPER.pose("8", "one thread", single, stretch, one_thread),
-            PAPER.pose("8", "latency", all_of(overheads, highest), *offered),
+            PAPER.pose("8", "one thread", one_instance, stretch, one_thread),
+            PAPER.pose("8", "latency", all_of(overheads, highest), *load_needs),
             PAPER.pose("8", "per output", _comparisons_per_output(runs), stretch),
         ],
         notes(
@@ -170,7 +171,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             LAG_NOTE,
         ),
         {
-            n: numbers(comparisons_per_s=compared[n], input_eps=rates[n], latency_ms=latency[n])
+            n: numbers(
+                comparisons_per_s=comparison_rates[n], input_eps=rates[n], latency_ms=latency[n]
+            )
             for n in SYSTEMS
         },
         "STRETCH, figure 8: ScaleJoin",
@@ -180,7 +183,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 panel(
                     "Throughput",
                     "comparisons/s",
-                    compared,
+                    comparison_rates,
                     marks=growth_marks,
                     words=["published: VSN = ad-hoc", "1T = VSN at one instance"],
                     log_y=True,
@@ -207,7 +210,7 @@ def _linear_marks(vsn: Series, options: Options) -> tuple[Mark, ...]:
 
 
 def _comparisons_per_output(runs: Runs) -> Monotone | None:
-    """Return the comparisons per output, as the mean over the cells of operator 10."""
+    """Return the comparisons per output, as the mean over operator 10's cells."""
 
     def per_output(row: TrialRow) -> float | None:
         comparisons, outputs = row.comparisons, row.outputs

@@ -29,18 +29,18 @@ from streamlab.results.stats.estimates import Product, cell_median
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     trials = steps(options, runs)
-    posed: list[MeasuredClaim] = []
+    claims: list[MeasuredClaim] = []
     columns: list[list[Panel]] = []
     for direction in DIRECTIONS:
         pair = _find_pair(trials, direction)
         if pair is None:
             no_pair = sweep_points("verified pairs of trials", 0, 1)
-            posed.append(PAPER.pose("10", "missing", None, no_pair, direction=direction))
+            claims.append(PAPER.pose("10", "missing", None, no_pair, direction=direction))
             continue
-        posed += _claims(direction, *pair, options)
+        claims += _claims(direction, *pair, options)
         columns.append(_make_column(direction, pair[0][0], pair[1][0]))
     return outcome(
-        posed,
+        claims,
         step_notes(
             options,
             runs,
@@ -74,7 +74,7 @@ def _list_numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, JsonValue]
 def _claims(
     direction: str, elastic: Sequence[Step], static: Sequence[Step], options: Options
 ) -> list[MeasuredClaim]:
-    """Pose the claims on throughput and latency after the step, elastic by static."""
+    """Pose the claims on throughput and latency after the step, as elastic divided by static."""
     most = max(max(step.start, step.after or 0) for step in elastic)
     needs = (cores(options, most), rate_steps(elastic), step_reconfigurations(elastic))
     measured = {
@@ -85,7 +85,7 @@ def _claims(
 
 
 def _make_column(direction: str, elastic: Step, static: Step) -> list[Panel]:
-    """Return rate, instances, throughput and latency of one direction, from top to bottom."""
+    """Return one direction's panels from top to bottom: rate, instances, throughput and latency."""
     end_s = float(elastic.timeline.t_s[-1]) if len(elastic.timeline.t_s) else 1.0
     shade = Shade(name="after the step", begin=elastic.at_s, end=end_s)
     before = elastic.at_s * 0.5
@@ -103,7 +103,7 @@ def _make_column(direction: str, elastic: Step, static: Step) -> list[Panel]:
             line(static.timeline, getattr(static.timeline, name), "static", 2),
         ]
 
-    counted = bool(np.isfinite(elastic.timeline.comparisons_per_s).any())
+    has_comparisons = bool(np.isfinite(elastic.timeline.comparisons_per_s).any())
     changes = line(elastic.timeline, elastic.timeline.instances, "elastic", 0, "steps")
     return [
         Panel(
@@ -123,8 +123,8 @@ def _make_column(direction: str, elastic: Step, static: Step) -> list[Panel]:
         ),
         Panel(
             title="",
-            y_label="comparisons/s" if counted else "tuples processed/s",
-            lines=lines("comparisons_per_s" if counted else "consumed_eps"),
+            y_label="comparisons/s" if has_comparisons else "tuples processed/s",
+            lines=lines("comparisons_per_s" if has_comparisons else "consumed_eps"),
             shades=[shade],
         ),
         Panel(
@@ -155,8 +155,8 @@ def _estimate(trials: Sequence[Step], name: str) -> Product | None:
 def _mean_after(step: Step, name: str) -> float | None:
     """Return the mean over the last two thirds of the load's time after the step."""
     end_s = step.at_s * 2
-    where = step.timeline.between(step.at_s + (end_s - step.at_s) / 3, end_s)
-    return mean(getattr(step.timeline, name), where)
+    mask = step.timeline.between(step.at_s + (end_s - step.at_s) / 3, end_s)
+    return mean(getattr(step.timeline, name), mask)
 
 
 FIGURE = step_figure(

@@ -26,7 +26,7 @@ from streamlab.reports.figures.paper import Line, Mark, Panel
 from streamlab.results.stats.estimates import Level, Middle, cell_median, highest
 
 _LARGE = 52
-"""Instances after the only reconfiguration whose duration the text states."""
+"""Number of instances after the only reconfiguration whose duration the paper's text states."""
 
 
 def _outcome_t4(options: Options, runs: Runs) -> Outcome:
@@ -63,43 +63,43 @@ def _outcome_t4(options: Options, runs: Runs) -> Outcome:
 def _claims_t4(
     options: Options, trials: Sequence[Step], direction: str, counts_after: dict[int, list[int]]
 ) -> list[MeasuredClaim]:
-    posed: list[MeasuredClaim] = []
+    claims: list[MeasuredClaim] = []
     published = {int(fact.x): fact for fact in facts().of(figure="T4", series=direction)}
     sign, change = (1, "more instances") if direction == PROVISION else (-1, "fewer instances")
     for start, values in counts_after.items():
         expected, fact = expected_after(direction, start), published.get(start)
         after, gain = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
         same_start = [s for s in trials if (s.direction, s.start) == (direction, start)]
-        stepped = rate_steps(same_start)
+        step_need = rate_steps(same_start)
         words = {"direction": direction, "start": start, "change": change, "expected": expected}
-        posed += [
+        claims += [
             PAPER.pose(
                 "T4",
                 "after",
                 after,
                 cores(options, max(start, expected)),
-                stepped,
+                step_need,
                 **words,
                 published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
                 source=fact.source if fact else "section 8.4",
             ),
-            PAPER.pose("T4", "direction", gain, cores(options, start), stepped, **words),
+            PAPER.pose("T4", "direction", gain, cores(options, start), step_need, **words),
         ]
-    missing = [n for n in published if n not in counts_after]
-    if missing:
-        posed.append(
+    missing_starts = [n for n in published if n not in counts_after]
+    if missing_starts:
+        claims.append(
             PAPER.pose(
                 "T4",
                 "missing",
                 None,
-                cores(options, min(missing)),
+                cores(options, min(missing_starts)),
                 sweep_points("trials with such starts", 0, 1),
                 direction=direction,
-                starts=", ".join(map(str, missing)),
-                published=", ".join(f"{published[n].low:g}" for n in missing),
+                starts=", ".join(map(str, missing_starts)),
+                published=", ".join(f"{published[n].low:g}" for n in missing_starts),
             )
         )
-    return posed
+    return claims
 
 
 def _counts_after(trials: Sequence[Step], direction: str) -> dict[int, list[int]]:
@@ -121,31 +121,31 @@ def _outcome_9(options: Options, runs: Runs) -> Outcome:
         for direction in DIRECTIONS
     }
     covs = by_start((step.start, _cov_percent(step)) for step in trials if step.start > 1)
-    judged = [
+    medians = [
         cell_median(values)
         for by_number in durations.values()
         for n, values in by_number.items()
         if n <= options.cores
     ]
-    # With an instance on every core, the generator takes time from one of the instances.
-    several = [Level(tuple(v)) for n, v in covs.items() if 1 < n < options.cores]
+    # If every core has an instance, the generator takes time from one of them.
+    levels = [Level(tuple(v)) for n, v in covs.items() if 1 < n < options.cores]
     at_start = durations[PROVISION].get(int(at_30.x))
     starts = sorted({step.start for step in trials}) or [1, 2]
-    posed = [
+    claims = [
         PAPER.pose(
             "9",
             "longest",
-            highest(judged) if judged else None,
+            highest(medians) if medians else None,
             step_reconfigurations([step for step in trials if step.start <= options.cores]),
             text="longest reconfiguration",
         ),
         PAPER.pose(
             "9",
             "imbalance",
-            highest(several) if several else None,
+            highest(levels) if levels else None,
             step_reconfigurations([step for step in trials if 1 < step.start < options.cores]),
             sweep_points(
-                "numbers of instances above one that leave the generator a core", len(several), 1
+                "numbers of instances above one that leave the generator a core", len(levels), 1
             ),
         ),
         PAPER.pose(
@@ -179,7 +179,7 @@ def _outcome_9(options: Options, runs: Runs) -> Outcome:
         write=plain,
     )
     return outcome(
-        posed,
+        claims,
         step_notes(
             options,
             runs,

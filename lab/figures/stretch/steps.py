@@ -1,7 +1,7 @@
 """Plans and reads the experiment of table IV and figures 9 and 10: a step of the rate.
 
-The first stage measures each number of instances at full speed. The second starts each at 70 % of its
-rate, which steps to 120 % or 30 %, under the threshold controller of section 8.4.
+The first stage measures each number of instances at full speed. The second stage offers each number
+70 % of its rate, then steps to 120 % or 30 %, under the threshold controller of section 8.4.
 """
 
 import math
@@ -44,7 +44,7 @@ WS_MS = 300_000
 SIDE_EPS = 1000
 """Least event-time rate of each side of scale_join in the first stage."""
 WINDOW_TUPLES = 30_000
-"""Least window population of each side in the first stage. In smaller windows the cost of a tuple
+"""Least window population of each side in the first stage. In smaller windows the fixed cost per tuple
 outweighs its comparisons, and the stage would underestimate the rate with real windows."""
 SETTLED_S = 360.0
 """The rate steps after 6 minutes, when the window is full and the system stable."""
@@ -55,12 +55,12 @@ DIRECTIONS = (PROVISION, DECOMMISSION)
 FACTORS = {PROVISION: UP / START, DECOMMISSION: DOWN / START}
 STATIC = "static"
 _CONTROL_FROM = 0.9
-"""Share of the time before the step after which the controller acts: while the window fills, the
-controller would see too little work."""
+"""The controller starts to act after this share of the time before the step. Earlier, while the window
+fills, the controller would see too little work."""
 _STEPPED = 0.5
 """Least share of the planned change of the rate that counts as a step."""
 _WARM_UP = 0.8
-"""Share of the time before the step that is warm-up; the rest is measured."""
+"""Share of the time before the step that is warm-up; the trial measures the rest."""
 
 
 def scale(options: Options) -> float:
@@ -102,7 +102,7 @@ def coherent_eps(ws_ms: int) -> Value:
     """Return a function that computes the input rate R at which event time keeps up with the clock.
 
     Each side gets R/2 tuples/s, so its window has R/2 x WS tuples. Every tuple is compared with the
-    other side's window: R^2 x WS / 2 comparisons a second. The measured comparisons give R.
+    other side's window: R^2 x WS / 2 comparisons per second. The measured comparisons give R.
     """
 
     def rate(row: TrialRow) -> float | None:
@@ -120,25 +120,25 @@ def highest_eps(runs: Runs, ws_ms: int) -> dict[int, float]:
     """
     rates = series(runs[0], "scale_join", VSN, coherent_eps(ws_ms))
     if not rates.by_workers:
-        counted = series(runs[0], "scale_join", VSN, comparisons_per_s).by_workers
+        by_instances = series(runs[0], "scale_join", VSN, comparisons_per_s).by_workers
         reason = "; ".join(troubles(runs)) or (
-            "" if counted else "the engine counted no comparisons"
+            "" if by_instances else "the engine counted no comparisons"
         )
         raise FigureError(f"{runs[0].path}: no number of instances has a rate: {reason}")
     return {n: max(s.median for s in spreads) for n, spreads in rates.by_workers.items()}
 
 
 def horizons(share: float) -> dict[str, float]:
-    """Return the model controller's times for a scale: a second at the paper's lengths.
+    """Return the model controller's times for a scale: one second at the paper's lengths.
 
-    At least two periods of the controller, the fewest that show a rate.
+    The times are at least two periods of the controller, the fewest that show a rate.
     """
     length_s = max(0.2, share)
     return dict.fromkeys(("ahead_s", "drain_s", "rate_s", "hold_s"), length_s)
 
 
 def controller(kind: str, options: Options, **fields: Any) -> dict[str, JsonValue]:
-    """Return the engine options of an operator that scales up to the most requested instances."""
+    """Return the engine options of an operator that scales up to the highest requested number of instances."""
     most = max(options.instances)
     return {
         "max_instances": most,
@@ -248,10 +248,10 @@ class Step:
     Attributes:
         direction: PROVISION or DECOMMISSION.
         start: number of instances at the start.
-        at_s: time of the step of the rate.
+        at_s: time at which the rate steps.
         elastic: whether a controller could change the number of instances.
         timeline: the trial over time.
-        after: number of instances after the first reconfiguration past the step; None without one.
+        after: number of instances after the first reconfiguration that follows the step; None without one.
         duration_ms: duration of that reconfiguration; None without one.
     """
 
@@ -313,8 +313,9 @@ def steps(options: Options, runs: Runs) -> tuple[Step, ...]:
 def expected_after(direction: str, start: int) -> int:
     """Return the number of instances after the step by table IV's rule.
 
-    Provisioning: the fewest n whose 70 % exceed 120 % of the capacity of `start` instances.
-    Decommissioning: the most n, at least one, that 30 % of this capacity still load to 70 %.
+    Provisioning gives the smallest n for which 70 % of n instances' capacity reaches 120 % of the capacity
+    of `start` instances. Decommissioning gives the largest n, at least one, that 30 % of the capacity of
+    `start` instances still loads to 70 %.
     """
     ratio = start * (UP if direction == PROVISION else DOWN) / START
     rounded = math.ceil(ratio - 1e-9) if direction == PROVISION else math.floor(ratio + 1e-9)

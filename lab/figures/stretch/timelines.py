@@ -27,7 +27,7 @@ NO_SERIES = "no verified trial has a series"
 
 
 def timelines(runs: Runs, labels: Sequence[str]) -> dict[str, list[ElasticTimeline]]:
-    """Return the verified trials with a series, by label; figures draw the first one."""
+    """Return the verified trials that have a series, by label; figures draw the first trial of a label."""
     read = [
         (cell.label, timeline)
         for cell in by_cell(runs[-1].rows)
@@ -51,9 +51,9 @@ def estimate_over(
 
 def cut_timeline(timeline: ElasticTimeline, begin_s: float, end_s: float) -> ElasticTimeline:
     """Return the rows and changes of a timeline within [begin_s, end_s)."""
-    where = timeline.between(begin_s, end_s)
+    mask = timeline.between(begin_s, end_s)
     arrays = {
-        field.name: getattr(timeline, field.name)[where]
+        field.name: getattr(timeline, field.name)[mask]
         for field in fields(timeline)
         if field.name != "changes"
     }
@@ -92,9 +92,9 @@ def panels(
 ) -> list[Panel]:
     """Return panels of rate, instances, throughput with the capacity of the instances, and latency.
 
-    `per_instance` is the highest number of comparisons a second of one instance; None draws no band.
+    `per_instance` is one instance's highest number of comparisons per second; None draws no band.
     `marks_ms` are published latencies, `phases` the planned rates, and `baseline` the instances that
-    the planned rates need. The box plot next to the latency is over the means of seconds.
+    the planned rates need. The box plot next to the latency shows the means by second.
     """
     throughput = [line(timeline, timeline.comparisons_per_s)]
     if per_instance is not None:

@@ -32,8 +32,8 @@ LABEL = "day"
 _ZOOM_S = 60.0
 """Width of the zoomed-in view around the peak, at full length."""
 _PEAK_MARGIN = 4
-"""The generator needs a day of at least this many times the peak's trades, and a mean of at most the
-peak divided by this."""
+"""The generator needs at least this many times the peak's trades per day, and a mean rate of at most the
+peak rate divided by this number."""
 
 
 def scale(options: Options) -> float:
@@ -88,7 +88,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             panels(trials[0], title="the day", per_instance=None, marks_ms=[day]),
             panels(views[0], title="around the peak", per_instance=None, marks_ms=[near_peak]),
         ]
-        # The load feeds both sides of the self-join: twice the rate of the day's trades.
+        # The load feeds both sides of the self-join, so its rate is twice the rate of the day's trades.
         fed_twice = Mark(name="peak, fed twice", low=2 * peak.low, high=2 * peak.low)
         columns[0][0] = replace(columns[0][0], marks=[fed_twice])
 
@@ -131,7 +131,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 
 def _share_at_fewest(timeline: ElasticTimeline) -> float | None:
-    """Return the share of the time with the fewest instances."""
+    """Return the share of the time in which the fewest instances were active."""
     if np.isnan(timeline.instances).all():
         return None
     return float(np.nanmean(timeline.instances == np.nanmin(timeline.instances)))

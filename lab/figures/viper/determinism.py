@@ -1,8 +1,9 @@
 """Reproduces figures 4a and 4b of Viper: determinism by operators (OL) against channels (CL).
 
 Both layers run in Storm, as in the paper; the claims judge these runs. This lab's native engine runs the layers as
-published and in its own forms, which are only drawn. Every number of injectors is combined with every number of
-operator instances, at full speed. With one of each nothing is merged, and both layers are the same graph.
+published and in its own forms, which are only drawn. The runs combine every number of injectors with every number of
+operator instances, at full speed. With one injector and one instance nothing is merged, and both layers are the same
+graph.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -107,7 +108,7 @@ _RECORDS: Mapping[str, tuple[int, int]] = {
     STORM: (8_000_000, 1_000_000),
     NATIVE: (40_000_000, 10_000_000),
 }
-"""Records of a trial by variant, usually and with `--quick`: some ten seconds each."""
+"""Records per trial, by variant: usually, and with `--quick`. A trial takes some ten seconds."""
 
 PAPER = Paper(name="viper")
 facts = PAPER.facts
@@ -147,7 +148,7 @@ QUESTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
-    """The quantity drawn as energy: power if a counter was read, else CPU time a tuple.
+    """The quantity drawn as energy: power if a counter was read, else CPU time per tuple.
 
     Attributes:
         measured: whether the quantity is from an energy counter.
@@ -161,7 +162,7 @@ class Energy:
 
 
 TUPLE_ENERGY = column("energy_j_per_1000")
-"""Joules per 1,000 tuples, which are millijoules a tuple."""
+"""Joules per 1,000 tuples, which are millijoules per tuple."""
 POWER = Energy(measured=True, name="power", y_label="power (RAPL), W", value=column("power_w"))
 CPU_TIME = Energy(
     measured=False,
@@ -278,7 +279,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
 def _read_courses(
     question: Question, options: Options, runs: Runs
 ) -> Mapping[tuple[str, int], Sequence[TrialCourse]]:
-    """Return the trials with most instances over time, by layer and number of injectors."""
+    """Return the courses of the trials with most instances, by layer and number of injectors."""
     courses: dict[tuple[str, int], Sequence[TrialCourse]] = {}
     for layer, form in FORMS.items():
         run = runs[VARIANTS.index(form.variant)]
@@ -299,7 +300,7 @@ def _claims(
     latency: Quantity,
     energies: Quantity,
 ) -> list[MeasuredClaim]:
-    """Pose the claims on configurations with at most as many injectors and instances as cores."""
+    """Pose the claims on configurations whose injectors and instances do not exceed the cores."""
     rows = [
         row
         for layer in (CL, OL)
@@ -327,20 +328,20 @@ def _claims(
             highest_rates.append(Extreme(present, highest=True) if present else None)
         return quotient(*highest_rates)
 
-    merged = [
+    merged_ratios = [
         quotient(rate[CL, i].at(n), rate[OL, i].at(n))
         for i in within
         for n in within
         if i > 1 or n > 1
     ]
     energy_ratio = all_of(ratios(energies), _middle)
-    read = sweep_points("energy counters that can be read", int(energy.measured), 1)
+    counter_need = sweep_points("energy counters that can be read", int(energy.measured), 1)
     claims = [
-        pose("throughput of all", all_of(merged, lowest), *needs, section=section),
-        pose("highest throughput", all_of(merged, highest), *needs),
+        pose("throughput of all", all_of(merged_ratios, lowest), *needs, section=section),
+        pose("highest throughput", all_of(merged_ratios, highest), *needs),
         pose("latency", all_of(ratios(latency), _middle), *needs, section=section),
         pose("energy", energy_ratio, *needs, section=section, energy=energy.name),
-        pose("power", energy_ratio if energy.measured else None, *needs, read),
+        pose("power", energy_ratio if energy.measured else None, *needs, counter_need),
     ]
     if question.number == "4a":
         claims += [
@@ -403,7 +404,7 @@ def _make_row(
     is_log: bool,
     write: Callable[[float], str] | None,
 ) -> list[Panel]:
-    """Return the panels of a quantity, one a layer, on one scale."""
+    """Return one panel per layer of a quantity, all on one scale."""
     hidden = quantity == "power" and not energy.measured
     published = facts().of(figure=question.number, quantity=quantity) if not hidden else ()
     marks = {
@@ -437,18 +438,18 @@ def _make_row(
 
 
 def _span(variant: str, measured: Quantity, marks: Mapping[str, Sequence[Mark]]) -> Sequence[float]:
-    """Return the values that set the scale of a variant's panels: Storm's rates are a tenth of the others."""
+    """Return the values that set the scale of a variant's panels, as Storm's rates are a tenth of the others'."""
     layers = [layer for layer, form in FORMS.items() if form.variant == variant]
     span = [
         value
-        for (layer, _), each in measured.items()
+        for (layer, _), series in measured.items()
         if layer in layers
-        for spreads in each.by_workers.values()
+        for spreads in series.by_workers.values()
         for spread in spreads
         for value in (spread.low, spread.high)
     ]
-    drawn = [v for layer in layers for m in marks[layer] for v in (m.low, m.high)]
-    return span + [value for value in drawn if isfinite(value)]
+    mark_values = [v for layer in layers for m in marks[layer] for v in (m.low, m.high)]
+    return span + [value for value in mark_values if isfinite(value)]
 
 
 def _make_lines(options: Options, layer: str, quantity: Quantity) -> list[Line]:

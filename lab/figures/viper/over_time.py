@@ -1,4 +1,4 @@
-"""Follows trials of figures 4a and 4b over time: the rate in each period of 5 s, the latency in each second.
+"""Follows trials of figures 4a and 4b over time: the rate per period of 5 s, and the latency per second.
 
 The paper counts tuples of the injectors in periods of 5 s, and averages latencies at the sinks by second.
 """
@@ -34,7 +34,7 @@ class TrialCourse:
 
     Attributes:
         rates: tuples/s that the injectors emitted, by period of 5 s; the last period may be shorter.
-        latencies: ms, by second with outputs: the mean of the medians of 100 ms.
+        latencies: ms, by second with outputs: the mean over the medians of each 100 ms.
     """
 
     rates: Samples
@@ -48,9 +48,10 @@ def read_courses(run: Run, rows: Sequence[TrialRow]) -> tuple[TrialCourse, ...]:
 
 
 def _make_course(timeline: ElasticTimeline) -> TrialCourse:
-    """Return the course of a trial; without samples if the engine records no counts."""
-    emitted = np.trim_zeros(np.nan_to_num(timeline.offered_eps), "b")
-    full = emitted[:-1] if len(emitted) > 1 else emitted  # the injectors end within the last row
+    """Return the course of a trial; it has no samples if the engine records no counts."""
+    emitted_eps = np.trim_zeros(np.nan_to_num(timeline.offered_eps), "b")
+    # Leave out the last row, within which the injectors end.
+    full = emitted_eps[:-1] if len(emitted_eps) > 1 else emitted_eps
     periods = [
         full[start : start + _ROWS_PER_PERIOD] for start in range(0, len(full), _ROWS_PER_PERIOD)
     ]
@@ -70,8 +71,8 @@ def as_numbers(courses: Sequence[TrialCourse]) -> dict[str, JsonValue]:
     if not courses:
         return {}
     return {
-        "throughput_by_5_s_eps": [[rate for _, rate in each.rates] for each in courses],
-        "latency_by_second_ms": [[ms for _, ms in each.latencies] for each in courses],
+        "throughput_by_5_s_eps": [[rate for _, rate in course.rates] for course in courses],
+        "latency_by_second_ms": [[ms for _, ms in course.latencies] for course in courses],
     }
 
 
@@ -89,7 +90,7 @@ def rows_over_time(
     def row(
         y_label: str, pick: Callable[[TrialCourse], Samples], write: Callable[[float], str] | None
     ) -> list[Panel]:
-        drawn = [
+        samples_by_column = [
             {name: pick(trials[0]) if trials else () for name, trials in column.items()}
             for column in by_column
         ]
@@ -104,9 +105,9 @@ def rows_over_time(
                 ],
                 span=[
                     v
-                    for other, its_scale in zip(drawn, scales, strict=True)
-                    if its_scale == scale
-                    for samples in other.values()
+                    for column_samples, column_scale in zip(samples_by_column, scales, strict=True)
+                    if column_scale == scale
+                    for samples in column_samples.values()
                     for _, v in samples
                 ],
                 log_y=write is not None,
@@ -114,10 +115,10 @@ def rows_over_time(
                 x_span=(0.0,),
                 empty="no verified trial with a series is long enough",
             )
-            for lines, scale in zip(drawn, scales, strict=True)
+            for lines, scale in zip(samples_by_column, scales, strict=True)
         ]
 
     return [
-        row("tuples/s, periods of 5 s", lambda each: each.rates, None),
-        row("latency of each second, ms", lambda each: each.latencies, plain),
+        row("tuples/s, periods of 5 s", lambda course: course.rates, None),
+        row("latency of each second, ms", lambda course: course.latencies, plain),
     ]

@@ -17,7 +17,7 @@ SHORT_WINDOW_S = 10.0
 SHORTEST_S = 0.1
 """Shorter windows get no energy: one counter refresh at each edge is 2 % of 0.1 s, and some counters are slower."""
 MAX_LOST = 0.01
-"""Largest lost share of the window; with more the total is null."""
+"""Largest lost share of the window; if more is lost, the total is null."""
 REFRESH_S = 1e-3
 """Losses up to one refresh of the counters are ignored: a window's edge always lies between two values."""
 
@@ -77,8 +77,8 @@ def account(
             target = fatal if name in gross else warnings
             target.append(f"{name}: {lost_s:.3g} s of {window_s:.3g} s lost ({reason})")
         elif consumed_j == 0:
-            needed = name in gross and kind_of(name) is not Kind.DRAM
-            (fatal if needed else warnings).append(f"{name} stood still")
+            is_needed = name in gross and kind_of(name) is not Kind.DRAM
+            (fatal if is_needed else warnings).append(f"{name} stood still")
         else:
             joules[name] = consumed_j
             if lost_s > REFRESH_S:

@@ -53,7 +53,7 @@ class Choice:
     Attributes:
         name: the provider's name, or `none`.
         reason: why `name` is `none`; otherwise None.
-        reports: state of all probed providers.
+        reports: states of all probed providers.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Choice:
 
 
 def by_name(name: str, reason: str | None = None) -> Provider:
-    """Return a provider, not opened; `reason` is the reason that `none` reports.
+    """Return a provider that is not open; `reason` is what the provider `none` reports.
 
     Raises:
         EnergyError: no provider has this name.
@@ -74,10 +74,10 @@ def by_name(name: str, reason: str | None = None) -> Provider:
 
 
 def _select(name: str, providers: Sequence[Provider]) -> Sequence[Provider]:
-    selected = [provider for provider in providers if provider.name == name]
-    if not selected:
+    matches = [provider for provider in providers if provider.name == name]
+    if not matches:
         raise EnergyError(f"unknown energy provider {name!r}; expected one of {', '.join(NAMES)}")
-    return selected
+    return matches
 
 
 def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) -> ProviderStatus:
@@ -85,27 +85,27 @@ def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) ->
 
     A provider is usable if all packages (or, without packages, the platform) advance; DRAM may stand still.
     """
-    opened = provider.open()
-    if isinstance(opened, Unusable):
-        return ProviderStatus(name=provider.name, reason=opened.reason, remedy=opened.remedy)
-    readings = list(opened.read())
+    counters = provider.open()
+    if isinstance(counters, Unusable):
+        return ProviderStatus(name=provider.name, reason=counters.reason, remedy=counters.remedy)
+    readings = list(counters.read())
     pause(STILL_S)
-    readings += opened.read()
-    readings += opened.close()
-    tracks = {domain.name: track(domain, readings) for domain in opened.domains}
-    counting = tuple(
+    readings += counters.read()
+    readings += counters.close()
+    tracks = {domain.name: track(domain, readings) for domain in counters.domains}
+    counting_domains = tuple(
         name for name, data in tracks.items() if len(data.joules) and data.joules[-1] > 0
     )
-    static = tuple(name for name in tracks if name not in counting)
-    needed = [name for name in gross_domains(list(tracks)) if not name.startswith("dram")]
-    stuck = [name for name in needed if name in static]
+    static = tuple(name for name in tracks if name not in counting_domains)
+    needed_domains = [name for name in gross_domains(list(tracks)) if not name.startswith("dram")]
+    stuck = [name for name in needed_domains if name in static]
     reason = None
     if stuck:
         reasons = dict.fromkeys(text for name in stuck for text in tracks[name].reasons)
         reason = "; ".join(reasons) or f"{', '.join(stuck)}: the counters stand still"
     return ProviderStatus(
         name=provider.name,
-        counting=counting,
+        counting=counting_domains,
         static=static,
         reason=reason,
         remedy=BARE_METAL if stuck else "",

@@ -1,4 +1,4 @@
-"""Reads the RAPL counters of powercap, files of one number each, on Intel and AMD.
+"""Reads the RAPL counters of powercap on Intel and AMD; each counter is a file with one number.
 
 The kernel shows every zone as `intel-rapl:<zone>[:<child>]`. A zone has `name` (package-0, psys;
 children core, uncore, dram), `energy_uj` and `max_energy_range_uj`
@@ -69,15 +69,15 @@ class FileCounters:
     def read(self) -> tuple[Reading, ...]:
         """Read every file once."""
         counters: dict[str, int] = {}
-        failed: dict[str, str] = {}
+        failures: dict[str, str] = {}
         begin_ns = self._clock()
         for name, path in self._paths.items():
             try:
                 counters[name] = int(self._read(path))
             except (OSError, ValueError) as error:
-                failed[name] = f"{path}: {describe_error(error)}"
+                failures[name] = f"{path}: {describe_error(error)}"
         end_ns = self._clock()
-        return (Reading(time_ns=(begin_ns + end_ns) // 2, counters_uj=counters, failed=failed),)
+        return (Reading(time_ns=(begin_ns + end_ns) // 2, counters_uj=counters, failed=failures),)
 
     def close(self) -> tuple[Reading, ...]:
         """Do nothing: no file is open between reads."""
@@ -86,7 +86,7 @@ class FileCounters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Powercap:
-    """The provider of these counters; `root` is the folder of the zones."""
+    """The provider of powercap counters; `root` is the folder of the zones."""
 
     root: Path = Path(PLACE)
     read: ReadText = read_text
@@ -107,10 +107,10 @@ class Powercap:
             names = ", ".join(domain.name for domain in files)
             reason = f"{PLACE}: {names}, but no package or psys"
             return Unusable(reason=reason, remedy=BARE_METAL)
-        # A total without one of its sockets would be wrong, and would not look wrong.
+        # A total that lacks a socket would be wrong without looking wrong.
         if any(name in first.failed and kind_of(name) is not Kind.DRAM for name in total):
-            denied = any("permission denied" in remark for remark in remarks)
-            return Unusable(reason="; ".join(remarks), remedy=REMEDY if denied else BARE_METAL)
+            is_denied = any("permission denied" in remark for remark in remarks)
+            return Unusable(reason="; ".join(remarks), remedy=REMEDY if is_denied else BARE_METAL)
         return FileCounters(readable, remarks=remarks, read=self.read)
 
 
@@ -125,9 +125,9 @@ def find_zones(root: Path, read: ReadText) -> dict[Domain, Path]:
         name = _text(path.with_name("name"), read) or zone
         parent = zone.rpartition(":")[0]
         if ":" in parent:  # child `dram` of `package-0` is `dram-0`
-            above = _text(root / parent / "name", read) or parent.partition(":")[2]
-            name = f"{name}-{above.removeprefix('package-')}"
-        if name in names:  # Without this, two zones with one name would become one counter.
+            parent_name = _text(root / parent / "name", read) or parent.partition(":")[2]
+            name = f"{name}-{parent_name.removeprefix('package-')}"
+        if name in names:  # Without a suffix, two zones with one name would become one counter.
             name = f"{name}-{zone}"
         names.add(name)
         files[Domain(name=name, range_uj=counter_range(path, read))] = path

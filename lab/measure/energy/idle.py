@@ -47,7 +47,7 @@ def net(row: TrialRow, *, before: Watts | None, after: Watts | None) -> TrialRow
     """Return a trial's row with the net columns, and an extended reason.
 
     `before` and `after` are idle baselines, in watts by domain. The trial's baseline is their mean.
-    If only one has the trial's domains, it is used and the reason says so.
+    If only one of the two has the trial's domains, that baseline counts, and the reason says so.
     The net energy may be negative. It is None without a gross energy or without a baseline.
     """
     if row.energy_gross_j is None or row.energy_domains is None or row.duration_s is None:

@@ -23,7 +23,7 @@ SLACK_S = 0.1
 LONGEST_STANDSTILL_S = 0.15
 """A counter that advanced before and then stands still for longer has frozen.
 
-The counter of a part that draws power advances every millisecond, under load within 0.1 s.
+While a part draws power, its counter advances every millisecond, or within 0.1 s under load.
 At 10 readings a second, two equal readings in a row show a frozen counter.
 The graphics part (uncore) may be off, so its standstill is valid.
 """
@@ -83,7 +83,7 @@ def track(domain: Domain, readings: Iterable[Reading]) -> Track:
     lost: list[bool] = []
     wrapped: list[bool] = []
     reasons: dict[str, None] = {}
-    before = 0
+    last_counter = 0
     total_uj = 0
     gap = False
     for reading in readings:
@@ -98,16 +98,18 @@ def track(domain: Domain, readings: Iterable[Reading]) -> Track:
             step: int | str = "the counter did not run all the time"
             if not gap:
                 interval_s = (reading.time_ns - times[-1]) / 1e9
-                step = advance(before, counter, range_uj=domain.range_uj, interval_s=interval_s)
+                step = advance(
+                    last_counter, counter, range_uj=domain.range_uj, interval_s=interval_s
+                )
             if isinstance(step, int):
                 total_uj += step
             else:
                 reasons[step] = None
             lost.append(isinstance(step, str))
-            wrapped.append(isinstance(step, int) and counter < before)
+            wrapped.append(isinstance(step, int) and counter < last_counter)
         times.append(reading.time_ns)
         joules.append(total_uj / 1e6)
-        before = counter
+        last_counter = counter
         gap = False
     times_ns, is_lost = np.array(times, np.int64), np.array(lost, np.bool_)
     frozen = _find_frozen(times_ns, np.array(joules), is_lost)
@@ -127,11 +129,11 @@ def _find_frozen(
     times_ns: NDArray[np.int64], joules: NDArray[np.float64], lost: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return the intervals of standstills; all False if the counter never advanced."""
-    still = (np.diff(joules) == 0) & ~lost
-    if still.all():
-        return np.zeros(len(still), np.bool_)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(np.int8)))
-    frozen = np.zeros(len(still), np.bool_)
+    is_still = (np.diff(joules) == 0) & ~lost
+    if is_still.all():
+        return np.zeros(len(is_still), np.bool_)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_still, [False]]).astype(np.int8)))
+    frozen = np.zeros(len(is_still), np.bool_)
     for begin, end in edges.reshape(-1, 2):
         if times_ns[end] - times_ns[begin] > LONGEST_STANDSTILL_S * 1e9:
             frozen[begin:end] = True
@@ -152,34 +154,34 @@ def joules_at(track: Track, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def joules_between(track: Track, start_ns: int, end_ns: int) -> float:
     """Return the joules between two times, without lost intervals."""
-    first, last = joules_at(track, np.array([start_ns, end_ns], np.int64))
-    return float(last - first)
+    start_j, end_j = joules_at(track, np.array([start_ns, end_ns], np.int64))
+    return float(end_j - start_j)
 
 
 def lost_spans(track: Track, start_ns: int, end_ns: int) -> list[tuple[int, int]]:
     """Return the parts of a window without counts, in ns.
 
-    These are lost intervals, and the time before the first and after the last reading.
+    Lost intervals have no counts, nor has the time before the first and after the last reading.
     """
     times = track.times_ns
     if len(times) == 0:
         return [(start_ns, end_ns)]
     spans = [(start_ns, int(times[0])), (int(times[-1]), end_ns)]
     spans += [(int(times[i]), int(times[i + 1])) for i in np.flatnonzero(track.lost)]
-    cut = [(max(begin, start_ns), min(end, end_ns)) for begin, end in spans]
-    return sorted((begin, end) for begin, end in cut if begin < end)
+    clipped = [(max(begin, start_ns), min(end, end_ns)) for begin, end in spans]
+    return sorted((begin, end) for begin, end in clipped if begin < end)
 
 
 def union_s(spans: Sequence[tuple[int, int]]) -> float:
     """Return the length in seconds of the union of spans in nanoseconds."""
     total = 0
-    reached: int | None = None
+    covered_until_ns: int | None = None
     for begin, end in sorted(spans):
-        if reached is None or begin > reached:
-            reached = begin
-        if end > reached:
-            total += end - reached
-            reached = end
+        if covered_until_ns is None or begin > covered_until_ns:
+            covered_until_ns = begin
+        if end > covered_until_ns:
+            total += end - covered_until_ns
+            covered_until_ns = end
     return total / 1e9
 
 

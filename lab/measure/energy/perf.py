@@ -9,8 +9,8 @@ The fields are the seconds since perf's start, the socket, the number of CPUs re
 the unit and the event. Later fields are ignored ("CSV FORMAT" in perf-stat(1)).
 In place of joules, perf may print `<not counted>` or `<not supported>`.
 
-perf may have permission to count (CAP_PERFMON) where powercap zones are missing or closed. This process would lack it,
-so it makes no system call itself.
+perf may have permission to count (CAP_PERFMON) where powercap zones are missing or closed. This process lacks the
+permission, so it runs perf instead of using perf's system call.
 """
 
 import os
@@ -60,7 +60,7 @@ class EnergyLine:
     Attributes:
         time: perf's text of the time, equal for all lines of an interval.
         domain: name of the domain, e.g. `package-0`.
-        uj: microjoules since the previous line, or perf's text why they are missing.
+        uj: microjoules since the previous line, or perf's text on why the number is missing.
     """
 
     time: str
@@ -99,8 +99,8 @@ class Perf:
 
     def open(self) -> "PerfCounters | Unusable":
         """Start perf and wait for its first interval."""
-        offered = {path.name for path in (self.root / EVENTS_BELOW).glob("energy-*")}
-        events = [event for event in EVENTS if event in offered]
+        event_names = {path.name for path in (self.root / EVENTS_BELOW).glob("energy-*")}
+        events = [event for event in EVENTS if event in event_names]
         if not events:
             return Unusable(reason="no power events (PMU `power` is absent)", remedy=BARE_METAL)
         program = self.which("perf")
@@ -130,12 +130,12 @@ class Perf:
 class PerfCounters:
     """A running `perf stat`.
 
-    `pid` is perf's process, so that the measurement can leave out its CPU time and memory.
+    `pid` is perf's process, so that the measurement can leave out perf's CPU time and memory.
 
     A thread reads the lines as they arrive.
     Line times count from perf's own start.
-    The estimate of perf's start is the smallest difference between arrival and line time.
-    So late arrivals on a busy machine do not shift it.
+    The estimate of perf's start is the smallest difference between arrival and line time, so late
+    arrivals on a busy machine do not shift the estimate.
     """
 
     def __init__(self, program: str, events: Sequence[str]) -> None:
@@ -186,8 +186,8 @@ class PerfCounters:
         with self._lock:
             unread, self._unread = self._unread, []
             offset_ns = self._offset_ns or 0
-            ended = self._ended
-        if ended and not unread and not self._closed and self._process.poll() is not None:
+            has_ended = self._ended
+        if has_ended and not unread and not self._closed and self._process.poll() is not None:
             return (self._end(),)
         readings: list[Reading] = []
         for since_start_ns, reading in unread:
@@ -198,9 +198,9 @@ class PerfCounters:
 
     def _end(self) -> Reading:
         """Return a failed reading: perf ended by itself, and the time after its last interval is lost."""
-        ended = f"perf ended with code {self._process.returncode}"
-        failed = {domain.name: ended for domain in self.domains}
-        return Reading(time_ns=time.monotonic_ns(), counters_uj={}, failed=failed)
+        end_text = f"perf ended with code {self._process.returncode}"
+        failures = {domain.name: end_text for domain in self.domains}
+        return Reading(time_ns=time.monotonic_ns(), counters_uj={}, failed=failures)
 
     def close(self) -> tuple[Reading, ...]:
         """Wait for the interval that covers this moment (100 ms at most), and end perf.
@@ -259,10 +259,10 @@ class PerfCounters:
         if not lines:
             return
         if not self._first.is_set():
-            counted = [line.domain for line in lines if not isinstance(line.uj, str)]
-            self.domains = tuple(Domain(name=name) for name in counted)
-            self._sums_uj = dict.fromkeys(counted, 0.0)
-            self._unread.append((0, Reading(time_ns=0, counters_uj=dict.fromkeys(counted, 0))))
+            domains = [line.domain for line in lines if not isinstance(line.uj, str)]
+            self.domains = tuple(Domain(name=name) for name in domains)
+            self._sums_uj = dict.fromkeys(domains, 0.0)
+            self._unread.append((0, Reading(time_ns=0, counters_uj=dict.fromkeys(domains, 0))))
             self.remarks = tuple(
                 f"{line.domain}: {line.uj}" for line in lines if isinstance(line.uj, str)
             )
@@ -277,7 +277,7 @@ class PerfCounters:
         self._first.set()
 
     def _complaint(self) -> str:
-        """Return the first sentence of the error of a perf that has ended, without its help text."""
+        """Return the first sentence of perf's error, without help text; perf must have ended."""
         assert self._process.stderr is not None
         text = " ".join(self._process.stderr.read().split())
         text = text.removeprefix("Error: ").partition(" Run 'perf list'")[0]

@@ -35,7 +35,7 @@ def gross_domains(domains: Sequence[str]) -> tuple[str, ...]:
     """Return the domains that add up to the machine's energy, without overlap.
 
     These are all packages and all DRAM, or psys if there is no package.
-    Empty if neither exists, since cores alone are not a total.
+    The result is empty if neither exists, since cores alone are not a total.
     """
     if any(kind_of(name) is Kind.PACKAGE for name in domains):
         return tuple(name for name in domains if kind_of(name) in (Kind.PACKAGE, Kind.DRAM))

@@ -47,10 +47,10 @@ class PyRapl:
             try:
                 import pyRAPL
             except ImportError as error:
-                missing = missing_package("pyRAPL")
-                if missing is None:
+                problem = missing_package("pyRAPL")
+                if problem is None:
                     return Unusable(reason=f"its import failed: {describe_error(error)}")
-                return Unusable(reason=missing.reason, remedy=missing.remedy)
+                return Unusable(reason=problem.reason, remedy=problem.remedy)
             except Exception as error:
                 return Unusable(reason=f"its import failed: {describe_error(error)}")
             try:
@@ -93,19 +93,19 @@ class PyRaplCounters:
         """Read all values; -1 and errors become failed domains."""
         begin_ns = self._clock()
         counters: dict[str, int] = {}
-        failed: dict[str, str] = {}
+        failures: dict[str, str] = {}
         try:
             values = self._sensor.energy()
         except Exception as error:
             values = []
-            failed = dict.fromkeys(self._names.values(), f"pyRAPL: {describe_error(error)}")
+            failures = dict.fromkeys(self._names.values(), f"pyRAPL: {describe_error(error)}")
         end_ns = self._clock()
         for index, name in self._names.items():
             if index < len(values) and values[index] >= 0:
                 counters[name] = int(values[index])
             else:
-                failed.setdefault(name, f"pyRAPL: no value for {name}")
-        return (Reading(time_ns=(begin_ns + end_ns) // 2, counters_uj=counters, failed=failed),)
+                failures.setdefault(name, f"pyRAPL: no value for {name}")
+        return (Reading(time_ns=(begin_ns + end_ns) // 2, counters_uj=counters, failed=failures),)
 
     def close(self) -> tuple[Reading, ...]:
         """Close the files that pyRAPL leaves open."""
@@ -134,7 +134,7 @@ def _shielded_import() -> Iterator[None]:
     with _LOGGING_LOCK, warnings.catch_warnings():
         # Python warns about invalid escapes in pyRAPL's source, and about files it does not close.
         warnings.simplefilter("ignore")
-        disabled = root.manager.disable
+        disabled_level = root.manager.disable
         # logging.warning adds a handler to the root logger only if it has none.
         root.addHandler(handler)
         logging.disable(logging.CRITICAL)
@@ -146,5 +146,5 @@ def _shielded_import() -> Iterator[None]:
         finally:
             for name in hidden:
                 del sys.modules[name]
-            logging.disable(disabled)
+            logging.disable(disabled_level)
             root.removeHandler(handler)

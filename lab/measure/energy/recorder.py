@@ -10,7 +10,7 @@ from streamlab.lab.measure.energy.joules import Track, joules_at, track
 from streamlab.lab.measure.energy.provider import Counters, Provider, Reading, Unusable
 
 POLL_HZ = 10
-"""Literature recommends 1 to 10 Hz: at 1 kHz tools cost up to half of the time (arXiv 2604.26815)."""
+"""The literature recommends 1 to 10 Hz: at 1 kHz, tools take up to half of the time (arXiv 2604.26815)."""
 
 
 class EnergyRecorder:
@@ -34,12 +34,12 @@ class EnergyRecorder:
         """Why nothing is recorded; None while recording."""
 
     def __enter__(self) -> "EnergyRecorder":
-        opened = self._provider.open()
-        if isinstance(opened, Unusable):
-            self.reason = opened.reason
+        counters = self._provider.open()
+        if isinstance(counters, Unusable):
+            self.reason = counters.reason
             return self
         self.reason = None
-        self._counters = opened
+        self._counters = counters
         self.mark()
         self._thread = threading.Thread(target=self._run, name="lab-energy", daemon=True)
         self._thread.start()
@@ -50,7 +50,7 @@ class EnergyRecorder:
 
     @property
     def pid(self) -> int | None:
-        """Return the provider's child process, whose time is not the engine's; or None."""
+        """Return the provider's child process, whose CPU time is not the engine's; None without a child."""
         pid = getattr(self._counters, "pid", None)
         return pid if isinstance(pid, int) else None
 

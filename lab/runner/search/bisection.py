@@ -1,6 +1,6 @@
 """Searches for the highest sustained rate, as a pure function of the verdicts so far.
 
-1. Double from the first rate until one fails (or halve while even the first fails).
+1. Double the first rate until a rate fails; if the first rate fails, halve it until a rate passes.
 2. Bisect between the highest pass and the lowest fail.
 3. Confirm both ends in fresh processes.
 4. Measure the latency at shares of the passing rate.
@@ -34,14 +34,14 @@ from streamlab.lab.runner.search.state import (
 )
 
 HALVINGS = 12
-"""Limit of halvings: down to 1/4096 of the first rate."""
+"""Limit of halvings; the lowest rate is 1/4096 of the first rate."""
 STEPS_DOWN = 12
-"""Limit of steps of one tolerance while confirming: down to 78 % of the rate at 2 %."""
+"""Limit of steps of one tolerance while confirming; with a tolerance of 2 %, down to 78 % of the rate."""
 STEPS_UP = 36
-"""Limit of steps of one tolerance while refuting: up to twice the rate at 2 %. Most steps take one trial;
-many steps are needed only after a low rate failed by accident."""
+"""Limit of steps of one tolerance while refuting; with a tolerance of 2 %, up to twice the rate. Most steps
+take one trial. Many steps are needed only after a low rate failed by accident."""
 INVALID_VOTES = 4
-"""This many invalid votes end a probe: a shared machine loses a few milliseconds now and then, but a generator
+"""This many invalid votes end a probe. A shared machine loses a few milliseconds only now and then, but a generator
 that is too slow fails every time."""
 
 
@@ -80,7 +80,7 @@ _StepsToOutcome = Generator[Step, Vote, str]
 
 
 class _Search:
-    """One run of the search; `run` yields steps and is sent votes."""
+    """One run of the search; `run` is a generator that yields steps and receives votes through `send`."""
 
     def __init__(self, settings: SearchSettings, feasible_eps: float | None) -> None:
         self._settings = settings
@@ -95,7 +95,7 @@ class _Search:
         self.probes: list[Probe] = []
         self._pass_eps: float | None = None
         self._fail_eps: float | None = None
-        # The probe of the lowest rate that did not pass, for any reason.
+        # The probe at the lowest rate that did not pass, whatever the reason.
         self._lowest_unpassed: Probe | None = None
         self._confirmed_eps: float | None = None
         self._refuted_eps: float | None = None
@@ -168,8 +168,8 @@ class _Search:
     def _refute(self) -> _Steps:
         """Verify the failing end of the bracket in several processes.
 
-        A rate just below the capacity loses a majority now and then.
-        Without this step the capacity lies above the bracket in up to a third of all searches
+        A rate just below the capacity loses a majority vote now and then.
+        Without this step, the capacity would lie above the bracket in up to a third of all searches
         (docs/decisions/0005-sustained.md).
         """
         times = self._settings.confirmations
@@ -183,7 +183,7 @@ class _Search:
                 return
             if outcome != PASS:
                 self._lowest_unpassed = self.probes[-1]
-                # As long as no process passed the rate, the majority's verdict stands.
+                # If no process passed the rate, the majority's verdict stands.
                 self._unrefuted = rate != self._fail_eps
                 return
             if rate == self._cap_eps:
@@ -251,8 +251,8 @@ class _Search:
     def _stop_if_only_crashes(self) -> None:
         """End the search if the engine crashed in every trial of the last probe.
 
-        Without this, 12 halvings would mostly be 26 crashes.
-        If the first rate is too high for the engine, set a lower `start_eps`.
+        Otherwise, 12 halvings would mostly be 26 crashes.
+        A user whose first rate is too high for the engine can set a lower `start_eps`.
         """
         if all(vote.verdict == CRASH for vote in self.probes[-1].votes):
             rate = self.probes[-1].rate_eps
@@ -265,30 +265,34 @@ class _Search:
 
     def _round_rate(self, rate: float) -> float:
         """Return the rate to 6 digits, at most the cap."""
-        rounded = float(f"{rate:.6g}")
-        return rounded if self._cap_eps is None else min(rounded, self._cap_eps)
+        rounded_eps = float(f"{rate:.6g}")
+        return rounded_eps if self._cap_eps is None else min(rounded_eps, self._cap_eps)
 
     def _warnings(self) -> list[str]:
         """Return warnings about the current bracket."""
         warnings = []
-        above = self._lowest_unpassed
+        probe_above = self._lowest_unpassed
         if self._pass_eps is None:
-            if above is None:
+            if probe_above is None:
                 return ["no probe has finished"]
             warnings.append(
-                f"no rate was sustained, down to {above.rate_eps:,.6g} events/s: {above.reason}"
+                f"no rate was sustained, down to {probe_above.rate_eps:,.6g} events/s: {probe_above.reason}"
             )
-        elif above is None and self._pass_eps == self._cap_eps:
+        elif probe_above is None and self._pass_eps == self._cap_eps:
             warnings.append(f"no rate failed: {self._cap_reason}")
-        if above is not None and above.outcome == INVALID:
-            limit = "generator" if (above.reason or "").startswith("generator:") else "measurement"
+        if probe_above is not None and probe_above.outcome == INVALID:
+            limit = (
+                "generator"
+                if (probe_above.reason or "").startswith("generator:")
+                else "measurement"
+            )
             warnings.append(
                 f"the {limit}, not the engine, is the limit above {self._pass_eps or 0:,.6g} events/s: "
-                f"at {above.rate_eps:,.6g} trials were invalid ({above.reason})"
+                f"at {probe_above.rate_eps:,.6g} trials were invalid ({probe_above.reason})"
             )
-        if above is not None and above.outcome == TOO_SHORT:
+        if probe_above is not None and probe_above.outcome == TOO_SHORT:
             warnings.append(
-                f"the input is the limit above {self._pass_eps or 0:,.6g} events/s: {above.reason}"
+                f"the input is the limit above {self._pass_eps or 0:,.6g} events/s: {probe_above.reason}"
             )
         if self._given_up:
             warnings.append(

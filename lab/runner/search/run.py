@@ -41,8 +41,8 @@ _VERDICTS = {
 
 FOLDER = "searches"
 INVALID_PAUSE_S = 5.0
-"""Pause after an invalid vote, doubled with each further one in a row. On a virtual machine, a process with
-gigabytes of memory disturbs others for some ten seconds after its end, while the host reclaims the memory."""
+"""Pause after an invalid vote; each further invalid vote in a row doubles the pause. On a virtual machine, a process
+with gigabytes of memory disturbs others for some ten seconds after its end, while the host reclaims the memory."""
 
 
 class Searches:
@@ -51,7 +51,7 @@ class Searches:
     The next trial belongs to the cell with the fewest trials, so that a drift of the machine affects all cells
     alike.
     Each round has a new random order, so that no cell always follows the same other cell.
-    The next trial depends on the rows alone, so a resumed run continues as if it had not stopped.
+    The next trial depends on the rows alone, so a resumed run gives the same trials as an uninterrupted run.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class Searches:
             self._write(id_)
 
     def next(self) -> Trial | None:
-        """Return the next trial, the same until its row is recorded; None when all searches ended."""
-        waiting = [id_ for id_, state in self._states.items() if state.next is not None]
-        if not waiting:
+        """Return the next trial, which stays the same until its row is recorded; None when all searches have ended."""
+        active_ids = [id_ for id_, state in self._states.items() if state.next is not None]
+        if not active_ids:
             return None
-        id_ = min(waiting, key=lambda id_: (len(self._votes[id_]), _rank(id_, self._votes[id_])))
+        id_ = min(active_ids, key=lambda id_: (len(self._votes[id_]), _rank(id_, self._votes[id_])))
         step = self._states[id_].next
         assert step is not None
         return Trial(
@@ -107,9 +107,9 @@ class Searches:
         )
 
     def pause_s(self, cell: Cell) -> float:
-        """Return the time in seconds for which the machine stays idle before the next trial of a cell.
+        """Return how many seconds the machine stays idle before the next trial of a cell.
 
-        Meanwhile, a disturbance that made the previous votes invalid can pass.
+        During the pause, a disturbance that made the previous votes invalid can pass.
         """
         return _pause_s(self._votes[cell.id])
 
@@ -169,9 +169,9 @@ def _pause_s(votes: Sequence[Vote]) -> float:
 
 
 def vote_of(row: TrialRow) -> Vote:
-    """Return the vote that a trial's row gives on its rate.
+    """Return the vote that a trial's row gives on the trial's rate.
 
-    In an `invalid` row without an offered rate, the input was too short for the load.
+    An `invalid` row without an offered rate means that the input was too short for the load.
     """
     verdict = _VERDICTS[row.status]
     if verdict == INVALID and row.offered_eps is None:
@@ -185,19 +185,19 @@ def vote_of(row: TrialRow) -> Vote:
 
 
 def _check(row: TrialRow, step: Step | None) -> None:
-    where = f"{row.cell}, probe {row.probe}, vote {row.vote}"
+    place = f"{row.cell}, probe {row.probe}, vote {row.vote}"
     if step is None:
-        raise SearchError(f"{where}: the search had ended before this trial; start a new run")
+        raise SearchError(f"{place}: the search had ended before this trial; start a new run")
     expected = (step.purpose, step.probe, step.vote)
     if (row.purpose, row.probe, row.vote) != expected:
         raise SearchError(
-            f"{where} ({row.purpose}): expected probe {step.probe}, vote {step.vote} "
+            f"{place} ({row.purpose}): expected probe {step.probe}, vote {step.vote} "
             f"({step.purpose}) next; remove the run's trials from there on, or start a new run"
         )
     load = row.load
     rate = None if load is None else json.loads(load).get("rate_eps")
     if rate is not None and rate != step.rate_eps:
         raise SearchError(
-            f"{where}: the trial ran at {rate:,.6g} events/s, expected {step.rate_eps:,.6g}; start a "
+            f"{place}: the trial ran at {rate:,.6g} events/s, expected {step.rate_eps:,.6g}; start a "
             "new run"
         )

@@ -1,8 +1,8 @@
 """Defines the steps, votes, probes and results of a search.
 
-A probe tests one rate in several processes, its votes.
-Some rates bound the search from above without being the engine's limit: the generator cannot keep them, or the input is
-too short.
+A probe tests one rate in several processes; each process gives a vote.
+A rate may bound the search from above without being the engine's limit: the generator cannot keep the rate, or the
+input is too short.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class Probe:
         purpose: DOUBLE, BISECT, CONFIRM, REFUTE or LEVEL.
         rate_eps: tested rate, in events/s.
         votes: votes in order.
-        outcome: PASS, FAIL, INVALID, TOO_SHORT or STOP; None while undecided, and always None for a LEVEL.
+        outcome: PASS, FAIL, INVALID, TOO_SHORT or STOP; None while undecided. A LEVEL's outcome is always None.
     """
 
     number: int
@@ -82,8 +82,8 @@ class Bracket:
     Attributes:
         r_pass_eps: the confirmed rate, or else the highest sustained rate, in events/s. None if no rate was
             sustained, or the answer was wrong.
-        r_fail_eps: the lowest rate above it that failed: refuted if possible, else by majority. None if no
-            rate failed.
+        r_fail_eps: the lowest rate above `r_pass_eps` that failed: refuted if possible, else by majority. None
+            if no rate failed.
         confirmed: `r_pass_eps` held in every confirming process.
         refuted: `r_fail_eps` failed in every confirming process.
         reason: why a bound is missing or not confirmed; None if there is nothing to report.

@@ -12,7 +12,7 @@ from streamlab.engines.registry import engine, names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentRecord:
-    """An engine's separate environment; `lacking` is the reason why it cannot be used, or None."""
+    """An engine's separate environment; `lacking` is why the environment cannot be used, or None."""
 
     folder: str
     lacking: str | None
@@ -50,16 +50,16 @@ def records(root: Path) -> list[EngineRecord]:
 def _record(name: str) -> EngineRecord:
     try:
         adapter = engine(name)
-        required = environment.declared_environment(adapter)
+        required_environment = environment.declared_environment(adapter)
         variants = adapter.variants()
         return EngineRecord(
             name=name,
             version=adapter.version(),
             environment=None
-            if required is None
+            if required_environment is None
             else EnvironmentRecord(
                 folder=str(environment.folder(name)),
-                lacking=environment.unusable_reason(name, required),
+                lacking=environment.unusable_reason(name, required_environment),
             ),
             variants=tuple(_variant(variant, variants) for variant in variants),
         )
@@ -89,15 +89,15 @@ def lines(records: Sequence[EngineRecord]) -> Iterator[str]:
             yield f"{record.name}  not usable: {record.error}"
             continue
         yield f"{record.name}  {record.version}"
-        if (needed := record.environment) is not None:
-            yield f"    {needed.lacking or f'environment installed: {needed.folder}'}"
+        if (environment := record.environment) is not None:
+            yield f"    {environment.lacking or f'environment installed: {environment.folder}'}"
         for variant in record.variants:
             models = " and ".join(", ".join(variant.default_for).rsplit(", ", 1))
             default = f", default for {models}" if models else ""
             batch = ", takes a batch size" if variant.uses_batch else ""
             yield f"    {variant.name}  {variant.summary}{batch}{default}"
             if variant.lacking or len(variant.models) < len(MODELS):
-                lacking = "".join(f"; not {name}" for name in variant.lacking)
-                yield f"        runs {', '.join(variant.models)}{lacking}"
+                missing_text = "".join(f"; not {name}" for name in variant.lacking)
+                yield f"        runs {', '.join(variant.models)}{missing_text}"
             if variant.written_for is not None:
                 yield f"        written only for {', '.join(variant.written_for)}"

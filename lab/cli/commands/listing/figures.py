@@ -37,7 +37,7 @@ def lines(records: Iterable[FigureRecord]) -> Iterator[str]:
         if record.error is not None:
             yield f"not usable: {record.error}"
             continue
-        missing = ", ".join(record.lacking)
-        state = f"not available: missing {missing}" if missing else "available"
+        missing_text = ", ".join(record.lacking)
+        state = f"not available: missing {missing_text}" if missing_text else "available"
         yield f"{record.id}  {record.title}; {state}"
         yield f"    {record.shows}"

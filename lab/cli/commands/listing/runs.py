@@ -11,7 +11,7 @@ from streamlab.results.store import list_runs, read_meta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """A stored run; `imported` is the tool that measured an imported one."""
+    """A stored run; for an imported run, `imported` is the tool that measured it."""
 
     name: str
     path: str

@@ -33,20 +33,20 @@ def records(root: Path) -> list[WorkloadRecord]:
 
 def _record(name: str) -> WorkloadRecord:
     try:
-        loaded = workload(name)
+        entry = workload(name)
     except ModelError as error:
         return WorkloadRecord(name=name, error=str(error))
-    program = loaded.program
+    program = entry.program
     stages = program.stages if isinstance(program, Pipeline) else ()
     return WorkloadRecord(
         name=name,
-        title=loaded.title,
-        paper=loaded.paper or None,
+        title=entry.title,
+        paper=entry.paper or None,
         model=_MODELS[type(program)],
-        input=loaded.input_name,
+        input=entry.input_name,
         stages=tuple({"name": stage.name, "kind": str(stage.kind)} for stage in stages),
-        parameters=_parameters(loaded.parameters),
-        query=_parameters(loaded.query),
+        parameters=_parameters(entry.parameters),
+        query=_parameters(entry.query),
     )
 
 
