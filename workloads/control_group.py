@@ -101,7 +101,7 @@ def memory_left_bytes(read: Read) -> int | None:
 
 
 _NO_LIMIT_BYTES = 1 << 61
-"""Higher limits mean none. Version 1 writes no limit as the largest multiple of a page below 2^63."""
+"""A higher value means no limit. Version 1 writes no limit as the largest multiple of a page below 2^63."""
 
 
 def _memory_limits(read: Read) -> Iterator[tuple[int, str, int]]:

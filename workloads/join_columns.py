@@ -38,7 +38,7 @@ class JoinColumns:
         keys: the key fields, which are equal on both sides.
         columns_of_keys: by side: the table's column of each key field.
         columns: all other fields.
-        sources: by name of such a field: its column.
+        sources: by name of a field in `columns`: the table's column.
         values: the columns of the output after `ts` and the keys.
         texts: texts in expressions, which get the lowest numbers of the `text_dictionaries`.
         text_dictionaries: the dictionaries of columns that expressions compare with texts.

@@ -1,10 +1,10 @@
 """Computes event times of streams whose rate changes by a script.
 
-A window in event time has more tuples at a higher rate only if the rate of event times is higher. Offering steady event
-times faster would shorten the window by the same factor. So an experiment on changing work (STRETCH, 8.4 and 8.5) has
-its rates in the input, and offers the input as recorded (`arrival = "replay"`).
+More tuples fall into a window of event time only if event times are closer together. Offering steady event times faster
+would shorten the window by the same factor. So an experiment on changing work (STRETCH, 8.4 and 8.5) has its rates in
+the input, and offers the input as recorded (`arrival = "replay"`).
 
-A script has the factors on the stream's base rate, in thousandths, and the times at which they begin:
+A script states by what factors, in thousandths, the stream's base rate is multiplied, and when each factor begins:
 
     steady                                  factor 1 always
     step(AT_MS, PERMILLE)                   a factor from AT_MS on
@@ -58,7 +58,7 @@ class RateScript:
     def times_ms(self, tuples: IntArray, rate_eps: int, seed: int) -> IntArray:
         """Return the event times of the tuples with these numbers.
 
-        Tuple g of a steady stream is at floor(1000 g / rate_eps); others likewise within each phase.
+        Tuple g of a steady stream is at floor(1000 g / rate_eps); the same holds within each phase of other streams.
 
         Args:
             tuples: int64[n], ascending numbers in the logical stream, from 0.

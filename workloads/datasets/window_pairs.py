@@ -45,7 +45,7 @@ def chunks(left_ts: IntArray, right_ts: IntArray, size: int) -> Iterator[Chunk]:
 def expand_ranges(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield all (i, p) with first[i] <= p < last[i] as two arrays, block by block.
 
-    A block has at most `BLOCK_PAIRS` pairs, or those of one i.
+    A block has at most `BLOCK_PAIRS` pairs, or only the pairs of one i.
     """
     lengths = np.maximum(last - first, 0)
     ends = np.cumsum(lengths)

@@ -100,7 +100,7 @@ class Maker:
         columns: the columns of the input.
         before: the workload that makes the input; None if the input is a table or function.
         file: the file of the declaration; None without a file.
-        name: the name of the workload that the user gave, if any.
+        name: the name that the user gave the workload, if any.
         place: the place of the declaration, for messages.
         at_end: the effect of the input's end on open windows, see `Query.at_end`.
     """

@@ -27,7 +27,7 @@ _LOG_LINE = (
     + _QUOTED.replace("(", "(?P<agent>", 1)
     + r")?(?: .*)?$"
 )
-"""The common and the combined format of Apache and nginx. Fields after those are ignored."""
+"""The common and the combined format of Apache and nginx. Further fields are ignored."""
 _REQUEST = r"^(?P<method>[A-Z]+) (?P<url>\S+)(?: (?P<protocol>\S+))?$"
 LOG_COLUMNS = (
     *("host", "logname", "user", "time", "request", "method", "url", "protocol"),
