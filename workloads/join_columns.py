@@ -231,12 +231,12 @@ class JoinColumns:
         else:
             # In a DGS program an event of a side has each field for which its table has a column. So
             # a field must not have the name of a column of the other side.
-            taken = {
+            reserved_names = {
                 *self._names[RIGHT if side == LEFT else LEFT],
                 *(key.name for key in self.keys),
             }
-            field_name = identifier(f"{side}_{name}" if name in taken else name)
-            while field_name in {*taken, *self.sources}:
+            field_name = identifier(f"{side}_{name}" if name in reserved_names else name)
+            while field_name in {*reserved_names, *self.sources}:
                 field_name += "_"
             dtype = self._types[side][source]
             column = Column(

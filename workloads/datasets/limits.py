@@ -41,10 +41,10 @@ def first_violation(limit: Limit, data: Input) -> str:
     groups = np.arange(len(terms)) if limit.groups is None else limit.groups(events)
     positive, negative = (_sums(part(terms, 0), groups) for part in (np.maximum, np.minimum))
     above, below = _excess(positive, limit.highest) > 0, _excess(negative, limit.lowest) < 0
-    over = np.flatnonzero(above | below)
-    if not len(over):
+    violations = np.flatnonzero(above | below)
+    if not len(violations):
         return ""
-    row = int(over[0])
+    row = int(violations[0])
     sums, side, bound = positive, "maximum", limit.highest
     if terms[row] < 0:
         sums, side, bound = negative, "minimum", limit.lowest

@@ -66,13 +66,13 @@ def write_stream(
 
 def _cut_at_files(blocks: Iterable[Block], rows_per_file: int) -> Iterator[Block]:
     """Yield the rows of blocks in blocks that do not extend beyond the end of a file."""
-    done = 0
+    rows_before = 0
     for block in blocks:
         begin, rows = 0, len(block["ts"])
         while begin < rows:
-            end = min(rows, begin + rows_per_file - done % rows_per_file)
+            end = min(rows, begin + rows_per_file - rows_before % rows_per_file)
             yield {name: column[begin:end] for name, column in block.items()}
-            done, begin = done + end - begin, end
+            rows_before, begin = rows_before + end - begin, end
 
 
 def _take(rows: int, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -344,9 +344,9 @@ class Maker:
 
     def other_columns(self, names: Sequence[str] | None, key: Key) -> list[Column]:
         """Return the columns with these names that are not in the key; None means all columns."""
-        chosen = self.columns.names() if names is None else self.check_names(names)
+        column_names = self.columns.names() if names is None else self.check_names(names)
         place = f"{self.place}: columns"
-        return [self.columns.find(n, place) for n in chosen if n not in key.names]
+        return [self.columns.find(n, place) for n in column_names if n not in key.names]
 
     def output_columns(
         self, key: Key, first: Sequence[Column], then: Sequence[Column]

@@ -164,7 +164,7 @@ class Rows(Protocol[Report]):
         """Return the parser of a split, which records in `result`; raises `DatasetError` if a column is missing."""
 
     def is_valid_after(self, result: SplitResult[Report], before: PrecedingRows) -> bool:
-        """Return whether the result is the same despite wrong guesses of the number or latest time of preceding rows."""
+        """Return whether wrong guesses of the number or latest time of preceding rows leave the result unchanged."""
 
     def refuse(self, report: Report) -> None:
         """Raise a `DatasetError` if the report on the first rows shows that no row can be read."""

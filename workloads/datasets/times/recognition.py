@@ -262,8 +262,8 @@ def _describe_evidence(rows: int, total: int, text: str, place: str) -> str:
 
 
 def _may_be_dates(sizes: Sizes) -> bool:
-    least, most = float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0))
-    return any(least < 10**digits and most >= 10 ** (digits - 1) for digits in _DATE_PATTERNS)
+    smallest, largest = float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0))
+    return any(smallest < 10**digits and largest >= 10 ** (digits - 1) for digits in _DATE_PATTERNS)
 
 
 def _date_pattern(text: str) -> str:

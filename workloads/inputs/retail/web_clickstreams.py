@@ -127,10 +127,10 @@ def generate(
 def _positions(seed: int, groups: int, group: Ints, row: Ints) -> _Positions:
     """Return the positions of rows; `groups` is M."""
 
-    def draw_limited(lane: int, rows: Ints, limit: int) -> Ints:
+    def draw_below(lane: int, rows: Ints, limit: int) -> Ints:
         return below(draw_at(seed, _CLICKS, lane, rows), limit)
 
-    lines = 1 + draw_limited(_LINES, group, MAX_LINES)
+    lines = 1 + draw_below(_LINES, group, MAX_LINES)
     second = row >= CYCLE_CLICKS + lines
     first = (row >= _BEFORE_FIRST_ORDER) & (row < _BEFORE_FIRST_ORDER + lines)
     is_bought = first | second
@@ -138,9 +138,9 @@ def _positions(seed: int, groups: int, group: Ints, row: Ints) -> _Positions:
     # A click's lane: an affine map modulo a prime permutes the clicks of a group, and a shift
     # for each phase permutes the lanes of the phase.
     click = np.where(row < _BEFORE_FIRST_ORDER, row, row - lines)
-    factor = 1 + draw_limited(_FACTOR, group, CYCLE_CLICKS - 1)
-    phase = (factor * click + draw_limited(_OFFSET, group, CYCLE_CLICKS)) % CYCLE_CLICKS
-    shift = draw_limited(_SHIFT, window * CYCLE_CLICKS + phase, groups)
+    factor = 1 + draw_below(_FACTOR, group, CYCLE_CLICKS - 1)
+    phase = (factor * click + draw_below(_OFFSET, group, CYCLE_CLICKS)) % CYCLE_CLICKS
+    shift = draw_below(_SHIFT, window * CYCLE_CLICKS + phase, groups)
     # The lane of an order is the lane that had the buyer's click a window ago, in the order's group.
     target = np.where(second, _LAST_CLICK, _THIRD_CLICK)
     phase = np.where(is_bought, (target - (window - 1)) % CYCLE_CLICKS, phase)
