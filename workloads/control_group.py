@@ -85,23 +85,23 @@ def memory_left_bytes(read: Read) -> int | None:
 
     The kernel counts cached pages of files as used. Here they are unused, because the kernel can evict them.
     """
-    left: list[int] = []
+    left_bytes: list[int] = []
     for version, folder, limit in _memory_limits(read):
         usage = "memory.current" if version == 2 else "memory.usage_in_bytes"
-        used = _number(read(f"{folder}/{usage}"))
+        used_bytes = _number(read(f"{folder}/{usage}"))
         lines = (read(f"{folder}/memory.stat") or "").splitlines()
         stat = dict(line.split(" ", 1) for line in lines if " " in line)
         prefix = "" if version == 2 else "total_"  # includes the groups below
         cached = sum(
             _number(stat.get(f"{prefix}{name}_file")) or 0 for name in ("active", "inactive")
         )
-        if used is not None:
-            left.append(max(0, limit - used + cached))
-    return min(left, default=None)
+        if used_bytes is not None:
+            left_bytes.append(max(0, limit - used_bytes + cached))
+    return min(left_bytes, default=None)
 
 
 _NO_LIMIT_BYTES = 1 << 61
-"""Higher limits mean none. Version 1 writes no limit as the largest multiple of a page below 2^63."""
+"""A higher value means no limit. Version 1 writes no limit as the largest multiple of a page below 2^63."""
 
 
 def _memory_limits(read: Read) -> Iterator[tuple[int, str, int]]:

@@ -1,8 +1,8 @@
 """Reads the entry points of installed packages.
 
 Reading takes milliseconds, so results are cached by group, `sys.path` and the modification times of its folders. An
-installation changes a folder, so its package is found. Only the next process finds an entry point that was edited in
-place.
+installation changes a folder, so the new package is found. Only the next process finds an entry point that was edited
+in place.
 """
 
 import sys

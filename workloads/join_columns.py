@@ -38,7 +38,7 @@ class JoinColumns:
         keys: the key fields, which are equal on both sides.
         columns_of_keys: by side: the table's column of each key field.
         columns: all other fields.
-        sources: by name of such a field: its column.
+        sources: by name of a field in `columns`: the table's column.
         values: the columns of the output after `ts` and the keys.
         texts: texts in expressions, which get the lowest numbers of the `text_dictionaries`.
         text_dictionaries: the dictionaries of columns that expressions compare with texts.
@@ -231,12 +231,12 @@ class JoinColumns:
         else:
             # In a DGS program an event of a side has each field for which its table has a column. So
             # a field must not have the name of a column of the other side.
-            taken = {
+            reserved_names = {
                 *self._names[RIGHT if side == LEFT else LEFT],
                 *(key.name for key in self.keys),
             }
-            field_name = identifier(f"{side}_{name}" if name in taken else name)
-            while field_name in {*taken, *self.sources}:
+            field_name = identifier(f"{side}_{name}" if name in reserved_names else name)
+            while field_name in {*reserved_names, *self.sources}:
                 field_name += "_"
             dtype = self._types[side][source]
             column = Column(

@@ -207,7 +207,7 @@ def _rename_columns(table: Table, columns: Mapping[str, str]) -> Table:
 
 
 def _check_side(table: Table, side: str) -> Table:
-    """Return a table that has no settings of its own that the join declares; raises `ModelError` for others."""
+    """Return a table after checking that it lacks the settings that the join declares; raises `ModelError`."""
     if not isinstance(table, Table):
         raise ModelError(f"lab.join: {side} is a {type(table).__name__}; give a table (lab.csv...)")
     for role in ("key", "kind", "columns", "ids"):

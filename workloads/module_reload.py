@@ -24,9 +24,9 @@ _IMPORTED: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 def load_current(load: Callable[[], T]) -> T:
     """Call `load`, which imports modules, and return its result for the present content of the files.
 
-    If a module imported by this function has been edited, all such modules are imported again. They may have objects of
-    each other. Existing objects keep the old code. A module that other code imported is watched only after this
-    function has loaded a module from its folder or a parent folder.
+    If a module imported by this function has been edited, all modules imported by this function are imported again,
+    because they may hold objects of each other. Existing objects keep the old code. A module that other code imported
+    is watched only after this function has loaded a module from that module's folder or a parent folder.
     """
     _forget_edited()
     before, loaded = set(sys.modules), None

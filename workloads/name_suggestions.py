@@ -16,9 +16,9 @@ def suggest_names(misspelt: str, known_names: Iterable[str], listed_by: str = ""
     if not names:
         return "none exist"
     by_folded = {name.lower(): name for name in names}
-    close = [by_folded[name] for name in get_close_matches(misspelt.lower(), by_folded, n=3)]
-    if close:
-        suggestion = f"did you mean {' or '.join(close)}?"
+    close_names = [by_folded[name] for name in get_close_matches(misspelt.lower(), by_folded, n=3)]
+    if close_names:
+        suggestion = f"did you mean {' or '.join(close_names)}?"
         return f"{suggestion} `{listed_by}` shows all" if listed_by else suggestion
     if listed_by and len(names) > FEW:
         return f"`{listed_by}` shows all {len(names)}"

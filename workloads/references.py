@@ -20,7 +20,7 @@ from streamlab.workloads.model.workload import OpenDeclaration, Outputs, Workloa
 from streamlab.workloads.module_reload import load_current
 
 ATTRIBUTE = "WORKLOAD"
-"""The attribute of a reference to a file without an attribute. If the file lacks it, its only workload is meant."""
+"""The default attribute of a reference to a file. If the file lacks it, the file's only workload is meant."""
 
 _FILE = re.compile(r"(?P<path>.*\.py)(?::(?P<attribute>[^/\\:]*))?", re.DOTALL)
 _MODULES = "_stream_lab_file_"
@@ -93,7 +93,7 @@ def load(reference: str) -> object:
 
 
 def _only_workload(module: ModuleType, shown: str) -> str:
-    """Return the name of the only outputs or workload of a file, or `WORKLOAD` if it defines that or none.
+    """Return the name of the only outputs or workload of a file, or `WORKLOAD` if the file defines `WORKLOAD` or none.
 
     Workloads of a file with outputs do not count, nor does a workload that is the input of another workload.
 

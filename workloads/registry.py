@@ -30,7 +30,7 @@ LEFT_OUT = {
     "nexmark_q21": f"it takes the channel from a bid's URL, but {_NO_URLS}",
     "nexmark_q22": f"it splits a bid's URL into folders, but {_NO_URLS}",
 }
-"""By name of a public query without a workload: the reason."""
+"""Why a public query has no workload, by the query's name."""
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 

@@ -1,6 +1,6 @@
 """Lays out generated input: its physical streams, and event times with periodic syncs.
 
-A logical stream's tuple g goes to physical stream g modulo their number.
+Tuple g of a logical stream goes to physical stream g modulo the number of physical streams.
 
 Event time is counted in ticks. Row j of every ordinary stream is at tick j, so the streams tie
 at every tick. Synchronizing row k is at the last tick of period k. It ties with the last ordinary
@@ -17,9 +17,9 @@ from streamlab.workloads.model import Params, StreamSpec
 
 
 def rows_per_stream(events: int, streams: int, period: int) -> int:
-    """Return the rows of each ordinary stream, so that all streams hold at least `events` events.
+    """Return the rows per ordinary stream with which all streams together hold at least `events` events.
 
-    The smallest n with `streams * n + n // period >= events`, which exceeds `events` by at most `streams`.
+    This is the smallest n with `streams * n + n // period >= events`. The total exceeds `events` by at most `streams`.
     """
     rows = max(events * period // (streams * period + 1), 0)
     while streams * rows + rows // period < events:
@@ -39,7 +39,7 @@ def numbered_specs(
     rows: Iterable[int],
     lists: tuple[tuple[str, np.dtype[Any]], ...] = (),
 ) -> tuple[StreamSpec, ...]:
-    """Return streams of one kind, called `name-0` and so on, with these numbers of rows."""
+    """Return streams of one kind, named `name-0` and so on; `rows` has the number of rows per stream."""
     return tuple(
         StreamSpec(name=f"{name}-{index}", kinds=(kind,), fields=fields, events=events, lists=lists)
         for index, events in enumerate(rows)
@@ -49,7 +49,7 @@ def numbered_specs(
 def typed_columns(
     columns: Mapping[str, npt.NDArray[Any]], fields: np.dtype[np.void]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of a stream's fields, in their order and of their types."""
+    """Return the columns of a stream, in the order and with the types of `fields`."""
     return {name: columns[name].astype(fields[name]) for name in fields.names or ()}
 
 

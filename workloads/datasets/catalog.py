@@ -3,7 +3,7 @@
     <root>/<first 16 hex digits of the id>/dataset.json, one Parquet file per stream, ...
     <root>/recipes/<SHA-256 of a recipe>.json     {"recipe": ..., "dataset": "<id>"}
     <root>/.building-<host>-<process>-<random>/   a dataset under construction; removed at the end
-    <root>/.building-.../recipe                   the SHA-256 of the recipe of a generated one
+    <root>/.building-.../recipe                   the SHA-256 of its recipe, if it is generated
 
 A dataset is made in its own folder and renamed into place when complete. So readers see all of it or nothing, and two
 processes can make the same dataset at once.
@@ -42,7 +42,7 @@ LARGEST_SEED = 2**63 - 1
 _BUILDING = ".building-"
 _RECIPE = "recipe"
 _ADOPTABLE_S = 7 * 24 * 3600
-"""Age of a staging folder with a recipe after which it is removed: a week."""
+"""Age at which a staging folder with a recipe is removed: a week."""
 _SHORTEST_PREFIX = 4
 """Minimum number of digits of a dataset id."""
 
@@ -335,7 +335,7 @@ class Catalog:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _adopt(self, target: Path, recipe: Recipe) -> None:
-        """Replace an empty folder by that of a killed process with the same recipe, if there is one."""
+        """Replace an empty folder by the folder that a killed process left for the same recipe, if any."""
         for folder in self._abandoned_folders():
             with suppress(OSError):
                 if (folder / _RECIPE).read_text(encoding="ascii") == recipe.key():

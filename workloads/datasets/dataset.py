@@ -10,16 +10,16 @@ from streamlab.workloads.model.operators.program import arrival_tick_ns
 from streamlab.workloads.model.operators.windows import END_OF_ARRIVALS, flush_end
 
 NOT_STATED = "not stated"
-"""The source or licence of a dataset if its import named none."""
+"""Stands for a source or licence that the import did not name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FurtherFile:
-    """A file of a stream after the first.
+    """A file of a stream other than the first file.
 
     Attributes:
         path: absolute path.
-        first_row: number of rows in the files before it.
+        first_row: number of rows in earlier files.
         file_sha256: SHA-256 of the file's bytes, in hex.
     """
 
@@ -39,12 +39,12 @@ class DatasetStream:
         rows: number of events.
         ts_min, ts_max: first and last event time, both 0 without events.
         columns: (name, type) of every column in the files, such as `int64` or `list:int32`.
-        further: the files of a long stream after the first.
+        further: for a long stream, the files after the first.
         sha256: SHA-256 of the columns' content (`stream_file`), in hex.
         heartbeats: event times of heartbeats.
         file_sha256: SHA-256 of the bytes of the first file, in hex.
         stamp: the state of the files when their content was last verified (`integrity`); None if not verified.
-        whole: the complete stream of a truncated one, whose files have all rows; None if this one is complete.
+        whole: for a truncated stream, the complete stream that its files hold; None for a complete stream.
     """
 
     name: str
@@ -63,7 +63,7 @@ class DatasetStream:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The paths of all its files, in order of rows."""
+        """The paths of all files, in order of rows."""
         return (self.path, *(file.path for file in self.further))
 
 
@@ -92,13 +92,13 @@ class Dataset:
             (`Workload.input_name`).
         alphabet: kinds and number of keys.
         streams: in the order that breaks ties in time.
-        origin: facts about its making: `{"generator": ..., "params": ..., "seed": ...}`, or
+        origin: how the dataset was made: `{"generator": ..., "params": ..., "seed": ...}`, or
             `{"import": ..., "files": ...}` with counts of rows.
         source: the origin of the data, for people.
         licence: licence text of the data.
         dictionaries: the texts of an import's ids. Runs do not use them.
         until_ts: the time of truncation (`time_cutoff`): only earlier events belong to the dataset. `id` and the files
-            are those of the complete dataset. The time of a flushed dataset is after all events. None: not truncated.
+            are those of the complete dataset. In a flushed dataset the time is after all events. None: not truncated.
     """
 
     id: str
@@ -159,7 +159,7 @@ def invented_words(origin: Mapping[str, object], events: int) -> str:
 
 
 def left_out_words(origin: Mapping[str, object]) -> str:
-    """Return a sentence on the rows that an import left out as bad or without a value; empty if there are none."""
+    """Return a sentence on the bad rows and rows without a value that an import left out; empty without such rows."""
     bad, skipped = (
         json_number(origin.get("bad_rows", 0)),
         json_object(origin.get("skipped_by_field")),
@@ -171,7 +171,7 @@ def left_out_words(origin: Mapping[str, object]) -> str:
 
 
 def late_rows(origin: Mapping[str, object]) -> int | None:
-    """Return the number of rows that an import left out as late; None if it had no limit of lateness."""
+    """Return the number of rows that an import left out as late; None if the import did not limit lateness."""
     tables = _tables_with_bound(origin)
     counts = [int(json_number(part["late_rows"])) for part in tables if "late" not in part]
     return sum(counts) if counts else None
@@ -180,7 +180,7 @@ def late_rows(origin: Mapping[str, object]) -> int | None:
 def late_words(origin: Mapping[str, object], *, with_kept: bool = False) -> str:
     """Return a text on the late rows that an import left out, and with `with_kept` on those that it kept.
 
-    It is empty if there are none.
+    The text is empty without late rows.
     """
     sentences = []
     for part in _tables_with_bound(origin):

@@ -24,7 +24,7 @@ AWAKE = Parameter(
 
 
 def era_of(params: Params) -> int:
-    """Return the ticks of an era; 0: a single era, as always with two streams."""
+    """Return the length of an era in ticks; 0 means a single era, as always with two streams."""
     return int(params["drift"]) if int(params["streams"]) > 2 else 0
 
 
@@ -48,7 +48,7 @@ def awake_ticks(begin: int, end: int, streams: int, stream: int, era: int) -> In
 
 
 def awake_span(rows: int, streams: int, era: int) -> int:
-    """Return the ticks until every stream has had `rows` rows."""
+    """Return the number of ticks until every stream has had `rows` rows."""
     if rows == 0:
         return 0
     last = (awake_ticks(rows - 1, rows, streams, stream, era)[0] for stream in range(streams))
@@ -58,7 +58,7 @@ def awake_span(rows: int, streams: int, era: int) -> int:
 def shift_keys(key: IntArray, begin: int, keys: int, era: int) -> IntArray:
     """Return the keys of rows from `begin` on, each shifted by one key per era of `era` rows.
 
-    So the hottest key is the next one in each era.
+    So the hottest key moves to the next key in each era.
     """
     row = np.arange(begin, begin + len(key), dtype=np.int64)
     return (key + row // era) % keys

@@ -18,7 +18,7 @@ from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER, spark
 
 Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]
-"""A step's work on one index. Its result must fit JSON. It may be called twice for an index."""
+"""A step's work on one index. The result must fit JSON. The task may be called twice for an index."""
 
 AUTO, PROCESS, SPARK = "auto", "process", "spark"
 EXECUTOR_NAMES = (AUTO, PROCESS, SPARK)

@@ -1,8 +1,8 @@
 """Makes Ctrl-C behave normally around Spark, which changes its handling.
 
-A SparkContext replaces the SIGINT handler, also after the context has stopped. Its handler calls Java to cancel jobs,
-through the connection on which the interrupted thread is waiting. py4j logs a traceback for each interrupted call, and
-may raise its own error instead of KeyboardInterrupt.
+A SparkContext replaces the SIGINT handler, and stopping the context does not restore it. The new handler calls Java to
+cancel jobs, through the connection on which the interrupted thread is waiting. py4j logs a traceback for each
+interrupted call, and may raise its own error instead of KeyboardInterrupt.
 """
 
 import logging

@@ -20,7 +20,7 @@ _LOW = (1 << _HALF) - 1
 
 
 def limit_violation(workload: Workload, dataset: Dataset) -> str:
-    """Describe the first value of a dataset beyond a limit of its bound workload; return "" if all are within."""
+    """Describe the first value of a dataset outside a limit of its bound workload; return "" if all are within."""
     doubtful = [limit for limit in workload.limits if not _surely_within(limit, dataset.streams)]
     if not doubtful:
         return ""
@@ -41,10 +41,10 @@ def first_violation(limit: Limit, data: Input) -> str:
     groups = np.arange(len(terms)) if limit.groups is None else limit.groups(events)
     positive, negative = (_sums(part(terms, 0), groups) for part in (np.maximum, np.minimum))
     above, below = _excess(positive, limit.highest) > 0, _excess(negative, limit.lowest) < 0
-    over = np.flatnonzero(above | below)
-    if not len(over):
+    violations = np.flatnonzero(above | below)
+    if not len(violations):
         return ""
-    row = int(over[0])
+    row = int(violations[0])
     sums, side, bound = positive, "maximum", limit.highest
     if terms[row] < 0:
         sums, side, bound = negative, "minimum", limit.lowest
@@ -67,7 +67,7 @@ def _surely_within(limit: Limit, streams: Sequence[DatasetStream]) -> bool:
 
 
 def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
-    """Return the least and the greatest value of a field and 0, or of int64 if a footer lacks statistics."""
+    """Return the range of a field's values and 0; the range of int64 if a footer lacks statistics."""
     extremes = [0]
     for stream in streams:
         if field not in dict(stream.columns):
@@ -83,7 +83,7 @@ def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
 
 
 def _sums(terms: IntArray, groups: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the sum of the terms of a group up to each event, as high and low halves.
+    """Return for each event the sum of its group's terms so far, as high and low halves.
 
     Sums of up to 2^31 halves of 32 bits cannot overflow 64 bits.
     """

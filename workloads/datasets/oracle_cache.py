@@ -50,15 +50,15 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
         return truncate_answer(complete, dataset.until_ts, workload.output)
     if not dataset.streams:
         return _compute(workload, dataset.load())
-    made_from = _hash(workload, dataset)
-    path = _path(workload, dataset, made_from)
-    cached = _read(path, workload, made_from)
+    answer_hash = _hash(workload, dataset)
+    path = _path(workload, dataset, answer_hash)
+    cached = _read(path, workload, answer_hash)
     if cached is not None:
         return cached
     data = dataset.load()
     answer = _compute(workload, data)
     with suppress(OSError):
-        _write(path, answer, made_from, outputs_at_end(workload.program, data))
+        _write(path, answer, answer_hash, outputs_at_end(workload.program, data))
     return answer
 
 
@@ -117,8 +117,8 @@ def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
         return None
 
 
-def _path(workload: Workload, dataset: Dataset, made_from: str) -> Path:
-    name = f"{workload.name}-{workload.oracle_version}-{made_from[:12]}.parquet"
+def _path(workload: Workload, dataset: Dataset, answer_hash: str) -> Path:
+    name = f"{workload.name}-{workload.oracle_version}-{answer_hash[:12]}.parquet"
     return dataset.streams[0].path.parent / _FOLDER / name
 
 
@@ -135,8 +135,8 @@ def _hash(workload: Workload, dataset: Dataset) -> str:
     code = code_of(workload.oracle, workload.program.output)
     if workload.checked_by != ORACLE:
         code += _hash_models()
-    made_from = canonical([content, dict(workload.query_params), code])
-    return hashlib.sha256(made_from.encode()).hexdigest()
+    question = canonical([content, dict(workload.query_params), code])
+    return hashlib.sha256(question.encode()).hexdigest()
 
 
 @cache
@@ -156,7 +156,7 @@ def _checksum(answer: Columns) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _read(path: Path, workload: Workload, made_from: str) -> Columns | None:
+def _read(path: Path, workload: Workload, answer_hash: str) -> Columns | None:
     """Return the cached answer; None if it is missing, damaged or the answer to another question."""
     content = _table(path)
     output = workload.program.output
@@ -166,7 +166,7 @@ def _read(path: Path, workload: Workload, made_from: str) -> Columns | None:
     answer = {name: columns[name] for name in output.names or ()}
     same_types = all(answer[name].dtype == output[name] for name in answer)
     hashes = metadata.get(_MADE_FROM), metadata.get(_CHECKSUM)
-    return answer if same_types and hashes == (made_from.encode(), _checksum(answer)) else None
+    return answer if same_types and hashes == (answer_hash.encode(), _checksum(answer)) else None
 
 
 def _table(path: Path) -> tuple[dict[bytes, bytes], Columns] | None:
@@ -182,9 +182,9 @@ def _table(path: Path) -> tuple[dict[bytes, bytes], Columns] | None:
     return dict(table.schema.metadata or {}), columns
 
 
-def _write(path: Path, answer: Columns, made_from: str, at_end: int | None) -> None:
+def _write(path: Path, answer: Columns, answer_hash: str, at_end: int | None) -> None:
     """Write an answer to a file, atomically."""
-    metadata = {_CHECKSUM: _checksum(answer), _MADE_FROM: made_from.encode()}
+    metadata = {_CHECKSUM: _checksum(answer), _MADE_FROM: answer_hash.encode()}
     if at_end is not None:
         metadata[_AT_END] = str(at_end).encode()
     arrays = {name: arrow_array(column) for name, column in answer.items()}

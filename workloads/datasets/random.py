@@ -112,5 +112,5 @@ def thresholds(weights: Sequence[int]) -> Bits:
 
 def choose(bits: Bits, bounds: Bits) -> npt.NDArray[np.int64]:
     """Map random bits to choices, given their `thresholds`."""
-    chosen = np.searchsorted(bounds, bits >> np.uint64(64 - _RESOLUTION_BITS), side="right")
-    return chosen.astype(np.int64, copy=False)
+    choices = np.searchsorted(bounds, bits >> np.uint64(64 - _RESOLUTION_BITS), side="right")
+    return choices.astype(np.int64, copy=False)

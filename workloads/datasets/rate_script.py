@@ -1,10 +1,10 @@
 """Computes event times of streams whose rate changes by a script.
 
-A window in event time has more tuples at a higher rate only if the rate of event times is higher. Offering steady event
-times faster would shorten the window by the same factor. So an experiment on changing work (STRETCH, 8.4 and 8.5) has
-its rates in the input, and offers the input as recorded (`arrival = "replay"`).
+More tuples fall into a window of event time only if event times are closer together. Offering steady event times faster
+would shorten the window by the same factor. So an experiment on changing work (STRETCH, 8.4 and 8.5) has its rates in
+the input, and offers the input as recorded (`arrival = "replay"`).
 
-A script has the factors on the stream's base rate, in thousandths, and the times at which they begin:
+A script states by what factors, in thousandths, the stream's base rate is multiplied, and when each factor begins:
 
     steady                                  factor 1 always
     step(AT_MS, PERMILLE)                   a factor from AT_MS on
@@ -58,7 +58,7 @@ class RateScript:
     def times_ms(self, tuples: IntArray, rate_eps: int, seed: int) -> IntArray:
         """Return the event times of the tuples with these numbers.
 
-        Tuple g of a steady stream is at floor(1000 g / rate_eps); others likewise within each phase.
+        Tuple g of a steady stream is at floor(1000 g / rate_eps); the same holds within each phase of other streams.
 
         Args:
             tuples: int64[n], ascending numbers in the logical stream, from 0.
@@ -72,15 +72,17 @@ class RateScript:
             return tuples.astype(np.int64)
         scaled = tuples.astype(np.int64) * _UNIT
         units = scaled // rate_eps
-        starts, factors, sent = self._timeline(int(units[-1]), seed)
-        phase = np.searchsorted(sent, units, side="right") - 1
-        return starts[phase] + (scaled - sent[phase] * rate_eps) // (factors[phase] * rate_eps)
+        starts, factors, units_before = self._timeline(int(units[-1]), seed)
+        phase = np.searchsorted(units_before, units, side="right") - 1
+        return starts[phase] + (scaled - units_before[phase] * rate_eps) // (
+            factors[phase] * rate_eps
+        )
 
     def changes(self, until_ms: int, seed: int) -> tuple[IntArray, IntArray]:
         """Return the start times (ms) and factors of the phases that begin before `until_ms`."""
         starts, factors, _ = self._timeline(0, seed, until_ms)
-        begun = starts < until_ms
-        return starts[begun], factors[begun]
+        has_begun = starts < until_ms
+        return starts[has_begun], factors[has_begun]
 
     def _timeline(
         self, units: int, seed: int, until_ms: int = 0
@@ -96,8 +98,8 @@ class RateScript:
         else:
             return self._draw(units, seed, until_ms)
         lengths = np.diff(np.array(starts, dtype=np.int64))
-        sent = np.append(0, np.cumsum(lengths * np.array(factors[:-1], dtype=np.int64)))
-        return np.array(starts), np.array(factors), sent.astype(np.int64)
+        units_before = np.append(0, np.cumsum(lengths * np.array(factors[:-1], dtype=np.int64)))
+        return np.array(starts), np.array(factors), units_before.astype(np.int64)
 
     def _draw(self, units: int, seed: int, until_ms: int) -> tuple[IntArray, IntArray, IntArray]:
         least_ms, most_ms, low, high = self.values
@@ -109,9 +111,9 @@ class RateScript:
             lengths = np.append(lengths, least_ms + length)
             factors = np.append(factors, low + factor)
             ends = np.cumsum(lengths)
-            sent = np.append(0, np.cumsum(lengths * factors))
-            if sent[-1] > units and ends[-1] >= until_ms:
-                return np.append(0, ends[:-1]), factors, sent[:-1]
+            units_before = np.append(0, np.cumsum(lengths * factors))
+            if units_before[-1] > units and ends[-1] >= until_ms:
+                return np.append(0, ends[:-1]), factors, units_before[:-1]
 
 
 def parse_rates(text: str, where: str) -> RateScript:
@@ -132,12 +134,12 @@ def parse_rates(text: str, where: str) -> RateScript:
     except ValueError:
         raise ModelError(f"{where} is {text!r}; expected whole numbers in {FORMS}") from None
     half = len(values) // 2
-    for numbers, unit, most in (
+    for numbers, unit, limit in (
         (values[:half], "ms", _MAX_MS),
         (values[half:], "thousandths", _MAX_PERMILLE),
     ):
-        if any(not 1 <= value <= most for value in numbers):
-            raise ModelError(f"{where} is {text!r}; {unit} must be from 1 to {most:,}")
+        if any(not 1 <= value <= limit for value in numbers):
+            raise ModelError(f"{where} is {text!r}; {unit} must be from 1 to {limit:,}")
     if form == PHASES and (values[0] > values[1] or values[2] > values[3]):
         raise ModelError(f"{where} is {text!r}; the lower bounds must not be above the upper ones")
     return RateScript(form=form, values=values)

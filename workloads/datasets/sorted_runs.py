@@ -1,8 +1,8 @@
 """Stores rows on disk as sorted runs, and reads them in order of time with bounded memory.
 
-A run is an Arrow file of one batch. It has rows that were read one after another, in order of time. Samples of the
-times of all runs cut time into ranges. A range takes consecutive rows from each run and sorts them in memory, so tasks
-can read ranges in parallel. Runs are memory-mapped.
+A run is an Arrow file of one batch. Its rows were read one after another and are sorted by time. Sampled times of all
+runs cut time into ranges. A range takes consecutive rows from each run and sorts them in memory, so tasks can read
+ranges in parallel. Runs are memory-mapped.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from streamlab.workloads.model import Block, ListColumn
 RANGE_ROWS = 1 << 18
 """Rows of a range: 6 MB if a row has 24 bytes."""
 SAMPLE_ROWS = 1 << 10
-"""Distance of the sampled times in a run. A range may have so many additional rows for each run."""
+"""Distance of the sampled times in a run. A range may have up to this many additional rows per run."""
 
 Ints = npt.NDArray[np.int64]
 

@@ -156,7 +156,7 @@ def _kill_launched(running_before: set[psutil.Process]) -> None:
     """Kill the processes that did not run before: a Java process that was started but not yet connected.
 
     The process would not end by itself. It checks its pipe only after writing its address, to a folder that is already
-    deleted. Its environment does not identify it, because it is empty while the start script becomes Java.
+    deleted. Its environment cannot identify it, because the environment is empty while the start script becomes Java.
     """
     launched = _children() - running_before
     for process in launched:

@@ -29,10 +29,10 @@ from streamlab.workloads.datasets.progress import report
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListColumn, ListType
 
 ROWS_PER_GROUP = 1 << 20
-"""16 MiB for two int64 columns: small compared with memory, large compared with a group's overhead."""
+"""A group takes 16 MiB for two int64 columns: little compared with memory, much compared with its overhead."""
 
 ROWS_PER_FILE = 1 << 24
-"""A file takes a generator about a second and 30 MB on disk. A task's start-up is small compared with this."""
+"""Generating a file takes about a second, long compared with a task's start-up. The file takes 30 MB on disk."""
 
 
 def write_stream(
@@ -66,13 +66,13 @@ def write_stream(
 
 def _cut_at_files(blocks: Iterable[Block], rows_per_file: int) -> Iterator[Block]:
     """Yield the rows of blocks in blocks that do not extend beyond the end of a file."""
-    done = 0
+    rows_before = 0
     for block in blocks:
         begin, rows = 0, len(block["ts"])
         while begin < rows:
-            end = min(rows, begin + rows_per_file - done % rows_per_file)
+            end = min(rows, begin + rows_per_file - rows_before % rows_per_file)
             yield {name: column[begin:end] for name, column in block.items()}
-            done, begin = done + end - begin, end
+            rows_before, begin = rows_before + end - begin, end
 
 
 def _take(rows: int, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -162,7 +162,7 @@ def write_file(
     """Write blocks of columns to a file of a stream, then read them back for the record.
 
     A column of a `ListType` consists of `ListColumn`s, any other column of arrays. Memory is bounded by one row group
-    and one block. A file next to it that ends in `.done` has the number of finished rows.
+    and one block. A file next to it, with the ending `.done`, has the number of finished rows.
 
     Args:
         folder: the folder of all files of the dataset.
@@ -172,7 +172,7 @@ def write_file(
         blocks: the columns, in blocks of rows.
         alphabet: the alphabet of the dataset.
         number: index of the file in its stream.
-        first_row: number of rows in the files before it.
+        first_row: number of rows in earlier files.
 
     Raises:
         DatasetError: timestamps decrease, a tag is outside the alphabet, or a tag's kind is not in `kinds`.

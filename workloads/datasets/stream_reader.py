@@ -94,7 +94,7 @@ def _allocate(stream: DatasetStream, name: str, dtype: ColumnType) -> Column:
 
 
 def _copy_rows(column: Column, row: int, end: int, part: Column) -> int:
-    """Copy rows into a column from a row on (list elements: from `end` on); return the number of elements copied."""
+    """Copy rows to row `row` of a column (list elements to index `end`); return the number of elements copied."""
     if not isinstance(column, ListColumn):
         assert not isinstance(part, ListColumn)
         column[row : row + len(part)] = part

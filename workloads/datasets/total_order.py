@@ -18,8 +18,8 @@ class Sequence:
         ts: int64[n].
         kind: int8[n], index of the kind.
         key: int32[n].
-        payload: the requested payload columns; 0 for streams without one.
-        lists: the requested columns of lists; empty lists for streams without one.
+        payload: the requested payload columns; 0 for streams that lack a column.
+        lists: the requested columns of lists; empty lists for streams that lack a column.
     """
 
     ts: npt.NDArray[np.int64]
@@ -58,14 +58,14 @@ def total_order(
 
 
 def final_watermark(data: Input, ts: npt.NDArray[np.int64]) -> int:
-    """Return the final watermark of an input: the last of its event times, or the last one before its cut."""
+    """Return the final watermark of an input: the last instant before its cut, or the last event time without a cut."""
     if data.until_ts is not None:
         return data.until_ts - 1
     return int(ts[-1]) if len(ts) else 0
 
 
 def concatenate_lists(data: Input, name: str, dtype: np.dtype[Any]) -> ListColumn:
-    """Return a column of lists of all streams, concatenated; empty lists for streams without it."""
+    """Concatenate a column of lists over all streams; streams without the column get empty lists."""
     parts = []
     for stream in data.streams:
         column = stream.payload.get(name)
@@ -96,7 +96,7 @@ def _concatenate(
     dtype: np.dtype[Any],
     column: Callable[[Stream], npt.NDArray[Any] | None],
 ) -> npt.NDArray[Any]:
-    """Return one column of all streams, concatenated; 0 for streams without it."""
+    """Concatenate one column over all streams; streams without the column get 0."""
     joined = np.zeros(data.events, dtype=dtype)
     begin = 0
     for stream in data.streams:

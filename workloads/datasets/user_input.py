@@ -27,7 +27,7 @@ from streamlab.workloads.model.code.fingerprint import code_of
 from streamlab.workloads.model.errors import place_of
 
 ARGUMENTS = ("events", "seed")
-"""The arguments of every function."""
+"""The arguments of every input function."""
 
 VERSION = 1
 """Version of the datasets. Increase it when the same result of a function becomes a different dataset."""
@@ -93,7 +93,7 @@ def dataset_of_source(
     executor_name: str = AUTO,
     master: str = DEFAULT_MASTER,
 ) -> Dataset:
-    """Return the input of a workload with a source from the catalogue, or make it.
+    """Return the input of a workload that has a source: find it in the catalogue, or make it.
 
     A table ignores `params`, `events` and `seed`. `executor_name` and `master` are those of `dataset_of`.
 

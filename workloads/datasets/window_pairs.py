@@ -31,8 +31,8 @@ def chunks(left_ts: IntArray, right_ts: IntArray, size: int) -> Iterator[Chunk]:
     """
     begin = 0
     while begin < len(left_ts):
-        near = int(np.searchsorted(left_ts, left_ts[begin] + size, side="right"))
-        end = min(begin + CHUNK_ROWS, near)
+        reach_end = int(np.searchsorted(left_ts, left_ts[begin] + size, side="right"))
+        end = min(begin + CHUNK_ROWS, reach_end)
         yield Chunk(
             begin,
             end,
@@ -45,7 +45,7 @@ def chunks(left_ts: IntArray, right_ts: IntArray, size: int) -> Iterator[Chunk]:
 def expand_ranges(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield all (i, p) with first[i] <= p < last[i] as two arrays, block by block.
 
-    A block has at most `BLOCK_PAIRS` pairs, or those of one i.
+    A block has at most `BLOCK_PAIRS` pairs, or only the pairs of one i.
     """
     lengths = np.maximum(last - first, 0)
     ends = np.cumsum(lengths)
@@ -53,12 +53,13 @@ def expand_ranges(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, I
     while begin < len(first):
         before = int(ends[begin - 1]) if begin else 0
         end = max(begin + 1, int(np.searchsorted(ends, before + BLOCK_PAIRS, side="right")))
-        here = lengths[begin:end]
-        rows = np.repeat(np.arange(begin, end, dtype=np.int64), here)
-        starts = ends[begin:end] - here - before
+        block_lengths = lengths[begin:end]
+        rows = np.repeat(np.arange(begin, end, dtype=np.int64), block_lengths)
+        starts = ends[begin:end] - block_lengths - before
         yield (
             rows,
-            np.arange(len(rows), dtype=np.int64) - np.repeat(starts - first[begin:end], here),
+            np.arange(len(rows), dtype=np.int64)
+            - np.repeat(starts - first[begin:end], block_lengths),
         )
         begin = end
 

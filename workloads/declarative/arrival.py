@@ -1,4 +1,4 @@
-"""Checks declared windows of arrival time, of whose answer only the totals over all windows can be checked."""
+"""Checks declared windows of arrival time. Of their answers, the lab can check only the totals over all windows."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def check_time(
 ) -> None:
     """Check the time of windows. Windows of arrival time must have totals that can be checked.
 
-    `is_sliced`: whether the size of the windows is a multiple of their advance, so that each row is in equally many.
+    `is_sliced`: whether the window size is a multiple of the advance. All rows are then in equally many windows.
 
     Raises:
         ModelError: the time is unknown, or windows of arrival time have no such totals.

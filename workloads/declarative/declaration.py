@@ -105,8 +105,8 @@ class WindowStep:
         size: in units of event time; for SESSION the longest pause in a session, for COUNT a number of rows.
         advance: for SLIDING in units of event time; for other kinds equal to `size`.
         result: the named functions, by output column; None if functions of the user compute the result.
-        closes_after: in units of event time. A row counts if the latest time read before it is less than this after
-            the window's end. None if all rows count.
+        closes_after: in units of event time. A row counts if the latest time read before it is less than
+            `closes_after` after the window's end. None if all rows count.
         time: EVENT or ARRIVAL.
     """
 
@@ -127,13 +127,13 @@ class WindowStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopStep:
-    """The first rows of each tumbling window by a column, largest first.
+    """The first rows of each tumbling window, ordered by a column, largest first.
 
     Rows of equal `by` are ordered by the other columns, ascending, and then by time.
 
     Attributes:
         most: the number of rows per window and key.
-        size: of the windows, in units of event time.
+        size: the size of the windows, in units of event time.
         by: the column that orders the rows.
         columns: the output columns in addition to the key, `rank`, `by` and `at`.
     """
@@ -146,7 +146,7 @@ class TopStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeduplicateStep:
-    """Rows whose key had no output row within the last `within` units of event time; None means no output row ever."""
+    """Rows without an output row of their key in the last `within` units of event time (None: at any time before)."""
 
     within: int | None
     columns: tuple[str, ...]
@@ -238,7 +238,7 @@ class Order:
     """Defines which output rows of equal time have the same order with any number of workers.
 
     Attributes:
-        keys: only rows with equal values of these columns have the same order; empty if all rows have it.
+        keys: only rows with equal values of these columns have the same order; empty if all rows have the same order.
         lost: whether no rows have the same order, or only rows with equal values of a column that the output lacks.
     """
 
@@ -254,8 +254,8 @@ class Declaration:
         step: the computation.
         keys: the columns of the input whose values are computed separately; empty if all rows are computed together.
         where: an expression that rows must satisfy; None if all rows count, or a function of the user decides.
-        reads: the columns of the input that it reads, without `ts`.
-        output: its output, the first column `ts`.
+        reads: the columns of the input that the step reads, without `ts`.
+        output: the columns of its output; the first is `ts`.
         user_functions: whether functions of the user compute the result or choose the rows.
         unit: unit of event time.
         flushes: whether the end of the input closes open windows.
@@ -279,7 +279,7 @@ class Declaration:
 
     @property
     def on_rows(self) -> bool:
-        """Whether the step is on rows, with their times, and not a join or on windows of time."""
+        """Whether the step is on rows and outputs have their times; false for joins and windows of time."""
         in_time = isinstance(self.step, WindowStep) and self.step.kind != COUNT
         return not in_time and not isinstance(self.step, TopStep | JoinStep)
 

@@ -56,7 +56,7 @@ class Expression:
     """A checked expression.
 
     Attributes:
-        text: the expression without `in`, and with numbers for texts.
+        text: the expression without `in`, and with numbers in place of texts.
         code: Python code over the record `t`, which calls HELPERS.
         columns: the columns that it reads, in order of appearance, without `ts`.
         dtype: int64, float64 or bool.
@@ -117,7 +117,7 @@ def _names(tree: ast.expr) -> Iterator[str]:
 
 
 _FINITE, _INFINITE, _NAN = range(3)
-"""The values that an expression can have; each includes the previous."""
+"""Classes of values that an expression can have; each class includes the previous class."""
 
 
 def may_be_nan(node: ast.expr, doubtful: "frozenset[str] | set[str] | tuple[str, ...]") -> bool:
@@ -204,7 +204,7 @@ class _Reader:
             return _Part(ast.UnaryOp(node.op, part.tree), ast.UnaryOp(node.op, part.code), BOOL)
         if isinstance(node, ast.BoolOp):
             parts = [self._condition(each) for each in node.values]
-            return self._joint(node.op, parts)
+            return self._boolean(node.op, parts)
         if isinstance(node, ast.Compare):
             return self._comparison(node)
         raise ModelError(f"{self._place}: {ast.unparse(node)} is not understood; {_LANGUAGE}")
@@ -264,7 +264,7 @@ class _Reader:
             )
         return part
 
-    def _joint(self, op: ast.boolop, parts: list[_Part]) -> _Part:
+    def _boolean(self, op: ast.boolop, parts: list[_Part]) -> _Part:
         if len(parts) == 1:
             return parts[0]
         trees, codes = [part.tree for part in parts], [part.code for part in parts]
@@ -273,7 +273,7 @@ class _Reader:
     def _comparison(self, node: ast.Compare) -> _Part:
         sides = [node.left, *node.comparators]
         pairs = zip(sides, node.ops, sides[1:], strict=False)
-        return self._joint(ast.And(), [self._pair(*pair, node) for pair in pairs])
+        return self._boolean(ast.And(), [self._pair(*pair, node) for pair in pairs])
 
     def _pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr, complete: ast.Compare) -> _Part:
         if isinstance(op, ast.In | ast.NotIn):
@@ -281,11 +281,11 @@ class _Reader:
                 raise ModelError(
                     f"{self._place}: {ast.unparse(complete)}: `in` needs a list of values, such as `in (1, 2)`"
                 )
-            each, joint = (
+            comparison, connective = (
                 (ast.Eq(), ast.Or()) if isinstance(op, ast.In) else (ast.NotEq(), ast.And())
             )
-            values = [self._pair(left, each, value, complete) for value in right.elts]
-            return self._joint(joint, values)
+            values = [self._pair(left, comparison, value, complete) for value in right.elts]
+            return self._boolean(connective, values)
         if not isinstance(op, _COMPARISON):
             raise ModelError(
                 f"{self._place}: {ast.unparse(complete)} is not understood; {_LANGUAGE}"

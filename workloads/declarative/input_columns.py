@@ -85,7 +85,9 @@ class InputColumns:
         sources = (
             self.source.by_kind.values() if isinstance(self.source, TableSet) else [self.source]
         )
-        first_texts = {name: texts for each in sources for name, texts in each.first_texts.items()}
+        first_texts = {
+            name: texts for source in sources for name, texts in source.first_texts.items()
+        }
         self._named |= first_texts.keys()
         self._texts += next(iter(first_texts.values()), ())
 
@@ -131,11 +133,11 @@ class InputColumns:
         """Number the texts of several columns alike; return False for a workload, whose numbers are fixed."""
         if self.declaration is not None:
             return False
-        joint = {*names}
-        for group in [group for group in self._shared if joint & {*group}]:
+        group_names = {*names}
+        for group in [group for group in self._shared if group_names & {*group}]:
             self._shared.remove(group)
-            joint |= {*group}
-        self._shared.append(tuple(sorted(joint)))
+            group_names |= {*group}
+        self._shared.append(tuple(sorted(group_names)))
         return True
 
     def source_of(self, columns: Iterable[Column]) -> Source:
@@ -143,8 +145,8 @@ class InputColumns:
         if isinstance(self.source, TableSet):
             return self.source.with_first_texts(self._named, self._texts)
         # Columns that are numbered alike begin with the same texts.
-        joint = {n for each in self._shared if self._named & {*each} for n in each}
-        first_texts = dict.fromkeys(sorted(self._named | joint), tuple(self._texts))
+        same_numbering = {n for group in self._shared if self._named & {*group} for n in group}
+        first_texts = dict.fromkeys(sorted(self._named | same_numbering), tuple(self._texts))
         if self.declaration is not None:
             return replace(self.source, first_texts=first_texts)
         read = {column.name: column for column in columns}

@@ -100,7 +100,7 @@ class Maker:
         columns: the columns of the input.
         before: the workload that makes the input; None if the input is a table or function.
         file: the file of the declaration; None without a file.
-        name: the name of the workload that the user gave, if any.
+        name: the name that the user gave the workload, if any.
         place: the place of the declaration, for messages.
         at_end: the effect of the input's end on open windows, see `Query.at_end`.
     """
@@ -344,9 +344,9 @@ class Maker:
 
     def other_columns(self, names: Sequence[str] | None, key: Key) -> list[Column]:
         """Return the columns with these names that are not in the key; None means all columns."""
-        chosen = self.columns.names() if names is None else self.check_names(names)
+        column_names = self.columns.names() if names is None else self.check_names(names)
         place = f"{self.place}: columns"
-        return [self.columns.find(n, place) for n in chosen if n not in key.names]
+        return [self.columns.find(n, place) for n in column_names if n not in key.names]
 
     def output_columns(
         self, key: Key, first: Sequence[Column], then: Sequence[Column]

@@ -94,7 +94,7 @@ def _widest(types: Iterable[Type | None]) -> Type | None:
 class TypeReader:
     """Derives types of expressions.
 
-    `fields` are the types of the attributes of names. An element `[...]` of an array field has its element type.
+    `fields` has, by name, the types of the name's attributes. An element `[...]` of an array has its element type.
     """
 
     def __init__(self, tree: ast.AST, fields: Mapping[str, Mapping[str, Type]]) -> None:

@@ -43,9 +43,9 @@ def deduplicate(
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload:
-    """Declare rows without duplicates: a row leaves if no row of its key left at most `within` before.
+    """Declare rows without duplicates: a row leaves unless a row of its key left at most `within` before.
 
-    The state has each key that occurs.
+    The state stores every key that occurs.
 
     Args:
         key: the column that is equal in duplicates, or a list of columns.
@@ -258,14 +258,14 @@ def flat_map(
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload:
-    """Declare the rows that a function yields for each row, at their row's time.
+    """Declare the rows that a function yields for each row of the input; they have the time of that row.
 
     The function yields a dictionary for each row, as in `yield {"place": ride.station, "change": -1}`. A text must
     be an unchanged value of a column; one output column may have texts of several columns.
 
     Args:
         function: a function of a row.
-        most: the most rows for one row; further rows end the run with a message.
+        most: the largest number of rows for one row of the input; more rows end the run with a message.
         input: see `window`.
         where: see `window`.
         types: see `window`.

@@ -82,7 +82,7 @@ def deduplicate(
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
-    """Return the rows whose key had no output row at most `within` before; None means at any time before."""
+    """Return the rows without an output row of their key at most `within` before (None: at any time before)."""
     values = [*key.row_expressions("t"), *(f"t.{column.name}" for column in columns)]
     or_expired = "" if within is None else f" or t.ts - s.last_ > {within}"
     lines = [
@@ -129,7 +129,7 @@ def flat_map(
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
-    """Return the at most `most` rows that `give(t, out)` emits for a row that satisfies `where`."""
+    """Return the rows, at most `most`, that `give(t, out)` emits for each row that satisfies `where`."""
     if where is not None:
         lines = ["if where(t):", "    give(t, out)"]
         give = define("apply", "t, out", lines, {"where": where, "give": give})
@@ -157,7 +157,7 @@ def operator_of(stage: Stage, source: InputType) -> Operator:
     names: dict[str, object] = {"apply": stage.apply}
     key, arguments = "0", "w[0], t, out"
     if stage.state is None:
-        # One of 1,024 instances takes all rows of one time, and so keeps their order.
+        # All rows of one time have the same of 1,024 keys, so one instance keeps their order.
         key, arguments = "t.ts & 1023", "t, out"
     elif stage.key is not None:
         key, names["key"] = "key(t)", stage.key

@@ -266,19 +266,19 @@ def compile_like(
     names: Mapping[str, object] = MappingProxyType({}),
 ) -> types.FunctionType:
     """Compile a definition with the file, globals and closure of a function, and with further names."""
-    free = (*function.__code__.co_freevars, *names)
+    free_names = (*function.__code__.co_freevars, *names)
     module = ast.Module([tree], [])
-    if free:  # an enclosing definition makes these variables free again
-        around = ast.parse(f"def around_({', '.join(free)}):\n    return {tree.name}")
-        definition = around.body[0]
+    if free_names:  # an enclosing definition makes these variables free again
+        outer_module = ast.parse(f"def around_({', '.join(free_names)}):\n    return {tree.name}")
+        definition = outer_module.body[0]
         assert isinstance(definition, ast.FunctionDef), "as written above"
         definition.body.insert(0, tree)
-        module = around
+        module = outer_module
     ast.fix_missing_locations(module)
     code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
     inner = _code_named(code, tree.name)
     assert inner is not None, "the module defines it"
-    cells = dict(zip(free, function.__closure__ or (), strict=False))
+    cells = dict(zip(free_names, function.__closure__ or (), strict=False))
     cells |= {name: types.CellType(value) for name, value in names.items()}
     closure = tuple(cells[name] for name in inner.co_freevars)
     return types.FunctionType(inner, function.__globals__, function.__name__, None, closure)

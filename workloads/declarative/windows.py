@@ -3,8 +3,9 @@
 Tumbling and sliding windows are `aggregate`s. An output is timed with the right boundary of its window.
 
 A session is a `single` window that advances by the longest pause. A session ends when its key has no row for longer
-than the pause. `update` closes it at a later row of its key, or `expire` at a boundary of the window. Its output is
-timed with that boundary, the first multiple of the pause that is more than the pause after its last row.
+than the pause. `update` closes the session at a later row of the key, or `expire` closes the session at a boundary of
+the window. The output has the time of that boundary: the first multiple of the pause that is more than a pause after
+the session's last row.
 
 The first rows by a column are an aggregate with sorted arrays in its state.
 """
@@ -45,7 +46,7 @@ AT, RANK = "at", "rank"
 _FIRST, _LAST, _OPEN = "first_", "last_", "open_"
 """Fields of a session's state: the times of its first and last row, and whether it has rows."""
 _TAKEN = "taken_"
-"""Field of a sliding window's state: whether a row came in time for it."""
+"""Field of a sliding window's state: whether a row came in time for the window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +169,7 @@ def late_condition(
     is_late: bool,
     where: Callable[[Any], bool] | None = None,
 ) -> Callable[[Any], bool]:
-    """Return a condition on rows: `where`, and too late for all windows (`is_late`) or in time for any."""
+    """Return the condition that a row satisfies `where` and is late for all windows (`is_late`) or in time for one."""
     end = f"t.ts - t.ts % {window.advance} + {window.size + closes_after}"
     condition = f"t.ts + t.{LATE_BY} {'>=' if is_late else '<'} {end}"
     if where is None:
@@ -271,7 +272,7 @@ def top(
         *(f"    s.{slot}[p] = t.{field}" for field, slot in zip(fields, slots, strict=True)),
     ]
     dtypes = [*(column.dtype for column in columns), np.dtype(np.int64)]
-    is_bool = [dtype == np.bool_ for dtype in dtypes]  # Numba has no arrays of them in a record
+    is_bool = [dtype == np.bool_ for dtype in dtypes]  # Numba has no arrays of bool in a record
     slot_values = (
         f"s.{slot}[r]" + " != 0" * flag for slot, flag in zip(slots, is_bool, strict=True)
     )

@@ -13,7 +13,7 @@ def skew_parameter(over: str, default: float = 0.0) -> Parameter:
 def streams_parameter(
     units: str, default: int = 1, *, each: str = "", most: int = 512
 ) -> Parameter:
-    """Return the number of physical streams (of `each` side) over which generated units are spread."""
+    """Return the number of physical streams over which generated units are spread; `each` qualifies the streams."""
     return Parameter(
         default=default,
         help=f"physical streams{each}; {units} are assigned in turn",
@@ -28,4 +28,4 @@ SHARES = Parameter(
     minimum=1,
     maximum=100_000,
 )
-"""A query parameter of joins that compare all pairs."""
+"""The query parameter `shares` of joins that compare all pairs."""

@@ -3,9 +3,9 @@
 A pass is evidence, not proof; a failure is a shrunk counterexample. The laws, by model:
 
 - DGS programs: conditions C1 to C3 (DGS paper, Definition 2.3) and the law of time. Consistent programs
-  give the sequential answer under every plan (Theorem 2.4), which is tested too, on nested forks.
-  The law of time: an output carries the timestamp of the event that caused it. Then a cut of the input
-  gives the cut of the answer, which latency measurements and open-loop runs rely on.
+  give the sequential answer under every plan (Theorem 2.4); nested forks test this, too.
+  The law of time: an output carries the timestamp of the event that caused it. The answer for a cut input
+  is then the cut answer. Latency measurements and open-loop runs rely on this.
   `docs/decisions/0002-consistency-checker.md` explains why C1 is not read literally.
 - O+ queries: the assumptions of virtual shared-nothing parallelism, see `operators.laws`.
 - Ordered pipelines: the assumptions that let several workers run one operator, see `pipeline.laws`.
@@ -49,7 +49,7 @@ ROUNDS = (
     "answers of parallel runs are compared within a bound for rounding (docs/model.md, Floats); "
     "with streamlab.workloads.model.exact_sum they are equal bit for bit"
 )
-"""Follows laws that hold only up to rounding."""
+"""Text after laws that hold only up to rounding."""
 
 _WORDS = {
     "C1": "the join of {where} does not associate",
@@ -60,13 +60,13 @@ _WORDS = {
 """How rounding breaks each condition."""
 
 ROUNDED = "with numbers that round"
-"""Follows the place of a law that is tested on floats whose sums round."""
+"""Text after the place of a law that is tested on floats whose sums round."""
 
 HISTORIES_PER_INPUT = 8
-"""`check_also` tests one input per this number of histories of the other laws."""
+"""Number of histories of the other laws for which `check_also` tests one input."""
 
 Progress = Callable[[str, int, int], None]
-"""Receives the law under test, the number of histories tested for it so far, and for all laws."""
+"""Receives the law under test, the number of histories tested so far, and the number of histories of all laws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +269,7 @@ def check_also(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> ConsistencyReport:
-    """Return the report with one more law, of an engine instead of the model.
+    """Test one more law, of an engine instead of the model, and return the report with its result.
 
     `law` draws an input and raises a counterexample. Inputs are long, so fewer are tried than histories.
     """
@@ -336,7 +336,7 @@ def _search(
 ) -> Violation | None:
     """Return the smallest counterexample that Hypothesis finds, if any."""
 
-    # The law draws within one value, because Hypothesis prints values that are drawn at the top.
+    # The law draws within one value, because Hypothesis prints values drawn at the top level.
     @st.composite
     def history(draw: Draw) -> None:
         law(draw)

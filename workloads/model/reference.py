@@ -65,18 +65,18 @@ def totals_of(query: Query, data: Input) -> Columns:
 
 
 def _record_last(events: Iterable[Any], last: list[Any]) -> Iterator[Any]:
-    """Yield events; `last` holds the last event."""
+    """Yield events; `last` holds the event that was yielded last."""
     for event in events:
         last[:] = (event,)
         yield event
 
 
 MAX_UPDATES = 100_000
-"""Largest number of tuples times windows that `outputs_at_end` processes, in about a second."""
+"""Largest product of tuples and windows that `outputs_at_end` processes; takes about a second."""
 
 
 def outputs_at_end(program: Program, data: Input) -> int | None:
-    """Return the number of records that a flush at the input's end adds: those of the open windows.
+    """Return the number of records that a flush at the input's end adds: the records of the open windows.
 
     Return None for programs that are not queries, for arrival times, and for cut inputs, which have not ended.
     Return None also if the open windows depend on more than MAX_UPDATES updates. Multi windows depend on the tuples

@@ -34,27 +34,28 @@ def cost(request: PlanRequest) -> Choice:
         lines.append(_line(*candidate, costs))
         if candidate[2].duration_ns * MIN_SPEEDUP < best[2].duration_ns:
             best = candidate
-    used = len(best[2].steps)
+    used_workers = len(best[2].steps)
     lines.append(
-        f"chosen: {best[0]}; it uses {used} of {request.workers} workers"
+        f"chosen: {best[0]}; it uses {used_workers} of {request.workers} workers"
         + (f" ({costs.cores} cores)" if costs.cores < request.workers else "")
     )
     return Choice(plan=best[1], reasons=tuple(lines))
 
 
 def _candidates(request: PlanRequest, cores: int) -> Iterator[tuple[str, Plan]]:
-    most = min(request.workers, cores)
-    counts = {n for n in range(2, most + 1) if n <= ALL_COUNTS_UP_TO or n & (n - 1) == 0} | {most}
+    max_workers = min(request.workers, cores)
+    counts = {n for n in range(2, max_workers + 1) if n <= ALL_COUNTS_UP_TO or n & (n - 1) == 0}
+    counts.add(max_workers)
     shapes: set[tuple[object, ...]] = set()
     for workers in sorted(counts - {1}):
         for name, optimizer in (("by stream", by_stream), ("balanced", balanced)):
             plan = optimizer(replace(request, workers=workers)).plan
-            used = plan_workers(plan)
+            used_workers = plan_workers(plan)
             shape = tuple((tree.root, tree.keys.tobytes()) for tree in plan.trees)
-            if used == 1 or shape in shapes:
+            if used_workers == 1 or shape in shapes:
                 continue
             shapes.add(shape)
-            yield f"{used} workers, {name}", plan
+            yield f"{used_workers} workers, {name}", plan
 
 
 def plan_workers(plan: Plan) -> int:

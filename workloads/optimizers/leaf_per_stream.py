@@ -10,7 +10,7 @@ from streamlab.workloads.optimizers.request import Choice, PlanRequest
 def leaf_per_stream(request: PlanRequest) -> Choice:
     """Give each stream a leaf, and assign leaves to workers in turn.
 
-    This is the plan of `by_stream` for one worker a stream (DGS paper, appendix B: "a separate
+    This is the plan of `by_stream` for one worker per stream (DGS paper, appendix B: "a separate
     worker for each input stream"), on fewer workers with several leaves each. Neighbours in a tree
     are on different workers, so every level hands over, and the plan shows the cost of depth.
     """

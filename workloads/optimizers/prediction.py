@@ -91,11 +91,11 @@ def predict(plan: Plan, streams: Sequence[StreamProfile], costs: Costs) -> Predi
         read = sum(streams[index].events for index in reads[worker])
         handled = counts.pop("handled")
         steps_of.append(Steps(**counts, skipped=max(0, read - handled)))
-    used = max(1, len(steps_of))
+    used_workers = max(1, len(steps_of))
     slowest = max((steps.time_ns(costs) for steps in steps_of), default=0.0)
-    shared = sum(steps.work_ns(costs) for steps in steps_of) / min(used, costs.cores)
+    shared = sum(steps.work_ns(costs) for steps in steps_of) / min(used_workers, costs.cores)
     return Prediction(
-        duration_ns=max(slowest, shared) + (used - 1) * costs.start_ns,
+        duration_ns=max(slowest, shared) + (used_workers - 1) * costs.start_ns,
         events=sum(stream.events for stream in streams),
         steps=tuple(steps_of),
         synchronizations=synchronizations,

@@ -46,8 +46,8 @@ COLUMNS = (
 """Columns of a row after `ts`. A clicked row becomes an event of its type and, directly after it, a click."""
 
 
-def with_lookup(role: str, text: str, value: str) -> str:
-    """Return a dictionary entry: a text, and the value that a look-up of it returns; a tab raises `BadRowError`."""
+def lookup_entry(role: str, text: str, value: str) -> str:
+    """Return a dictionary entry from a text and the value that its look-up returns; a tab raises `BadRowError`."""
     for part in (text, value):
         if SEPARATOR in part:
             raise BadRowError(f"{role} {part!r} has a tab, which must separate ids from look-ups")
@@ -133,8 +133,8 @@ def _event(campaigns: dict[str, str], line: str) -> tuple[Any, ...]:
         raise BadRowError(f"ad {ad!r} is in no campaign of --campaigns")
     ts = _time(fields.get("event_time"))
     page, address = text_of(fields, "page_id"), text_of(fields, "ip_address")
-    user = with_lookup("user", user, address)
-    return ts, user, page, with_lookup("ad", ad, campaigns[ad]), TYPES.index(kind), 0
+    user = lookup_entry("user", user, address)
+    return ts, user, page, lookup_entry("ad", ad, campaigns[ad]), TYPES.index(kind), 0
 
 
 def _time(value: Any) -> str:

@@ -135,7 +135,7 @@ class Cells:
         return values.fill_null("" if is_text(kind) else 0).take(coded.indices)
 
     def map_rows(self, make: Callable[..., T], *columns: Iterable[Any]) -> list[T | None]:
-        """Return the results of a function for all rows; None for bad and skipped rows."""
+        """Return a function's result for each row; None for bad and skipped rows."""
         results: list[T | None] = [None] * len(self)
         for row, values in enumerate(zip(*columns, strict=True)):
             if self.skipped[row] or row in self.bad:

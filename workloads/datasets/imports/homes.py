@@ -114,7 +114,7 @@ def _milliwatts(text: str) -> int:
 
 
 def _transform_homes(options: ImportOptions) -> Transform:
-    """Return the transform of `tracebase`, with rows of too large loads as bad rows."""
+    """Return the transform of `tracebase`, which also marks rows with too large loads as bad."""
     tracebase = TRACEBASE.transform(options)
 
     def columns(cells: Cells) -> Mapping[str, object]:

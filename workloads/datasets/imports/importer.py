@@ -113,7 +113,7 @@ def _write(
         texts = numberings[lookup.column].texts()
         values = np.array([numbers[text] for text in texts], np.int32)
         tables = tuple(
-            replace(table, blocks=partial(_looked_up, lookup, values, table.blocks))
+            replace(table, blocks=partial(_add_lookup, lookup, values, table.blocks))
             for table in tables
         )
     keys = kind.keys(options) if callable(kind.keys) else entries[kind.keys] if kind.keys else 1
@@ -143,13 +143,13 @@ def _write(
     )
 
 
-def _looked_up(
+def _add_lookup(
     lookup: Lookup,
     values: npt.NDArray[np.int32],
     blocks_of: Callable[[Iterator[Block]], Iterator[Block]],
     blocks: Iterator[Block],
 ) -> Iterator[Block]:
-    """Yield the blocks of a stream, made from rows that also have the column of a look-up."""
+    """Add the column of a look-up to the rows, and yield the blocks of a stream made from them."""
     return blocks_of(
         {**block, lookup.name: values[np.asarray(block[lookup.column])]} for block in blocks
     )
@@ -160,7 +160,7 @@ def _invented_events(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict
     counts = dict.fromkeys(kind.invents, 0)
     for stream in streams:
         for name in counts.keys() & {kind.kinds[index] for index in stream.kinds}:
-            counts[name] += stream.rows  # a stream has invented events only or none
+            counts[name] += stream.rows  # either all events of a stream are invented, or none
     return {"invented": counts} if counts else {}
 
 

@@ -269,7 +269,7 @@ FileFormat = Lines | Layout | NamedColumns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """An additional column: the number that all rows together give to each text of another column.
+    """An additional column of numbers. The number for a text of another column depends on all rows.
 
     Attributes:
         name: the additional column.
@@ -295,10 +295,10 @@ class ImportKind:
         transform: `transform(options)` returns a function that computes `ts` and `columns` from the cells of a chunk.
             It is called once for each split.
         columns: columns of a row after `ts`, as (name, name of the Arrow type).
-        derive: computes the columns of the dataset from `row`, `ts` and `columns`. If None, the dataset has these.
+        derive: computes the columns of the dataset from `row`, `ts` and `columns`. If None, it has these columns.
         lookup: an additional column; None if there is none.
-        dictionaries: the dictionaries to write next to the dataset, and the column of each. It has texts or lists of
-            texts, which are replaced by ids in order of appearance.
+        dictionaries: the dictionaries to write next to the dataset, and the column of each. Ids in order of appearance
+            replace the texts, or lists of texts, of that column.
         separator: separates the part of a text that identifies it from the part for look-ups by queries.
         keys: the dictionary whose ids are the keys, or a function from complete options to the number of keys. None:
             there is one key.

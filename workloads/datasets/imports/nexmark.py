@@ -76,8 +76,8 @@ def _transform(options: ImportOptions) -> Transform:
 def _event(ids: set[tuple[int, int]], line: str) -> tuple[Any, ...]:
     """Return the columns of a line.
 
-    `expires` of an event that is no auction is its own time, so that it can be parsed. `ids` has the types and ids of
-    the persons and auctions so far. Joins need unique ids.
+    `expires` of a person or bid is the time of the event, so that it can be parsed. `ids` has the types and ids of the
+    persons and auctions so far. Joins need unique ids.
     """
     fields = object_of(line)
     kind = fields.get("event_type")

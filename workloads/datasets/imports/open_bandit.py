@@ -13,7 +13,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.ad_events import (
     campaign_table,
     import_of_ads,
-    with_lookup,
+    lookup_entry,
 )
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
 from streamlab.workloads.datasets.imports.kind import (
@@ -60,7 +60,7 @@ def _columns(
         "clicked": cells.parse_texts("click", _click, pa.int8()),
         "ad": cells.parse_texts("item", partial(_ad, campaigns), pa.string()),
         "ts": cells.times("ts"),
-        "user": cells.map_rows(partial(with_lookup, "user"), users.to_pylist(), places),
+        "user": cells.map_rows(partial(lookup_entry, "user"), users.to_pylist(), places),
         "page": [f"position {number}" for number in page],
         "type": pa.repeat(VIEW, len(cells)),
     }
@@ -77,7 +77,7 @@ def _ad(campaigns: dict[str, str], text: str) -> str:
     item = text.strip()
     if item not in campaigns:
         raise BadRowError(f"item {item!r} is not in the table of items ({ITEMS})")
-    return with_lookup("item", item, campaigns[item])
+    return lookup_entry("item", item, campaigns[item])
 
 
 def _campaigns(options: ImportOptions, raw: str) -> dict[str, str]:

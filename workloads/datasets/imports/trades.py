@@ -143,7 +143,7 @@ def _symbols(cells: Cells) -> "pa.Array":
 
 
 def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return both sides, with all trades each."""
+    """Return the streams of both sides; each side has all trades."""
     dtypes: dict[str, np.dtype[Any]] = {
         "ts": np.dtype(np.int64),
         **{name: np.dtype(np.int32) for name in ("id", "price", "average")},

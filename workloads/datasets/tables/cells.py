@@ -79,7 +79,7 @@ def parse_numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbe
 
 
 def use_decimal_point(column: "pa.Array", decimal: str) -> tuple["pa.Array", dict[int, str]]:
-    """Return texts of numbers with a decimal point, and by row why a text with the separator `,` cannot be read."""
+    """Replace the separator `decimal` in texts by a point; also return, by row, why a text cannot be read."""
     column = decode_column(column)
     if decimal == "." or not is_text(column.type):
         return column, {}
@@ -142,7 +142,7 @@ def _scale_at_once(
         floats = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
         with np.errstate(over="ignore", invalid="ignore"):
             products = np.rint(floats * factor)
-            # Only one decimal of at most 15 digits is nearest to this float, so the product is that decimal's.
+            # Only one decimal of at most 15 digits is nearest to this float, so this is the product of that decimal.
             exact = (products / factor == floats) & (np.abs(products) < _EXACT_DIGITS)
         fits = exact & (products >= limits.min) & (products <= limits.max)
         return products.astype(dtype) if fits.all() else None

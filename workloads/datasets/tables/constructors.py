@@ -160,7 +160,7 @@ def rows(
     """Return a table of the rows that a function without arguments yields.
 
     The function yields rows (mappings from names to values) or blocks (mappings from names to arrays). Each look-up
-    of the dataset calls it, because the rows identify the dataset. It must yield the same rows each time.
+    of the dataset calls the function, because the rows identify the dataset. It must yield the same rows each time.
     """
     return _table(rows_source(function, _times(ts)[0]), ts, **meaning)
 

@@ -295,16 +295,16 @@ def chunk_batches(
 ) -> Iterator[Chunk]:
     """Yield the chosen columns of batches as chunks; the first row has number `row`."""
     names = [str(number) for number in range(len(chosen))]
-    done = row - 1
+    rows_before = row - 1
     for large_batch in batches:
         for begin in range(0, large_batch.num_rows, ROWS):
             batch = large_batch.slice(begin, ROWS)
             yield Chunk(
                 batch=pa.RecordBatch.from_arrays([batch.column(i) for i in chosen], names),
-                number=partial(add, done + begin + 1),
+                number=partial(add, rows_before + begin + 1),
                 further=np.zeros(batch.num_rows, np.int64),
             )
-        done += large_batch.num_rows
+        rows_before += large_batch.num_rows
 
 
 def text_parts(

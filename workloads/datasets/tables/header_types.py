@@ -22,7 +22,7 @@ DTYPES: dict[object, np.dtype[Any] | None] = {
     float: np.dtype(np.float64),
     str: TEXT,
 }
-"""The column type of each Python type that a user can declare."""
+"""Maps a Python type that a user can declare to the column type."""
 
 _CODE = r"^[+-]?0[0-9]"
 """Digits after a leading zero, as in a postal code, are not a number."""
@@ -55,11 +55,11 @@ class Header:
 def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
     """Return the names of a table's columns, and the types of `columns` (None: all) in its first block of rows.
 
-    Whole numbers are int64, other numbers float64, and `true` and `false` bool. All other columns are texts, also
-    those with digits after a leading zero or without any value.
+    Whole numbers are int64, other numbers float64, and `true` and `false` bool. All other columns are texts, including
+    columns with digits after a leading zero and columns without any value.
 
     Raises:
-        DatasetError: the table cannot be read, has no column or several columns of a name, or a column holds
+        DatasetError: the table cannot be read, lacks a column, repeats a column name, or a column holds
             neither numbers, booleans nor texts.
     """
     part = first_part(table.source)

@@ -38,8 +38,8 @@ class RequiredColumns:
         fields: dtype of each field, of all kinds.
         lists: dtype of the elements of each field that holds lists.
         kind_fields: for each kind, the fields and lists that it must have.
-        is_exact: whether `kind_fields` are known. A DGS program with several kinds does not declare them. Then a
-            kind has the fields with a value in some row.
+        is_exact: whether `kind_fields` are known. A DGS program with several kinds does not declare them. The fields
+            of a kind are then those with a value in some row.
     """
 
     program: str

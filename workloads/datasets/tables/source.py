@@ -123,7 +123,7 @@ class Source(Splits, Protocol):
     def content(self) -> str:
         """Return the settings for reading files, or the SHA-256 of rows in memory.
 
-        The key of the dataset covers it.
+        The dataset's key includes this text.
         """
 
     def relative_to(self, folder: Path) -> "Source":

@@ -3,9 +3,9 @@
 Law: rows and messages are equal to those of one reading from the first row to the last.
 
 1. The first split is read alone, because it has the head of the file and shows the format of times.
-2. Every other split is read with a guess of the facts about the rows before it (`PrecedingRows`): the position of its
-   first record, the format of times, the latest time, and the numbers of its first row and line.
-3. When all splits are read, these facts are known. A split is read again if a wrong guess changed its result.
+2. Every other split is read with guesses about the rows before it (`PrecedingRows`): the position of the split's
+   first record, the format of times, the latest time, and the numbers of the split's first row and line.
+3. When all splits are read, the facts are known. A split is read again if a wrong guess changed its result.
 
 A split leaves files in a folder: runs of rows by kind, the distinct texts of each run, and its `SplitResult`. An
 interrupted reading resumes with the files that it left.
@@ -76,13 +76,13 @@ class SplitResult(Generic[Report]):
 
     Attributes:
         split: the split.
-        before: the facts about the rows before that were assumed.
+        before: the facts about preceding rows that the reading assumed.
         report: the report on the split's rows alone.
-        times: the reader of its times.
-        head: the head of its text.
-        end: the byte after its last record.
-        rows: number of rows in its text, including bad rows and a header.
-        lines: number of lines in its text.
+        times: the reader of the split's times.
+        head: the head of the split's text.
+        end: the byte after the split's last record.
+        rows: number of rows in the text, including bad rows and a header.
+        lines: number of lines in the text.
         runs: the runs of each group of rows, by kind. Their paths are no longer valid.
         texts: the columns of texts, with the place where each was first read.
         error: why the split cannot be read; empty if it was read.
@@ -155,7 +155,7 @@ class Rows(Protocol[Report]):
         """Return the splits."""
 
     def new_report(self, latest: int | None = None) -> Report:
-        """Return an empty report for rows after rows with this latest time."""
+        """Return an empty report; `latest` is the latest time of the preceding rows."""
 
     def times(self) -> TimeReader:
         """Return a reader of times."""
@@ -164,7 +164,7 @@ class Rows(Protocol[Report]):
         """Return the parser of a split, which records in `result`; raises `DatasetError` if a column is missing."""
 
     def is_valid_after(self, result: SplitResult[Report], before: PrecedingRows) -> bool:
-        """Return whether the result does not depend on a wrongly guessed number or latest time of rows before."""
+        """Return whether wrong guesses of the number or latest time of preceding rows leave the result unchanged."""
 
     def refuse(self, report: Report) -> None:
         """Raise a `DatasetError` if the report on the first rows shows that no row can be read."""
@@ -185,7 +185,7 @@ class SplitRows(Generic[Report]):
     results: Sequence[SplitResult[Report]]
 
     def coded_runs(self, column: str) -> "Iterator[tuple[pa.Array, dict[str, Column]]]":
-        """Yield, for each run, the distinct texts of a column, and the run with the texts' indices in this column."""
+        """Yield for each run the distinct texts of a column, and the run's columns with indices in place of texts."""
         for index, result in enumerate(self.results):
             for number, by_kind in enumerate(result.runs):
                 texts = pickle.loads(texts_path(self.folder, index, number).read_bytes())[column]
@@ -282,7 +282,7 @@ class _Merge(Generic[Report]):
     Attributes:
         due: the indices of the splits to read.
         report: the report on all rows so far.
-        times: the merged reader of their times.
+        times: the merged reader of the times of these rows.
     """
 
     def __init__(self, rows: Rows[Report]) -> None:

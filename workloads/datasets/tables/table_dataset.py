@@ -99,11 +99,11 @@ def _dense_numbers(numbering: Numbering, limit: int) -> npt.NDArray[np.int32] | 
 
 
 def content_key(table: Table | TableSet, sums: Sequence[str] | None = None) -> str:
-    """Return the SHA-256 of a table's content and declarations, whatever folders its files are in.
+    """Return the SHA-256 of a table's content and declarations, independent of the folders of its files.
 
     Args:
         table: a table, or one for each kind.
-        sums: the SHA-256 of its files; None computes them.
+        sums: the SHA-256 of each file; None computes them.
 
     Raises:
         DatasetError: a file cannot be read.

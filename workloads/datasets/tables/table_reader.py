@@ -68,7 +68,7 @@ class ChunkReader:
         self._derived_texts, self._rows_before = derived, rows_before
         self._bad: dict[int, str] = {}
         self._skipped: dict[int, str] = {}
-        # Masks of empty cells by field, without and with the cells that `fill` gives a value.
+        # Masks of empty cells by field: cells that stay empty after `fill`, and all empty cells.
         self._unfilled_cells: dict[str, npt.NDArray[np.bool_]] = {}
         self._empty_cells: dict[str, npt.NDArray[np.bool_]] = {}
         in_part = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
@@ -106,7 +106,7 @@ class ChunkReader:
         if self._table.key_fields:
             read["key"] = _row_texts([read[f".{name}"] for name in self._table.key_fields])
         self._check_empty(kind)
-        # Records that are not rows come last: they do not show whether columns are declared wrongly.
+        # Report unreadable records last: unlike bad cells, they do not indicate wrongly declared columns.
         further = self._chunk.further
         for row in sorted(self._bad):
             self._report.bad_row(f"{self._row(row)}{self._bad[row]}", int(further[row]))
@@ -191,7 +191,7 @@ class ChunkReader:
         return f"{self._file}: row {self._chunk.number(row)}"
 
     def _note(self, role: str, bad: Mapping[int, str]) -> None:
-        """Record rows as bad, by row, with the first reason for each."""
+        """Record rows as bad; only the first reason for a row counts."""
         for row, reason in bad.items():
             self._bad.setdefault(row, f", column {self._chosen.names[role]}: {reason}")
 
@@ -289,7 +289,7 @@ class ChunkReader:
         return np.array(values, dtype)[codes] if values else np.zeros(len(texts), dtype)
 
     def _absent(self, name: str, rows: int) -> npt.NDArray[np.bool_]:
-        """Return the mask of empty rows of a field without a column: no row if its column is `NO_COLUMN`."""
+        """Return which rows count as empty for a field without a column: none for `NO_COLUMN`, otherwise all."""
         return np.full(rows, self._table.columns.get(name) != NO_COLUMN)
 
     def _list(self, name: str, dtype: np.dtype[Any], rows: int) -> "ListColumn | pa.Array":

@@ -175,8 +175,8 @@ class TableRows:
 def read(table: Table, required: RequiredColumns, folder: Path, executor: Executor) -> TableRows:
     """Read all good rows to a folder: `ts`, `key` and the fields, of each kind. A table may have no rows.
 
-    A program may not declare the fields of each kind. If then only some rows of a kind lack a field, the table is read
-    again, and these rows are bad.
+    Some programs do not declare the fields of each kind. If only some rows of a kind lack a field, the table is then
+    read again, and these rows are bad.
 
     Raises:
         DatasetError: the source cannot be read, a column is missing, or all or too many rows are bad.

@@ -19,10 +19,10 @@ TAB = r"\t"
 """The notation for a tab as delimiter."""
 
 LINE = "line"
-"""The name of the column of texts whose lines have one cell."""
+"""The name of the only column of texts with one cell per line."""
 
 _HEAD_BYTES = 1 << 20
-"""A byte 0 among so many first bytes shows UTF-16 text without a mark."""
+"""A zero byte among this many first bytes shows UTF-16 text without a mark."""
 
 _DELIMITER = re.compile(r'(?!["\r\n\0])[\x00-\x7f]')
 _EMPTY_LINES = re.compile(rb"\A(?:\r?\n)+")

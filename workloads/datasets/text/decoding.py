@@ -11,7 +11,7 @@ BLOCK_BYTES = 8 << 20
 """Size of the blocks to read."""
 
 _PIECE_BYTES = 1 << 20
-"""Size of one read call. Up to so many bytes before a damaged place may be lost."""
+"""Size of one read call. Damage may also lose up to this many bytes before the damaged place."""
 
 LONGEST_LINE_BYTES = 16 << 20
 """Limit of lines and CSV records, so that memory does not depend on the file."""
@@ -44,13 +44,13 @@ def text_blocks(file: Bytes, place: str, *, continues: bool = False) -> Iterator
     Raises:
         DatasetError: the file is UTF-16 without a mark, or ends within a character.
     """
-    pending, skipping, held = b"", False, b""
+    pending, skipping, final_return = b"", False, b""
     has_return_ends = False if continues else None
     for text in _raw_blocks(file) if continues else _decode(file, place):
         if has_return_ends is None:
             has_return_ends = _has_return_ends(text)
         if has_return_ends:
-            text, held = _unify_ends(held + text)
+            text, final_return = _unify_ends(final_return + text)
         if skipping:
             end = text.find(b"\n")
             text, skipping = (b"", True) if end < 0 else (text[end:], False)
@@ -61,7 +61,7 @@ def text_blocks(file: Bytes, place: str, *, continues: bool = False) -> Iterator
         pending = text[lines_end:]
         if len(pending) > LONGEST_LINE_BYTES:
             pending, skipping = pending[:LONGEST_LINE_BYTES], True
-    if pending or held:
+    if pending or final_return:
         yield pending + b"\n"
 
 
@@ -120,6 +120,6 @@ def _has_return_ends(text: bytes) -> bool:
 
 def _unify_ends(text: bytes) -> tuple[bytes, bytes]:
     """Return a text with all line ends as LF, and a final return, which an LF in the next block may follow."""
-    held = b"\r" if text.endswith(b"\r") else b""
-    text = text[: len(text) - len(held)]
-    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), held
+    final_return = b"\r" if text.endswith(b"\r") else b""
+    text = text[: len(text) - len(final_return)]
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), final_return

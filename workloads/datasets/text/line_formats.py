@@ -27,7 +27,7 @@ _LOG_LINE = (
     + _QUOTED.replace("(", "(?P<agent>", 1)
     + r")?(?: .*)?$"
 )
-"""The common and the combined format of Apache and nginx. Fields after those are ignored."""
+"""The common and the combined format of Apache and nginx. Further fields are ignored."""
 _REQUEST = r"^(?P<method>[A-Z]+) (?P<url>\S+)(?: (?P<protocol>\S+))?$"
 LOG_COLUMNS = (
     *("host", "logname", "user", "time", "request", "method", "url", "protocol"),
@@ -127,13 +127,13 @@ def _parse_log(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
     lines = list(record_lines(records))
     texts = pa.array([line.decode("utf-8", errors="replace") for line in lines], pa.string())
     parts = pc.extract_regex(texts, _LOG_LINE)
-    matched = np.asarray(parts.is_valid().to_numpy(zero_copy_only=False))
+    is_log_line = np.asarray(parts.is_valid().to_numpy(zero_copy_only=False))
     bad = {
         index: ("it is not in the common or combined log format", line)
         for index, line in enumerate(lines)
-        if not matched[index]
+        if not is_log_line[index]
     }
-    parts = parts.filter(pa.array(matched))
+    parts = parts.filter(pa.array(is_log_line))
     cells = {
         name: parts.field(name) for name in LOG_COLUMNS if parts.type.get_field_index(name) >= 0
     }
@@ -194,8 +194,8 @@ def _parse_lines(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
             objects.append(dict(_leaves("", value)))
         except (ValueError, RecursionError) as error:
             bad[index] = (f"it is not a JSON object ({error})", line)
-    names = dict.fromkeys(name for each in objects for name in each)
-    return {name: _column([each.get(name) for each in objects]) for name in names}, bad
+    names = dict.fromkeys(name for row in objects for name in row)
+    return {name: _column([row.get(name) for row in objects]) for name in names}, bad
 
 
 def _refuse(text: str) -> None:
@@ -203,11 +203,11 @@ def _refuse(text: str) -> None:
 
 
 def _leaves(prefix: str, value: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
-    for key, each in value.items():
-        if isinstance(each, dict):
-            yield from _leaves(f"{prefix}{key}.", each)
+    for key, item in value.items():
+        if isinstance(item, dict):
+            yield from _leaves(f"{prefix}{key}.", item)
         else:
-            yield f"{prefix}{key}", each
+            yield f"{prefix}{key}", item
 
 
 def _column(values: Sequence[Any]) -> "pa.Array":

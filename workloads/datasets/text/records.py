@@ -36,7 +36,7 @@ _BLANKS = re.compile(
     rb"|(?P<outer>^[ \t]+|[ \t]+(?=\r?$))|[ \t]+",
     re.MULTILINE,
 )
-"""A quoted cell, which may end in the next block; blanks at an end of a line; other blanks."""
+"""Matches a quoted cell, which may end in the next block, or blanks at an end of a line, or other blanks."""
 
 
 class BadRecord(NamedTuple):
@@ -186,17 +186,17 @@ class RecordScanner:
         """
         remainder = b""
 
-        def further() -> Iterator[bytes]:
+        def read_further() -> Iterator[bytes]:
             while remainder and (block := read_past_end()):
                 yield block
 
-        for block in chain(blocks, further()):
+        for block in chain(blocks, read_further()):
             data = remainder + block
             if self._delimiter == BLANKS:
                 data = self._joined_blanks(data)
-            records, used = self._scan(data, row, line)
+            records, used_bytes = self._scan(data, row, line)
             yield records
-            remainder = data[used:]
+            remainder = data[used_bytes:]
             row += len(records.row) + len(records.bad)
             line += records.lines
             if len(remainder) > LONGEST_LINE_BYTES:
@@ -225,14 +225,14 @@ class RecordScanner:
         empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         first, further = ~empty, np.zeros(len(ends), np.int64)
         wrong: dict[int, str] = {}
-        used, next_line = len(data), 0
+        used_bytes, next_line = len(data), 0
         for index in np.flatnonzero(is_irregular).tolist():
             if index < next_line:
                 continue
             begin = int(begins[index])
             end, reason = self._record(data, begin, line) if quotes else (int(ends[index]) + 1, "")
             if end is None:
-                used, first[index:], empty[index:] = begin, False, False
+                used_bytes, first[index:], empty[index:] = begin, False, False
                 break
             last = int(np.searchsorted(ends, end - 1))
             if end - begin > LONGEST_LINE_BYTES:
@@ -255,15 +255,15 @@ class RecordScanner:
             good_parts.append(data[good_begin:begin])
             good_begin = end
         good = np.flatnonzero(first)
-        is_complete = not good_parts and used == len(data)
+        is_complete = not good_parts and used_bytes == len(data)
         return Records(
-            data=data if is_complete else b"".join([*good_parts, data[good_begin:used]]),
+            data=data if is_complete else b"".join([*good_parts, data[good_begin:used_bytes]]),
             row=rows[good],
             line=line + good,
             further=further[good],
             bad=tuple(bad),
             empty_lines=int(np.count_nonzero(empty)),
-        ), used
+        ), used_bytes
 
     def _record(self, data: bytes, begin: int, line: int) -> tuple[int | None, str]:
         """Return the end of a record (None if the data has none), and why it is bad (empty if it is good)."""
@@ -324,7 +324,7 @@ def _all_enclose(text: npt.NDArray[np.uint8], quotes: Ints, ends: Ints, delimite
 def _irregular_lines(
     text: npt.NDArray[np.uint8], quotes: Ints, count: int, delimiter: int
 ) -> npt.NDArray[np.bool_]:
-    """Return the mask of the lines that would not be a complete record if a record began there.
+    """Return the mask of the lines that would not be a complete record if a record began at their start.
 
     A line is complete if no quote begins a cell, or if all quotes enclose a cell or are doubled in one.
 

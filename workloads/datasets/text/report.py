@@ -138,7 +138,7 @@ class RowReport:
         )
 
     def has_messages_after(self, merged: "RowReport") -> bool:
-        """Return whether `merged`, the report on the rows before, would get messages of this report by merging it."""
+        """Return whether merging this report into `merged`, the report on earlier rows, would add messages."""
         return bool(
             (self.bad and merged.bad < MAX_NAMED)
             or (self.multi_line_rows and merged.multi_line_rows < MAX_NAMED)

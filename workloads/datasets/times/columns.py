@@ -168,7 +168,7 @@ class ColumnTimes:
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
         """Return ISO 8601 texts as timestamps; None if Arrow cannot read them."""
         for unit, zone in itertools.product(("us", "ns"), (None, "UTC")):
-            with suppress(pa.ArrowInvalid):  # too many digits, or too is_too_far from 1970
+            with suppress(pa.ArrowInvalid):  # too many digits, or too far from 1970
                 return texts.cast(pa.timestamp(unit, zone))
         return None
 

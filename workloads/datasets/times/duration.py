@@ -11,7 +11,7 @@ PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 """Names of units for messages."""
 FARTHEST = 2**61
-"""Limit of the size of event times. Engines add window sizes, below 2^60, in 64 bits."""
+"""Limit of the size of event times. Engines add window sizes below 2^60 to event times, in 64 bits."""
 
 _UNITS = {
     "ns nanosecond nanoseconds": Fraction(1, 10**9),

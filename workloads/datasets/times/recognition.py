@@ -3,8 +3,8 @@
 All rows must have the same format. A row of another format is bad. The reason names both formats, and the option that
 chooses one of them. docs/data.md lists the formats and the sizes of numbers.
 
-Numbers that grow from small ones without a gap of a factor of ten are all in the unit of event time. Two units of one
-instant would differ by a factor of a thousand.
+If the numbers grow from small ones without a gap of a factor of ten, all count the unit of event time. One instant in
+two units would differ by a factor of a thousand.
 """
 
 import re
@@ -21,7 +21,7 @@ AS_IS, ISO, DAY_TIME, DATES = "", "iso", "time of day", "dates as numbers"
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _MAX_DIGITS = 400
-"""A longer text is not a number. No float has more digits before its point than 309."""
+"""A longer text is not a number. No float has more than 309 digits before its point."""
 _BOUNDS = np.array([1e8, 1e11, 1e14, 1e17, 1e20])
 """Upper bounds of the sizes of `_BY_SIZE`. In seconds since 1970, 1e8 is in 1973, and 1e11 is in 5138."""
 _BY_SIZE = (AS_IS, "s", "ms", "us", "ns")
@@ -262,8 +262,8 @@ def _describe_evidence(rows: int, total: int, text: str, place: str) -> str:
 
 
 def _may_be_dates(sizes: Sizes) -> bool:
-    least, most = float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0))
-    return any(least < 10**digits and most >= 10 ** (digits - 1) for digits in _DATE_PATTERNS)
+    smallest, largest = float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0))
+    return any(smallest < 10**digits and largest >= 10 ** (digits - 1) for digits in _DATE_PATTERNS)
 
 
 def _date_pattern(text: str) -> str:

@@ -26,7 +26,8 @@ def utc_times(values: Ints, unit: str, zone_name: str) -> tuple[Ints, dict[int, 
     zone, per_second = ZoneInfo(zone_name), PER_SECOND[unit]
     seconds = values // per_second
     days, day = np.unique(seconds // _DAY_S, return_inverse=True)
-    offsets = np.array([_offset_s(zone, each) for each in days.tolist()], np.float64)[day]
+    day_offsets = [_offset_s(zone, day_number) for day_number in days.tolist()]
+    offsets = np.array(day_offsets, np.float64)[day]
     for row in np.flatnonzero(np.isnan(offsets)).tolist():  # the clocks change on that day
         time = _clock_time(int(seconds[row]))
         if time is None:

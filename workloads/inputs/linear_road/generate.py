@@ -166,8 +166,8 @@ def _drive(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict
         return draw_at(seed, _ALL, lane, number * vehicles + driver)
 
     def draw_between(lane: int, least_and_most: tuple[int, int]) -> IntArray:
-        least, most = least_and_most
-        return least + below(draw_for_trip(lane, leader), most - least + 1)
+        lowest, highest = least_and_most
+        return lowest + below(draw_for_trip(lane, leader), highest - lowest + 1)
 
     has_partner = leader + 1 < vehicles
     crashes = draw_for_trip(_ACCIDENT, leader) >> np.uint64(32) < np.uint64(

@@ -1,6 +1,6 @@
-"""Builds the join of queries 3 and 20: one event of each key pairs with all other events of its key.
+"""Builds the join of queries 3 and 20: one event of each key, of a given type, pairs with the key's other events.
 
-A pair leaves with its later event and has its time. Other events that precede the one event are stored until it comes.
+A pair leaves at the time of its later event. Events that come before the event of the given type are stored until then.
 """
 
 from collections.abc import Callable

@@ -51,18 +51,20 @@ def winners_of(data: Input, every_ms: int, *, steps: int) -> Columns:
     import pandas as pd  # heavy
 
     names = ("seller", "auction", "price", "reserve", "expires", "category", "name")
-    opened = events_of(data, AUCTION, *names)
-    auctions = pd.DataFrame({**opened.fields, "opened": opened.ts})
+    auction_events = events_of(data, AUCTION, *names)
+    auctions = pd.DataFrame({**auction_events.fields, "opened": auction_events.ts})
     auctions = auctions.rename(columns={"price": "initial_bid", "name": "item"})
     events = bids_of(data, "auction", "bidder", "price")
     bids = pd.DataFrame({**events.fields, "bid_ts": events.ts, "row": events.row})
-    joined = bids.merge(auctions, on="auction")
-    valid = joined[joined["bid_ts"].between(joined["opened"], joined["expires"])]
+    pairs = bids.merge(auctions, on="auction")
+    valid = pairs[pairs["bid_ts"].between(pairs["opened"], pairs["expires"])]
     best = valid.sort_values(["price", "row"], ascending=[False, True]).groupby("auction").head(1)
-    won = best.assign(ts=(best["expires"] // every_ms + steps) * every_ms)
+    winners = best.assign(ts=(best["expires"] // every_ms + steps) * every_ms)
     ts = total_order(data, fields()).ts
-    won = won[won["ts"] <= final_watermark(data, ts)].sort_values(["ts", "expires", "auction"])
-    return {name: won[name].to_numpy() for name in won.columns}
+    winners = winners[winners["ts"] <= final_watermark(data, ts)].sort_values(
+        ["ts", "expires", "auction"]
+    )
+    return {name: winners[name].to_numpy() for name in winners.columns}
 
 
 def statistics_of(data: Input, day_ms: int, *groups: str) -> Columns:

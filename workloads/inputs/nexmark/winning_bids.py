@@ -1,4 +1,4 @@
-"""Builds the operator that finds the winning bid of each auction, for queries 4, 6 and 9, and averages of their prices.
+"""Builds the operator that finds the winning bid of each auction (queries 4, 6 and 9), and averages of winning prices.
 
 A bid is valid from the opening of its auction to `expires`, inclusive. The highest price wins, and of
 equal prices the first bid. The winner leaves at the end of the step of `every_ms` in which the auction

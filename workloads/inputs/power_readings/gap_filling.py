@@ -58,19 +58,19 @@ def fill(columns: Columns, longest_gap_s: int) -> GapValues:
     begins_second[1:] = (plug[1:] != plug[:-1]) | (ts[1:] != ts[:-1])
     first = np.flatnonzero(begins_second)
     last = np.append(first[1:], len(ts))[: len(first)] - 1
-    least, greatest = load[first], load[last]
+    smallest, largest = load[first], load[last]
     plug, ts, device = plug[first], ts[first], device[first]
     length = np.diff(ts, prepend=ts[:1])
-    from_mw = np.concatenate([greatest[:1], greatest[:-1]])
+    from_mw = np.concatenate([largest[:1], largest[:-1]])
     has_no_line = (length > longest_gap_s) | (length == 0)
     has_no_line[1:] |= plug[1:] != plug[:-1]
     has_no_line[:1] = True
     length = np.where(has_no_line, 1, length)
-    from_mw = np.where(has_no_line, least, from_mw)
+    from_mw = np.where(has_no_line, smallest, from_mw)
     row = np.repeat(np.arange(len(first)), length)
     step = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + 1
     seconds = length[row]
-    exact = 2 * (from_mw[row] * (seconds - step) + least[row] * step)
+    exact = 2 * (from_mw[row] * (seconds - step) + smallest[row] * step)
     return GapValues(
         plug=plug[row],
         device=device[row],

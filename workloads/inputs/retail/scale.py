@@ -1,8 +1,8 @@
 """Computes numbers of items, customers and stores, draws bought items, and assigns rows to streams.
 
 As in the benchmark's published data model, scale factor SF gives 18,000 sqrt(SF) items,
-100,000 sqrt(SF) customers and 12 sqrt(SF) stores. Popular ones follow a normal distribution around
-the middle of a fixed permutation, with deviations of 60 and 400 times (log5(SF) + 1).
+100,000 sqrt(SF) customers and 12 sqrt(SF) stores. Popular items and customers follow a normal distribution
+around the middle of a fixed permutation, with deviations of 60 and 400 times (log5(SF) + 1).
 """
 
 from dataclasses import dataclass

@@ -127,10 +127,10 @@ def generate(
 def _positions(seed: int, groups: int, group: Ints, row: Ints) -> _Positions:
     """Return the positions of rows; `groups` is M."""
 
-    def drawn(lane: int, rows: Ints, limit: int) -> Ints:
+    def draw_below(lane: int, rows: Ints, limit: int) -> Ints:
         return below(draw_at(seed, _CLICKS, lane, rows), limit)
 
-    lines = 1 + drawn(_LINES, group, MAX_LINES)
+    lines = 1 + draw_below(_LINES, group, MAX_LINES)
     second = row >= CYCLE_CLICKS + lines
     first = (row >= _BEFORE_FIRST_ORDER) & (row < _BEFORE_FIRST_ORDER + lines)
     is_bought = first | second
@@ -138,9 +138,9 @@ def _positions(seed: int, groups: int, group: Ints, row: Ints) -> _Positions:
     # A click's lane: an affine map modulo a prime permutes the clicks of a group, and a shift
     # for each phase permutes the lanes of the phase.
     click = np.where(row < _BEFORE_FIRST_ORDER, row, row - lines)
-    factor = 1 + drawn(_FACTOR, group, CYCLE_CLICKS - 1)
-    phase = (factor * click + drawn(_OFFSET, group, CYCLE_CLICKS)) % CYCLE_CLICKS
-    shift = drawn(_SHIFT, window * CYCLE_CLICKS + phase, groups)
+    factor = 1 + draw_below(_FACTOR, group, CYCLE_CLICKS - 1)
+    phase = (factor * click + draw_below(_OFFSET, group, CYCLE_CLICKS)) % CYCLE_CLICKS
+    shift = draw_below(_SHIFT, window * CYCLE_CLICKS + phase, groups)
     # The lane of an order is the lane that had the buyer's click a window ago, in the order's group.
     target = np.where(second, _LAST_CLICK, _THIRD_CLICK)
     phase = np.where(is_bought, (target - (window - 1)) % CYCLE_CLICKS, phase)
@@ -158,11 +158,11 @@ def _positions(seed: int, groups: int, group: Ints, row: Ints) -> _Positions:
 def _users(params: Params, seed: int, places: _Positions) -> Ints:
     """Return the user of each row; 0 for unknown visitors."""
 
-    def drawn(lane: int, rows: Ints) -> Bits:
+    def draw_bits(lane: int, rows: Ints) -> Bits:
         return draw_at(seed, _CLICKS, lane, rows)
 
-    visitors = [11 + below(drawn(lane, places.cycle), 11) for lane in _VISITORS]
-    buyer = 3 + below(drawn(_BUYERS, places.cycle), 4)
+    visitors = [11 + below(draw_bits(lane, places.cycle), 11) for lane in _VISITORS]
+    buyer = 3 + below(draw_bits(_BUYERS, places.cycle), 4)
     ends = (
         visitors[0], 32, 32 + visitors[1], 64, 64 + buyer, 73,
         73 + visitors[2], 105, 105 + visitors[3],
@@ -172,11 +172,11 @@ def _users(params: Params, seed: int, places: _Positions) -> Ints:
         nth += places.place >= end
     visit = places.cycle * CYCLE_VISITS + nth
     scaled = sizes(params)
-    user = 1 + below(drawn(_USER, visit), scaled.customers)
-    coin = below(drawn(_KNOWN, visit), 2) == 0
+    user = 1 + below(draw_bits(_USER, visit), scaled.customers)
+    coin = below(draw_bits(_KNOWN, visit), 2) == 0
     buys = (nth == _FIRST_BUYER) | (nth == _SECOND_BUYER)
     popular = np.flatnonzero(buys & coin)
-    bits = drawn(_POPULAR, visit[popular])
+    bits = draw_bits(_POPULAR, visit[popular])
     user[popular] = 1 + popular_ids(bits, scaled.customers, scaled.customers_deviation)
     user[~buys & coin] = 0
     return user

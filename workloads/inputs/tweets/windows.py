@@ -70,17 +70,17 @@ def reduce_windows(
         left = _lefts(ts, advance, size)
         left = left[left + size <= watermark]
         begin, end = np.searchsorted(ts, left), np.searchsorted(ts, left + size)
-        done = 0
-        while done < len(left):
-            reached = np.searchsorted(end, begin[done] + BATCH_TWEETS, side="right")
-            batch = slice(done, max(done + 1, int(reached)))
+        next_window = 0
+        while next_window < len(left):
+            reached = np.searchsorted(end, begin[next_window] + BATCH_TWEETS, side="right")
+            batch = slice(next_window, max(next_window + 1, int(reached)))
             right, first, last = left[batch] + size, begin[batch], end[batch]
             if len(right) == 1:
                 span = int(right[0]), int(first[0]), int(last[0])
                 parts.append(_reduce_one(*span, keys, value, reduce))
             else:
                 parts.append(_reduce_many(right, first, last, keys, value, reduce))
-            done = batch.stop
+            next_window = batch.stop
     return _concatenate(parts)
 
 

@@ -166,7 +166,7 @@ def spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
 
 
 def _unmatched_rows(hashes: HashArray, other_hashes: HashArray) -> IntArray:
-    """Return the rows of `hashes` in excess of `other_hashes`, ascending; of equal rows, the last ones."""
+    """Return the rows of `hashes` in excess of `other_hashes`, ascending; among equal rows, the last are in excess."""
     values, counts = np.unique(hashes, return_counts=True)
     other_values, other_counts = np.unique(other_hashes, return_counts=True)
     position = np.minimum(np.searchsorted(other_values, values), max(len(other_values) - 1, 0))
@@ -178,7 +178,7 @@ def _unmatched_rows(hashes: HashArray, other_hashes: HashArray) -> IntArray:
     values, allowed = values[over], allowed[over]
     if not len(values):
         return np.empty(0, dtype=np.int64)
-    # From here on only rows with an excess value count, usually few of very many.
+    # Only rows with an excess value matter below; usually these are few.
     rank = np.minimum(np.searchsorted(values, hashes), len(values) - 1)
     rows = np.flatnonzero(values[rank] == hashes)
     rank = rank[rows]
@@ -248,7 +248,7 @@ def _place_hashes(columns: Columns, relation: Relation, rows: IntArray) -> HashA
 
 
 def _pair(left: HashArray, right: HashArray) -> IntArray:
-    """Return for each left place the index of an equal right place, or -1; each is used once."""
+    """Return for each left place the index of an equal right place, or -1; no right place is used twice."""
     result = np.full(len(left), -1, dtype=np.int64)
     by_left, by_right = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
     i = j = 0

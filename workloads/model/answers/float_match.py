@@ -77,7 +77,7 @@ def match_floats(
     # ignores levels, so that a missing row does not make all rows after it wrong.
     for with_levels in (True, False):
         matcher.match_groups(with_levels=with_levels)
-    return FloatMatch(columns=matcher.snapped(), deviations=matcher.deviations)
+    return FloatMatch(columns=matcher.use_expected_floats(), deviations=matcher.deviations)
 
 
 class _Matcher:
@@ -146,7 +146,7 @@ class _Matcher:
         order = np.lexsort((*floats, hashes))
         return rows[order], hashes[order]
 
-    def snapped(self) -> Columns:
+    def use_expected_floats(self) -> Columns:
         """Return the answer with the expected floats in matched rows."""
         matched = np.flatnonzero(self._partner >= 0)
         columns = dict(self._actual)

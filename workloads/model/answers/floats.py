@@ -28,17 +28,17 @@ AnyProgram = DGSProgram | Query | Pipeline | Dataflow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
-    """Bounds the difference of a float from the expected one by the larger of two bounds.
+    """Bounds the difference between a float and the expected float by the larger of two bounds.
 
     NaN equals only NaN, an infinity equals only itself, and -0.0 equals 0.0, whatever the bounds.
 
     Attributes:
-        relative: Share of the larger magnitude of the two.
+        relative: Share of the larger magnitude of both floats.
         absolute: Bound in the unit of the field.
-        events: Number of input events of a derived bound; 0 for a declared bound. A derived bound
-            takes its relative part of a typical magnitude, if that is larger: the median of the nonzero
-            expected values (per key, if the output has keys). A median that is only rounding noise of
-            the input's floats is replaced by their magnitude.
+        events: Number of input events of a derived bound; 0 for a declared bound. The relative part of a
+            derived bound refers to a typical magnitude, if that is larger: the median of the nonzero
+            expected values (per key, if the output has keys). If the median is only rounding noise of
+            the input's floats, it refers to their magnitude.
     """
 
     relative: float = 0.0

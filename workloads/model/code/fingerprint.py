@@ -276,10 +276,10 @@ class _AnyValue(_Exact):
             if name.startswith("__"):
                 continue  # import metadata, which differs between installations
             owner = getattr(value, "__module__", None)
-            used = sys.modules.get(owner) if isinstance(owner, str) else None
-            used = value if isinstance(value, ModuleType) else used
-            if used is not None and used is not module:
-                yield from self._module(used, module.__name__)
+            owner_module = sys.modules.get(owner) if isinstance(owner, str) else None
+            owner_module = value if isinstance(value, ModuleType) else owner_module
+            if owner_module is not None and owner_module is not module:
+                yield from self._module(owner_module, module.__name__)
 
     def _class(self, kind: type, home: str) -> Iterator[bytes]:
         yield kind.__qualname__.encode()

@@ -46,15 +46,15 @@ def require_plain(where: str, **functions: object) -> None:
                 )
 
 
-def memo(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator like `lru_cache(most)` that does not cache calls with unhashable arguments.
+def memo(max_size: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator like `lru_cache(max_size)` that does not cache calls with unhashable arguments.
 
     Mostly for Hypothesis strategies: validating a new strategy takes longer than drawing from it.
     Programs may validly hold unhashable values, such as a list in place of a tuple.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        cached = lru_cache(maxsize=most)(function)
+        cached = lru_cache(maxsize=max_size)(function)
 
         @wraps(function)
         def call(*args: P.args, **named: P.kwargs) -> R:

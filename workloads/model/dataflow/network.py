@@ -102,17 +102,17 @@ class _Network:
     ) -> None:
         self._nodes = nodes
         self._period = period
-        self._due: list[int | None] = [None] * len(nodes)
+        self._marker_times: list[int | None] = [None] * len(nodes)
         forwarded = (w.to for node in nodes for w in node.wires if w.route is Route.FORWARD)
         self._follows = {to for (to,) in forwarded}
         self._markers = [0] * len(nodes)
-        self._into: list[list[_Channel]] = [[] for _ in nodes]
+        self._inputs: list[list[_Channel]] = [[] for _ in nodes]
         self.outputs: dict[int, list[Element]] = {}
         for node, elements in feeds.items():
             sent = [e for e in elements if period is None or not isinstance(e, Marker)]
-            self._into[node].append(_Channel(node, deque(sent)))
+            self._inputs[node].append(_Channel(node, deque(sent)))
         self._out = [self._wire(index, node) for index, node in enumerate(nodes)]
-        self._channels = [channel for channels in self._into for channel in channels]
+        self._channels = [channel for channels in self._inputs for channel in channels]
         self._runs = [
             None if node.begin is None else node.begin(self._out[index][0])
             for index, node in enumerate(nodes)
@@ -128,7 +128,7 @@ class _Network:
         for wire in node.wires:
             channels = [_Channel(to, deque()) for to in wire.to]
             for channel in channels:
-                self._into[channel.to].append(channel)
+                self._inputs[channel.to].append(channel)
             if self._period is None or wire.route is Route.FORWARD:
                 marked += channels
             sends.append(_splitter(wire.route, channels))
@@ -152,19 +152,19 @@ class _Network:
         element, node = channel.waiting.popleft(), channel.to
         if isinstance(element, Marker):
             channel.markers += 1
-            if all(other.markers > self._markers[node] for other in self._into[node]):
+            if all(other.markers > self._markers[node] for other in self._inputs[node]):
                 self._markers[node] += 1
                 self._mark(node, element)
             return
         key, value = element
         if self._period is not None and node not in self._follows:
-            due = self._due[node]
-            if due is None:
-                due = (value.ts // self._period + 1) * self._period
-            while due <= value.ts:
-                self._mark(node, Marker(due))
-                due += self._period
-            self._due[node] = due
+            marker_ts = self._marker_times[node]
+            if marker_ts is None:
+                marker_ts = (value.ts // self._period + 1) * self._period
+            while marker_ts <= value.ts:
+                self._mark(node, Marker(marker_ts))
+                marker_ts += self._period
+            self._marker_times[node] = marker_ts
         run = self._runs[node]
         (self._out[node][0] if run is None else run.item)(key, value)
 

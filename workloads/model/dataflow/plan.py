@@ -12,7 +12,7 @@ that preserve the meaning (Theorem 4.3 and the table of MRG and HASH):
     disjoint keys  MRG >> HASH = identity, if instances already have the keys that HASH assigns
     partials       op = (partial || ... || partial) >> HASH >> (combining || ... || combining)
 
-All instances of a stateless operator get each marker; one of them processes it.
+All instances of a stateless operator get each marker; one instance processes it.
 """
 
 from collections.abc import Iterable, Sequence

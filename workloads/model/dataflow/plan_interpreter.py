@@ -63,7 +63,7 @@ def _begin(unit: Unit, *, first: bool, sound: bool) -> Callable[[Take], VertexRu
         assert isinstance(operator, OpKeyedUnordered), "see can_split"
         return lambda give: CombiningRun(vertex, operator, give)
     if sound and not first and isinstance(operator, OpStateless):
-        # All instances get a marker; one of them processes it.
+        # All instances get a marker; one instance processes it.
         silent = replace(vertex, operator=replace(operator, on_marker=None))
         return lambda give: start(silent, give)
     return lambda give: start(vertex, give)

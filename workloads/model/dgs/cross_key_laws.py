@@ -40,9 +40,9 @@ def outputs_are_declared(semantics: Semantics, across: Across, draw: Draw) -> No
         rows = out.take()
         if program.across_of(event.kind) is not across:
             continue
-        most = across.max_outputs_for(groups.count(event.key))
-        if len(rows) > most:
-            _fail(f"an event emits {len(rows)} records, {most} are declared", lines, rows)
+        max_records = across.max_outputs_for(groups.count(event.key))
+        if len(rows) > max_records:
+            _fail(f"an event emits {len(rows)} records, {max_records} are declared", lines, rows)
         if any(len(row) != width for row in rows):
             _fail(f"an output does not have the declared {width} fields", lines, rows)
         if any(row[0] != event.ts for row in rows):

@@ -109,12 +109,12 @@ class DependenceGraph:
         degree = sum((kind, other) in self.dependent for other in kinds)
         return rate, -degree, kind
 
-    def free(self, tags: Collection[ImplTag]) -> frozenset[ImplTag]:
+    def leaf_tags(self, tags: Collection[ImplTag]) -> frozenset[ImplTag]:
         """Return the tags that remain when the graph is split completely; leaves own them."""
         split = self.split(tags)
         if len(split.parts) < 2:
             return split.parts[0] if split.parts else frozenset()
-        return frozenset().union(*(self.free(part) for part in split.parts))
+        return frozenset().union(*(self.leaf_tags(part) for part in split.parts))
 
     def ordering(self, tags: Collection[ImplTag]) -> frozenset[ImplTag]:
         """Return a low-rate set of tags that covers every dependent pair of different streams.
@@ -198,11 +198,11 @@ def connected_keys(across: Sequence[Across], keys: int) -> IntArray:
     part = np.arange(keys, dtype=np.int64)
     grouped = [np.unique(event.groups(keys), return_inverse=True)[1] for event in across]
     while True:
-        # Give each group's members its least part, until nothing changes.
+        # Give the members of a group the lowest part of the group, until nothing changes.
         before = part.copy()
         for group in grouped:
-            least = np.full(int(group.max()) + 1, keys, dtype=np.int64)
-            np.minimum.at(least, group, part)
-            part = least[group]
+            lowest_part = np.full(int(group.max()) + 1, keys, dtype=np.int64)
+            np.minimum.at(lowest_part, group, part)
+            part = lowest_part[group]
         if np.array_equal(before, part):
             return np.unique(part, return_inverse=True)[1].astype(np.int64)

@@ -136,8 +136,8 @@ def cut_commutes(semantics: Semantics, draw: Draw) -> None:
     """Cut: the answer for the events before a time is the part of the answer before that time."""
     program = semantics.program
     kinds = program.key_kinds()
-    drawn = draw(semantics.some_events(kinds, 2 * MAX_HISTORY))
-    ordered = sorted(drawn, key=lambda event: int(event.ts))
+    events = draw(semantics.some_events(kinds, 2 * MAX_HISTORY))
+    ordered = sorted(events, key=lambda event: int(event.ts))
     until = draw(st.integers(0, 10))  # drawn events have times 0 to 9
     whole = semantics.answer(ordered)
     expected = [row for row in whole if row[0] < until]

@@ -41,12 +41,12 @@ def choose_plan(
 
 def reading_streams(program: DGSProgram, streams: Sequence[StreamProfile]) -> list[int]:
     """Return the streams that determine the placement of leaves, ascending."""
-    return sorted({tag.stream for tag in _free(_graph(program, streams))})
+    return sorted({tag.stream for tag in _leaf_tags(_graph(program, streams))})
 
 
 def synchronizing_events(program: DGSProgram, streams: Sequence[StreamProfile]) -> int:
     """Return the number of events that need synchronization, because no leaf owns their tags."""
-    leaves = _free(_graph(program, streams))
+    leaves = _leaf_tags(_graph(program, streams))
     leaf_events = sum(int(streams[tag.stream].kind_events[tag.kind]) for tag in leaves)
     return sum(stream.events for stream in streams) - leaf_events
 
@@ -60,19 +60,19 @@ def plan_for_placement(
 ) -> Plan:
     """Return the plan for the worker of each key in each stream of `reading_streams`."""
     graph = _graph(program, streams)
-    free = _free(graph)
+    leaf_tags_of_graph = _leaf_tags(graph)
     placement, occurs = _by_occurrence(program, streams, placement)
     shapes, shape_of = np.unique(np.hstack([placement, occurs]), axis=0, return_inverse=True)
     trees = []
     for index, shape in enumerate(shapes.tolist()):
-        tree_graph, leaf_tags = graph, free
+        tree_graph, leaf_tags = graph, leaf_tags_of_graph
         if not all(shape[len(streams) :]):
             rates = {
                 tag: graph.rates[tag] for tag in graph.rates if shape[len(streams) + tag.stream]
             }
             tree_graph = DependenceGraph.from_rates(program, rates)
             # A tag that synchronizes in other trees may be the only tag of this tree.
-            leaf_tags = free & tree_graph.rates.keys() or _free(tree_graph)
+            leaf_tags = leaf_tags_of_graph & tree_graph.rates.keys() or _leaf_tags(tree_graph)
         # Streams without a placement use the worker of another stream of the same key.
         places = shape[: len(streams)]
         placed = max(places)
@@ -136,9 +136,9 @@ def _by_occurrence(
     return placement[source_key], occurs[source_key].astype(np.int32)
 
 
-def _free(graph: DependenceGraph) -> frozenset[ImplTag]:
+def _leaf_tags(graph: DependenceGraph) -> frozenset[ImplTag]:
     """Return the tags of leaves, which need no synchronization."""
-    return frozenset().union(*(graph.free(part) for part in graph.components(graph.rates)))
+    return frozenset().union(*(graph.leaf_tags(part) for part in graph.components(graph.rates)))
 
 
 def check_arguments(
@@ -186,8 +186,8 @@ class _Grower:
         return {self.worker_of[tag] for tag in tags if tag in self.worker_of}
 
     def _leaf(self, tags: frozenset[ImplTag]) -> PlanNode:
-        free = [tag for tag in tags if tag in self.worker_of]
-        heaviest = max(free, key=lambda tag: (self.graph.rates[tag], -tag.stream))
+        placed_tags = [tag for tag in tags if tag in self.worker_of]
+        heaviest = max(placed_tags, key=lambda tag: (self.graph.rates[tag], -tag.stream))
         return PlanNode(
             state="",
             tags=tags,

@@ -28,13 +28,13 @@ def lpt(loads: Sequence[int] | IntArray, bins: int) -> npt.NDArray[np.int32]:
     sizes = np.asarray(loads, dtype=np.int64)
     order = np.argsort(-sizes, kind="stable")
     heap = [(0, 0, bin_index) for bin_index in range(bins)]
-    chosen = np.zeros(len(sizes), dtype=np.int32)
+    bin_of = np.zeros(len(sizes), dtype=np.int32)
     for index, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
         load, items, target = heap[0]
-        chosen[index] = target
+        bin_of[index] = target
         # The number of items breaks ties, which spreads loads of 0 too.
         heapq.heapreplace(heap, (load + size, items + 1, target))
-    return chosen
+    return bin_of
 
 
 def lpt_together(loads: IntArray, bins: int, together: IntArray) -> npt.NDArray[np.int32]:
@@ -102,17 +102,17 @@ def _follow(
         return placement
     counts = np.stack([streams[index].key_events for index in reading], axis=1)
     columns = list(reading)
-    placed = placement[:, columns]
-    heaviest = placed[np.arange(len(placed)), np.argmax(counts, axis=1)]
-    moved = np.where(counts == 0, heaviest[:, None], placed)
+    old_places = placement[:, columns]
+    heaviest = old_places[np.arange(len(old_places)), np.argmax(counts, axis=1)]
+    new_places = np.where(counts == 0, heaviest[:, None], old_places)
     present = counts.any(axis=1)
     if present.any():
         # Keys without events follow the first key with events.
-        moved[~present] = moved[int(np.argmax(present))]
+        new_places[~present] = new_places[int(np.argmax(present))]
     else:
-        moved = placed
+        new_places = old_places
     result = placement.copy()
-    result[:, columns] = moved
+    result[:, columns] = new_places
     if len(np.unique(result, axis=0)) > MAX_SHAPES:
         return fallback
     return result

@@ -32,20 +32,20 @@ def select_trees(plan: Plan) -> tuple[tuple[TreeView, ...], str]:
         )
         return tuple(TreeView(title=f"key {key}", root=root) for key, root in pairs), ""
     trees = sorted(plan.trees, key=lambda tree: -len(tree.keys))
-    chosen, hidden = trees[:MAX_TREES], trees[MAX_TREES:]
+    shown, hidden = trees[:MAX_TREES], trees[MAX_TREES:]
     keys = sum(len(tree.keys) for tree in hidden)
     rest = f"and {len(hidden)} more shapes for {keys:,} keys" if hidden else ""
     return tuple(
-        TreeView(title=f"{len(tree.keys):,} keys, one tree each", root=tree.root) for tree in chosen
+        TreeView(title=f"{len(tree.keys):,} keys, one tree each", root=tree.root) for tree in shown
     ), rest
 
 
 def heading(plan: Plan) -> str:
     """Return a line that summarizes the plan."""
-    used = len({node.worker for tree in plan.trees for node in tree.root.walk()} - {-1})
+    used_workers = len({node.worker for tree in plan.trees for node in tree.root.walk()} - {-1})
     line = f"plan for {plan.program.name}: {plan.workers} {_plural(plan.workers, 'worker')}"
-    if used < plan.workers:
-        line += f" ({used} with work)"
+    if used_workers < plan.workers:
+        line += f" ({used_workers} with work)"
     if plan.program.keyed:
         keys, shapes = plan.alphabet.keys, len(plan.trees)
         line += f", {keys:,} {_plural(keys, 'key')} in {shapes} {_plural(shapes, 'shape')}"

@@ -17,7 +17,7 @@ from streamlab.workloads.model.dgs.wires import Draw, Kinds, Semantics, draw_pre
 from streamlab.workloads.model.streams.records import initial_state
 
 MAX_WORKERS = 256
-"""Leaves of the largest plan that an engine of the lab runs."""
+"""Number of leaves of the largest plan that an engine of the lab runs."""
 MAX_EVENTS = 2
 """Largest number of events of a wire before, between and after its forks; shrinking finds fewer."""
 _BALANCED = (MAX_WORKERS - 1).bit_length()

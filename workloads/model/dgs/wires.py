@@ -89,11 +89,11 @@ class Semantics:
         width = len(self.program.output.names or ())
         if any(len(row) != width for row in out.rows):
             raise ProgramError(f"update emits {out.rows}, but outputs have {width} fields")
-        most = self.program.max_outputs_per_event
-        if len(out.rows) > most:
+        max_records = self.program.max_outputs_per_event
+        if len(out.rows) > max_records:
             raise ProgramError(
                 f"update emits {len(out.rows)} records for {self.event_words(event)}, but "
-                f"max_outputs_per_event is {most}; raise it"
+                f"max_outputs_per_event is {max_records}; raise it"
             )
         return after, list(out.rows)
 

@@ -51,8 +51,8 @@ def instance(
 ) -> Instance:
     """Return a new instance that owns the keys for which `owns` is true; None means all keys.
 
-    It passes records to `forward`. With `direct`, a `join` is one loop over the opposite window. Else it
-    runs the f_U of Operator 10 as written, once for each share; the answer is the same, but slow.
+    It passes records to `forward`. With `direct`, a `join` is one loop over the opposite window. Otherwise the
+    instance runs the f_U of Operator 10 as written, once for each share, which is slow but gives the same answer.
     """
     if operator.join is not None and direct:
         kind = _KeyedJoinInstance if operator.join.keyed else _JoinInstance
@@ -153,13 +153,13 @@ class _MultiInstance(_Windows):
         # all windows that contain it.
         self._open: dict[int, dict[int, tuple[Any, ...]]] = {}
         self._lefts: deque[int] = deque()
-        self._due: float = math.inf
+        self._next_expiry: float = math.inf
 
     def advance(self, watermark: int) -> None:
-        while watermark >= self._due:
+        while watermark >= self._next_expiry:
             left = self._lefts.popleft()
             instances = self._open.pop(left)
-            self._due = self._lefts[0] + self._window.size if self._lefts else math.inf
+            self._next_expiry = self._lefts[0] + self._window.size if self._lefts else math.inf
             if self._expire is not None:
                 self._out.right = left + self._window.size
                 for w in instances.values():
@@ -177,7 +177,7 @@ class _MultiInstance(_Windows):
             instances = self._open.get(left)
             if instances is None:
                 if not self._lefts:
-                    self._due = left + window.size
+                    self._next_expiry = left + window.size
                 self._lefts.append(left)
                 instances = self._open[left] = {}
             out.right = left + window.size
@@ -194,7 +194,7 @@ class _MultiInstance(_Windows):
     def restore(self, saved: Any) -> None:
         self._open = saved
         self._lefts = deque(saved)
-        self._due = self._lefts[0] + self._window.size if saved else math.inf
+        self._next_expiry = self._lefts[0] + self._window.size if saved else math.inf
 
 
 class _SingleInstance(_Windows):
@@ -215,22 +215,22 @@ class _SingleInstance(_Windows):
         self._moves_when_touched = self._can_skip_steps and not self._stores
         self._instances: dict[int, tuple[Any, ...]] = {}
         self._left = 0
-        self._due: float = -math.inf
+        self._next_expiry: float = -math.inf
 
     def advance(self, watermark: int) -> None:
         """Expire and advance all windows with l + WS <= watermark, step by step."""
-        if watermark < self._due:
+        if watermark < self._next_expiry:
             return
         target = earliest_left(self._window, watermark)
         while self._instances and self._left < target and not self._moves_when_touched:
             self._shift(target if self._can_skip_steps else self._left + self._window.advance)
         self._left = target
-        self._due = target + self._window.size
+        self._next_expiry = target + self._window.size
 
     def process(self, t: Any) -> None:
         self.advance(t.ts)
         out = self._update_out
-        out.right = t.ts if self._keeps_time else self._due
+        out.right = t.ts if self._keeps_time else self._next_expiry
         for key in self._selector.select(t):
             w = self._instances.get(key)
             if w is None:
@@ -242,10 +242,10 @@ class _SingleInstance(_Windows):
 
     def state(self) -> Any:
         """Return the windows by key, their left boundary, and when they expire."""
-        return self._instances, self._left, self._due
+        return self._instances, self._left, self._next_expiry
 
     def restore(self, saved: Any) -> None:
-        self._instances, self._left, self._due = saved
+        self._instances, self._left, self._next_expiry = saved
 
     def _shift(self, left: int) -> None:
         self._out.right = self._left + self._window.size
@@ -278,7 +278,7 @@ class _JoinInstance:
         self._shares = join.keys
         self._owns = owns
         self._out = _WindowOutput(operator, forward)
-        self._stored: tuple[deque[Any], deque[Any]] = (deque(), deque())
+        self._stored_tuples: tuple[deque[Any], deque[Any]] = (deque(), deque())
         self._count = 0
 
     def advance(self, watermark: int) -> None:
@@ -287,7 +287,7 @@ class _JoinInstance:
     def process(self, t: Any) -> None:
         """Compare the tuple with the opposite window, then store it."""
         ts, size = t.ts, self._window.size
-        same_side, opposite = self._stored[t.input], self._stored[1 - t.input]
+        same_side, opposite = self._stored_tuples[t.input], self._stored_tuples[1 - t.input]
         while opposite and opposite[0].ts + size < ts:
             opposite.popleft()
         match, emit, out = self._match, self._emit, self._out
@@ -306,10 +306,10 @@ class _JoinInstance:
 
     def state(self) -> Any:
         """Return the stored tuples and the number of all tuples so far."""
-        return self._stored, self._count
+        return self._stored_tuples, self._count
 
     def restore(self, saved: Any) -> None:
-        self._stored, self._count = saved
+        self._stored_tuples, self._count = saved
 
 
 class _KeyedJoinInstance:
@@ -321,7 +321,7 @@ class _KeyedJoinInstance:
         self._emit = join.emit
         self._selector = _KeySelector(operator, owns)
         self._out = _WindowOutput(operator, forward)
-        self._stored: dict[int, tuple[deque[Any], deque[Any]]] = {}
+        self._stored_tuples: dict[int, tuple[deque[Any], deque[Any]]] = {}
 
     def advance(self, watermark: int) -> None:
         """Do nothing: tuples purge, and nothing is emitted at expiry."""
@@ -332,9 +332,9 @@ class _KeyedJoinInstance:
         match, emit, out = self._match, self._emit, self._out
         out.right = earliest_left(self._window, ts) + size
         for key in self._selector.select(t):
-            sides = self._stored.get(key)
+            sides = self._stored_tuples.get(key)
             if sides is None:
-                sides = self._stored[key] = (deque(), deque())
+                sides = self._stored_tuples[key] = (deque(), deque())
             opposite = sides[1 - t.input]
             while opposite and opposite[0].ts + size < ts:
                 opposite.popleft()
@@ -346,7 +346,7 @@ class _KeyedJoinInstance:
 
     def state(self) -> Any:
         """Return the stored tuples of each key."""
-        return self._stored
+        return self._stored_tuples
 
     def restore(self, saved: Any) -> None:
-        self._stored = saved
+        self._stored_tuples = saved

@@ -232,10 +232,10 @@ class _Counter:
     def emit(self, *fields: Any) -> None:
         """Pass on a record, or raise ProgramError."""
         self._count += 1
-        most = self._operator.max_outputs
-        if self._count > most:
+        max_records = self._operator.max_outputs
+        if self._count > max_records:
             raise ProgramError(
-                f"operator {self._operator.name}: {self._function} emits more than {most} records; "
+                f"operator {self._operator.name}: {self._function} emits more than {max_records} records; "
                 "raise max_outputs"
             )
         self._out.emit(*fields)
@@ -244,7 +244,9 @@ class _Counter:
 def _counting(operator: Operator) -> Operator:
     """Return the operator with functions that count their outputs."""
 
-    def wrapped(function: Callable[..., None] | None, name: str) -> Callable[..., None] | None:
+    def counting_function(
+        function: Callable[..., None] | None, name: str
+    ) -> Callable[..., None] | None:
         if function is None:
             return None
         return lambda *args: function(*args[:-1], _Counter(operator, name, args[-1]))
@@ -252,13 +254,13 @@ def _counting(operator: Operator) -> Operator:
     join = operator.join
     if join is not None:
         emit = join.emit
-        counted = replace(
+        counting_join = replace(
             join,
             emit=lambda first, second, out: emit(first, second, _Counter(operator, "emit", out)),
         )
-        return replace(operator, join=counted)
+        return replace(operator, join=counting_join)
     return replace(
         operator,
-        update=wrapped(operator.update, "update"),
-        expire=wrapped(operator.expire, "expire"),
+        update=counting_function(operator.update, "update"),
+        expire=counting_function(operator.expire, "expire"),
     )

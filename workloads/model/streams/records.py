@@ -104,7 +104,7 @@ def types_of(dtype: np.dtype[np.void]) -> Types:
 
 @lru_cache(maxsize=256)
 def record_class(name: str, fields: tuple[str, ...], types: Types) -> type[Any]:
-    """Return the class of records with these attributes; assignments to those in `types` are checked."""
+    """Return the class of records with these attributes; assignments to attributes in `types` are checked."""
     integers = {field: np.dtype(code) for field, code in types}
     members: dict[str, object] = {
         "__slots__": tuple(slot_of(field) if field in integers else field for field in fields),

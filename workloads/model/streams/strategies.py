@@ -93,8 +93,8 @@ def _streams(
     payload: dict[str, npt.NDArray[np.generic] | ListColumn] = {}
     for field in program.event.names or ():
         dtype = program.event[field]
-        chosen = _values(program, dtype) if values is None else values
-        payload[field] = np.array(draw(_column(chosen, n)), dtype=np.int64).astype(dtype)
+        field_values = _values(program, dtype) if values is None else values
+        payload[field] = np.array(draw(_column(field_values, n)), dtype=np.int64).astype(dtype)
     if isinstance(program, Query):
         for field, dtype in program.operators[0].lists.items():
             payload[field] = ListColumn.of(draw(_column(IDS, n)), dtype)
@@ -146,8 +146,8 @@ def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:
         values = [_small(fields[name]) if name in names else st.just(0) for name in fields]
         lists = [IDS.map(tuple) if name in names else st.just(()) for name in first.lists]
         kinds.append(st.tuples(_times(query, max_size), st.just(index), *values, *lists))
-    drawn = st.lists(st.one_of(kinds).map(make), max_size=max_size)
-    return drawn.map(lambda tuples: sorted(tuples, key=lambda t: int(t.ts)))
+    input_tuples = st.lists(st.one_of(kinds).map(make), max_size=max_size)
+    return input_tuples.map(lambda tuples: sorted(tuples, key=lambda t: int(t.ts)))
 
 
 @memo(64)
@@ -158,11 +158,11 @@ def records(pipeline: Pipeline, *, max_size: int) -> st.SearchStrategy[list[Any]
     dtypes = [pipeline.event[name] for name in names]
     rows = st.tuples(_steps(pipeline), *(_values(pipeline, dtype) for dtype in dtypes))
 
-    def build(drawn: list[tuple[int, ...]]) -> list[Any]:
-        times = accumulate(row[0] for row in drawn)
+    def build(draws: list[tuple[int, ...]]) -> list[Any]:
+        times = accumulate(row[0] for row in draws)
         return [
             make((ts, *(_plain(dtype.type(v)) for dtype, v in zip(dtypes, row[1:], strict=True))))
-            for ts, row in zip(times, drawn, strict=True)
+            for ts, row in zip(times, draws, strict=True)
         ]
 
     return st.lists(rows, max_size=max_size).map(build)
@@ -183,16 +183,16 @@ def elements(flow: Dataflow, *, max_size: int) -> st.SearchStrategy[list[Element
         kinds.append(st.tuples(_steps(flow), st.just(kind), plain))
     makers = [record_type(flow.vertices[index].type.fields[1:])._make for index in flow.sources]
 
-    def build(drawn: list[tuple[int, int, tuple[Any, ...]]], closed: bool) -> list[Element]:
+    def build(draws: list[tuple[int, int, tuple[Any, ...]]], closed: bool) -> list[Element]:
         sequence: list[Element] = []
-        times = [*accumulate(step for step, _, _ in drawn)]
-        due = first_marker(times[0], flow.markers) if times else 0
-        for ts, (_, kind, fields) in zip(times, drawn, strict=True):
-            while due <= ts:
-                sequence.append(Marker(due))
-                due += flow.markers
+        times = [*accumulate(step for step, _, _ in draws)]
+        marker_ts = first_marker(times[0], flow.markers) if times else 0
+        for ts, (_, kind, fields) in zip(times, draws, strict=True):
+            while marker_ts <= ts:
+                sequence.append(Marker(marker_ts))
+                marker_ts += flow.markers
             sequence.append((kind, makers[kind]((ts, *fields))))
-        return [*sequence, Marker(due)] if closed and times else sequence
+        return [*sequence, Marker(marker_ts)] if closed and times else sequence
 
     return st.builds(build, st.lists(st.one_of(kinds), max_size=max_size), st.booleans())
 
@@ -236,8 +236,8 @@ def _values(program: Program, dtype: np.dtype[Any]) -> st.SearchStrategy[int]:
     if not isinstance(program, Pipeline | Dataflow) or dtype.kind not in "iuf":
         return SMALL
     limits = np.iinfo(dtype if dtype.kind in "iu" else np.int32)
-    near = {value + delta for value in constants(program) for delta in (-1, 0, 1)}
-    fitting = sorted(value for value in near if limits.min <= value <= limits.max)
+    nearby = {value + delta for value in constants(program) for delta in (-1, 0, 1)}
+    fitting = sorted(value for value in nearby if limits.min <= value <= limits.max)
     small = st.integers(0, 3) if dtype.kind == "u" else SMALL
     return small | st.sampled_from(fitting) if fitting else small
 
@@ -256,13 +256,13 @@ def _steps(program: Pipeline | Dataflow) -> st.SearchStrategy[int]:
 
     For a graph, also steps close to the marker period. Much longer steps would only add markers.
     """
-    near = {value + delta for value in constants(program) for delta in (-1, 0, 1) if value > 0}
+    nearby = {value + delta for value in constants(program) for delta in (-1, 0, 1) if value > 0}
     step = st.integers(0, 2)
     if isinstance(program, Dataflow):
         period = program.markers
-        near = {step for step in near if step <= 3 * period}
-        near |= {period - 1, period, period + 1, 2 * period}
-    return step | st.sampled_from(sorted(near)) if near else step
+        nearby = {step for step in nearby if step <= 3 * period}
+        nearby |= {period - 1, period, period + 1, 2 * period}
+    return step | st.sampled_from(sorted(nearby)) if nearby else step
 
 
 def _times(program: Program, max_events: int) -> st.SearchStrategy[int]:

@@ -58,14 +58,14 @@ class Alphabet:
         Call it before any use of tags, because readers index tables by tag without a check. `kinds` are
         the kinds that may occur in the stream. `first_row` is the row number of the first of `tags`.
         """
-        n, least = len(self.kinds), 0
-        most = n * self.keys - 1
+        n, lowest = len(self.kinds), 0
+        highest = n * self.keys - 1
         allowed = np.isin(np.arange(n), list(kinds))
         for begin in range(0, len(tags), _CHUNK):
             chunk = tags[begin : begin + _CHUNK]
             wrong = np.empty(0, dtype=np.bool_)
-            if chunk.min() < least or chunk.max() > most:
-                wrong = (chunk < least) | (chunk > most)
+            if chunk.min() < lowest or chunk.max() > highest:
+                wrong = (chunk < lowest) | (chunk > highest)
             elif not allowed.all():
                 wrong = ~allowed[chunk % n]
             if wrong.any():
@@ -76,10 +76,10 @@ class Alphabet:
 
     def _describe_wrong_tag(self, code: int, kinds: Collection[int]) -> str:
         """Return a tag in words, with the reason why it is invalid."""
-        n, most = len(self.kinds), len(self.kinds) * self.keys - 1
+        n, highest = len(self.kinds), len(self.kinds) * self.keys - 1
         rule = f"a tag is the number of its kind ({', '.join(self.kinds)}) + {n} x its key"
-        if not 0 <= code <= most:
-            return f"{code}, but with {self.keys} keys tags are 0 to {most}; {rule}"
+        if not 0 <= code <= highest:
+            return f"{code}, but with {self.keys} keys tags are 0 to {highest}; {rule}"
         kind, key = self.decode(code)
         expected_kinds = ", ".join(self.kinds[index] for index in kinds)
         return (

@@ -24,9 +24,9 @@ def oracle(data: Input, query: Params) -> Columns:
             ).to_numpy(),
         }
     )
-    counted = frame.groupby(["marker", "campaign"]).size().reset_index(name="views")
+    counts = frame.groupby(["marker", "campaign"]).size().reset_index(name="views")
     shifted = [
-        counted.assign(marker=counted["marker"] + delay_ms)
+        counts.assign(marker=counts["marker"] + delay_ms)
         for delay_ms in range(0, window_ms, markers_ms)
     ]
     sums = pd.concat(shifted).groupby(["marker", "campaign"])["views"].sum().reset_index()

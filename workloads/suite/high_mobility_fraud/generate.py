@@ -1,6 +1,6 @@
 """Generates calls between phones that move, some of which are cloned.
 
-- A phone goes back and forth on a line of up to 14 km in 2 hours, with its own phase, so at most at 4 m/s.
+- A phone goes back and forth on a line of up to 14 km in 2 hours, so at 4 m/s at most. Each phone has its own phase.
 - A cloned phone has a second location, which makes or takes half of its calls.
 - Caller and callee are uniform; the area code is the caller's number modulo `areas`.
 - Calls are evenly spaced in time and assigned to the streams in turn.

@@ -53,12 +53,12 @@ def _pairs(
     selected = stores.mask(sales.payload["store"]) & categories.mask(sales.payload["category"])
     columns = (sales.ts, sales.payload["ticket"], sales.payload["item"])
     tickets: dict[int, set[int]] = defaultdict(set)
-    opened: dict[int, int] = {}
+    current_tickets: dict[int, int] = {}
     for ts, ticket, item in zip(*(column[selected].tolist() for column in columns), strict=True):
-        open_ticket = opened.get(ticket % open_tickets, ticket)
+        open_ticket = current_tickets.get(ticket % open_tickets, ticket)
         if open_ticket != ticket:
             del tickets[open_ticket]
-        opened[ticket % open_tickets] = ticket
+        current_tickets[ticket % open_tickets] = ticket
         items = tickets[ticket]
         if item not in items and len(items) < most_items:
             yield from ((ts, (min(item, other), max(item, other))) for other in items)

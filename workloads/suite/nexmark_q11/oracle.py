@@ -17,12 +17,12 @@ def oracle(data: Input, gap_ms: int) -> Columns:
     first = np.flatnonzero(begins)
     count = np.diff(np.r_[first, len(ts)])
     last = ts[first + count - 1]
-    ended = (last // gap_ms + 2) * gap_ms
+    end_ts = (last // gap_ms + 2) * gap_ms
     watermark = final_watermark(data, total_order(data, fields()).ts)
-    over = np.flatnonzero(ended <= watermark)
-    rows = over[np.argsort(ended[over], kind="stable")]
+    closed = np.flatnonzero(end_ts <= watermark)
+    rows = closed[np.argsort(end_ts[closed], kind="stable")]
     columns = {
-        "ts": ended,
+        "ts": end_ts,
         "bidder": bidder[first],
         "bids": count,
         "first": ts[first],

@@ -1,6 +1,6 @@
 """Query 11 as an operator with a session of each bidder.
 
-A session leaves once, at the first multiple of the gap that is more than the gap after its last bid.
+A session leaves once, at the first multiple of the gap that is more than a gap after the session's last bid.
 """
 
 from typing import Any

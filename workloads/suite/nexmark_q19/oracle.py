@@ -18,8 +18,8 @@ def oracle(data: Input) -> Columns:
     earlier: defaultdict[int, list[int]] = defaultdict(list)
     rank = np.empty(len(bids.ts), dtype=np.int32)
     auctions: list[int] = bids.fields["auction"].tolist()
-    paid: list[int] = bids.fields["price"].tolist()
-    for row, (auction, price) in enumerate(zip(auctions, paid, strict=True)):
+    bid_prices: list[int] = bids.fields["price"].tolist()
+    for row, (auction, price) in enumerate(zip(auctions, bid_prices, strict=True)):
         prices = earlier[auction]
         rank[row] = len(prices) - bisect_left(prices, price) + 1
         insort(prices, price)

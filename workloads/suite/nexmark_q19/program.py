@@ -1,7 +1,7 @@
 """Query 19 as a pipeline with the ten highest prices of each auction.
 
-A bid whose price is among these is forwarded with its rank, from 1. Lower prices move down by a rank, and the eleventh
-is dropped. Of equal prices, the earlier bid ranks higher.
+A bid whose price is among these prices is forwarded with its rank, from 1. Lower prices move down by a rank, and the
+eleventh price is dropped. Of equal prices, the earlier bid ranks higher.
 """
 
 from typing import Any

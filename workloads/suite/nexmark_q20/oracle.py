@@ -18,7 +18,7 @@ def oracle(data: Input) -> Columns:
     auctions = auctions.rename(columns={"price": "initial_bid", "name": "item"})
     events = bids_of(data, "auction", "bidder", "price", "channel")
     bids = pd.DataFrame({**events.fields, "bid_ts": events.ts})
-    joined = bids.merge(auctions[auctions["category"] == 10], on="auction")
-    joined["ts"] = np.maximum(joined["bid_ts"], joined["opened"])
-    joined = joined.sort_values("ts", kind="stable")
-    return {name: joined[name].to_numpy() for name in OUTPUT.names or ()}
+    pairs = bids.merge(auctions[auctions["category"] == 10], on="auction")
+    pairs["ts"] = np.maximum(pairs["bid_ts"], pairs["opened"])
+    pairs = pairs.sort_values("ts", kind="stable")
+    return {name: pairs[name].to_numpy() for name in OUTPUT.names or ()}

@@ -11,12 +11,12 @@ def oracle(data: Input) -> Columns:
     """Return (ts, name, city, state, auction), by time."""
     import pandas as pd  # heavy
 
-    registered = events_of(data, PERSON, "id", "name", "city", "state")
-    persons = pd.DataFrame({**registered.fields, "registered": registered.ts})
+    person_events = events_of(data, PERSON, "id", "name", "city", "state")
+    persons = pd.DataFrame({**person_events.fields, "registered": person_events.ts})
     local = persons[np.array(STATES)[persons["state"]] != "AZ"]
     local = local[~np.isin(np.array(STATES)[local["state"]], ["WA", "WY"])]
-    opened = events_of(data, AUCTION, "seller", "auction", "category")
-    auctions = pd.DataFrame({**opened.fields, "opened": opened.ts})
+    auction_events = events_of(data, AUCTION, "seller", "auction", "category")
+    auctions = pd.DataFrame({**auction_events.fields, "opened": auction_events.ts})
     local_auctions = auctions[auctions["category"] == 10].merge(
         local, left_on="seller", right_on="id"
     )

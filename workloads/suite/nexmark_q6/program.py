@@ -2,8 +2,8 @@
 
 - `step_results` ranks a seller's auctions that closed in the same step by `expires`, then by auction, and
   forwards the last ten with their ranks.
-- `averages` puts each price at the place of its rank after the earlier prices. Prices of a step come in any order;
-  with the last of them, the operator forwards the average of the last ten.
+- `averages` puts each price at the place of its rank after the earlier prices. Prices of a step come in any order.
+  At the last price of a step, the operator forwards the average of the last ten prices.
 """
 
 from typing import Any

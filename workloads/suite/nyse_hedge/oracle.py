@@ -69,9 +69,9 @@ def _hedges(
     order = np.argsort(right.distance[part.right_begin : part.right_end]) + part.right_begin
     distances = right.distance[order]
     bounds = np.outer((lower, upper), left.distance[part.left_begin : part.left_end])
-    least, most = bounds.min(axis=0), bounds.max(axis=0)
-    begin = np.searchsorted(distances, least - np.abs(least) * _MARGIN, side="left")
-    end = np.searchsorted(distances, most + np.abs(most) * _MARGIN, side="right")
+    lowest, highest = bounds.min(axis=0), bounds.max(axis=0)
+    begin = np.searchsorted(distances, lowest - np.abs(lowest) * _MARGIN, side="left")
+    end = np.searchsorted(distances, highest + np.abs(highest) * _MARGIN, side="right")
     pairs = []
     for row, position in expand_ranges(begin, end):
         first, second = row + part.left_begin, order[position]

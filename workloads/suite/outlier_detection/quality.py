@@ -58,7 +58,7 @@ class Quality:
         counts = zip(self.labels, self.connections.tolist(), self.outliers.tolist(), strict=True)
         return [
             f"precision {self.precision:.4f}, recall {self.recall:.4f}",
-            *(f"{name}: {found:,} of {total:,} found" for name, total, found in counts),
+            *(f"{name}: {outliers:,} of {total:,} found" for name, total, outliers in counts),
         ]
 
 

@@ -12,7 +12,7 @@ PLACE_KINDS = 8
 
 
 def selection(most_watts: int, table_plugs: int, place_kinds: int) -> Callable[[Any, Any], Any]:
-    """Return a compilable predicate of plug and watts: true if a reading is no fault and from a retained place.
+    """Return a compilable predicate of plug and watts: true for a reading without fault from a retained place.
 
     The table has a row for each of the first `table_plugs` plugs, with the kind of its place. Other
     plugs join no row. Without rows there is no join.

@@ -49,11 +49,11 @@ def oracle(
         table.average_mw[plug, column[number]] = average_mw
         table.has_load[plug, column[number]] = True
         earlier = [number + 2 - day * (SECONDS_A_DAY // slice_s) for day in range(1, days + 1)]
-        past = [column[past_number] for past_number in earlier if past_number in column]
+        earlier_columns = [column[past_number] for past_number in earlier if past_number in column]
         for level, size in enumerate((1, plugs_per_household, plugs_per_house)):
             ids, rows = np.unique(plugs // size, return_inverse=True)
             now_mw, any_now = _sum_averages(table, plugs, [column[number]], rows, len(ids))
-            past_mw, any_past = _sum_averages(table, plugs, past, rows, len(ids))
+            past_mw, any_past = _sum_averages(table, plugs, earlier_columns, rows, len(ids))
             active = np.flatnonzero(any_now[:, 0])
             load_mw = now_mw[active, 0]
             values = (ts, level, ids[active], number + 2, load_mw)

@@ -13,9 +13,9 @@ def oracle(data: Input, query: Params) -> Columns:
     """Return (ts, user, views, clicks, purchases) by marker, then user."""
     events = closed_blocks(data, int(query["markers_ms"]))
     valid = events[events["type"].between(0, len(TYPES) - 1)]
-    counted = valid.groupby(["marker", "user", "type"]).size().unstack(fill_value=0)
-    counted = counted.reindex(columns=range(len(TYPES)), fill_value=0)
-    sums = counted.groupby(level="user").cumsum()
+    counts = valid.groupby(["marker", "user", "type"]).size().unstack(fill_value=0)
+    counts = counts.reindex(columns=range(len(TYPES)), fill_value=0)
+    sums = counts.groupby(level="user").cumsum()
     return {
         "ts": sums.index.get_level_values("marker").to_numpy(np.int64),
         "user": sums.index.get_level_values("user").to_numpy(np.int64),

@@ -38,14 +38,14 @@ def cluster(
             for d in range(DIMENSIONS):
                 sums[c * DIMENSIONS + d] = 0
         for p in range(count):
-            nearest, least = 0, -1
+            nearest, smallest_square = 0, -1
             for c in range(clusters):
                 square = 0
                 for d in range(DIMENSIONS):
                     offset = points[p * DIMENSIONS + d] * ONE - centroids[c * DIMENSIONS + d]
                     square += offset * offset
-                if least < 0 or square < least:
-                    nearest, least = c, square
+                if smallest_square < 0 or square < smallest_square:
+                    nearest, smallest_square = c, square
             sizes[nearest] += 1
             for d in range(DIMENSIONS):
                 sums[nearest * DIMENSIONS + d] += points[p * DIMENSIONS + d]

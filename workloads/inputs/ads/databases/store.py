@@ -2,7 +2,7 @@
 
     <temporary folder>/persisted/<table>.sqlite       <table>(<key> PRIMARY KEY, <columns>)
 
-A trial's temporary folder is removed after it; no other folder is writable for a trial.
+A trial can write only to its temporary folder, which is removed after the trial.
 A stored row replaces the row of its key, in its own transaction, which does not wait for the disk
 (`synchronous = OFF`). The first row that a process stores begins a new file. If a row cannot be stored,
 such as on a full disk, the function returns an error and the database is incomplete.
