@@ -1,7 +1,7 @@
-"""Reads files of other tools: one trial per process, as far as a file tells processes apart.
+"""Reads files of other tools: one trial per process, as far as a file distinguishes processes.
 
-Google Benchmark, Criterion.rs and Bencher write one process per file, hyperfine a process per time, JMH one per fork.
-Repetitions within a process count as their median, since they are not independent.
+A process is a file of Google Benchmark, Criterion.rs or Bencher, a time of hyperfine, or a fork of JMH.
+Several repetitions within a process become one trial with their median, since they are not independent.
 """
 
 import csv
@@ -40,7 +40,7 @@ Trials = dict[str, list[ExternalTrial]]
 
 
 def find_files(path: Path) -> list[Path]:
-    """Return a file, or the newest estimates of each benchmark in a folder of Criterion.rs.
+    """Return the file itself, or for a folder of Criterion.rs the newest estimates of each benchmark.
 
     Raises:
         ResultsError: the folder has no such file.
@@ -167,7 +167,7 @@ def _refuse_duplicate(path: Path, trials: Trials, name: str) -> None:
 
 
 def _score_conversion(unit: str) -> Callable[[float], float]:
-    """Return the conversion of a score, in `ops/ms` or `us/op`, to seconds an operation."""
+    """Return the conversion of a score, in `ops/ms` or `us/op`, to seconds per operation."""
     first, _, second = unit.partition("/")
     if first == "ops":
         return lambda score: 1 / (score * _PER_SECOND[second])
@@ -197,7 +197,7 @@ def _is_bmf(content: object) -> bool:
 
 
 def _read_bmf(path: Path, content: Mapping[str, Any]) -> Trials:
-    """Read rates and times, ignore other measures, and refuse benchmarks without rate and time."""
+    """Read rates and times, ignore other measures, and refuse benchmarks that have neither."""
     trials: Trials = {}
     for name, measures in content.items():
         rate, latency = (measures[m]["value"] if m in measures else None for m in _MEASURES)
