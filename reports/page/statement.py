@@ -1,4 +1,4 @@
-"""Describes a run in a line, and states which of its numbers are verified and how much they vary."""
+"""Describes a run in one line, and states which numbers are verified and how much they vary."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ class Statement:
     Attributes:
         size: the size of the run, in words.
         verdict: a statement on which numbers are verified.
-        noise: how much repetitions of a cell differ; empty without a rate.
+        noise: how much the repetitions of a cell differ; empty without a rate.
         mark: the colour of the verdict, by its worst part. `bad`: a cell failed, or no cell has a
-            number; `doubt`: something is missing, marked, empty or noisy. Unsupported cells count as neither.
+            number. `doubt`: something is missing, marked, empty or noisy. Ignores unsupported cells.
     """
 
     size: str
@@ -104,7 +104,7 @@ def statement(
 
 
 def _describe_noise(cells: Sequence[Cell]) -> tuple[str, bool]:
-    """Describe the difference of the fastest and slowest repetition of a cell, and return whether it is large."""
+    """State how much the fastest and slowest repetition of cells differ, and return whether this is much."""
     rates = [cell.throughput_eps for cell in cells if cell.throughput_eps is not None]
     several = [rate.high / rate.low - 1 for rate in rates if rate.n > 1 and rate.low > 0]
     once = len(rates) - len(several)
@@ -119,7 +119,7 @@ def _describe_noise(cells: Sequence[Cell]) -> tuple[str, bool]:
 
 
 def _mark_words(marked: Counter[str]) -> str:
-    """State the number of cells whose numbers need a verdict's mark."""
+    """State how many cells have numbers that need a mark."""
     if not marked:
         return ""
     counts = ", ".join(f"{n} {status} ({sign(status)})" for status, n in sorted(marked.items()))
@@ -133,7 +133,7 @@ def _incomplete_note(missing: Sequence[str], complete: bool) -> str:
 
 
 def _describe_verdict(rated: int, failed: Counter[str], weak: Counter[str]) -> str:
-    """State which numbers are verified; `weak` counts cells by origin other than an oracle."""
+    """State which numbers are verified; `weak` counts cells without an oracle, by origin of the right answer."""
     if weak[UNCHECKED]:
         without = f" {_list_failures(failed)}" if failed else ""
         return f"No answer was checked: the numbers are from another program.{without}"
