@@ -54,7 +54,7 @@ class Slower:
 
     @property
     def doubt(self) -> str:
-        """Why the difference may be chance; empty if it is significant and the ranges are apart.
+        """Why the difference may be chance; empty with enough processes and separate ranges.
 
         With few processes, even separate ranges may be chance: with two processes per cell in one
         case of six.

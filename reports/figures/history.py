@@ -75,9 +75,7 @@ def _draw_grid(low: float, high: float, y: Callable[[float], float], metric: str
     locator = MaxNLocator(nbins=4, steps=(1, 2, 5, 10))
     round_numbers = locator.tick_values(low / unit, high / unit)
     ticks = [number * unit for number in round_numbers if low <= number * unit <= high]
-    labelled = {
-        short(write(tick).text): tick for tick in ticks
-    }  # close ticks may have the same text
+    labelled = {short(write(tick).text): tick for tick in ticks}  # close ticks may share a text
     return "".join(
         f'<path d="M{_LEFT},{y(tick):.1f}H{WIDTH - _RIGHT}" stroke="var(--grid)"/>'
         f'<text x="{_LEFT - 4}" y="{y(tick) + 3.5:.1f}" text-anchor="end" fill="var(--muted)">'

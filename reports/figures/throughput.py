@@ -25,9 +25,7 @@ from streamlab.reports.numbers import count, counted_workers, rate
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.summary import Cell
 
-_LOG_FROM_RATIO = (
-    20.0  # above about a decade, a linear plot would draw the slower lines on the axis
-)
+_LOG_FROM_RATIO = 20.0  # from here, the slower lines of a linear plot would lie on the axis
 
 _DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
