@@ -111,11 +111,11 @@ def rates(
     medians: dict[tuple[str, str], float | str] = {}
     for workload in events:
         for engine, variant in variants:
-            own = [r for r in rows if (r.workload, r.engine) == (workload, engine)]
-            own = [r for r in own if not variant or r.variant == variant]
-            measured = [r.throughput_eps for r in own if r.throughput_eps is not None]
+            cell_rows = [r for r in rows if (r.workload, r.engine) == (workload, engine)]
+            cell_rows = [r for r in cell_rows if not variant or r.variant == variant]
+            measured = [r.throughput_eps for r in cell_rows if r.throughput_eps is not None]
             name = f"{engine}/{variant}".rstrip("/")
-            medians[workload, name] = median(measured) if measured else own[0].status
+            medians[workload, name] = median(measured) if measured else cell_rows[0].status
     return medians
 
 

@@ -91,7 +91,7 @@ def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
         ValueError: a key is missing or unknown, or a pattern matches nothing.
     """
     tables = tomllib.loads(path.read_text(encoding="utf-8"))["target"]
-    targets = tuple(_target(path, each) for table in tables for each in _expand(table))
+    targets = tuple(_target(path, expanded) for table in tables for expanded in _expand(table))
     for pattern in only:
         if not any(fnmatchcase(target.name, pattern) for target in targets):
             names = "; ".join(target.name for target in targets)
@@ -106,9 +106,9 @@ def _expand(table: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     if not isinstance(table.get("for_each", []), list):
         raise ValueError(f"target {table.get('name')!r}: for_each is not a list of values")
     texts = {key: value for key, value in table.items() if key != "for_each"}
-    for each in table.get("for_each", [""]):
+    for each_value in table.get("for_each", [""]):
         yield {
-            key: value.replace("{each}", str(each)) if isinstance(value, str) else value
+            key: value.replace("{each}", str(each_value)) if isinstance(value, str) else value
             for key, value in texts.items()
         }
 

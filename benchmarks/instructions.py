@@ -164,9 +164,9 @@ def _output(
     command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> str:
     """Run a command and return its standard output."""
-    shown = " ".join(command)
+    command_text = " ".join(command)
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             env=env,
             cwd=cwd,
@@ -176,13 +176,13 @@ def _output(
             timeout=None if env is not ENVIRONMENT else TIMEOUT_S,
         )
     except subprocess.TimeoutExpired:
-        raise CountError(f"{shown} was stopped after {TIMEOUT_S:g} s") from None
+        raise CountError(f"{command_text} was stopped after {TIMEOUT_S:g} s") from None
     except OSError as error:
-        raise CountError(f"{shown} cannot be started: {error}") from error
-    if done.returncode != 0:
-        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
-        raise CountError(f"{shown} ended with code {done.returncode}:\n{last}")
-    return done.stdout
+        raise CountError(f"{command_text} cannot be started: {error}") from error
+    if process.returncode != 0:
+        last = "\n".join((process.stdout + process.stderr).strip().splitlines()[-15:])
+        raise CountError(f"{command_text} ended with code {process.returncode}:\n{last}")
+    return process.stdout
 
 
 def _plant(text: str) -> tuple[str, float]:

@@ -54,9 +54,9 @@ def forward(w: Any, out: Any) -> None:
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, of equal length."""
-    each = -(-events // int(params["streams"]))
+    rows_per_stream = -(-events // int(params["streams"]))
     return tuple(
-        StreamSpec(name=f"tuples-{index}", kinds=("tuple",), fields=FIELDS, events=each)
+        StreamSpec(name=f"tuples-{index}", kinds=("tuple",), fields=FIELDS, events=rows_per_stream)
         for index in range(int(params["streams"]))
     )
 

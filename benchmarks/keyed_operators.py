@@ -99,13 +99,13 @@ def columns_of(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _ids_of(case: Case, ts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    drawn = case.tuples // case.burst
+    draws = case.tuples // case.burst
     if case.exponent:
         weights = np.arange(1, case.keys + 1, dtype=np.float64) ** -case.exponent
         cumulative = np.cumsum(weights / weights.sum())
-        ids = np.minimum(np.searchsorted(cumulative, rng.random(drawn)), case.keys - 1)
+        ids = np.minimum(np.searchsorted(cumulative, rng.random(draws)), case.keys - 1)
     else:
-        ids = rng.integers(0, case.keys, drawn)
+        ids = rng.integers(0, case.keys, draws)
     ids = np.repeat(ids, case.burst).astype(np.int64)
     return ids + ts // SIZE * case.keys if case.replaced else ids
 
@@ -172,20 +172,20 @@ def count_in_table(ts, keys, size, table_keys, counts):
     checksum = 0
     for i in range(len(ts)):
         if ts[i] >= until:
-            for at in range(len(counts)):
-                if counts[at]:
-                    checksum += table_keys[at] * counts[at]
-                    counts[at] = 0
+            for slot in range(len(counts)):
+                if counts[slot]:
+                    checksum += table_keys[slot] * counts[slot]
+                    counts[slot] = 0
             until += size
         for column in range(keys.shape[1]):
             key = keys[i, column]
-            at = (key * 0x9E3779B97F4A7C15 >> 20) & mask
-            while counts[at] and table_keys[at] != key:
-                at = (at + 1) & mask
-            table_keys[at] = key
-            counts[at] += 1
-    for at in range(len(counts)):
-        checksum += table_keys[at] * counts[at]
+            slot = (key * 0x9E3779B97F4A7C15 >> 20) & mask
+            while counts[slot] and table_keys[slot] != key:
+                slot = (slot + 1) & mask
+            table_keys[slot] = key
+            counts[slot] += 1
+    for slot in range(len(counts)):
+        checksum += table_keys[slot] * counts[slot]
     return checksum
 
 

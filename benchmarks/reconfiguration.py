@@ -87,10 +87,10 @@ def switch_times_ns(
         changer.start()
         run.run()
         changer.join()
-        taken: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for called_ns, done_ns, had, got, _, _ in run.switches():
+        times_ns: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for called_ns, done_ns, instances_before, instances_after, _, _ in run.switches():
             if done_ns >= 0:
-                taken[len(had), len(got)].append(done_ns - called_ns)
+                times_ns[len(instances_before), len(instances_after)].append(done_ns - called_ns)
         answer = run.answer()
     finally:
         run.close()
@@ -98,12 +98,12 @@ def switch_times_ns(
     if not difference.equal:
         raise ValueError(f"the answer is wrong: {difference.render()}")
     for direction in ((before, after), (after, before)):
-        if len(taken[direction]) < rounds:
+        if len(times_ns[direction]) < rounds:
             raise TooFewError(
-                f"{len(taken[direction])} of {rounds} changes {_direction_name(direction)} in "
+                f"{len(times_ns[direction])} of {rounds} changes {_direction_name(direction)} in "
                 f"{spec.window_s:g} s; raise --length or lower --rounds"
             )
-    return dict(taken)
+    return dict(times_ns)
 
 
 def _change(run: OplusRun, spec: LoadSpec, before: int, after: int, rounds: int) -> None:
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     spec = LoadSpec(rate_eps=RATE_EPS, warm_up_s=WARM_UP_S, window_s=options.length)
     try:
         changes = options.before, options.after, options.rounds
-        taken = switch_times_ns(*input_of(spec), spec, *changes)
+        switch_ns = switch_times_ns(*input_of(spec), spec, *changes)
     except (TooFewError, ValueError) as error:
         print(f"reconfiguration: {error}", file=sys.stderr)
         return 1
@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "changes": len(times),
             "p99_ns": percentile_ns(sorted(times), [1] * len(times), 0.99),
         }
-        for direction, times in taken.items()
+        for direction, times in switch_ns.items()
     }
     print(json.dumps(by_direction))
     return 0

@@ -129,10 +129,10 @@ def build() -> str | None:
     with log.open("w", encoding="utf-8") as output:
         for step in steps:
             try:
-                done = subprocess.run(step, stdout=output, stderr=output, check=False)
+                process = subprocess.run(step, stdout=output, stderr=output, check=False)
             except OSError as error:
                 return f"cannot run {step[0]}: {error.strerror}; remedy: pip install cmake ninja"
-            if done.returncode != 0:
+            if process.returncode != 0:
                 return f"the core does not build: see {log}"
     return None
 

@@ -86,10 +86,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if way in ("batch", "streaming") and workload.startswith("campaign"):
                 continue  # Spark has no hand-written query for typed graphs.
             small, large = (size // SLOWER.get(way, 1) for size in SIZES[workload])
-            least, most = (cpu_s(workload, way, n, options.repetitions) for n in (small, large))
-            slope = (most - least) / (large - small)
+            small_cpu_s, large_cpu_s = (
+                cpu_s(workload, way, n, options.repetitions) for n in (small, large)
+            )
+            slope = (large_cpu_s - small_cpu_s) / (large - small)
             print(
-                f"{workload:24} {way:14} {slope * 1e9:8,.0f} ns an event, {least - slope * small:5.1f} s once"
+                f"{workload:24} {way:14} {slope * 1e9:8,.0f} ns an event, {small_cpu_s - slope * small:5.1f} s once"
             )
     return 0
 

@@ -58,7 +58,7 @@ def run_program(name: str, *arguments: str, env: Mapping[str, str] | None = None
 def run_lab(*arguments: str, env: Mapping[str, str] | None = None) -> tuple[Path | None, int]:
     """Run `lab run`; return the run's directory, None if it made none, and the exit code."""
     command = [sys.executable, "-m", "streamlab", "run", *arguments]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
-    print(done.stdout, end="")
-    run_dir = Path((done.stdout.strip().splitlines() or [""])[-1])
-    return (run_dir if (run_dir / "run.json").is_file() else None), done.returncode
+    process = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
+    print(process.stdout, end="")
+    run_dir = Path((process.stdout.strip().splitlines() or [""])[-1])
+    return (run_dir if (run_dir / "run.json").is_file() else None), process.returncode

@@ -49,7 +49,7 @@ def energy(
     Also returns the energy at sustainable rates, from the trials that confirmed these rates.
     """
     by_cell = group_by(rows, lambda row: (row.cell, row.probe is None))
-    used = [
+    uses = [
         _make_use(by_cell[cell.name, True], cell, _describe_load(cell))
         for cell in cells
         if cell.has_numbers
@@ -62,10 +62,10 @@ def energy(
         ):
             trials = confirming_trials(by_cell[search.name, False], search.pass_eps)
             load = f"sustainable rate, {rate(search.pass_eps).text}"
-            used.append(_make_use(trials, search.confirming_cell, load))
-    places = [group for group, _ in in_groups([use.cell for use in used])]
+            uses.append(_make_use(trials, search.confirming_cell, load))
+    places = [group for group, _ in in_groups([use.cell for use in uses])]
     order = {title(group): index for index, group in enumerate(places)}
-    return sorted(used, key=lambda use: (order[use.workload], _rank(use), use.cell.name))
+    return sorted(uses, key=lambda use: (order[use.workload], _rank(use), use.cell.name))
 
 
 def reasons(rows: Iterable[TrialRow]) -> list[str]:

@@ -76,7 +76,7 @@ def load_of(rows: Sequence[TrialRow], *, verified: bool) -> OfferedLoad | None:
     if first is None or first.load is None:
         return None
     request = json.loads(first.load)
-    shown = rows if verified else []
+    measured_rows = rows if verified else []
     return OfferedLoad(
         label=first.load_label or "",
         requested_eps=request.get("rate_eps"),
@@ -84,8 +84,8 @@ def load_of(rows: Sequence[TrialRow], *, verified: bool) -> OfferedLoad | None:
         warm_up_s=float(request.get("warm_up_s") or 0.0),
         window_s=float(request.get("window_s") or 0.0),
         objective=request.get("objective") or "",
-        ceiling_eps=spread_of(shown, "generator_ceiling_eps"),
-        **{name: spread_of(shown, name) for name in _MEASURED_COLUMNS},
+        ceiling_eps=spread_of(measured_rows, "generator_ceiling_eps"),
+        **{name: spread_of(measured_rows, name) for name in _MEASURED_COLUMNS},
     )
 
 

@@ -47,9 +47,9 @@ def engine_colours(engines: Iterable[str]) -> Mapping[str, Colour]:
 
     An engine may state its colour. Other engines get the free colours in alphabetical order, and then grey.
     """
-    free = iter(_SLOTS[_RESERVED:])
+    free_colours = iter(_SLOTS[_RESERVED:])
     colours: dict[str, Colour] = {}
     for engine in sorted(set(engines)):
         stated = colour_slot(engine)
-        colours[engine] = next(free, _GREY) if stated is None else slot(stated)
+        colours[engine] = next(free_colours, _GREY) if stated is None else slot(stated)
     return colours

@@ -104,10 +104,10 @@ def unequal_trials(rows: Iterable[TrialRow]) -> dict[str, int]:
         others = [share for other, share in differences.items() if other != name]
         noise = median(others) if len(others) > 1 else NOISE_ALONE
         if differences[name] > max(LEAST_DIFFERENCE, TIMES_NOISE * noise):
-            usual = f", trials of other cells by {noise:.0%}" if len(others) > 1 else ""
+            noise_text = f", trials of other cells by {noise:.0%}" if len(others) > 1 else ""
             text = (
                 f"{name}: its {spread.n} trials took {spread.low:.3g} to {spread.high:.3g} s and "
-                f"differ by {differences[name]:.0%}{usual}: look for state that persists from trial to "
+                f"differ by {differences[name]:.0%}{noise_text}: look for state that persists from trial to "
                 "trial, and for other load on the machine"
             )
             warnings[text] = spread.n

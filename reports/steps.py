@@ -160,7 +160,7 @@ def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int)
         key: {index: measured.values for index, measured in by_run.items() if measured.values}
         for key, by_run in cells.items()
     }
-    steps, blind, most = _find_steps(values, metric, len(runs), seed)
+    steps, blind, max_cells = _find_steps(values, metric, len(runs), seed)
     tracks = [
         Track(
             cell=cell,
@@ -180,7 +180,7 @@ def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int)
     return History(
         tracks=tuple(track for track in tracks if track.points or track.failed),
         blind=blind,
-        needed=values_needed(max(most, 1), ONE_STAGE),
+        needed=values_needed(max(max_cells, 1), ONE_STAGE),
     )
 
 
@@ -242,7 +242,7 @@ def _find_steps(
 ) -> tuple[dict[Key, list[Step]], int, int]:
     """Return the steps by cell, the number of blind comparisons, and the largest number of cells in a run."""
     steps: dict[Key, list[Step]] = {}
-    blind = most = 0
+    blind = max_cells = 0
     rng = np.random.default_rng(seed)
     latest: dict[Key, int] = {}
     for after in range(runs):
@@ -255,7 +255,7 @@ def _find_steps(
                     pairs[key] = (before, arms)
         if not pairs:
             continue
-        most = max(most, len(pairs))
+        max_cells = max(max_cells, len(pairs))
         for decision in decide_once(
             {key: arms for key, (_, arms) in pairs.items()}, ONE_STAGE, rng
         ):
@@ -271,7 +271,7 @@ def _find_steps(
                     better=decision.verdict is GateVerdict.IMPROVED,
                 )
                 steps.setdefault(decision.key, []).append(step)
-    return steps, blind, most
+    return steps, blind, max_cells
 
 
 def _costs(old: Sequence[float], new: Sequence[float], metric: Metric) -> Arms | None:

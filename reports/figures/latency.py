@@ -125,8 +125,12 @@ def offered_latency_panel(
         ):
             _draw_pair(axes, row + offset, pair, ink, shape, (5.0, 8.0), hollow=cell.oversubscribed)
             marks += [
-                (s.median, row + offset, f"{name}: {kind} {which} {describe_spread(s, duration)}")
-                for which, s in percentiles(pair)
+                (
+                    s.median,
+                    row + offset,
+                    f"{name}: {kind} {percentile} {describe_spread(s, duration)}",
+                )
+                for percentile, s in percentiles(pair)
             ]
     return collect_spots(axes, marks)
 

@@ -81,7 +81,7 @@ def draw_timeline(
 
 def _make_panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
     cores = {"cores": timeline.cores}
-    most = max((value for value in timeline.memory_bytes if value is not None), default=0.0)
+    peak_bytes = max((value for value in timeline.memory_bytes if value is not None), default=0.0)
     panels = [
         Panel(title="events/s", lines=timeline.rates, write=count),
         Panel(title="backlog, events", lines={"backlog": timeline.backlog}, write=count),
@@ -95,8 +95,8 @@ def _make_panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
         Panel(
             title="memory",
             lines={"memory": timeline.memory_bytes},
-            write=partial(memory, unit=memory_unit(most)),
-            unit=memory_unit(most),
+            write=partial(memory, unit=memory_unit(peak_bytes)),
+            unit=memory_unit(peak_bytes),
         ),
         Panel(title="power, W", lines=timeline.power_w, write=_plain),
     ]

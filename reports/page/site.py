@@ -337,27 +337,27 @@ def _draw_tracks(part: _Part) -> dict[str, list[tuple[str, str]]]:
 
 
 def _make_table(cell: str, part: _Part) -> _Table:
-    cells = [next(each for each in run.cells if each.cell == cell) for run in part.runs]
-    metrics = tuple(name for name in METRICS if any(name in each.texts for each in cells))
+    cells = [next(run_cell for run_cell in run.cells if run_cell.cell == cell) for run in part.runs]
+    metrics = tuple(name for name in METRICS if any(name in run_cell.texts for run_cell in cells))
     latest: dict[str, SiteRun] = {}
     rows = []
-    for run, each in zip(part.runs, cells, strict=True):
+    for run, run_cell in zip(part.runs, cells, strict=True):
         rows.append(
             _TableRow(
                 run=run,
-                failure=each.failure or "",
-                medians=tuple(each.texts.get(metric) for metric in metrics),
-                comparable=latest.get(each.fingerprint),
+                failure=run_cell.failure or "",
+                medians=tuple(run_cell.texts.get(metric) for metric in metrics),
+                comparable=latest.get(run_cell.fingerprint),
             )
         )
-        latest[each.fingerprint] = run
+        latest[run_cell.fingerprint] = run
     return _Table(metrics=metrics, rows=tuple(rows))
 
 
 def _list_cell(cell: str, parts: Sequence[_Part], page: str) -> _ListedCell:
     latest = max((part.runs[-1] for part in parts), key=lambda run: run.start_time)
     steps = [step for part in parts for _, track in part.tracks for step in track.steps]
-    newest = next(each for each in latest.cells if each.cell == cell)
+    newest = next(run_cell for run_cell in latest.cells if run_cell.cell == cell)
     return _ListedCell(
         name=cell,
         page=page,

@@ -110,12 +110,12 @@ def _describe_noise(cells: Sequence[Cell]) -> tuple[str, bool]:
     once = len(rates) - len(several)
     if not several:
         return ("Each cell ran once, so its noise is unknown." if rates else ""), False
-    usual, most = f"{median(several):.0%}", f"{max(several):.0%}"
+    median_text, max_text = f"{median(several):.0%}", f"{max(several):.0%}"
     among = f", in {number_of(len(several), 'cell')}; {once} ran once" if once else ""
-    at_most = "" if most == usual else f" in the median, by {most} at most"
+    at_most = "" if max_text == median_text else f" in the median, by {max_text} at most"
     noisy = median(several) > LEAST_DIFFERENCE
     doubt = " Only large ratios mean anything." if noisy else ""
-    return f"Repetitions of a cell differ by {usual}{at_most}{among}.{doubt}", noisy
+    return f"Repetitions of a cell differ by {median_text}{at_most}{among}.{doubt}", noisy
 
 
 def _mark_words(marked: Counter[str]) -> str:

@@ -295,15 +295,15 @@ def _energy_variables(
     figures: Path | None,
 ) -> dict[str, Any]:
     """Return the variables of the energy section, which is hidden if no trial recorded energy or a reason."""
-    used = energy(run.rows, cells, searches)
+    uses = energy(run.rows, cells, searches)
     reasons = energy_reasons(run.rows)
-    threaded = [use for use in used if "threads" in use.cell.counters]
+    threaded = [use for use in uses if "threads" in use.cell.counters]
     return {
-        "used": used,
+        "used": uses,
         "threaded": threaded,
         "energy_reasons": reasons,
-        "energy_figures": energy_drawings(used, colours, figures),
-        "show_energy": bool(reasons or threaded or any(use.gross_j for use in used)),
+        "energy_figures": energy_drawings(uses, colours, figures),
+        "show_energy": bool(reasons or threaded or any(use.gross_j for use in uses)),
     }
 
 

@@ -35,8 +35,8 @@ def read_pytest_benchmark(path: Path) -> ExternalFile:
         host = _read_host(content["machine_info"])
         commit = (content.get("commit_info") or {}).get("id")
         entries = [
-            (str(each["fullname"]), each["stats"], each.get("extra_info") or {})
-            for each in content["benchmarks"]
+            (str(benchmark["fullname"]), benchmark["stats"], benchmark.get("extra_info") or {})
+            for benchmark in content["benchmarks"]
         ]
         medians = [stats["median"] for _, stats, _ in entries]
     except (KeyError, TypeError, AttributeError) as error:

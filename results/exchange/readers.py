@@ -81,8 +81,8 @@ def read_external(path: Path) -> ExternalFile:
 def _read_google(path: Path, content: Mapping[str, Any]) -> ExternalFile:
     context = content["context"]
     entries = content["benchmarks"]
-    runs = [each for each in entries if each.get("run_type") != "aggregate"] or [
-        each for each in entries if each.get("aggregate_name") == "median"
+    runs = [entry for entry in entries if entry.get("run_type") != "aggregate"] or [
+        entry for entry in entries if entry.get("aggregate_name") == "median"
     ]
     trials: Trials = {}
     for name, repetitions in group_by(runs, _run_name).items():
@@ -92,7 +92,7 @@ def _read_google(path: Path, content: Mapping[str, Any]) -> ExternalFile:
         if failure is not None:
             trials[name] = [ExternalTrial(seconds=None, failure=failure)]
         elif all(r.get("fresh_process") for r in repetitions):
-            trials[name] = [_google_trial(path, name, [each]) for each in repetitions]
+            trials[name] = [_google_trial(path, name, [entry]) for entry in repetitions]
         else:
             trials[name] = [_google_trial(path, name, repetitions)]
     cores = context.get("num_cpus")
@@ -147,11 +147,13 @@ def _hyperfine_trial(
 
 def _read_jmh(path: Path, content: Sequence[Mapping[str, Any]]) -> ExternalFile:
     trials: Trials = {}
-    for each in content:
-        parameters = ", ".join(f"{k}={v}" for k, v in (each.get("params") or {}).items())
-        name = f"{each['benchmark']} {each['mode']}" + (f" ({parameters})" if parameters else "")
+    for benchmark in content:
+        parameters = ", ".join(f"{k}={v}" for k, v in (benchmark.get("params") or {}).items())
+        name = f"{benchmark['benchmark']} {benchmark['mode']}" + (
+            f" ({parameters})" if parameters else ""
+        )
         _refuse_duplicate(path, trials, name)
-        metric = each["primaryMetric"]
+        metric = benchmark["primaryMetric"]
         to_seconds = _score_conversion(metric["scoreUnit"])
         forks = [fork for fork in metric.get("rawData") or () if fork] or [[metric["score"]]]
         trials[name] = [
