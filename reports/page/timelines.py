@@ -11,7 +11,7 @@ from streamlab.results.errors import ResultsError
 from streamlab.results.schema import OK, VERIFIED, TrialRow
 from streamlab.results.store import Run
 
-MAX_TIMELINES = 40
+MAX = 40
 """Maximum number of timelines in a page: each takes some 10 kB, and a long search has a hundred trials."""
 
 
@@ -54,7 +54,7 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
     unreadable: list[str] = []
     short = left_out = 0
     for row in chosen:
-        if len(drawn) == MAX_TIMELINES:
+        if len(drawn) == MAX:
             left_out += 1
             continue
         try:
