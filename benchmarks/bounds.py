@@ -1,9 +1,8 @@
-"""Measures what checked indices cost: CPU time an event of each workload, with and without.
+"""Measures the cost of checked indices: CPU time per event of each workload, with and without checks.
 
-A trial is a fresh process with one worker. It runs the workload's default variant both ways on the
-same input, in turn, and takes the quickest of each; every second process begins with the other way.
-Whether both ways have the same instructions is read from the machine code: where they do, what is
-measured is the noise of the machine.
+A trial is a fresh process with one worker. It runs the workload's default variant on the same input, in turn with and
+without checks, and takes the fastest run of each. Every second process begins without checks.
+The table also shows whether checks change the machine code. If not, the difference is only noise of the machine.
 
     python -m benchmarks.bounds --workloads items_sold_together paircount --repetitions 4
 """
@@ -34,12 +33,12 @@ from streamlab.workloads.registry import names, workload
 EVENTS = 1_000_000
 FEW_EVENTS = {"paircount": 20_000, "wordcount": 200_000, "scale_join": 20_000, "nyse_hedge": 60_000}
 RUNS = 5
-"""Each way, in a process."""
+"""Runs with checks in a process, and as many without."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A process: CPU time an event without and with checks, and whether instructions are the same."""
+    """A process: CPU time per event without and with checks, and whether both have the same instructions."""
 
     off_ns: float
     on_ns: float
@@ -47,41 +46,41 @@ class Trial:
 
 
 def try_out(name: str, root: Path, *, checked_first: bool) -> Trial:
-    """Run a workload in this process, whose kernel cache is empty."""
+    """Run a workload with and without checks in this process, whose kernel cache is empty."""
     subject = workload(name)
     dataset = ensure(subject, {}, FEW_EVENTS.get(name, EVENTS), 1, catalog=Catalog(root=root))
     listing: list[str] = []
     save = sealed_cache.SealedCache.save_overload
 
-    def read(cache: Any, signature: Any, data: Any) -> None:
+    def record_code(cache: Any, signature: Any, data: Any) -> None:
         listing.extend(instructions(data.library.get_asm_str()))
         save(cache, signature, data)
 
-    sealed_cache.SealedCache.save_overload = read  # it gets every compiled kernel
+    sealed_cache.SealedCache.save_overload = record_code  # called with every compiled kernel
     code: dict[bool, str] = {}
-    least: dict[bool, int] = {}
+    fastest_ns: dict[bool, int] = {}
     answers: dict[bool, Columns] = {}
-    ways = (checked_first, not checked_first)
+    order = (checked_first, not checked_first)
     for turn in range(RUNS):
-        for bounds in ways if turn % 2 == 0 else reversed(ways):
+        for bounds in order if turn % 2 == 0 else reversed(order):
             listing.clear()
             prepared = prepare(name, dataset, root, bounds=bounds)
             code.setdefault(bounds, sha256(" ".join(listing).encode()).hexdigest())
             before = time.process_time_ns()
             prepared.run()
-            spent = time.process_time_ns() - before
+            spent_ns = time.process_time_ns() - before
             answers[bounds] = prepared.answer()
             prepared.close()
-            least[bounds] = min(spent, least.get(bounds, spent))
+            fastest_ns[bounds] = min(spent_ns, fastest_ns.get(bounds, spent_ns))
     difference = compare(answers[False], answers[True], subject.output)
     if not difference.equal:
         raise RuntimeError(f"{name}: checks change the answer: {difference.render()}")
-    each = {bounds: spent / dataset.events for bounds, spent in least.items()}
-    return Trial(off_ns=each[False], on_ns=each[True], same=code[False] == code[True])
+    event_ns = {bounds: run_ns / dataset.events for bounds, run_ns in fastest_ns.items()}
+    return Trial(off_ns=event_ns[False], on_ns=event_ns[True], same=code[False] == code[True])
 
 
 def prepare(name: str, dataset: Dataset, scratch: Path, *, bounds: bool) -> Prepared:
-    """Return a run that is ready."""
+    """Return a prepared run of a workload's default variant; `bounds` turns checks on."""
     subject, engine = workload(name), MulticoreEngine()
     variant = default_variant(engine.variants(), type(subject.program)).name
     task = Task(
@@ -102,7 +101,7 @@ def instructions(assembly: str) -> list[str]:
     return [words[0] for words in lines if not words[0].startswith((".", "#"))]
 
 
-def in_turn(name: str, repetitions: int, root: Path) -> list[Trial]:
+def run_processes(name: str, repetitions: int, root: Path) -> list[Trial]:
     """Run a workload in several fresh processes."""
     trials = []
     for repetition in range(repetitions):
@@ -140,7 +139,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     with TemporaryDirectory(prefix="lab-bounds-data-") as root:
         for name in options.workloads:
-            print(row(name, in_turn(name, options.repetitions, Path(root))), flush=True)
+            print(row(name, run_processes(name, options.repetitions, Path(root))), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Measures workloads on one machine and on clusters of one and two workers here, and what faults cost.
+"""Measures workloads without a cluster and on local clusters of one and two workers, and the cost of faults.
 
     python -m benchmarks.clusters
 
-Clusters of Spark and Flink run next to each other; trials take turns. A worker has one core.
-Prints tables in Markdown: median rates of short and long inputs, and the lengths of runs with and without a fault.
+Clusters of Spark and Flink run side by side, and their trials alternate. A worker has one core.
+Prints Markdown tables: median rates for short and long inputs, and durations of runs with and without a fault.
 """
 
 import subprocess
@@ -33,17 +33,17 @@ LONG_EVENTS = {
     "page_view_join": 20_000_000,
     "wordcount": 2_000_000,
 }
-"""Seconds for Spark, so that its start counts less; too many for the memory of Flink's task managers."""
+"""Inputs that take Spark seconds, so that its start counts less. Flink's task managers lack the memory for them."""
 REPETITIONS = 3
 VARIANTS = (("multicore", ""), ("spark", "native"), ("spark", "batch"), ("flink", "automatic"))
 LONG_VARIANTS = (("spark", "native"), ("spark", "batch"))
 OPTIONS = {"spark": "master", "flink": "jobmanager"}
 FAULTED = "event_window"
 FAULT_EVENTS = {"spark": 60_000_000, "flink": 30_000_000}
-"""Flink's task managers hold the input in memory."""
+"""Fewer events for Flink, whose task managers hold the input in memory."""
 KILL, CUT = "kill worker after 2 s", "cut network after 2 s for 5 s"
 EARLY_KILL = "kill worker after 0.3 s"
-"""For compiled tasks, which process the input in less than a second."""
+"""Fault of the compiled variant, which takes less than a second."""
 FAULTS = (
     ("spark", "batch", KILL, ""),
     ("spark", "batch", CUT, ""),
@@ -69,7 +69,7 @@ def cluster(engine: str, workers: int, network: str) -> Iterator[str]:
 
 
 def engine_table(engine: str, variant: str, workers: int, more: str) -> str:
-    """Return an [[engine]] table of a matrix."""
+    """Return an [[engine]] table of a matrix; `more` has further lines."""
     variants = f'variants = ["{variant}"]\n' if variant else ""
     return f'[[engine]]\nname = "{engine}"\n{variants}workers = [{workers}]\n{more}\n'
 
@@ -91,10 +91,10 @@ def rates(
     workers: int, events: Mapping[str, int], variants: Variants
 ) -> dict[tuple[str, str], float | str]:
     """Return the median rate of each workload on each variant, or the status of its trials."""
-    used = OPTIONS.keys() & {engine for engine, _ in variants}
+    clustered = OPTIONS.keys() & {engine for engine, _ in variants}
     with ExitStack() as clusters:
         addresses = {
-            name: clusters.enter_context(cluster(name, workers, "loopback")) for name in used
+            name: clusters.enter_context(cluster(name, workers, "loopback")) for name in clustered
         }
         engines = [
             engine_table(
@@ -111,11 +111,11 @@ def rates(
     medians: dict[tuple[str, str], float | str] = {}
     for workload in events:
         for engine, variant in variants:
-            own = [r for r in rows if (r.workload, r.engine) == (workload, engine)]
-            own = [r for r in own if not variant or r.variant == variant]
-            measured = [r.throughput_eps for r in own if r.throughput_eps is not None]
+            cell_rows = [r for r in rows if (r.workload, r.engine) == (workload, engine)]
+            cell_rows = [r for r in cell_rows if not variant or r.variant == variant]
+            measured = [r.throughput_eps for r in cell_rows if r.throughput_eps is not None]
             name = f"{engine}/{variant}".rstrip("/")
-            medians[workload, name] = median(measured) if measured else own[0].status
+            medians[workload, name] = median(measured) if measured else cell_rows[0].status
     return medians
 
 
@@ -133,7 +133,7 @@ def print_rates(events: Mapping[str, int], variants: Variants) -> None:
 
 
 def print_faults() -> None:
-    """Print the length of runs with and without each fault, and the time to recover."""
+    """Print the duration of runs with and without each fault, and the time to recover."""
     print(
         "| engine | fault | status | s without | s with | recovered after s |\n|---|---|---|---|---|---|"
     )

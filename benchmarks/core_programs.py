@@ -3,8 +3,8 @@
     python -m benchmarks.core_programs ordered_log
     python -m benchmarks.core_programs pipelines "lll 2 64 2000000"
 
-Each trial is a fresh process that checks its own answer: every reader had every tuple once and in order, or all
-records came out in order. The program is built first, with the environment's own cmake.
+Each trial is a fresh process that checks its own answer: every reader received every tuple once and in order, or all
+records left in order. The module first builds the program with the environment's own cmake.
 """
 
 import argparse
@@ -28,10 +28,10 @@ class CoreProgram:
     """A benchmark program of the core.
 
     Attributes:
-        executable: its name in FOLDER.
-        arguments: what a way consists of, in words.
+        executable: file name in FOLDER.
+        arguments: description of the arguments.
         quantities: names of the numbers that a process prints, in order.
-        ways: arguments of the processes that are run by default.
+        ways: arguments of the default processes, one text per process.
     """
 
     executable: str
@@ -64,7 +64,7 @@ CORE_PROGRAMS: Mapping[str, CoreProgram] = {
             for workers in (1, 2)
         ),
     ),
-    # `none` hands out units and orders nothing: a scheme costs what it takes beyond that.
+    # `none` hands out units and orders nothing; a scheme costs its time minus that of `none`.
     "reordering": CoreProgram(
         executable="reordering_bench",
         arguments="SCHEME WORKERS UNITS SPINS (work on a unit)",
@@ -82,17 +82,17 @@ def trial(name: str, *arguments: str) -> Numbers:
     """Run one process of a built program: rates in 1/s, times in ns per tuple, record or unit.
 
     Raises:
-        subprocess.CalledProcessError: the answer was wrong, or the arguments are.
+        subprocess.CalledProcessError: the answer or the arguments are wrong.
     """
     program = CORE_PROGRAMS[name]
-    done = subprocess.run(
+    process = subprocess.run(
         [str(FOLDER / program.executable), *arguments],
         check=True,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
     )
-    return dict(zip(program.quantities, map(float, done.stdout.split()), strict=True))
+    return dict(zip(program.quantities, map(float, process.stdout.split()), strict=True))
 
 
 def build(name: str) -> None:
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print a table, return the exit code."""
     parser = argparse.ArgumentParser(
         description=(__doc__ or "").splitlines()[0],
-        epilog="; ".join(f"{name}: {each.arguments}" for name, each in CORE_PROGRAMS.items()),
+        epilog="; ".join(f"{name}: {program.arguments}" for name, program in CORE_PROGRAMS.items()),
     )
     parser.add_argument("program", choices=CORE_PROGRAMS)
     parser.add_argument("ways", nargs="*", help="arguments of the processes to compare, quoted")

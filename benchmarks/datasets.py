@@ -1,9 +1,9 @@
-"""Measures how fast datasets are imported and generated: in process, on local Spark, on a cluster of two workers.
+"""Measures importing and generating datasets: in one process, on local Spark, and on a cluster of two workers.
 
     python -m benchmarks.datasets --gigabytes 0.5 --events 10_000_000
 
-Prints a table in Markdown, a row as soon as it is measured. Each dataset is removed after its row.
-Memory is the peak of all processes together, without mapped files.
+Prints a Markdown table row by row, and removes each dataset after its row.
+Memory is the peak sum over all processes, without mapped files.
 """
 
 import argparse
@@ -35,7 +35,7 @@ CUSTOMERS = 100_000
 CATEGORIES = np.array(["red", "green", "blue", "black"])
 BLOCK_ROWS = 200_000
 STEP_MS, JITTER_MS = 3, 20_000
-"""Half of the rows precede their predecessor in time, and almost all are late, by less than 20 s."""
+"""About half of the rows have an earlier time than the previous row; almost all are late, by less than 20 s."""
 SAMPLE_S = 0.1
 FIELDS = [("customer", np.int32), ("amount", np.float64), ("category", np.int32)]
 
@@ -61,7 +61,7 @@ PROGRAM = Pipeline(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a command used: wall and CPU time in seconds, and peak memory in MB, of all its processes."""
+    """Wall and CPU time in seconds, and peak memory in MB, of all processes of a command."""
 
     wall_s: float
     cpu_s: float
@@ -69,7 +69,7 @@ class Usage:
 
 
 def write_csv(path: Path, size_bytes: int) -> int:
-    """Write a table of orders of at least a size, and return its rows."""
+    """Write a table of orders of at least this size, and return its number of rows."""
     draw = np.random.default_rng(1)
     options = pa_csv.WriteOptions(include_header=False, quoting_style="none")
     rows = 0
@@ -101,7 +101,7 @@ def import_csv(path: Path, root: Path, way: str, master: str) -> None:
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
-    """Start a cluster of two workers with a core each, and yield its address."""
+    """Start a cluster of two workers with one core each, and yield its address."""
     command = [sys.executable, "-m", "streamlab", "cluster"]
     environment = os.environ | {"LAB_CLUSTERS": str(folder)}
     up = subprocess.run(
@@ -119,7 +119,7 @@ def cluster(folder: Path) -> Iterator[str]:
 
 
 def processes(root: psutil.Process, folder: Path) -> list[psutil.Process]:
-    """Return a process and all below it, and those of the cluster with this folder."""
+    """Return a process with its descendants, and the processes of the cluster in this folder."""
     roots = [root]
     for process in psutil.process_iter(["cmdline"]):
         if str(folder) in " ".join(process.info["cmdline"] or ()):
@@ -134,7 +134,7 @@ def processes(root: psutil.Process, folder: Path) -> list[psutil.Process]:
 
 
 def measure(command: list[str], folder: Path) -> tuple[str, Usage]:
-    """Run a command; return what it prints, and its usage with that of the cluster in a folder."""
+    """Run a command; return its output, and its usage including that of the cluster in this folder."""
     before = sample(processes(psutil.Process(), folder))[0]
     begin_s = time.monotonic()
     started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -159,7 +159,7 @@ def measure(command: list[str], folder: Path) -> tuple[str, Usage]:
 
 
 def sample(measured: list[psutil.Process]) -> tuple[dict[int, float], int]:
-    """Return the CPU seconds of each process, and the memory of all."""
+    """Return the CPU seconds per process, and the total memory in bytes."""
     cpu_s, memory_bytes = {}, 0
     for process in measured:
         try:

@@ -1,7 +1,7 @@
-"""Measures what declared workloads cost, compared with programs written for the model: CPU time per event.
+"""Compares the CPU time per event of declared workloads with that of programs written for a model.
 
-A trial is a fresh process that runs one program on the engine multicore, with one worker. The forms of a case compute
-the same answer, which is compared.
+A trial is a fresh process that runs one program on the multicore engine with one worker.
+All forms of a case must give the same answer, which is checked.
 
     python -m benchmarks.declarative --cases tumbling session --repetitions 5
 """
@@ -37,7 +37,7 @@ from streamlab.workloads.model.operators.program import SINGLE
 
 EVENTS = 2_000_000
 RUNS = 7
-"""Runs of a trial; the one with the least CPU time counts, because waiting threads may spin on a busy machine."""
+"""Runs per trial. The run with the least CPU time counts, since waiting threads may spin on a busy machine."""
 
 KEYS = 1_000
 SIZE, EVERY, PAUSE, HELD = 60_000, 20_000, 1_500, 3_000
@@ -47,7 +47,7 @@ SUMS = np.dtype([("ts", np.int64), ("key_id", np.int64), ("rows", np.int64), ("m
 
 
 def table(events: int) -> Table:
-    """Return events with keys by chance, a thousand per second of event time."""
+    """Return events with random keys, a thousand events per second of event time."""
     chance = np.random.default_rng(7)
     columns = {
         "ts": np.arange(events),
@@ -58,18 +58,18 @@ def table(events: int) -> Table:
 
 
 def by_key(t, out):
-    """Give the key of a row."""
+    """Output the key of a row."""
     out.add(t.key_id)
 
 
 def add(w, t, out):
-    """Count and sum."""
+    """Count a row and add its value."""
     w[0].rows += 1
     w[0].total += t.value
 
 
 def give(w, out):
-    """Give the mean."""
+    """Output count and mean."""
     out.emit(w[0].key, w[0].rows, w[0].total / w[0].rows)
 
 
@@ -92,7 +92,7 @@ def written_window(advance: int) -> Query:
 
 
 def class_window(every: str, rows: Table) -> Workload:
-    """Return the same as a class."""
+    """Return counts and means per key, declared as a class."""
 
     @lab.window("1 min", every=every, key="key_id", input=rows, name="case")
     class Means:
@@ -113,7 +113,7 @@ MEANS = {"rows": lab.count(), "mean": lab.mean("value")}
 
 
 def named_window(every: str, rows: Table) -> Workload:
-    """Return the same with named aggregates."""
+    """Return counts and means per key, declared with named aggregates."""
     return lab.window("1 min", every=every, key="key_id", input=rows, result=MEANS, name="case")
 
 
@@ -184,7 +184,7 @@ def written_stage(output: np.dtype, state: np.dtype, apply: Callable[..., None])
 
 
 def written_count() -> Pipeline:
-    """Return windows of rows, written for pipelines."""
+    """Return count windows, written for pipelines."""
 
     def apply(s, t, out):
         s.rows += 1
@@ -232,7 +232,7 @@ Form = Callable[[Table], Workload]
 
 
 def written(program: Query | Pipeline) -> Form:
-    """Return the form of a program that is written for its model."""
+    """Return the form that runs a program written for its model."""
     return lambda rows: lab.workload(program, input=rows, name="case")
 
 
@@ -275,7 +275,7 @@ CASES: Mapping[str, Mapping[str, Form]] = {
 
 
 def run_trial(case: str, form: str, events: int) -> tuple[float, float, float]:
-    """Return events/s and CPU ns per event of all threads, of the best run, and a checksum of the answer."""
+    """Return events/s and CPU ns per event of the best run, over all threads, and a checksum of the answer."""
     subject = CASES[case][form](table(events))
     with TemporaryDirectory(prefix="declarative-") as folder:
         dataset = ensure(subject, {}, 0, 1, catalog=Catalog(root=Path(folder) / "data"))

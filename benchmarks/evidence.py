@@ -1,7 +1,7 @@
-"""Measures what the figures need: cells of the lab's matrices, and this folder's programs.
+"""Measures cells of matrices and programs of this folder, as figures need them.
 
-The trials are the lab's own: fresh processes, interleaved, each with a verified answer. Programs
-run in fresh processes, too, in turn, every second time before the trials and else after them.
+`lab run` measures the cells, in interleaved fresh processes with verified answers.
+Programs also run in fresh processes, in turn: every second process before the cells, the others after them.
 """
 
 import subprocess
@@ -31,16 +31,16 @@ MATRICES = tuple(
     HERE / f"{name}.toml"
     for name in ("matrix", "latency", "operators", "pipelines", "dataflow", "scatter")
 )
-"""A cell of a figure is in one of them."""
+"""Matrices with the cells that figures may name."""
 
 LOG_TUPLES = 16_000_000
-"""At 600 M tuples/s, 27 ms."""
+"""Takes 27 ms at 600 M tuples/s."""
 SPINS_OF_A_UNIT = 50
-"""Work on a unit that takes about as long as passing it on."""
+"""Work per unit that takes about as long as passing the unit on."""
 REORDERED_UNITS = 4_000_000
-"""At 15 ns, 60 ms; of units with much work there are fewer."""
+"""Takes 60 ms at 15 ns per unit; `_reordering` reduces the number for units with more work."""
 SUITES = 5
-"""Times that all instructions are counted without a change, besides the first."""
+"""Number of repeated counts without a change, after the first count."""
 PLANT_PERCENT = 5.0
 
 
@@ -54,11 +54,11 @@ class RunFailedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """Programs that a figure may name besides cells."""
+    """A program that figures may name; `needs_build` for programs of the core."""
 
     run: Callable[..., Numbers]
     processes: int
-    built: bool = False
+    needs_build: bool = False
 
 
 def _ordered_log(form: str, ways: str, batch: str, run: str) -> Numbers:
@@ -76,13 +76,15 @@ def _reconfiguration(*instances: str) -> Numbers:
 
 
 def _gate_on_counts() -> Numbers:
-    """Count instructions without a change and with 5 % of work planted in each benchmark."""
+    """Count instructions without a change, and with 5 % more work planted in each benchmark."""
     with tempfile.TemporaryDirectory(prefix="lab-counts-") as folder:
         out = Path(folder) / "counts.json"
         first = count_tree(ROOT, ROOT, out)
-        again = [count_tree(ROOT, ROOT, out) for _ in range(SUITES)]
+        repeated = [count_tree(ROOT, ROOT, out) for _ in range(SUITES)]
         planted = count_tree(ROOT, ROOT, out, plants=[(n, PLANT_PERCENT) for n in first.counts])
-    alarms = [[line.word is Verdict.REGRESSION for line in compare_counts(first, c)] for c in again]
+    alarms = [
+        [line.word is Verdict.REGRESSION for line in compare_counts(first, c)] for c in repeated
+    ]
     hits = [line.word is Verdict.REGRESSION for line in compare_counts(first, planted)]
     return {"false_alarms": sum(map(any, alarms)) / SUITES, "power": sum(hits) / len(hits)}
 
@@ -90,25 +92,23 @@ def _gate_on_counts() -> Numbers:
 PROGRAMS: Mapping[str, Program] = {
     "numba_loop": Program(run=partial(run_program, "numba_loop"), processes=6),
     "generator": Program(run=partial(run_program, "generator"), processes=5),
-    "ordered_log": Program(run=_ordered_log, processes=7, built=True),
+    "ordered_log": Program(run=_ordered_log, processes=7, needs_build=True),
     "keyed_operators": Program(run=keyed_operators.trial, processes=5),
-    "reordering": Program(run=_reordering, processes=9, built=True),
+    "reordering": Program(run=_reordering, processes=9, needs_build=True),
     "reconfiguration": Program(run=_reconfiguration, processes=3),
     "gate_on_counts": Program(run=_gate_on_counts, processes=1),
 }
 
 
 def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Evidence, int]:
-    """Measure what these figures need.
-
-    With earlier runs, judges them instead of new ones.
+    """Measure all quantities of these figures; earlier `runs`, if any, replace new runs.
 
     Returns:
-        The evidence, and the worst exit code of `lab run`, 0 where none was run.
+        The evidence, and the worst exit code of `lab run`; 0 if no matrix ran.
 
     Raises:
         RunFailedError: `lab run` made no run directory.
-        ValueError: there is no such cell or program.
+        ValueError: a figure names an unknown cell or program.
     """
     matrices = {} if runs else cells_by_matrix(targets)
     programs = Programs(targets)
@@ -117,11 +117,11 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
     code = 0
     for matrix, cells in matrices.items():
         only = [word for cell in cells for word in ("--only", cell)]
-        run_dir, ended = run_lab(str(matrix), *only)
+        run_dir, exit_code = run_lab(str(matrix), *only)
         if run_dir is None:
-            raise RunFailedError(ended or 3)
+            raise RunFailedError(exit_code or 3)
         rows += read_run(run_dir).rows
-        code = max(code, ended)
+        code = max(code, exit_code)
     for run_dir in runs:
         rows += read_run(run_dir).rows
     programs.rounds(1)
@@ -133,10 +133,10 @@ class Programs:
     """Runs the programs that figures need; `numbers` becomes `Evidence.programs`."""
 
     def __init__(self, targets: Sequence[Target]) -> None:
-        """Build what has to be built.
+        """Build the programs that need it.
 
         Raises:
-            ValueError: there is no such program.
+            ValueError: a figure names an unknown program.
         """
         sources = {q.source: t for t in targets for q in t.quantities if not q.is_of_cell}
         for source, target in sources.items():
@@ -144,13 +144,13 @@ class Programs:
                 names = ", ".join(PROGRAMS)
                 raise ValueError(f"{target.name}: no program {source!r}; there are {names}")
         for name in {source.split()[0] for source in sources}:
-            if PROGRAMS[name].built:
+            if PROGRAMS[name].needs_build:
                 core_programs.build(name)
         self.numbers: dict[str, list[Numbers]] = {source: [] for source in sources}
         self._failed: set[str] = set()
 
     def rounds(self, first: int) -> None:
-        """Run every second process of each, from the first or the second on, in turn."""
+        """Run the programs in turn: the processes numbered `first`, `first` + 2 and so on."""
         for number in range(first, max(p.processes for p in PROGRAMS.values()), 2):
             for source in self.numbers:
                 name, *arguments = source.split()
@@ -165,28 +165,28 @@ class Programs:
 
 
 def cells_by_matrix(targets: Sequence[Target]) -> dict[Path, list[str]]:
-    """Return by matrix the cells that are needed.
+    """Return the cells that figures need, by matrix.
 
     Raises:
-        ValueError: no matrix has a cell.
+        ValueError: a cell is in no matrix.
     """
-    known = {cell.id: path for path in reversed(MATRICES) for cell in expand(read_matrix(path))}
+    matrix_of = {cell.id: path for path in reversed(MATRICES) for cell in expand(read_matrix(path))}
     needed: dict[Path, list[str]] = {}
     for target in targets:
         for cell in target.cells:
-            if cell not in known:
+            if cell not in matrix_of:
                 names = ", ".join(path.name for path in MATRICES)
                 raise ValueError(f"{target.name}: no cell {cell} in {names}")
-            if cell not in needed.setdefault(known[cell], []):
-                needed[known[cell]].append(cell)
+            if cell not in needed.setdefault(matrix_of[cell], []):
+                needed[matrix_of[cell]].append(cell)
     return needed
 
 
 def list_values(targets: Sequence[Target], rows: Sequence[TrialRow]) -> dict[tuple[str, str], int]:
-    """Return by dataset and list column how many values its lists have, as figures need them.
+    """Return the total number of values in the lists that figures need, by dataset and column.
 
     Raises:
-        DatasetError: the input of a trial is no longer in the catalogue.
+        DatasetError: a trial's input is no longer in the catalogue.
         ValueError: a column holds no lists.
     """
     needed = {

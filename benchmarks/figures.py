@@ -1,7 +1,7 @@
 """Defines the figures that the project must reach, and judges whether a run reaches them.
 
-Pure functions of what was measured (`benchmarks.evidence`); targets.toml explains the notation. A
-figure is judged as a paper's claim is (`streamlab.lab.figures.judge`), each by the interval of its own.
+Verdicts are pure functions of the evidence (`benchmarks.evidence`). targets.toml explains the notation.
+Each figure is judged like the claim of a paper (`streamlab.lab.figures.judge`), by its own interval.
 """
 
 import json
@@ -22,21 +22,21 @@ from streamlab.results.schema import INVALID, NAMES, VERIFIED, TrialRow
 from streamlab.results.stats.estimates import Estimate, Monotone, Product, cell_median
 
 LISTS = "lists."
-"""Before the name of a list column, whose values of the input are counted."""
+"""Prefix of a list column's name; the quantity is the number of values in the column's lists."""
 SLOWEST = "slowest"
-"""The throughput of the slowest process, in place of the median."""
+"""Name of a quantity: the throughput of the slowest process instead of the median."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is measured: `name`, of a cell or of a program and its arguments."""
+    """A measured quantity: its name, and its source, a cell or a program with arguments."""
 
     source: str
     name: str
 
     @classmethod
     def parse(cls, text: str) -> "Quantity":
-        """Return the quantity of a text `SOURCE: NAME`; without a name, a cell's throughput."""
+        """Parse `SOURCE: NAME`; the default name is a cell's throughput."""
         source, _, name = text.partition(": ")
         return cls(source, name or "throughput_eps")
 
@@ -60,23 +60,23 @@ class Target:
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """What must be measured for it."""
-        return tuple(each for each in (self.value, self.over, self.beyond) if each is not None)
+        """The quantities that the figure needs."""
+        return tuple(q for q in (self.value, self.over, self.beyond) if q is not None)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The cells that must be run for it."""
-        return tuple(each.source for each in self.quantities if each.is_of_cell)
+        """The cells that the figure needs."""
+        return tuple(q.source for q in self.quantities if q.is_of_cell)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The measurements; those that no figure needs are empty.
+    """The measurements; a part is empty if no figure needs it.
 
     Attributes:
-        rows: of all runs.
-        programs: numbers of each process, by program and arguments; empty if one failed.
-        lists: by dataset and name of a list column, the values of all its lists.
+        rows: trials of all runs.
+        programs: numbers of each process, by program with arguments; empty if a process failed.
+        lists: number of values in all lists of a column, by dataset and column.
     """
 
     rows: Sequence[TrialRow] = ()
@@ -85,13 +85,13 @@ class Evidence:
 
 
 def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
-    """Read the figures, those whose name matches a pattern where there are any.
+    """Read the figures; with patterns, only figures whose names match a pattern.
 
     Raises:
         ValueError: a key is missing or unknown, or a pattern matches nothing.
     """
     tables = tomllib.loads(path.read_text(encoding="utf-8"))["target"]
-    targets = tuple(_target(path, each) for table in tables for each in _expand(table))
+    targets = tuple(_target(path, expanded) for table in tables for expanded in _expand(table))
     for pattern in only:
         if not any(fnmatchcase(target.name, pattern) for target in targets):
             names = "; ".join(target.name for target in targets)
@@ -102,21 +102,21 @@ def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
 
 
 def _expand(table: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a table for each value of `for_each`, with {each} replaced in its texts."""
+    """Yield a table for each value of `for_each`; the value replaces {each} in the texts."""
     if not isinstance(table.get("for_each", []), list):
         raise ValueError(f"target {table.get('name')!r}: for_each is not a list of values")
     texts = {key: value for key, value in table.items() if key != "for_each"}
-    for each in table.get("for_each", [""]):
+    for each_value in table.get("for_each", [""]):
         yield {
-            key: value.replace("{each}", str(each)) if isinstance(value, str) else value
+            key: value.replace("{each}", str(each_value)) if isinstance(value, str) else value
             for key, value in texts.items()
         }
 
 
 def _target(path: Path, table: Mapping[str, Any]) -> Target:
-    known = {"name", "value", "over", "beyond", "per", "at_least", "at_most"}
+    all_keys = {"name", "value", "over", "beyond", "per", "at_least", "at_most"}
     if (
-        not {"name", "value"} <= set(table) <= known
+        not {"name", "value"} <= set(table) <= all_keys
         or ("at_least" in table) == ("at_most" in table)
         or {"over", "beyond"} <= set(table)
     ):
@@ -132,46 +132,46 @@ def _target(path: Path, table: Mapping[str, Any]) -> Target:
 
 
 def judge_target(target: Target, evidence: Evidence) -> Claim:
-    """Return a figure as a claim that is met, missed, inconclusive, or has no number."""
+    """Return the verdict on a figure: a claim that is met, missed, inconclusive, or without a number."""
     claim = PublishedClaim(text=target.name, published="", source="targets.toml")
     measured = estimate(target, evidence)
     if target.at_least is not None:
-        posed = claim.at_least(measured, target.at_least)
+        bounded = claim.at_least(measured, target.at_least)
     else:
         assert target.at_most is not None
-        posed = claim.at_most(measured, target.at_most)
-    return judge([posed], fewest=1)[0]
+        bounded = claim.at_most(measured, target.at_most)
+    return judge([bounded], fewest=1)[0]
 
 
 def estimate(target: Target, evidence: Evidence) -> Estimate | None:
-    """Return what was measured of a figure, None when what it needs has no number."""
-    mine = _measure(target.value, evidence)
+    """Return the measured value of a figure; None if a quantity that it needs has no number."""
+    value = _measure(target.value, evidence)
     if target.over is not None:
-        return quotient(mine, _measure(target.over, evidence))
-    if target.beyond is None or mine is None:
-        return mine
-    none = _measure(target.beyond, evidence)
-    if none is None:
+        return quotient(value, _measure(target.over, evidence))
+    if target.beyond is None or value is None:
+        return value
+    base = _measure(target.beyond, evidence)
+    if base is None:
         return None
-    return Monotone(lambda both: (both[0] - both[1]) / target.per, (mine,), (none,))
+    return Monotone(lambda both: (both[0] - both[1]) / target.per, (value,), (base,))
 
 
 def _measure(quantity: Quantity, evidence: Evidence) -> Product | None:
     if quantity.is_of_cell:
-        values = _of_cell(quantity, evidence)
+        values = _cell_values(quantity, evidence)
     else:
-        values = [each[quantity.name] for each in evidence.programs.get(quantity.source, ())]
+        values = [numbers[quantity.name] for numbers in evidence.programs.get(quantity.source, ())]
     if not values or None in values:
         return None
     numbers = [float(value) for value in values if value is not None]
     return cell_median([min(numbers)] if quantity.name == SLOWEST else numbers)
 
 
-def _of_cell(quantity: Quantity, evidence: Evidence) -> list[float | None]:
-    """Return the value of each process; of a search, at the levels of the rate that it found.
+def _cell_values(quantity: Quantity, evidence: Evidence) -> list[float | None]:
+    """Return a value per process of a cell, or per process at the levels of a search.
 
-    A wrong answer invalidates all values. Invalid probes of a level are left out: their events were
-    late, and the search repeated them.
+    A wrong answer invalidates all values. Levels exclude invalid probes: their events were late, and
+    the search repeated these probes.
     """
     rows = [
         row
@@ -181,18 +181,18 @@ def _of_cell(quantity: Quantity, evidence: Evidence) -> list[float | None]:
     ]
     if any(row.status not in VERIFIED for row in rows):
         return []
-    return [_of_row(quantity.name, row, evidence.lists) for row in rows]
+    return [_row_value(quantity.name, row, evidence.lists) for row in rows]
 
 
-def _of_row(name: str, row: TrialRow, lists: Mapping[tuple[str, str], int]) -> float | None:
+def _row_value(name: str, row: TrialRow, lists: Mapping[tuple[str, str], int]) -> float | None:
     if name == SLOWEST:
         return row.throughput_eps  # type: ignore[no-any-return]
-    bare, *shares = name.split("/")
+    bare, *units = name.split("/")
     if bare.startswith(LISTS):
         value = lists[row.dataset, bare.removeprefix(LISTS)]
     elif bare in NAMES:
         value = getattr(row, bare)
     else:
         value = json.loads(row.counters or "{}").get(bare)
-    shared = math.prod({"s": row.duration_s, "worker": row.workers}[each] for each in shares)
-    return None if value is None else float(value) / shared
+    divisor = math.prod({"s": row.duration_s, "worker": row.workers}[unit] for unit in units)
+    return None if value is None else float(value) / divisor

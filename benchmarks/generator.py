@@ -1,7 +1,7 @@
 """Measures the multicore engine's generator with a reader that does nothing.
 
-Run as a program it prints one JSON object: `eps`, the rate at which it hands over events that are
-all due at once, and `send_lag_p99_ns`, how late it is at 1 M events/s.
+As a program, prints one JSON object. `eps` is the rate of the generator if all events are due at once.
+`send_lag_p99_ns` is its delay at 1 M events/s.
 """
 
 import json
@@ -15,11 +15,11 @@ BATCH = 64
 CEILING_EVENTS = 20_000_000
 LAG_RATE_EPS = 1e6
 LAG_EVENTS = 3_000_000
-"""Three seconds."""
+"""Three seconds of load."""
 
 
 def ceiling_eps() -> float:
-    """Return the rate without a schedule to wait for, events/s."""
+    """Return the rate in events/s if all events are due at once."""
     duration_ns, _ = _core.try_generator(CEILING_EVENTS, BATCH, 0.0)
     return CEILING_EVENTS / duration_ns * 1e9
 
@@ -32,7 +32,7 @@ def send_lag_p99_ns() -> int:
 
 
 def percentile_ns(values_ns: Sequence[int], counts: Sequence[int], share: float) -> int:
-    """Return the highest value of the bucket in which a share of all samples is reached.
+    """Return the highest value of the bucket that contains the percentile `share` of all samples.
 
     Raises:
         ValueError: there are no samples.

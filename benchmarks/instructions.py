@@ -1,13 +1,13 @@
 """Counts the instructions of the core's micro-benchmarks: `python -m benchmarks.instructions`.
 
 Builds `core_bench` with the flags of the CMake preset `instructions` and runs each benchmark under
-callgrind, which counts only what is inside `lab::bench::run_counted`. The counts are a function of the
-source, the compiler with its headers, the flags, and the C library: neither load, nor address
-randomisation, nor the size of the environment changes them, so one run is enough and a gate on them
-needs no statistics. They are no times: a cache miss counts nothing, an atomic operation counts one.
+callgrind, which counts only instructions inside `lab::bench::run_counted`. The counts depend only on the
+source, the compiler with its headers, the flags, and the C library. Load, address randomisation and the
+size of the environment do not change them, so one run is enough and a gate on counts needs no statistics.
+Counts are not times: a cache miss counts nothing, and an atomic operation counts one.
 
-Exit codes: 0; 3 when something is missing or fails (the message names the remedy); 4 when the
-counts may not be compared with those of `--baseline`: compiler, flags or valgrind differ.
+Exit codes: 0; 3 if something is missing or fails (the message names the remedy); 4 if the counts are not
+comparable with `--baseline`, because compiler, flags or valgrind differ.
 """
 
 import argparse
@@ -33,11 +33,11 @@ COUNTED = "*lab::bench::*counted*"
 FAILED = 3
 NOT_COMPARABLE = 4
 TIMEOUT_S = 120.0
-"""Of one benchmark; each takes one or two seconds."""
+"""Limit per benchmark, which takes one or two seconds."""
 
-# glibc chooses among its copying and filling functions by the processor it finds, and sets their
-# thresholds by its caches. Pinned to the oldest choice, so that one machine counts what another
-# does. The names are those of glibc 2.36; another version ignores what it does not know.
+# glibc chooses its copying and filling functions by the processor, and their thresholds by the caches.
+# The oldest choice is pinned, so that all machines count the same. The names are from glibc 2.36; other
+# versions ignore names that they do not know.
 TUNABLES = ":".join(
     (
         "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-AVX_Fast_Unaligned_Load,"
@@ -49,10 +49,10 @@ TUNABLES = ":".join(
         "glibc.cpu.x86_rep_stosb_threshold=2048",
     )
 )
-# The whole environment of a counted process. Symbols are bound before the program starts: looking
-# one up at its first call would count towards the caller.
+# The whole environment of a counted process. LD_BIND_NOW binds symbols before the program starts;
+# otherwise the look-up at a first call would count towards the caller.
 ENVIRONMENT = {"GLIBC_TUNABLES": TUNABLES, "LD_BIND_NOW": "1", "LC_ALL": "C"}
-# What would change the flags behind the preset's back.
+# Variables that would change the preset's flags; the build removes them.
 BUILD_VARIABLES = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")
 
 
@@ -61,16 +61,16 @@ class CountError(Exception):
 
 
 def count(source: Path, build_dir: Path, plants: Mapping[str, float] | None = None) -> Counts:
-    """Build a source tree's benchmarks and count them all.
+    """Build a source tree's benchmarks, and count the instructions of each.
 
-    The tree must have the CMake preset `instructions`; `plants` is in percent.
+    The tree must have the CMake preset `instructions`; `plants` is added work in percent, by benchmark.
 
     Raises:
         CountError: a program is missing, a build fails, or a benchmark's answer is wrong.
     """
     plants = dict(plants or {})
     valgrind = _program("valgrind", "apt-get install -y valgrind")
-    # Started by a short relative path: a path's length would move the stack.
+    # The path is short and relative, since the length of a program's path moves the stack.
     folder = (build(source, build_dir) / PROGRAM).parent
     listed = _output([f"./{PROGRAM.name}", "--list"], cwd=folder).splitlines()
     names = [line.split("\t")[0] for line in listed]
@@ -86,7 +86,7 @@ def count(source: Path, build_dir: Path, plants: Mapping[str, float] | None = No
 
 
 def build(source: Path, build_dir: Path) -> Path:
-    """Build `core_bench` of a source tree; return the build directory, absolute.
+    """Build `core_bench` of a source tree; return the absolute build directory.
 
     Raises:
         CountError: CMake or the compiler is missing or fails.
@@ -105,7 +105,7 @@ def build(source: Path, build_dir: Path) -> Path:
 
 
 def write(counts: Counts, path: Path) -> None:
-    """Write counts as JSON, sorted, so that a changed count is one changed line."""
+    """Write counts as sorted JSON, so that a changed count changes one line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(asdict(counts), indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -164,9 +164,9 @@ def _output(
     command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> str:
     """Run a command and return its standard output."""
-    shown = " ".join(command)
+    command_text = " ".join(command)
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             env=env,
             cwd=cwd,
@@ -176,13 +176,13 @@ def _output(
             timeout=None if env is not ENVIRONMENT else TIMEOUT_S,
         )
     except subprocess.TimeoutExpired:
-        raise CountError(f"{shown} was stopped after {TIMEOUT_S:g} s") from None
+        raise CountError(f"{command_text} was stopped after {TIMEOUT_S:g} s") from None
     except OSError as error:
-        raise CountError(f"{shown} cannot be started: {error}") from error
-    if done.returncode != 0:
-        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
-        raise CountError(f"{shown} ended with code {done.returncode}:\n{last}")
-    return done.stdout
+        raise CountError(f"{command_text} cannot be started: {error}") from error
+    if process.returncode != 0:
+        last = "\n".join((process.stdout + process.stderr).strip().splitlines()[-15:])
+        raise CountError(f"{command_text} ended with code {process.returncode}:\n{last}")
+    return process.stdout
 
 
 def _plant(text: str) -> tuple[str, float]:

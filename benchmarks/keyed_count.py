@@ -1,6 +1,6 @@
 """A workload that counts the tuples of each key in every tumbling window.
 
-It is the simplest keyed operator, so that curves by workers show the cost of the operator alone.
+This is the simplest keyed operator, so that curves by workers show the cost of the operator alone.
 Each stream has one tuple per tick; all keys are equally frequent.
 """
 
@@ -26,7 +26,7 @@ from streamlab.workloads.model import (
 )
 
 WINDOW = 100_000
-"""Ticks. Two streams put 200,000 tuples in a window: 0.2 per key with a million keys, 200 with a thousand."""
+"""In ticks. Two streams put 200,000 tuples in a window: 0.2 per key with a million keys, 200 with a thousand."""
 
 FIELDS = np.dtype([("id", np.int64)])
 OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)])
@@ -38,7 +38,7 @@ PARAMETERS = {
 
 
 def key(t: Any, out: Any) -> None:
-    """Give the tuple's key."""
+    """Output the tuple's key."""
     out.add(t.id)
 
 
@@ -54,9 +54,9 @@ def forward(w: Any, out: Any) -> None:
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, of equal length."""
-    each = -(-events // int(params["streams"]))
+    rows_per_stream = -(-events // int(params["streams"]))
     return tuple(
-        StreamSpec(name=f"tuples-{index}", kinds=("tuple",), fields=FIELDS, events=each)
+        StreamSpec(name=f"tuples-{index}", kinds=("tuple",), fields=FIELDS, events=rows_per_stream)
         for index in range(int(params["streams"]))
     )
 

@@ -1,10 +1,10 @@
 """Measures the cost of a keyed operator: tumbling and sliding counts by key, CPU time per key.
 
-A trial is a fresh process that makes its input, runs one query of operators O+ on the native core
-and compares the answer with NumPy's. `loop` is the upper bound on speed: a compiled loop on one thread that counts the
-merged input in an open-addressing hash table.
-`numpy`, `polars` and `duckdb` (`make engine NAME=duckdb`) count tumbling windows of the same merged columns, on one
-thread; a table is loaded before the clock starts.
+A trial is a fresh process that makes its input, runs one query of operators O+ on the native core, and compares the
+answer with NumPy's. `loop` is the upper bound on speed: a compiled single-threaded loop that counts the merged input
+in an open-addressing hash table.
+`numpy`, `polars` and `duckdb` (`make engine NAME=duckdb`) count tumbling windows of the same merged columns on one
+thread; their tables are loaded before the clock starts.
 
     python -m benchmarks.keyed_operators --cases count-1000 words --runs vsn-1-64 vsn-2-64 loop
     python -m benchmarks.keyed_operators --cases count-1000 count-1000000 \
@@ -46,13 +46,13 @@ FIRST = 1 << 32
 
 
 def each_word(t, out):
-    """Give the words of a tuple."""
+    """Output the words of a tuple."""
     for word in t.words:
         out.add(word)
 
 
 def each_pair(t, out):
-    """Give the pairs of words at most three apart, as `paircount` does."""
+    """Output the pairs of words at most three apart, as `paircount` does."""
     for i in range(len(t.words)):
         for j in range(i + 1, min(len(t.words), i + DISTANCE + 1)):
             out.add(t.words[i] * FIRST + t.words[j])
@@ -70,8 +70,8 @@ class Case:
     words: int = 0
     advance: int = SIZE
     pairs: bool = False
-    exponent: float = 0  # of Zipf's law; 0: all keys are equally frequent
-    burst: int = 1  # tuples in a row with one key
+    exponent: float = 0  # exponent of Zipf's law; 0: all keys are equally frequent
+    burst: int = 1  # consecutive tuples with the same key
     replaced: bool = False  # whether each window has new keys
 
 
@@ -88,7 +88,7 @@ CASES = {
 
 
 def columns_of(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each tuple's time and stream, and the keys, row by row."""
+    """Return the time and the stream of each tuple, and a row of keys per tuple."""
     rng = np.random.default_rng(7)
     ts = np.arange(case.tuples, dtype=np.int64) // 2
     stream = np.arange(case.tuples) % 2
@@ -99,19 +99,19 @@ def columns_of(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _ids_of(case: Case, ts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    drawn = case.tuples // case.burst
+    draws = case.tuples // case.burst
     if case.exponent:
         weights = np.arange(1, case.keys + 1, dtype=np.float64) ** -case.exponent
         cumulative = np.cumsum(weights / weights.sum())
-        ids = np.minimum(np.searchsorted(cumulative, rng.random(drawn)), case.keys - 1)
+        ids = np.minimum(np.searchsorted(cumulative, rng.random(draws)), case.keys - 1)
     else:
-        ids = rng.integers(0, case.keys, drawn)
+        ids = rng.integers(0, case.keys, draws)
     ids = np.repeat(ids, case.burst).astype(np.int64)
     return ids + ts // SIZE * case.keys if case.replaced else ids
 
 
 def keys_of(case: Case) -> np.ndarray:
-    """Return what f_MK gives, row by row, with what comes twice."""
+    """Return the keys that f_MK outputs for each tuple, including repeated keys."""
     _, _, columns = columns_of(case)
     if not case.pairs:
         return columns
@@ -152,40 +152,40 @@ def query_of(case: Case) -> tuple[Query, Input]:
         expire=forward,
     )
     query = Query(name="count", operators=(operator,))
-    over = int(ts[-1]) + 2 * SIZE  # all windows have ended
+    end_ts = int(ts[-1]) + 2 * SIZE  # all windows have ended
     alphabet = Alphabet(kinds=query.kinds)
-    return query, Input(alphabet=alphabet, streams=tuple(streams), until_ts=over)
+    return query, Input(alphabet=alphabet, streams=tuple(streams), until_ts=end_ts)
 
 
 def answers_of(case: Case) -> int:
-    """Return a bound of the records in the answer."""
+    """Return an upper bound on the number of records in the answer."""
     windows = (case.tuples // 2 + SIZE) // case.advance + 1
-    at_once = 2 * SIZE * (DISTANCE if case.pairs else 1) * max(1, case.words)
-    return windows * (at_once if case.pairs else min(case.keys, at_once))
+    window_keys = 2 * SIZE * (DISTANCE if case.pairs else 1) * max(1, case.words)
+    return windows * (window_keys if case.pairs else min(case.keys, window_keys))
 
 
 @numba.njit
 def count_in_table(ts, keys, size, table_keys, counts):
-    """Count keys, one by one, in windows that tumble; return a checksum of all counts."""
+    """Count keys in tumbling windows; return a checksum of all counts."""
     mask = len(counts) - 1
     until = size
     checksum = 0
     for i in range(len(ts)):
         if ts[i] >= until:
-            for at in range(len(counts)):
-                if counts[at]:
-                    checksum += table_keys[at] * counts[at]
-                    counts[at] = 0
+            for slot in range(len(counts)):
+                if counts[slot]:
+                    checksum += table_keys[slot] * counts[slot]
+                    counts[slot] = 0
             until += size
         for column in range(keys.shape[1]):
             key = keys[i, column]
-            at = (key * 0x9E3779B97F4A7C15 >> 20) & mask
-            while counts[at] and table_keys[at] != key:
-                at = (at + 1) & mask
-            table_keys[at] = key
-            counts[at] += 1
-    for at in range(len(counts)):
-        checksum += table_keys[at] * counts[at]
+            slot = (key * 0x9E3779B97F4A7C15 >> 20) & mask
+            while counts[slot] and table_keys[slot] != key:
+                slot = (slot + 1) & mask
+            table_keys[slot] = key
+            counts[slot] += 1
+    for slot in range(len(counts)):
+        checksum += table_keys[slot] * counts[slot]
     return checksum
 
 
@@ -193,8 +193,8 @@ def loop_trial(case: Case) -> tuple[float, float]:
     """Return keys/s and CPU ns per key of the bare loop."""
     ts, _, _ = columns_of(case)
     keys = keys_of(case)
-    most = 2 * SIZE * keys.shape[1]
-    slots = 1 << (4 * (most if case.pairs else min(case.keys, 2 * SIZE)) - 1).bit_length()
+    max_keys = 2 * SIZE * keys.shape[1]
+    slots = 1 << (4 * (max_keys if case.pairs else min(case.keys, 2 * SIZE)) - 1).bit_length()
     arrays = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
     count_in_table(ts[:1], keys[:1], SIZE, *arrays)
     arrays[1][:] = 0
@@ -207,7 +207,7 @@ def loop_trial(case: Case) -> tuple[float, float]:
 
 
 Counting = Callable[[], tuple[np.ndarray, np.ndarray]]
-"""Returns the key and the count of each window's keys."""
+"""Returns all pairs of window and key as two arrays: keys and counts."""
 
 
 def counting_with(library: str, ts: np.ndarray, keys: np.ndarray) -> Counting:
@@ -216,7 +216,7 @@ def counting_with(library: str, ts: np.ndarray, keys: np.ndarray) -> Counting:
         return lambda: _count_with_numpy(ts, keys)
     activate(library)
     os.environ["POLARS_MAX_THREADS"] = "1"
-    module = import_module(library)  # in an environment of its own
+    module = import_module(library)  # installed in its own environment
     if library == "polars":
         frame = module.DataFrame({"ts": ts, "key": keys}).lazy()
         groups = frame.group_by(module.col("ts") // SIZE, "key").len()
@@ -242,7 +242,7 @@ def _count_with_numpy(ts: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.
     bounds = np.searchsorted(ts, np.arange(SIZE, int(ts[-1]) + 1, SIZE))
     windows = [np.bincount(part) for part in np.split(keys, bounds)]
     present = [np.flatnonzero(window) for window in windows]
-    counts = [window[there] for window, there in zip(windows, present, strict=True)]
+    counts = [window[ids] for window, ids in zip(windows, present, strict=True)]
     return np.concatenate(present), np.concatenate(counts)
 
 

@@ -1,6 +1,6 @@
 """The hardware's limit for a sum: one single-threaded Numba loop per core, all cores at once.
 
-Run as a program it prints one JSON object: `eps`, the rate over all cores, events/s.
+As a program, prints one JSON object: `eps`, the rate over all cores in events/s.
 """
 
 import json
@@ -29,7 +29,7 @@ def rate_eps(cores: int) -> float:
     rng = np.random.default_rng(1)
     columns = [rng.integers(0, 1000, EVENTS_PER_CORE) for _ in range(cores)]
     sums = [int(column.sum()) for column in columns]
-    assert total(columns[0]) == sums[0]  # compiles, too
+    assert total(columns[0]) == sums[0]  # also compiles the loop
     barrier = threading.Barrier(cores + 1)
     right = [False] * cores
 

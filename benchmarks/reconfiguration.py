@@ -3,13 +3,12 @@
     python -m benchmarks.reconfiguration 1 2
 
 runs `scale_join` on virtual shared-nothing instances, and changes from the first number to the
-second and back, 1,000 times each. Prints one JSON object: of each direction, the changes made and
-the 99th percentile of the time from the call to the switch, in ns. The answer is compared with the
-oracle's first; a wrong one fails.
+second and back, 1,000 times each. Prints one JSON object: for each direction, the number of changes
+and the 99th percentile of the time from the call to the switch, in ns. A wrong answer is an error.
 
-At the rate offered here comparing takes about a sixth of one core. 20 units of event time pass in
-a millisecond: instances switch where time advances, and waiting for that is part of what is
-measured. Pauses between changes are random, so that they keep no step with heartbeats.
+At the offered rate the join takes about a sixth of one core. A millisecond has 20 units of event
+time. Instances switch when event time advances; this wait is part of the measured time.
+Pauses between changes are random, so that changes do not synchronize with heartbeats.
 """
 
 import argparse
@@ -37,9 +36,9 @@ from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
 
 RATE_EPS = 40_000.0
-"""Both sides together; their event time has 2,000 tuples in a second."""
+"""Rate of both sides together; a second of event time has 2,000 tuples."""
 WINDOW_MS = 20_000
-"""20,000 tuples of each side: 0.8 G comparisons/s."""
+"""A window holds 20,000 tuples of each side: 0.8 G comparisons/s."""
 BATCH = 64
 WARM_UP_S = 2.0
 """The windows are full after 1 s."""
@@ -47,8 +46,9 @@ LENGTH_S = 25.0
 ROUNDS = 1000
 """Changes in each direction."""
 PAUSE_S = (0.001, 0.003)
+"""Range of the pause between changes."""
 SPARE_EVENTS = 1000
-"""A load is refused when its input is not a little longer."""
+"""A load needs slightly more input than its expected events."""
 SEED = 1
 
 
@@ -57,7 +57,7 @@ class TooFewError(Exception):
 
 
 def input_of(spec: LoadSpec) -> tuple[Workload, Dataset]:
-    """Return the workload and an input for a load, generated now if the catalogue lacks it."""
+    """Return the workload and its input for a load; generates the input if the catalogue lacks it."""
     join = workload("scale_join").bound({"ws_ms": WINDOW_MS})
     return join, ensure(join, {}, round(expected_events(spec)) + SPARE_EVENTS, SEED)
 
@@ -65,13 +65,13 @@ def input_of(spec: LoadSpec) -> tuple[Workload, Dataset]:
 def switch_times_ns(
     join: Workload, dataset: Dataset, spec: LoadSpec, before: int, after: int, rounds: int
 ) -> dict[tuple[int, int], list[int]]:
-    """Run once, and after the warm-up change `rounds` times from `before` to `after` and back.
+    """Run once; after the warm-up, change `rounds` times from `before` to `after` instances and back.
 
     Returns:
-        By (instances before, after), the ns from each call to its switch.
+        The ns from each call to its switch, by (instances before, instances after).
 
     Raises:
-        TooFewError: the input ended before.
+        TooFewError: the input ended before all changes were made.
         ValueError: the answer is wrong.
     """
     offered = offer(spec, dataset, grid=join.output.grid)
@@ -87,10 +87,10 @@ def switch_times_ns(
         changer.start()
         run.run()
         changer.join()
-        taken: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for called_ns, done_ns, had, got, _, _ in run.switches():
+        times_ns: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for called_ns, done_ns, instances_before, instances_after, _, _ in run.switches():
             if done_ns >= 0:
-                taken[len(had), len(got)].append(done_ns - called_ns)
+                times_ns[len(instances_before), len(instances_after)].append(done_ns - called_ns)
         answer = run.answer()
     finally:
         run.close()
@@ -98,16 +98,16 @@ def switch_times_ns(
     if not difference.equal:
         raise ValueError(f"the answer is wrong: {difference.render()}")
     for direction in ((before, after), (after, before)):
-        if len(taken[direction]) < rounds:
+        if len(times_ns[direction]) < rounds:
             raise TooFewError(
-                f"{len(taken[direction])} of {rounds} changes {_direction_name(direction)} in "
+                f"{len(times_ns[direction])} of {rounds} changes {_direction_name(direction)} in "
                 f"{spec.window_s:g} s; raise --length or lower --rounds"
             )
-    return dict(taken)
+    return dict(times_ns)
 
 
 def _change(run: OplusRun, spec: LoadSpec, before: int, after: int, rounds: int) -> None:
-    """Change there and back, until the rounds are over or the run is."""
+    """Change to `after` and back `rounds` times, or until the run ends."""
     pauses = random.Random(SEED)
     time.sleep(spec.warm_up_s)
     for _ in range(rounds):
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     spec = LoadSpec(rate_eps=RATE_EPS, warm_up_s=WARM_UP_S, window_s=options.length)
     try:
         changes = options.before, options.after, options.rounds
-        taken = switch_times_ns(*input_of(spec), spec, *changes)
+        switch_ns = switch_times_ns(*input_of(spec), spec, *changes)
     except (TooFewError, ValueError) as error:
         print(f"reconfiguration: {error}", file=sys.stderr)
         return 1
@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "changes": len(times),
             "p99_ns": percentile_ns(sorted(times), [1] * len(times), 0.99),
         }
-        for direction, times in taken.items()
+        for direction, times in switch_ns.items()
     }
     print(json.dumps(by_direction))
     return 0

@@ -3,10 +3,10 @@
     python -m benchmarks.scaling [--only PATTERN ...] [--repetitions N] [--out FOLDER]
 
 Run it from a source tree. It needs Python packages and a C++20 compiler, but no network and no
-Java. It builds a missing core in `build/scaling`; the trials find the workloads and engines through
-an entry-point file there. It runs `benchmarks/scaling.toml` with `lab run`, so that `lab report`,
-`lab compare` and `lab figure --run` take the rows. For each curve it prints the rate and the CPU
-time of an event by workers, how far apart the cores are, and the universal scalability law
+Java. It builds a missing core in `build/scaling`; an entry-point file there lists the workloads and
+engines. It runs `benchmarks/scaling.toml` with `lab run`, so that `lab report`, `lab compare` and
+`lab figure --run` accept the results. For each curve it prints, by number of workers, the rate, the CPU
+time per event and the transfer time between distant cores, and then the universal scalability law
 (`streamlab.results.stats.scalability`).
 """
 
@@ -45,7 +45,7 @@ NEEDED = (
 """Import names of the packages that a measurement needs."""
 PACKAGES = {"hdrh": "hdrhistogram"}
 """Names of packages that differ from the import name."""
-FOR_THE_BUILD = ("nanobind",)
+BUILD_PACKAGES = ("nanobind",)
 OPTIONAL = {
     "jinja2": "`lab report`",
     "matplotlib": "`lab figure`",
@@ -77,16 +77,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def missing(names: Iterable[str]) -> list[str]:
-    """Return the packages that this Python does not have."""
+    """Return the packages that are not installed."""
     return [name for name in names if importlib.util.find_spec(name) is None]
 
 
 def environment() -> dict[str, str]:
-    """Return an environment in which Python finds the source tree like an installed lab."""
+    """Return an environment in which Python treats the source tree as an installed lab."""
     site = BUILT / "site"
     write_entry_points(site / "stream_lab-0.dist-info")
-    known = os.environ.get("PYTHONPATH", "")
-    path = os.pathsep.join(filter(None, [str(TREE), str(site), known]))
+    inherited = os.environ.get("PYTHONPATH", "")
+    path = os.pathsep.join(filter(None, [str(TREE), str(site), inherited]))
     return {**os.environ, "PYTHONPATH": path}
 
 
@@ -111,7 +111,7 @@ def finds_core(env: Mapping[str, str]) -> bool:
 
 def build() -> str | None:
     """Build the core into the source tree's engines/multicore; return an error, or None."""
-    if lacking := missing(FOR_THE_BUILD):
+    if lacking := missing(BUILD_PACKAGES):
         return f"missing: {' '.join(lacking)}; remedy: pip install {' '.join(lacking)}"
     log = BUILT / "build.log"
     core = str(BUILT / "core")
@@ -129,10 +129,10 @@ def build() -> str | None:
     with log.open("w", encoding="utf-8") as output:
         for step in steps:
             try:
-                done = subprocess.run(step, stdout=output, stderr=output, check=False)
+                process = subprocess.run(step, stdout=output, stderr=output, check=False)
             except OSError as error:
                 return f"cannot run {step[0]}: {error.strerror}; remedy: pip install cmake ninja"
-            if done.returncode != 0:
+            if process.returncode != 0:
                 return f"the core does not build: see {log}"
     return None
 
@@ -170,7 +170,7 @@ def report(run_dir: Path) -> int:
 
 
 def curves(rows: "Iterable[TrialRow]") -> list[str]:
-    """Return a table a curve: the verified rows of a workload on a variant, by workers."""
+    """Return a table per curve, one for each workload and variant: its verified rows by workers."""
     from streamlab.results.schema import VERIFIED
     from streamlab.results.stats.scalability import fit_scalability
 
@@ -187,14 +187,14 @@ def curves(rows: "Iterable[TrialRow]") -> list[str]:
         first = median(rates[min(rates)]) / min(rates) if rates else 0.0
         for workers, measured in rates.items():
             cpu_ns = median(row.cpu_s / row.events * 1e9 for row in curve[workers])
-            far = [row.core_to_core_before_ns for row in curve[workers]]
-            apart = [ns for ns in far if ns is not None]
+            transfers = [row.core_to_core_before_ns for row in curve[workers]]
+            transfers_ns = [ns for ns in transfers if ns is not None]
             lines.append(
                 f"{workers:>7} {median(measured):>14,.0f} {min(measured):>14,.0f} "
                 f"{max(measured):>14,.0f} {median(measured) / first:>8.2f} {cpu_ns:>10.1f} "
-                f"{f'{median(apart):.0f}' if apart else '-':>8} {len(measured):>3}"
+                f"{f'{median(transfers_ns):.0f}' if transfers_ns else '-':>8} {len(measured):>3}"
             )
-        lines.append(_law(fit_scalability(rates)))
+        lines.append(_describe_law(fit_scalability(rates)))
     return lines
 
 
@@ -204,7 +204,7 @@ _HEAD = (
 )
 
 
-def _law(fit: Any) -> str:
+def _describe_law(fit: Any) -> str:
     if fit is None:
         return "no fit: the law needs verified rates of four numbers of workers"
     contention, coherence, peak = fit.contention, fit.coherence, fit.peak_workers

@@ -1,7 +1,7 @@
-"""Measures what Spark's compiled variants cost, compared with other queries: CPU time per event.
+"""Compares the CPU time per event of Spark's compiled variants with that of its other variants.
 
-The time is that of all processes in the timed part, per event, from the difference of two input sizes, so that
-what an application costs once is left out; that is shown, too. Answers are compared with the oracle's.
+The time covers all processes in the timed part. The difference of two input sizes gives the time per event, and also
+the fixed time per application. Answers are compared with the oracle's.
 
     python -m benchmarks.spark_native --workloads keyed_counter wordcount
 """
@@ -32,7 +32,7 @@ SIZES = {
 }
 """Events of the smaller and the larger input of each workload."""
 SLOWER = {"generic-batch": 10}
-"""By how much the inputs of slow variants are smaller."""
+"""Factor by which the inputs of slow variants are smaller."""
 
 
 MATRIX = """\
@@ -84,12 +84,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for workload in options.workloads:
         for way in options.ways:
             if way in ("batch", "streaming") and workload.startswith("campaign"):
-                continue  # Spark has no query by hand for typed graphs.
+                continue  # Spark has no hand-written query for typed graphs.
             small, large = (size // SLOWER.get(way, 1) for size in SIZES[workload])
-            least, most = (cpu_s(workload, way, n, options.repetitions) for n in (small, large))
-            slope = (most - least) / (large - small)
+            small_cpu_s, large_cpu_s = (
+                cpu_s(workload, way, n, options.repetitions) for n in (small, large)
+            )
+            slope = (large_cpu_s - small_cpu_s) / (large - small)
             print(
-                f"{workload:24} {way:14} {slope * 1e9:8,.0f} ns an event, {least - slope * small:5.1f} s once"
+                f"{workload:24} {way:14} {slope * 1e9:8,.0f} ns an event, {small_cpu_s - slope * small:5.1f} s once"
             )
     return 0
 

@@ -1,7 +1,7 @@
 """Measures the figures in targets.toml and reports which are reached: `python -m benchmarks.targets`.
 
-Exit code 0 when every figure is reached, 1 when one is short, else that of `lab run`.
-`within noise`: the interval of its processes reaches to the other side of the bound.
+Exit code: that of `lab run` if it failed; else 0 if every figure is reached, and 1 if a figure is short.
+`within noise` marks a figure whose interval contains the bound.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def show(targets: Sequence[Target], evidence: Evidence) -> int:
-    """Print the table; return how many figures are short by what was measured."""
+    """Print the table; return the number of figures that are short."""
     table = Table("figure", "measured", "95 % interval", "wanted", "", box=None)
     short = 0
     for target in targets:
@@ -82,7 +82,7 @@ def in_short(value: float) -> str:
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if abs(value) >= size * 10 or (abs(value) >= size and unit != "k"):
             return f"{value / size:.3g} {unit}"
-    # Not :.3g, which would write 2000 as 2e+03.
+    # :.3g would write 2000 as 2e+03.
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 

@@ -1,7 +1,6 @@
-"""The core's structures, timed by pytest-benchmark: `make bench`.
+"""Times the core's data structures with pytest-benchmark: `make bench`.
 
-The clock is the benchmarks' own: it runs inside their measured parts only, without set-up and
-without the check of the answer, which every round passes or fails.
+The clock is that of the benchmarks: it excludes set-up and the check of the answer.
 """
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from streamlab.engines.multicore import _bench
 
 ROUNDS = 20
-# The first rounds fault their memory in and warm the branch predictor.
+# The first rounds cause page faults and warm the branch predictor.
 WARM_UP_ROUNDS = 2
 
 

@@ -1,7 +1,7 @@
-"""Runs ways to do the same work in turn, each trial in a fresh process, and shows medians.
+"""Compares several ways to do the same work, each trial in a fresh process, and shows medians.
 
-Ways take turns within a repetition, so that a busy moment of the machine meets all of them. On a machine that others
-use, believe CPU times rather than rates.
+Each repetition runs every way once, so that a busy moment of the machine affects all of them. On a shared machine,
+trust CPU times rather than rates.
 """
 
 import json
@@ -31,7 +31,7 @@ def in_turn(
 
 
 def show(ways: Sequence[str], trial: Callable[..., Numbers], repetitions: int) -> None:
-    """Run the ways in turn and print, of each quantity, median, lowest and highest."""
+    """Run the ways in turn; print median, lowest and highest value of each quantity."""
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, medians (lowest to highest)")
     width = max(map(len, ways))
     for way, trials in in_turn(ways, trial, repetitions).items():
@@ -47,16 +47,18 @@ def _text(name: str, values: Sequence[float]) -> str:
 
 
 def run_program(name: str, *arguments: str, env: Mapping[str, str] | None = None) -> Any:
-    """Run a program of this folder in a fresh process; return the JSON of its last line."""
+    """Run a program of this folder in a fresh process; return its last line of output as JSON."""
     command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, timeout=TIMEOUT_S, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(
+        command, env=env, stdout=subprocess.PIPE, timeout=TIMEOUT_S, check=True
+    )
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def run_lab(*arguments: str, env: Mapping[str, str] | None = None) -> tuple[Path | None, int]:
     """Run `lab run`; return the run's directory, None if it made none, and the exit code."""
     command = [sys.executable, "-m", "streamlab", "run", *arguments]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
-    print(done.stdout, end="")
-    run_dir = Path((done.stdout.strip().splitlines() or [""])[-1])
-    return (run_dir if (run_dir / "run.json").is_file() else None), done.returncode
+    process = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
+    print(process.stdout, end="")
+    run_dir = Path((process.stdout.strip().splitlines() or [""])[-1])
+    return (run_dir if (run_dir / "run.json").is_file() else None), process.returncode

@@ -1,1 +1,1 @@
-"""Makes figures and pages from the results of a run; depends on `results`, and on the engines' variants."""
+"""Makes figures and pages from the results of runs; depends on `results` and on the engines' variants."""

@@ -1,7 +1,7 @@
 """Chooses the baseline of ratios among cells that were measured under equal conditions.
 
-A ratio of rates is meaningful only if both cells hand over the same batches, read the input from the same place and
-time the same work. Other cells get no ratio.
+A ratio of rates is meaningful only if both cells have the same batches, input origin and timed work.
+Other cells get no ratio.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from streamlab.results.query import Spread, group_by
 ALONE, UNDECLARED, SHORT = "alone", "undeclared", "short"
 
 SHORTEST_S = 1e-3
-"""Shorter timed parts are mostly the start of threads; `lab run` also calls their rates doubtful."""
+"""Timed parts below this consist mostly of starting threads; `lab run` also calls their rates doubtful."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Baseline:
     eps: Spread
 
     def name_for(self, cell: Cell) -> str:
-        """Return how a ratio names the baseline: by its workers alone if the cells differ only in workers."""
+        """Return the baseline's name in the ratio of a cell: only its workers if the cells differ only in workers."""
         differs_only_in_workers = (
             cell.series == self.cell.series and cell.workers != self.cell.workers
         )
@@ -44,10 +44,10 @@ def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
     """Return the baseline of each class with at least two rates.
 
     The baseline is the fastest cell of the engine that ranks first (`Variant.baseline`), since a weak
-    opponent proves nothing. Without a ranked engine it is the slowest cell with the fewest workers.
+    opponent proves nothing. Without a ranked engine, the baseline is the slowest cell with the fewest workers.
     Rates of timed parts below a millisecond are not compared.
     """
-    rated = [(c.throughput_eps, c) for c in cells if c.throughput_eps and not too_short(c)]
+    rated = [(c.throughput_eps, c) for c in cells if c.throughput_eps and not is_too_short(c)]
     classes = group_by(rated, lambda pair: pair[1].conditions)
     return {
         conditions: _choose_baseline(pairs)
@@ -57,17 +57,17 @@ def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
 
 
 def missing_ratio_reason(cell: Cell, bases: Mapping[Conditions, Baseline]) -> str:
-    """Return in a word why a cell with a rate has no ratio; empty if it has one."""
+    """Return the reason, as one word, why a cell with a rate has no ratio; empty if it has a ratio."""
     if cell.throughput_eps is None:
         return ""
     if cell.conditions is None:
         return UNDECLARED
-    if too_short(cell):
+    if is_too_short(cell):
         return SHORT
     return "" if cell.conditions in bases else ALONE
 
 
-def too_short(cell: Cell) -> bool:
+def is_too_short(cell: Cell) -> bool:
     """Return whether a cell's rate is doubtful because its timed part took under a millisecond."""
     if not cell.events or cell.throughput_eps is None:
         return False
@@ -89,8 +89,8 @@ def _choose_baseline(rated: Sequence[tuple[Spread, Cell]]) -> Baseline:
         eps, cell = max(candidates, key=lambda item: item[0].median)
     else:
         fewest = min(cell.workers for _, cell in rated)
-        least = [(eps, cell) for eps, cell in rated if cell.workers == fewest]
-        eps, cell = min(least, key=lambda item: item[0].median)
+        candidates = [(eps, cell) for eps, cell in rated if cell.workers == fewest]
+        eps, cell = min(candidates, key=lambda item: item[0].median)
     counts = {other.workers for _, other in rated if other.series == cell.series}
     workers = f", {counted_workers(cell.workers)}" if len(counts) > 1 else ""
     return Baseline(cell=cell, name=cell.engine_label + workers, eps=eps)

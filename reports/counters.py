@@ -11,12 +11,12 @@ from streamlab.results.query import Spread
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterTable:
-    """The counters of the cells of an engine variant on a workload and input.
+    """The counters of all cells with the same engine variant, workload and input.
 
     Attributes:
         name: engine, variant and workload.
         cells: the columns.
-        rows: pairs of a counter and its values by column; None if a cell lacks the counter.
+        rows: pairs of a counter and its value for each column; None if a cell lacks the counter.
     """
 
     name: str
@@ -25,7 +25,7 @@ class CounterTable:
 
 
 def counter_tables(cells: Sequence[Cell]) -> list[CounterTable]:
-    """Return the counters of all cells, a table for each variant and input."""
+    """Return the counters of all cells, one table per variant, workload and input."""
     tables: dict[tuple[str, str], list[Cell]] = {}
     for group, members in in_groups(cells):
         for cell in members:

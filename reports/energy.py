@@ -1,6 +1,6 @@
-"""Reads the energy of a run, sorted by comparable cells: equal work at one offered rate.
+"""Reads the energy of a run, grouped by comparable cells: cells with equal work and the same offered rate.
 
-A value that could not be read is None, with the reason.
+A missing value is None and has a reason.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ class EnergyUse:
     Attributes:
         workload: workload and input in words.
         load: the load in words: `offered 50.0 k/s`, `sustainable rate, 61.2 k/s`, or catch-up.
-        cell: the cell; its status may need a mark.
+        cell: the cell, whose status may need a mark.
         gross_j, net_j: joules per 1,000 input events.
         power_w, idle_w: watts.
         source: the counters that were read; empty without any.
@@ -44,12 +44,12 @@ class EnergyUse:
 def energy(
     rows: Iterable[TrialRow], cells: Sequence[Cell], searches: Sequence[Search]
 ) -> list[EnergyUse]:
-    """Return the energy of every cell with verified numbers, in the order of comparison.
+    """Return the energy of every cell with verified numbers; comparable cells are adjacent.
 
-    Also returns the energy at sustainable rates, of the trials that confirmed them.
+    Also returns the energy at sustainable rates, from the trials that confirmed these rates.
     """
     by_cell = group_by(rows, lambda row: (row.cell, row.probe is None))
-    used = [
+    uses = [
         _make_use(by_cell[cell.name, True], cell, _describe_load(cell))
         for cell in cells
         if cell.has_numbers
@@ -62,10 +62,10 @@ def energy(
         ):
             trials = confirming_trials(by_cell[search.name, False], search.pass_eps)
             load = f"sustainable rate, {rate(search.pass_eps).text}"
-            used.append(_make_use(trials, search.confirming_cell, load))
-    places = [group for group, _ in in_groups([use.cell for use in used])]
+            uses.append(_make_use(trials, search.confirming_cell, load))
+    places = [group for group, _ in in_groups([use.cell for use in uses])]
     order = {title(group): index for index, group in enumerate(places)}
-    return sorted(used, key=lambda use: (order[use.workload], _rank(use), use.cell.name))
+    return sorted(uses, key=lambda use: (order[use.workload], _rank(use), use.cell.name))
 
 
 def reasons(rows: Iterable[TrialRow]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reads names, colours and ranks as a baseline from the variants of engines."""
+"""Reads engine names, colours and baseline ranks from the variants of engines."""
 
 from functools import cache
 
@@ -8,25 +8,25 @@ from streamlab.engines.protocol import Variant
 
 
 def baseline_rank(engine: str) -> int | None:
-    """Return an engine's rank as the baseline of ratios, the lowest first; None if it has no rank."""
+    """Return an engine's rank as the baseline of ratios; the lowest rank comes first, None is no rank."""
     ranks = [variant.baseline for variant in _variants(engine) if variant.baseline is not None]
     return min(ranks, default=None)
 
 
 def colour_slot(engine: str) -> int | None:
-    """Return the number of an engine's colour in the palette; None if any free colour will do."""
+    """Return the number of an engine's colour in the palette; None if any free colour suffices."""
     return next((v.colour for v in _variants(engine) if v.colour is not None), None)
 
 
 def variant_label(engine: str, variant: str) -> str:
-    """Return a reader's name of an engine that runs a variant."""
+    """Return the name of an engine's variant for readers."""
     label = next((v.label for v in _variants(engine) if v.name == variant), "")
     return label or f"{engine} {variant}".strip()
 
 
 @cache
 def _variants(engine: str) -> tuple[Variant, ...]:
-    """Return an engine's variants; none if it is not installed here."""
+    """Return the variants of an engine; empty if the engine is not installed."""
     try:
         return tuple(registry.engine(engine).variants())
     except EngineError:

@@ -1,4 +1,4 @@
-"""Formats numbers for readers: three significant digits and a unit, along with the exact value."""
+"""Formats numbers for readers: three significant digits with a unit, and the exact value."""
 
 import math
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BINARY = {2.0**40: "TiB", 2.0**30: "GiB", 2.0**20: "MiB", 2.0**10: "KiB", 1.0: "B"}
 SHORTEST_NS = 100.0
-"""A shorter latency is the cost of reading the clock rather than a delay."""
+"""Shortest latency that is a delay; a shorter latency is the cost of reading the clock."""
 LEAST_RATIO = 0.01
-"""Smaller ratios are written as their inverse."""
+"""Smallest ratio that is not written as its inverse."""
 UNCLEAR = "~"
 """Marks a ratio that shows no difference."""
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
@@ -52,7 +52,7 @@ def duration(ns: float) -> Quantity:
 
 
 def latency(ns: float) -> Quantity:
-    """Format a latency in nanoseconds; below SHORTEST_NS as a bound, since reading the clock takes 30 ns."""
+    """Format a latency in nanoseconds; a latency below SHORTEST_NS as a bound, since reading the clock takes 30 ns."""
     quantity = duration(ns)
     if ns >= SHORTEST_NS:
         return quantity
@@ -73,7 +73,7 @@ def memory(size_bytes: float, unit: float | None = None) -> Quantity:
 
 
 def memory_unit(size_bytes: float) -> float:
-    """Return the largest binary unit that is not above a size, in bytes."""
+    """Return, in bytes, the largest binary unit that does not exceed a size."""
     return next((factor for factor in _BINARY if size_bytes >= factor), 1.0)
 
 
@@ -118,7 +118,7 @@ def unit_words(batch: int | None) -> str:
 
 
 def number_of(n: int, noun: str, nouns: str = "") -> str:
-    """Format a number of things: `1 cell`, `2 cells`; `nouns` is an irregular plural."""
+    """Format a number with a noun: `1 cell`, `2 cells`; `nouns` is an irregular plural."""
     return f"{n} {noun if n == 1 else nouns or noun + 's'}"
 
 
@@ -128,14 +128,14 @@ def counted_workers(workers: int) -> str:
 
 
 def low_end(low: Quantity, high: Quantity) -> Quantity:
-    """Return the low end of a range, without its unit if the high end has the same."""
+    """Return the low end of a range, without its unit if the high end has the same unit."""
     number, _, unit = low.text.rpartition(" ")
     has_same_unit = number and unit == high.text.rpartition(" ")[2]
     return Quantity(text=number, exact=low.exact) if has_same_unit else low
 
 
 def digits(value: float) -> str:
-    """Format a number with three significant digits; larger integer parts stay in full."""
+    """Format a number with three significant digits, but with all digits of its integer part."""
     magnitude = abs(value)
     # The bounds are the values that round to 100, 10,000, 1 and 10.
     if magnitude >= 99.95 or value == 0:
@@ -161,7 +161,7 @@ def _small(value: float, unit: str) -> str:
 
 
 def _in_unit(value: float, units: tuple[tuple[float, str], ...], base: str = "") -> str:
-    """Format a value, rounded to three digits, in the largest unit that is not above it."""
+    """Format a value with three digits in the largest unit that does not exceed the rounded value."""
     for factor, unit in units:
         if abs(value) >= factor * 0.9995:
             return f"{digits(value / factor)} {unit}"

@@ -1,4 +1,4 @@
-"""Reads the offered loads of cells: the request of each cell, and the measured numbers of verified cells."""
+"""Reads the offered loads of cells: requested values, and for verified cells also measured values."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,13 +9,13 @@ from streamlab.results.query import Spread, spread_of
 from streamlab.results.schema import TrialRow
 
 PUBLISHABLE_WINDOW_S = 60.0
-"""A shorter window cannot show a slow growth of the backlog (docs/method.md)."""
+"""Shortest window that shows a slow growth of the backlog (docs/method.md)."""
 
 _MEASURED_COLUMNS = (
     *("offered_eps", "emitted_share", "send_lag_p99_ns", "send_lag_max_ns", "backlog_slope_eps"),
     *("backlog_max", "drain_s", "service_p50_ns", "service_p99_ns", "service_max_ns"),
 )
-"""Columns of the measured numbers, under the same names here."""
+"""Columns of measured values; the attributes of `OfferedLoad` have the same names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,8 @@ class OfferedLoad:
         arrival: the arrival process, with its parameters in words.
         warm_up_s, window_s: the requested lengths.
         objective: the condition on the latency; empty without one.
-        offered_eps: rate of the due times. This and the attributes below are None unless the cell is
-            verified.
+        offered_eps: rate of the due times. This attribute and all measured ones below are None unless
+            the cell is verified.
         ceiling_eps: highest rate of the generator; None for a virtual source.
     """
 
@@ -76,7 +76,7 @@ def load_of(rows: Sequence[TrialRow], *, verified: bool) -> OfferedLoad | None:
     if first is None or first.load is None:
         return None
     request = json.loads(first.load)
-    shown = rows if verified else []
+    measured_rows = rows if verified else []
     return OfferedLoad(
         label=first.load_label or "",
         requested_eps=request.get("rate_eps"),
@@ -84,13 +84,13 @@ def load_of(rows: Sequence[TrialRow], *, verified: bool) -> OfferedLoad | None:
         warm_up_s=float(request.get("warm_up_s") or 0.0),
         window_s=float(request.get("window_s") or 0.0),
         objective=request.get("objective") or "",
-        ceiling_eps=spread_of(shown, "generator_ceiling_eps"),
-        **{name: spread_of(shown, name) for name in _MEASURED_COLUMNS},
+        ceiling_eps=spread_of(measured_rows, "generator_ceiling_eps"),
+        **{name: spread_of(measured_rows, name) for name in _MEASURED_COLUMNS},
     )
 
 
 def remarks(reasons: Iterable[str]) -> list[str]:
-    """Return the distinct reasons without those that the mark `quick` states already."""
+    """Return the distinct reasons, except reasons that the mark `quick` already states."""
     texts = (
         "; ".join(part for part in reason.split("; ") if not part.startswith("quick:"))
         for reason in reasons

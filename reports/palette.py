@@ -1,8 +1,8 @@
 """Assigns every engine a colour, the same in all figures and tables of all reports.
 
-The colours are based on Okabe and Ito ("Color Universal Design", 2008), which common forms of colour
-blindness can distinguish. Some are darkened to be readable as text; the second of each pair is
-lightened for dark backgrounds.
+The colours are based on Okabe and Ito ("Color Universal Design", 2008); people with common forms of colour
+blindness can distinguish them. Some colours are darkened to be readable as text. The second colour of each
+pair is lightened for dark backgrounds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,22 +34,22 @@ _SLOTS = (
 )
 _GREY = Colour(light="#6c757f", dark="#a3adb8")
 _RESERVED = 4
-"""Number of first colours that are reserved for engines that state a colour in their variants."""
+"""Number of colours, from the first, reserved for engines whose variants state a colour."""
 
 
 def slot(number: int) -> Colour:
-    """Return a colour by number, for series that are not engines; grey past the last."""
+    """Return a colour by number, for series that are not engines; grey beyond the palette."""
     return _SLOTS[number] if number < len(_SLOTS) else _GREY
 
 
 def engine_colours(engines: Iterable[str]) -> Mapping[str, Colour]:
     """Return a colour for each engine.
 
-    Some engines state a colour. Other engines, in alphabetical order, get the free colours, then grey.
+    An engine may state its colour. Other engines get the free colours in alphabetical order, and then grey.
     """
-    free = iter(_SLOTS[_RESERVED:])
+    free_colours = iter(_SLOTS[_RESERVED:])
     colours: dict[str, Colour] = {}
     for engine in sorted(set(engines)):
         stated = colour_slot(engine)
-        colours[engine] = next(free, _GREY) if stated is None else slot(stated)
+        colours[engine] = next(free_colours, _GREY) if stated is None else slot(stated)
     return colours

@@ -1,4 +1,4 @@
-"""Counts the warnings of a run, and finds cells whose trials differ more than noise explains."""
+"""Counts the warnings of a run, and finds cells whose trials differ by more than the usual noise."""
 
 import json
 import re
@@ -13,17 +13,17 @@ from streamlab.results.query import Spread, by_cell
 from streamlab.results.schema import OK, TrialRow
 
 MAX_NAMED = 6
-"""Most engine variants that a warning names; it only counts further variants."""
+"""Maximum number of engine variants that a warning names; further variants are only counted."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 FEWEST_TRIALS = 3
-"""Fewest trials of a cell whose difference is judged."""
+"""Minimum number of trials of a cell for a warning about their difference."""
 LEAST_DIFFERENCE = 0.3
-"""Least difference between the slowest and the fastest trial; shared machines sometimes show less."""
+"""Minimum difference between slowest and fastest trial for a warning; smaller ones are usual on shared machines."""
 TIMES_NOISE = 4.0
-"""Least ratio of a cell's difference to the usual difference in the run's other cells."""
+"""Minimum ratio of a cell's difference to the median difference in the run's other cells."""
 NOISE_ALONE = 0.125
-"""Assumed usual difference in a run with fewer than two other cells."""
+"""Assumed median difference in a run with fewer than two other cells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +31,10 @@ class RunWarning:
     """A warning of one or more trials.
 
     Attributes:
-        text: the text; a number that differs between trials is a range.
+        text: the text, with ranges for numbers that differ between trials.
         trials: number of affected trials.
-        where: engine variants with their numbers of affected trials, larger shares first; empty if
-            all trials are affected or the run has one variant.
+        where: engine variants with the number of affected trials, larger shares first; empty if all
+            trials are affected or the run has only one variant.
     """
 
     text: str
@@ -52,9 +52,9 @@ class Ceiling:
 
 
 def warnings_of(rows: Iterable[TrialRow]) -> tuple[RunWarning, ...]:
-    """Return warnings of cells with unequal trials, then the trials' own warnings by frequency.
+    """Return warnings about cells with unequal trials, then the trials' own warnings by frequency.
 
-    Texts that differ only in numbers become one with ranges: load averages differ every time.
+    Texts that differ only in numbers, such as load averages, become one text with ranges.
     """
     rows = tuple(rows)
     texts: dict[str, dict[str, None]] = {}
@@ -77,7 +77,7 @@ def warnings_of(rows: Iterable[TrialRow]) -> tuple[RunWarning, ...]:
         *unequal,
         *(
             RunWarning(
-                text=_with_ranges(tuple(texts[kind])),
+                text=_merge_texts(tuple(texts[kind])),
                 trials=trials[kind].total(),
                 where=_describe_variants(trials[kind], totals),
             )
@@ -87,10 +87,10 @@ def warnings_of(rows: Iterable[TrialRow]) -> tuple[RunWarning, ...]:
 
 
 def unequal_trials(rows: Iterable[TrialRow]) -> dict[str, int]:
-    """Return a warning for each cell whose verified trials differ too much, and their number.
+    """Return a warning for each cell whose verified trials differ too much, with the number of trials.
 
-    The noise of a run is the median difference between slowest and fastest trial over its other cells.
-    Excludes trials under a load, which last as long as the load.
+    The usual noise is the median, over the run's other cells, of the difference between slowest and fastest
+    trial. Excludes trials under a load, which all last as long as the load.
     """
     cells = {
         summary.cell: Spread(values=tuple(row.duration_s or 0.0 for row in summary.rows))
@@ -104,10 +104,10 @@ def unequal_trials(rows: Iterable[TrialRow]) -> dict[str, int]:
         others = [share for other, share in differences.items() if other != name]
         noise = median(others) if len(others) > 1 else NOISE_ALONE
         if differences[name] > max(LEAST_DIFFERENCE, TIMES_NOISE * noise):
-            usual = f", trials of other cells by {noise:.0%}" if len(others) > 1 else ""
+            noise_text = f", trials of other cells by {noise:.0%}" if len(others) > 1 else ""
             text = (
                 f"{name}: its {spread.n} trials took {spread.low:.3g} to {spread.high:.3g} s and "
-                f"differ by {differences[name]:.0%}{usual}: look for state that persists from trial to "
+                f"differ by {differences[name]:.0%}{noise_text}: look for state that persists from trial to "
                 "trial, and for other load on the machine"
             )
             warnings[text] = spread.n
@@ -115,7 +115,7 @@ def unequal_trials(rows: Iterable[TrialRow]) -> dict[str, int]:
 
 
 def ceilings(meta: RunMeta) -> tuple[Ceiling, ...]:
-    """Return the generators' ceilings in run.json."""
+    """Return the ceilings of the generators, as recorded in run.json."""
     return tuple(
         Ceiling(source=name, eps=ceiling.ceiling_eps, reason=ceiling.reason or "")
         for name, ceiling in meta.generators.items()
@@ -135,8 +135,8 @@ def _mask_numbers(text: object) -> str:
     return _NUMBER.sub("\0", str(text))
 
 
-def _with_ranges(texts: Sequence[str]) -> str:
-    """Return texts that differ only in numbers as one, with `1.2 to 3.4` for a number that differs."""
+def _merge_texts(texts: Sequence[str]) -> str:
+    """Merge texts that differ only in numbers; a number that differs becomes a range such as `1.2 to 3.4`."""
     ranges = (_range_of(column) for column in zip(*map(_NUMBER.findall, texts), strict=True))
     return _NUMBER.sub(lambda _: next(ranges), texts[0])
 

@@ -1,7 +1,7 @@
 """Reports cells where more workers were slower, with the stored numbers that may explain it.
 
-Each sentence states a recorded fact, which does not prove the cause. Only another run, in which nothing else
-changes, could.
+Each sentence states a recorded fact, which does not prove a cause. Only another run in which nothing else
+changes could prove it.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from streamlab.reports.baseline import too_short
+from streamlab.reports.baseline import is_too_short
 from streamlab.reports.numbers import count, counted_workers, digits, duration, share
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import in_groups, title
@@ -17,20 +17,20 @@ from streamlab.results.query import group_by
 from streamlab.results.schema import TrialRow
 from streamlab.results.stats.mann_whitney import smallest_p
 
-LEAST = 0.05
-"""Least share by which a median must be lower to count as slower, unless the ranges are apart."""
+LEAST_SLOWDOWN = 0.05
+"""Minimum share by which a median must be lower to count as slower if the ranges overlap."""
 
 FAR_NS = 100.0
-"""Least median transfer time of a cache line between distant cores. Transfers within a cluster of cores take 20 to
-50 ns, and between clusters 100 to 300 ns."""
+"""Minimum median transfer time of a cache line at which cores count as distant. Transfers take 20 to 50 ns within a
+cluster of cores, and 100 to 300 ns between clusters."""
 
 _BUSY = "busy beside the lab"
 _STOLEN = "other guests of the hypervisor"
 _QUOTA = "a control group limits"
-_ALPHA = 0.05  # one-sided; three processes a side reach it
-_KERNEL_SHARE = 0.2  # of the CPU time; `lab run` warns above it
-_CPU_RATIO = 1.2  # least quotient of CPU times that is worth a sentence
-_BUSY_SHARE = 0.75  # workers wait if fewer cores than this share of them are in use
+_ALPHA = 0.05  # one-sided; three processes per cell can reach it
+_KERNEL_SHARE = 0.2  # share of the CPU time; `lab run` warns above this share
+_CPU_RATIO = 1.2  # minimum quotient of CPU times that is reported
+_BUSY_SHARE = 0.75  # workers are waiting if they use fewer cores than this share of their number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +39,9 @@ class Slower:
 
     Attributes:
         place: workload and input.
-        fewer, more: the fastest cell with fewer workers, and this cell.
-        ratio: ratio of their median rates, below 1.
-        is_apart: whether this cell's fastest process was slower than the other's slowest.
+        fewer, more: the fastest cell with fewer workers, and the slower cell with more workers.
+        ratio: median rate of `more` over that of `fewer`, below 1.
+        is_apart: whether the fastest process of `more` was slower than the slowest process of `fewer`.
         reasons: possible reasons from the stored numbers; may be empty.
     """
 
@@ -54,10 +54,10 @@ class Slower:
 
     @property
     def doubt(self) -> str:
-        """Why the difference may be chance; empty if the ranges are apart.
+        """Why the difference may be chance; empty with enough processes and separate ranges.
 
-        With few processes even ranges that are apart may be chance: with two and two, in one case
-        of six.
+        With few processes, even separate ranges may be chance: with two processes per cell in one
+        case of six.
         """
         assert self.fewer.throughput_eps and self.more.throughput_eps
         n = (self.fewer.throughput_eps.n, self.more.throughput_eps.n)
@@ -98,7 +98,7 @@ def _compare(
         return None
     ratio = after.median / before.median
     is_apart = min(before.n, after.n) > 1 and after.high < before.low
-    if ratio >= 1 or (ratio > 1 - LEAST and not is_apart):
+    if ratio >= 1 or (ratio > 1 - LEAST_SLOWDOWN and not is_apart):
         return None
     rows = trials[more.name]
     candidates = (
@@ -121,14 +121,14 @@ def _compare(
 
 
 def _short_part(more: Cell) -> str:
-    if not more.events or not more.throughput_eps or not too_short(more):
+    if not more.events or not more.throughput_eps or not is_too_short(more):
         return ""
     took_s = more.events / more.throughput_eps.median
     return f"the timed part took {duration(took_s * 1e9).text}, which includes the start of the workers"
 
 
 def _describe_events(rows: Sequence[TrialRow]) -> list[str]:
-    """Return sentences on other programs and guests that the trials' warnings mention."""
+    """Return sentences about other programs and guests that the trials' warnings mention."""
     warnings = [json.loads(row.warnings or "[]") for row in rows]
     loads = [row.loadavg_before for row in rows if row.loadavg_before is not None]
     sentences = []
@@ -187,7 +187,7 @@ def _gathered_work(more: Cell) -> str:
 
 
 def _little_work(fewer: Cell, more: Cell) -> str:
-    """Compare the work between two synchronizations with the time of one, if both are known."""
+    """Compare the work between synchronizations with the time of a synchronization, if both are known."""
     synchronizations, sync_ns = (
         more.counters.get("synchronizations"),
         more.counters.get("sync_median_ns"),

@@ -1,7 +1,7 @@
-"""Reads a run's searches for a sustainable rate: their settings, probes and results.
+"""Reads a run's searches for a sustainable rate: settings, probes and results.
 
-The trials' rows have the votes. `searches/<cell>.json` of the run directory has the bracket and the outcomes of
-probes. A search with a wrong answer has no number.
+The rows of the trials have the votes. `searches/<cell>.json` in the run directory has the bracket and the outcome of
+each probe. A search with a wrong answer has no number.
 """
 
 import json
@@ -28,7 +28,7 @@ CRASH = "crash"
 
 
 class Vote(msgspec.Struct, frozen=True, kw_only=True):
-    """A trial of a probe: its verdict, its reason, and its status, which comes from the trial's row."""
+    """The verdict of one trial of a probe, with reason; `status` comes from the trial's row."""
 
     verdict: str
     reason: str | None
@@ -36,7 +36,7 @@ class Vote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
-    """A test of one rate; `outcome` is None if undecided, and for a level."""
+    """A test of one rate; `outcome` is None if the probe is undecided or measures a level."""
 
     number: int
     purpose: str
@@ -47,7 +47,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """The measurement at a share of the sustainable rate; `cell` has its trials."""
+    """The measurement at a share of the sustainable rate; `cell` summarizes its trials."""
 
     share: float
     rate_eps: float
@@ -60,19 +60,19 @@ class Search:
 
     Attributes:
         name: the cell's id.
-        place: the cell's place in the matrix, without numbers.
+        place: the search's cell without numbers, for its place in the matrix.
         is_finished: whether the search is finished.
-        pass_eps, fail_eps: the bracket; None: no such end, or an answer was wrong.
-        confirmed, refuted: whether the ends held in every confirming process.
+        pass_eps, fail_eps: the ends of the bracket; None if an end is unknown or an answer was wrong.
+        confirmed, refuted: whether every confirming process agreed with `pass_eps`, and with `fail_eps`.
         reason: the limit of the bracket, or why there is no bracket; may be empty.
         wrong: whether an answer was wrong.
         load: settings of the load.
         tolerance, votes, confirmations: settings of the search.
         probes: all probes, in order.
         levels: latency at shares of `pass_eps`.
-        confirming_cell: the trials that confirmed `pass_eps`; None without any.
-        catch_up_eps: catch-up rate of the cell that differs only in its load; None without one.
-        broker_ceiling_eps: rate of rows through the broker without an engine; None if the load passes no broker.
+        confirming_cell: summary of the trials that confirmed `pass_eps`; None without such trials.
+        catch_up_eps: catch-up rate of the same cell without the load; None if the run has no such cell.
+        broker_ceiling_eps: rate through the broker without an engine; None if the load passes no broker.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Search:
 
     @property
     def why_fails(self) -> str:
-        """The last reason why a trial at the lowest failing rate failed; empty without one."""
+        """The reason of the last trial that failed at the lowest failing rate; empty without one."""
         reasons = [
             vote.reason
             for probe in self.probes
@@ -122,7 +122,7 @@ class Search:
 def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
     """Return the searches of a run, in the order of their first trials.
 
-    `cells` are the run's other cells, for the catch-up rates.
+    `cells` are the run's other cells, which have the catch-up rates.
 
     Raises:
         ResultsError: a record of a search is damaged.
@@ -242,7 +242,7 @@ def _status(trials: Iterable[TrialRow], vote: int) -> str:
 
 
 def _levels(rows: Sequence[TrialRow], shares: Sequence[float]) -> tuple[Level, ...]:
-    """Return the levels, lowest first; their probes are in the order of the settings."""
+    """Return the levels, lowest first; the probes of levels follow the order of the settings."""
     by_probe = group_by((r for r in rows if r.purpose == LEVEL), lambda row: row.probe)
     levels = [
         Level(share=share, rate_eps=_requested_eps(trials[0]), cell=as_cell(trials))
@@ -257,7 +257,7 @@ def confirming_trials(rows: Sequence[TrialRow], pass_eps: float | None) -> list[
 
 
 def _catch_up(place: Cell, unloaded: Sequence[Cell]) -> Spread | None:
-    """Return the catch-up rate of the cell that has this id without the label of the load."""
+    """Return the catch-up rate of the cell whose id is the same except for the label of the load."""
     label = f"/{place.load.label}" if place.load and place.load.label else ""
     name = place.name.removesuffix(label)
     return next((cell.throughput_eps for cell in unloaded if cell.name == name), None)

@@ -1,7 +1,7 @@
-"""Compares the cells of several runs with the first run, and lists what differs between the runs.
+"""Compares the cells of several runs with the first run, and lists the differences between the runs.
 
-Ratios and intervals are as in `lab compare`: the first run is A, each other run is B. Runs that cannot be
-compared fairly have values but no ratios.
+Ratios and intervals are those of `lab compare` with the first run as A and another run as B. A run that cannot
+be compared fairly has values but no ratios.
 """
 
 import re
@@ -41,7 +41,7 @@ from streamlab.results.schema import TrialRow
 from streamlab.results.store import Run
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""Names of the runs; for more runs than letters use a history."""
+"""Names of the runs; a history can show more runs."""
 
 _IN_B = re.compile(r" in B(?=$| \()")
 
@@ -53,9 +53,9 @@ class Value:
     Attributes:
         median: median over fresh processes; None without one.
         n: number of processes.
-        no_median: why there is no median: `not run` or a status; else empty.
+        no_median: reason for a missing median, `not run` or a status; else empty.
         ratio: ratio to the first run; None without one.
-        no_ratio: why there is no ratio although both runs have a value; else empty.
+        no_ratio: reason for a missing ratio although both runs have a value; else empty.
     """
 
     median: Quantity | None
@@ -87,7 +87,7 @@ class SideBySide:
 
     Attributes:
         tables: a table for each metric.
-        unlike: for each run but the first, differences that forbid a comparison; mostly empty.
+        unlike: for each run after the first, the differences that forbid a comparison; mostly empty.
     """
 
     tables: tuple[Table, ...]
@@ -97,7 +97,7 @@ class SideBySide:
 def side_by_side(runs: Sequence[Run], *, seed: int) -> SideBySide:
     """Compare two or more runs with the first of them.
 
-    With the seed of `lab compare`, intervals are equal to that command's.
+    With the seed of `lab compare`, the intervals equal those of this command.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.
@@ -136,14 +136,14 @@ def write_value(metric: str, value: float) -> Quantity:
 
 
 def axis_of(metric: str, most: float) -> tuple[float, Callable[[float], Quantity]]:
-    """Return the unit of an axis up to a value, for round ticks, and the function that formats a tick."""
+    """Return the unit for round ticks on an axis up to `most`, and the function that formats a tick."""
     if metric != "rss":
         return 1.0, partial(write_value, metric)
     return memory_unit(most), partial(memory, unit=memory_unit(most))
 
 
 def write_ratio(ratio: Ratio) -> tuple[str, str]:
-    """Format a ratio and its interval, which is empty if missing.
+    """Format a ratio and its interval; a missing interval is empty.
 
     UNCLEAR marks a ratio that shows no difference.
     """
@@ -157,7 +157,7 @@ def write_ratio(ratio: Ratio) -> tuple[str, str]:
 
 
 def write_times(metric: str, ratio: float) -> str:
-    """Format a ratio of a metric as `0.909`; below LEAST_RATIO as `540 x slower`, or `540 x less` for a cost."""
+    """Format a ratio of a metric as `0.909`; below LEAST_RATIO as `540 x slower`, for costs as `540 x less`."""
     if ratio >= LEAST_RATIO:
         return f"{ratio:.3f}"
     word = "slower" if METRICS[metric].higher_is_better else "less"
@@ -217,13 +217,13 @@ def _find_ratio(metric: Metric, cell: str, comparison: Comparison) -> tuple[Rati
 
 
 def differing_facts(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the facts that differ between runs, with the text of each run."""
+    """Return the facts that differ between runs, with one text per run."""
     names = dict.fromkeys(name for run in facts for name in run)
     rows = [(name, tuple(run.get(name, "") for run in facts)) for name in names]
     return [(name, texts) for name, texts in rows if len(set(texts)) > 1]
 
 
 def recorded_facts(run: Run) -> dict[str, JsonValue]:
-    """Return the parts of run.json on a run's machine, software, settings and code."""
+    """Return the parts of run.json that describe machine, software, settings and code."""
     parts = ("lab_version", "vcs", "host", "software", "settings", "matrix_text", "code")
     return {name: run.meta.recorded[name] for name in parts if name in run.meta.recorded}

@@ -1,9 +1,9 @@
-"""Follows each cell over the runs of a machine, and finds its steps.
+"""Follows each cell over the runs of a machine, and finds steps from one run to the next.
 
 Each run is compared with the previous run that has the cell, as `lab gate` compares with a stored run
 (`streamlab.results.stats.decision.ONE_STAGE`). The rule has exact one-sided Mann-Whitney tests over
 fresh processes, Benjamini-Hochberg over the run's cells, and a floor for the effect.
-A step needs a change by this rule, and intervals that do not overlap. So slow drifts and runs with few
+A step needs both a change by this rule and intervals that do not overlap. So slow drifts and runs with few
 processes show no step.
 """
 
@@ -52,9 +52,9 @@ class Point:
     Attributes:
         run: index of the run.
         median, n: median over fresh processes, and their number.
-        low, high: the 95 % order-statistic interval of the median; with fewer than six processes
+        low, high: the 95 % order-statistic interval of the median, or with fewer than six processes
             the smallest and largest value.
-        is_interval: whether `low` and `high` are the interval.
+        is_interval: whether `low` and `high` are an interval.
     """
 
     run: int
@@ -83,14 +83,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
-    """A cell over comparable runs, which have one fingerprint.
+    """A cell over comparable runs, which have the same fingerprint.
 
     Attributes:
         cell: the cell's id.
-        fingerprint: distinguishes cells of one id whose input or settings changed.
-        points: in order of time, for the runs with a verified number.
+        fingerprint: distinguishes cells with the same id whose input or settings changed.
+        points: points of the runs with a verified number, in order of time.
         failed: index and status of each run without a number.
-        steps: in order of time.
+        steps: steps, in order of time.
     """
 
     cell: str
@@ -112,9 +112,9 @@ class History:
     """All tracks of a metric.
 
     Attributes:
-        tracks: in the order in which the cells first appear.
+        tracks: tracks, in the order in which the cells first appear.
         blind: number of comparisons with too few processes for even the clearest step.
-        needed: processes a cell and run that suffice, for the largest number of cells compared.
+        needed: number of processes per cell and run that suffices for the largest number of compared cells.
     """
 
     tracks: tuple[Track, ...]
@@ -128,7 +128,7 @@ def sort_by_time(runs: Sequence[Run]) -> list[Run]:
 
 
 def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
-    """Return each cell's track over runs of one machine, in order of time (`measure`, `follow`)."""
+    """Return each cell's track over runs of one machine; the runs are in order of time."""
     return follow([measure(run, metric) for run in runs], metric, seed=seed)
 
 
@@ -148,9 +148,9 @@ def measure(run: Run, metric: Metric) -> dict[Key, Measured]:
 
 
 def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int) -> History:
-    """Return each cell's track over runs of one machine, in order of time.
+    """Return each cell's track over the measured runs of one machine, in order of time.
 
-    `seed` is for the resampled noise that determines the floor.
+    `seed` seeds the resampled noise that determines the floor.
     """
     cells: dict[Key, dict[int, Measured]] = {}
     for index, run in enumerate(runs):
@@ -160,7 +160,7 @@ def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int)
         key: {index: measured.values for index, measured in by_run.items() if measured.values}
         for key, by_run in cells.items()
     }
-    steps, blind, most = _find_steps(values, metric, len(runs), seed)
+    steps, blind, max_cells = _find_steps(values, metric, len(runs), seed)
     tracks = [
         Track(
             cell=cell,
@@ -180,12 +180,12 @@ def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int)
     return History(
         tracks=tuple(track for track in tracks if track.points or track.failed),
         blind=blind,
-        needed=values_needed(max(most, 1), ONE_STAGE),
+        needed=values_needed(max(max_cells, 1), ONE_STAGE),
     )
 
 
 def split_by_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, str]]]:
-    """Split runs into runs of the last run's machine, and other runs with a difference each."""
+    """Split runs into runs on the machine of the last run, and other runs, each with a differing field."""
     same, others = [], []
     for run in runs:
         fields = compare_machines(run.meta.host, runs[-1].meta.host).decisive
@@ -198,10 +198,10 @@ def split_by_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, st
 
 
 def refuse_other_machines(runs: Sequence[Run]) -> None:
-    """Check that all runs are of one machine.
+    """Check that all runs are from one machine.
 
     Raises:
-        ResultsError: a run is of another machine; the message names the run and a differing field.
+        ResultsError: a run is from another machine; the message names the run and a differing field.
     """
     for run, difference in split_by_machine(runs)[1]:
         raise ResultsError(
@@ -211,7 +211,7 @@ def refuse_other_machines(runs: Sequence[Run]) -> None:
 
 
 def runs_in_words(indices: Iterable[int]) -> str:
-    """Return runs by number, from 1: `run 4`, or `runs 1 to 3, 5`."""
+    """Format indices of runs as numbers from 1: `run 4`, or `runs 1 to 3, 5`."""
     spans: list[list[int]] = []
     for index in sorted(indices):
         if spans and index == spans[-1][-1] + 1:
@@ -240,9 +240,9 @@ def _find_steps(
     runs: int,
     seed: int,
 ) -> tuple[dict[Key, list[Step]], int, int]:
-    """Return the steps by cell, the number of blind comparisons, and the most cells of a run."""
+    """Return the steps by cell, the number of blind comparisons, and the largest number of cells in a run."""
     steps: dict[Key, list[Step]] = {}
-    blind = most = 0
+    blind = max_cells = 0
     rng = np.random.default_rng(seed)
     latest: dict[Key, int] = {}
     for after in range(runs):
@@ -255,7 +255,7 @@ def _find_steps(
                     pairs[key] = (before, arms)
         if not pairs:
             continue
-        most = max(most, len(pairs))
+        max_cells = max(max_cells, len(pairs))
         for decision in decide_once(
             {key: arms for key, (_, arms) in pairs.items()}, ONE_STAGE, rng
         ):
@@ -271,7 +271,7 @@ def _find_steps(
                     better=decision.verdict is GateVerdict.IMPROVED,
                 )
                 steps.setdefault(decision.key, []).append(step)
-    return steps, blind, most
+    return steps, blind, max_cells
 
 
 def _costs(old: Sequence[float], new: Sequence[float], metric: Metric) -> Arms | None:

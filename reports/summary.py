@@ -1,4 +1,4 @@
-"""Summarizes a run and its cells for tables and figures: texts of all cells, numbers of verified cells."""
+"""Summarizes a run and its cells for tables and figures; only verified cells have numbers."""
 
 import json
 import math
@@ -24,19 +24,19 @@ from streamlab.results.schema import MEASURED, OK, UNCHECKED, TrialRow
 from streamlab.results.store import Run
 
 ORACLE, REFERENCE, INVARIANTS = "oracle", "reference engine", "invariants"
-"""Origins of the right answer; runs of older labs do not record the origin, and had an oracle."""
+"""Origins of the right answer. Runs of older labs record no origin; they always had an oracle."""
 
 BY_REFERENCE = "checked against the reference engine, not an independent oracle"
 BY_INVARIANTS = "checked by invariants, such as totals over all windows, not against an answer"
 BY_NOTHING = "measured by another program and imported, and never checked"
 WITHOUT_ORACLE = {UNCHECKED: BY_NOTHING, INVARIANTS: BY_INVARIANTS, REFERENCE: BY_REFERENCE}
-"""Words for each origin other than an oracle, the weakest first."""
+"""Description of each origin other than an oracle, weakest first."""
 
 _MEASURED = (
     *("throughput_eps", "latency_p50_ns", "latency_p90_ns", "latency_p99_ns", "latency_p999_ns"),
     *("latency_max_ns", "peak_rss_bytes", "duration_s"),
 )
-"""Columns whose spreads a cell has under the same names."""
+"""Columns that are summarized as spreads; the attributes of `Cell` have the same names."""
 
 _UNIT_WORDS = {
     RECORD: unit_words(1),
@@ -47,7 +47,7 @@ _UNIT_WORDS = {
 _ORIGIN_WORDS = {FILE: "files", SOCKET: "a socket", GENERATOR: "a generator", BROKER: "a broker"}
 
 LONGEST_LABEL = 40
-"""Most characters of a label; longer query parameters are only in the stored rows."""
+"""Maximum length of a label; longer query parameters are only in the stored rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +57,8 @@ class Conditions:
     Attributes:
         unit: unit of hand-over with its size, in words: `one event at a time`, `blocks of 4,096`.
         origin: place of the input when the clock started.
-        also_timed: work besides the program that the clock covers; `nothing` without any.
-        cluster: kind and nodes of the cluster; "" on the lab's machine.
+        also_timed: timed work besides the program; `nothing` without such work.
+        cluster: kind and nodes of the cluster; empty on the lab's machine.
     """
 
     unit: str
@@ -74,31 +74,31 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A cell of the matrix with all its repetitions.
+    """A cell of the matrix, summarized over its repetitions.
 
-    Missing quantities are None. One repetition without a verified number voids the numbers of the
-    whole cell (`streamlab.results.query`): a cell that sometimes fails or is wrong has no speed.
+    Missing quantities are None. If one repetition has no verified number, the whole cell has none
+    (`streamlab.results.query`): a cell that sometimes fails or is wrong has no speed.
 
     Attributes:
         name: the cell's id.
         engine, variant, workload, label, dataset, workers, batch: the cell's place in the matrix.
-            `label` distinguishes inputs of one workload and has its query parameters, or is empty.
+            `label` distinguishes inputs of one workload, and has the query parameters; it may be empty.
             `batch` is None for variants without batches.
-        tag: label of the engine's table, which distinguishes cells that differ only in options;
-            mostly empty.
+        tag: label of the engine's table in the matrix, which distinguishes cells that differ only in
+            options; mostly empty.
         conditions: the conditions of the rate; None if the engine declares none, or the trials differ.
         status: the worst status of the trials.
         checked_by: the weakest origin of the right answers.
         statuses: number of trials by status.
         load: the offered load with its measurements; None for catch-up.
-        reasons: the distinct reasons of trials that are not ok.
-        notes: the distinct remarks on trials that are ok.
+        reasons: distinct reasons of trials that are not ok.
+        notes: distinct reasons of trials that are ok but doubtful.
         untimed_s: time of the engine's work outside the clock: preparation, and taking the answer.
         cpu_s_per_million: CPU seconds of the process tree per million input events.
         latency_definition: where latencies begin and end.
         plan: the synchronization plan, or the engine's own plan, as text.
         properties: `{"PIP1": {"holds": bool, "why": str}, ...}`.
-        expected_outputs: records of the oracle's answer, the fewest of any trial; None: unknown.
+        expected_outputs: number of records in the oracle's answer, the minimum over the trials; None: unknown.
         counters: the engine's own counters by name (`streamlab.reports.counters`).
     """
 
@@ -138,18 +138,18 @@ class Cell:
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the cell has numbers: every answer was right and every clock consistent, or it was imported."""
+        """Whether the cell has numbers: it was imported, or all its answers were right and its clocks consistent."""
         return self.status in MEASURED
 
     @property
     def engine_label(self) -> str:
-        """A reader's name of the engine and variant, with the label of the matrix table, if any."""
+        """The name of the engine and variant for readers, with the label of the matrix table if there is one."""
         label = variant_label(self.engine, self.variant)
         return f"{label} ({self.tag})" if self.tag else label
 
     @property
     def series(self) -> tuple[str, str, int | None, str]:
-        """The key of a line in a figure: engine, variant, batch and tag."""
+        """The key that identifies a line in a figure: engine, variant, batch and tag."""
         return (self.engine, self.variant, self.batch, self.tag)
 
 
@@ -224,7 +224,7 @@ def start_time(run: Run) -> str:
 
 
 def code_of(run: Run) -> str:
-    """Return the commit of a run, with its changes."""
+    """Return the commit of a run, and whether the source had changes."""
     vcs = run.meta.vcs
     dirty = " with changes" if vcs.dirty_diff_sha256 else ""
     return f"{(vcs.commit or 'no commit')[:12]}{dirty}"
@@ -237,7 +237,7 @@ def checked_by(rows: Iterable[TrialRow]) -> str:
 
 
 def cells_without_oracle(rows: Iterable[TrialRow]) -> dict[str, str]:
-    """Return how answers were checked, by cell, for cells without an oracle."""
+    """Return, for each cell without an oracle, how its answers were checked."""
     return {
         row.cell: WITHOUT_ORACLE[origin]
         for row in rows
@@ -246,7 +246,7 @@ def cells_without_oracle(rows: Iterable[TrialRow]) -> dict[str, str]:
 
 
 def rounded_answers(rows: Iterable[TrialRow]) -> dict[str, str]:
-    """Return how inexact floats were compared, by workload, from the trial with the largest deviation."""
+    """Return, by workload, how inexact floats were compared in the trial with the largest deviation."""
     inexact = [row for row in rows if row.float_deviation is not None]
     inexact.sort(key=lambda row: row.float_deviation or 0.0)
     return {row.workload: str(row.floats) for row in inexact}
@@ -258,7 +258,7 @@ def _common_conditions(rows: list[TrialRow]) -> Conditions | None:
 
 
 def _describe_failure(row: TrialRow) -> str:
-    """Return the reason why a trial has no number, with any difference from the oracle's answer."""
+    """Return why a trial has no number, with the difference from the oracle's answer, if any."""
     reason, difference = (str(getattr(row, column) or "") for column in ("reason", "difference"))
     if reason in difference:
         return difference
@@ -288,8 +288,8 @@ def _parse_json(text: str) -> Mapping[str, object]:
 
 
 def _engine_tag(summary: CellSummary) -> str:
-    """Return the label of the engine's table: the part of the id that is neither place nor load."""
-    if not summary.variant:  # imported: its id is the name that another tool gave it
+    """Return the label of the engine's table: the part of the id between place and load."""
+    if not summary.variant:  # imported: the id is the benchmark's name in another tool
         return ""
     places = 4 + (summary.rows[0].batch is not None)  # workload, engine, variant, workers, batch
     remaining = summary.cell.split("/")[places:]

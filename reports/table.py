@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from streamlab.reports.baseline import Baseline, baselines, missing_ratio_reason, too_short
+from streamlab.reports.baseline import Baseline, baselines, is_too_short, missing_ratio_reason
 from streamlab.reports.numbers import Quantity, count, latency, memory, rate, seconds, times
 from streamlab.reports.run_warnings import LEAST_DIFFERENCE
 from streamlab.reports.summary import Cell, Conditions
@@ -12,13 +12,13 @@ from streamlab.results.query import Spread, group_by
 from streamlab.results.schema import OK
 
 LEAST_UNTIMED = 0.1
-"""Share of the timed part above which the table shows work outside the clock."""
+"""Share of the timed part above which the table shows the time of untimed work."""
 
 NOTHING_COMPARED = "nothing compared"
-"""Shown as the status of a cell whose expected answer is empty: a program without output is also right."""
+"""Status of a cell whose expected answer is empty, so that a program without output would also be right."""
 
 Group = tuple[str, str]
-"""A workload, and its input's label (or empty); rows must share both to be comparable."""
+"""A workload and the label of its input (may be empty); only rows of the same group are comparable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,16 +26,16 @@ class HeadlineRow:
     """A cell of the matrix, formatted; missing quantities are None.
 
     Attributes:
-        ratio: median throughput over the baseline's. The baseline is a cell of the class, the cells
-            of the same workload and input under equal conditions; the text names it.
-        is_clear: whether the ranges of the two cells' repetitions do not overlap; a single repetition
-            counts as 30 % either way.
+        ratio: median throughput over that of the baseline, which the text names. The baseline is a cell of
+            the same class: same workload and input, equal conditions.
+        is_clear: whether the ranges of this cell and the baseline are disjoint; a single repetition has
+            a range of 30 % either way.
         no_ratio: why a cell with a rate has no ratio: `alone` in its class, `undeclared` or `short`.
         is_baseline: whether this cell is the baseline of its class.
-        status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree; NOTHING_COMPARED
-            for an empty answer.
+        status: for example `ok`, or `ok 2 of 3, crash 1` if repetitions differ; NOTHING_COMPARED for an
+            empty answer.
         reason: why the number is missing or doubtful; may be long.
-        untimed: the engine's work outside the clock, if above a tenth of the timed part.
+        untimed: time of the engine's untimed work, if above a tenth of the timed part.
     """
 
     cell: Cell
@@ -58,9 +58,9 @@ class HeadlineRow:
 
 
 def classes_of(members: Sequence[Cell]) -> list[tuple[str, list[HeadlineRow]]]:
-    """Return the rows of one workload and input by what their rates include, in words.
+    """Group the rows of one workload and input into classes of comparable rates.
 
-    Only rows of one class may be compared; a class that declares nothing has no words.
+    Returns the conditions of each class in words, empty if undeclared, with its rows.
     """
     bases = baselines(members)
     classes = group_by(members, lambda cell: cell.conditions)
@@ -73,7 +73,7 @@ def classes_of(members: Sequence[Cell]) -> list[tuple[str, list[HeadlineRow]]]:
 def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
     """Sort cells by engine, variant, batch, workers and rate within workload and input.
 
-    Workloads and engines keep the order in which they were first run, which is the matrix's.
+    Workloads and engines keep the order of the matrix, in which they first ran.
     """
     groups = list(dict.fromkeys(map(group_of, cells)))
     engines = list(dict.fromkeys((cell.engine, cell.variant) for cell in cells))
@@ -109,7 +109,7 @@ def status_text(statuses: Mapping[str, int]) -> str:
 
 def _make_row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
     eps, conditions = cell.throughput_eps, cell.conditions
-    compared = conditions is not None and eps is not None and not too_short(cell)
+    compared = conditions is not None and eps is not None and not is_too_short(cell)
     base = bases.get(conditions) if conditions is not None and compared else None
     is_baseline = base is not None and base.cell.name == cell.name
 
@@ -142,7 +142,7 @@ def _is_empty(cell: Cell) -> bool:
 
 
 def _is_apart(left: Spread, right: Spread) -> bool:
-    """Return whether two ranges do not overlap; a single process may vary by LEAST_DIFFERENCE."""
+    """Return whether two ranges are disjoint; the range of a single process is widened by LEAST_DIFFERENCE."""
     (left_low, left_high), (right_low, right_high) = map(_widen_range, (left, right))
     return left_low > right_high or left_high < right_low
 

@@ -14,11 +14,11 @@ from streamlab.results.seal import read_sealed
 from streamlab.results.table import table_of
 
 STEP_S = 0.1
-"""Length of a row."""
+"""Length of the interval that a row covers."""
 MAX_POINTS = 400
-"""Most points of a drawing; of longer trials, several rows make a point."""
+"""Maximum number of points in a drawing; for longer trials, a point summarizes several rows."""
 FEWEST_ROWS = 3
-"""Fewest rows of a drawing."""
+"""Minimum number of rows for a drawing."""
 
 Values = Sequence[float | None]
 
@@ -34,16 +34,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialTimeline:
-    """A trial over time, from the start of its timed part; None if a point has no value.
+    """A trial over time, from the start of its timed part. Points without a value are None.
 
     Attributes:
         times_s: middle of each point.
         phases: phases in order.
-        rates: events/s emitted and consumed; like `cores`, without the last row, which is partial.
-        backlog: largest backlog of each point.
-        latency_ns: p50, p99 and max; the largest of each point.
+        rates: events/s emitted and consumed; omits the last row, which is partial, as does `cores`.
+        backlog: largest backlog within each point.
+        latency_ns: largest p50, p99 and max within each point.
         cores: CPU-seconds per second.
-        memory_bytes: resident memory; the largest of each point.
+        memory_bytes: largest resident memory within each point.
         power_w: power by energy domain.
     """
 
@@ -58,7 +58,7 @@ class TrialTimeline:
 
 
 def read_timeline(run_dir: Path, series: str) -> TrialTimeline | None:
-    """Read the timeline of a trial; None if it is too short.
+    """Read the timeline of a trial; None if the series is too short.
 
     Raises:
         ResultsError: the file is missing, unreadable, or has changed since the lab wrote it.
@@ -73,7 +73,7 @@ def read_timeline(run_dir: Path, series: str) -> TrialTimeline | None:
 
 
 def timeline(table: Mapping[str, list[Any]], first: int) -> TrialTimeline | None:
-    """Return the timeline of a table's rows from `first` on; None if they are too few."""
+    """Return the timeline of a table's rows from `first` on; None if there are too few rows."""
     rows = len(table["t_ns"])
     if rows - first < FEWEST_ROWS:
         return None
@@ -88,7 +88,7 @@ def timeline(table: Mapping[str, list[Any]], first: int) -> TrialTimeline | None
         return table.get(name) or [None] * rows
 
     def rate_of(name: str) -> Values:
-        # The timed part ends within the last row, so its count is not a rate.
+        # The timed part ends within the last row, so that row's count is not a rate.
         full_rows = [*column(name)[:-1], None]
         return [None if v is None else v / STEP_S for v in points(full_rows, _mean)]
 

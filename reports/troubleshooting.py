@@ -1,7 +1,7 @@
 """Explains statuses and warnings: cause and remedy of each, for the terminal and the page.
 
-The texts are the entries of docs/troubleshooting.md, to which `advice.txt` is a link. Patterns here find the entry of a
-reason or a warning.
+The texts are the entries of docs/troubleshooting.md; `advice.txt` is a link to this file. Patterns here find the entry
+for a reason or a warning.
 """
 
 import json
@@ -53,18 +53,18 @@ SIGNS = {
     "Late rows": r"left out by the import: more than|came too late for their windows",
     "Temporary folder": r"remove the temporary folder",
 }
-"""The pattern that finds the texts of a kind of reason or warning, by the heading of its entry."""
+"""By heading of an entry, the pattern that matches the reasons or warnings that the entry explains."""
 
 _ENTRY = re.compile(r"^### (.+)\n\n((?:.+\n)+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """The cause of a status or a warning, and its remedy.
+    """The cause and remedy of a status or a kind of warning.
 
     Attributes:
-        title: the status, or a name of the kind of warning.
-        sign: pattern that finds the texts of this kind; empty for a status.
+        title: the status, or the name of the kind of warning.
+        sign: pattern that matches texts of this kind; empty for a status.
     """
 
     title: str
@@ -88,7 +88,7 @@ ADVICE = tuple(
     _parse_entry(*entry)
     for entry in _ENTRY.findall(Path(__file__).with_name("advice.txt").read_text(encoding="utf-8"))
 )
-"""Advice on all statuses except ok, on reasons for missing or doubtful numbers, and on warnings."""
+"""Advice on all statuses except ok, on reasons for missing or doubtful numbers, and on all kinds of warnings."""
 
 
 def advice_on(
@@ -96,7 +96,7 @@ def advice_on(
 ) -> tuple[Advice, ...]:
     """Return the advice on the statuses, reasons and warnings of trials, in the table's order.
 
-    `warnings` are further warnings, of the run; `missing` is whether the run lacks cells.
+    `warnings` are further warnings of the run; `missing` states whether the run lacks cells.
     """
     statuses = {NOT_RUN} if missing else set()
     texts = set(warnings)

@@ -1,7 +1,7 @@
-"""Defines marks for cells whose numbers must be shown with their verdict.
+"""Defines marks for cells whose numbers need a visible verdict.
 
-An engine that did not keep up with an offered rate, or was never steady, gave right answers with a
-consistent clock. Its numbers are shown, always with the mark.
+An engine that did not keep up with an offered rate, or was never steady, still gave right answers with a
+consistent clock. So its numbers are shown, but always with a mark.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from streamlab.results.schema import IMPORTED, MEASURED, OK, UNSTEADY, UNSUSTAIN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A sign of one character with its meaning."""
+    """A one-character sign and its meaning."""
 
     sign: str
     meaning: str
@@ -37,10 +37,10 @@ assert frozenset(MARKS) | {OK} == MEASURED
 
 
 def sign(status: str) -> str:
-    """Return the mark of a status; empty if it needs none."""
+    """Return the sign of a status; empty if the status needs no mark."""
     return MARKS[status].sign if status in MARKS else ""
 
 
-def with_mark(text: str, status: str) -> str:
-    """Append the mark of a status, if any, to a text."""
+def append_mark(text: str, status: str) -> str:
+    """Append the sign of a status to a text, if the status needs a mark."""
     return f"{text} {sign(status)}".strip()

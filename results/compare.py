@@ -1,8 +1,8 @@
 """Compares two runs: matches their cells, checks their answers and computes ratios of medians.
 
-Cells match by fingerprint, which covers everything that must be equal except the source revision and
+Cells match by fingerprint, which covers all conditions that must be equal, except the source revision and
 the machine; `streamlab.results.machines` compares machines.
-Only trials with a verified answer have numbers, and imported trials, which the output marks.
+Only verified trials and imported trials have numbers; the output marks imported trials.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,10 +27,10 @@ from streamlab.results.stats.mann_whitney import mann_whitney, smallest_p
 from streamlab.results.store import Run
 
 LEVEL = 0.05
-"""Level of the two-sided test, after Benjamini-Hochberg over the cells of one metric."""
+"""Level of the two-sided test, with p-values adjusted over the cells of a metric (Benjamini-Hochberg)."""
 
 CELL = "cell"
-"""Purpose of an ordinary trial, as opposed to a search's trial."""
+"""Purpose of an ordinary trial; trials of searches have other purposes."""
 
 CONFIRM = "confirm"
 
@@ -43,7 +43,7 @@ class IncomparableError(ResultsError):
 class Metric:
     """A metric to compare.
 
-    `value` returns the value of a trial, None without one; `about` has the unit.
+    `value` returns a trial's value, or None if it has none; `about` describes the metric and has its unit.
     """
 
     name: str
@@ -93,16 +93,16 @@ BROKEN, FIXED, NO_NUMBER = "broken", "fixed", "no number"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """The ratio of one cell and metric, new (B) over old (A).
+    """The ratio of a cell's medians of one metric: new (B) over old (A).
 
     Attributes:
         old, new: medians over fresh processes.
-        n_old, n_new: numbers of processes.
+        n_old, n_new: number of processes in each run.
         ratio: new / old.
-        low, high: ends of the ratio's 95 % bootstrap interval; for `r_pass`, the smallest and
-            largest ratio within the brackets of both searches. None with fewer than three values.
+        low, high: ends of the ratio's 95 % bootstrap interval; None with fewer than three values. For
+            `r_pass`, the smallest and largest ratio that the brackets of both searches allow.
         p: two-sided p-value, adjusted over the cells of the metric; None for `r_pass`.
-        word: the verdict; better or worse only if the interval excludes 1.
+        word: the verdict; `better` and `worse` require an interval without 1.
     """
 
     cell: str
@@ -119,13 +119,13 @@ class Ratio:
 
     @property
     def is_clear(self) -> bool:
-        """Whether a difference is shown."""
+        """Whether the verdict is better or worse."""
         return self.word in (BETTER, WORSE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A cell with an unverified answer in a run; `old` and `new` are the statuses."""
+    """A cell whose answer is unverified in at least one run; `old` and `new` are the statuses."""
 
     cell: str
     word: str
@@ -138,11 +138,11 @@ class Comparison:
     """The comparison of two runs.
 
     Attributes:
-        differences: differences that `force` ignored; if any, the comparison is not fair.
-        unlike: the differing fields of cells that were left out for this reason.
-        notes: the differing fields of the machines that do not decide speed.
-        answers: cells without a verified answer in a run; they have no ratios.
-        ratios: by metric, then cell.
+        differences: differences that `force` ignored; with any, the comparison is not fair.
+        unlike: differing fields that excluded cells from the comparison.
+        notes: differing fields of the machines that do not decide speed.
+        answers: cells without a verified answer in one or both runs; they have no ratios.
+        ratios: ratios, ordered by metric and then cell.
         only_old, only_new: cells that only one run has.
     """
 
@@ -165,12 +165,11 @@ def compare(
 ) -> Comparison:
     """Compare two runs.
 
-    `rng` draws for the intervals. `force` also compares machines and cells that differ; cells are
-    then matched by id.
+    `rng` draws for the intervals. With `force`, machines and cells may differ, and cells match by id.
 
     Raises:
-        IncomparableError: the machines differ in a field that decides speed, or all cells of equal
-            id differ, without `force`; or the runs have no cell in common.
+        IncomparableError: the runs have no cell in common; or, without `force`, the machines differ
+            in a field that decides speed, or all cells of equal id differ.
     """
     old_cells, new_cells = by_cell(old), by_cell(new)
     unequal = differences(old, new)
@@ -206,9 +205,9 @@ def compare(
 
 
 def sustainable(rows: Sequence[TrialRow]) -> tuple[float, float | None] | None:
-    """Return the bracket of a search: the highest confirmed rate, and the lowest failed rate above it.
+    """Return the bracket of a search: its highest confirmed rate, and the lowest failed rate above.
 
-    None without a confirmed rate.
+    The second rate is None if no higher rate failed. The result is None without a confirmed rate.
     """
     passed, failed = [], []
     offered = (row for row in rows if row.probe is not None and row.offered_eps is not None)
@@ -228,7 +227,7 @@ def sustainable(rows: Sequence[TrialRow]) -> tuple[float, float | None] | None:
 def _match_cells(old: Run, new: Run) -> list[tuple[str, str]]:
     """Match the cells of both runs: by fingerprint, else by id.
 
-    Of several cells with one fingerprint, the cell with the same id matches.
+    If several cells have the same fingerprint, the cell with the same id matches.
     """
     old_prints, new_prints = cell_fingerprints(old), cell_fingerprints(new)
     pairs = {
@@ -242,9 +241,9 @@ def _match_cells(old: Run, new: Run) -> list[tuple[str, str]]:
         if cell not in pairs and match is not None:
             pairs[cell] = match
             unmatched = {digest: other for digest, other in unmatched.items() if other != match}
-    taken = set(pairs.values())
+    matched_new = set(pairs.values())
     for cell in old_prints:
-        if cell not in pairs and cell in new_prints and cell not in taken:
+        if cell not in pairs and cell in new_prints and cell not in matched_new:
             pairs[cell] = cell
     return [(cell, pairs[cell]) for cell in old_prints if cell in pairs]
 
@@ -258,7 +257,7 @@ def _compare_answers(cell: str, old: Sequence[TrialRow], new: Sequence[TrialRow]
 
 
 def first_failure(rows: Sequence[TrialRow]) -> str | None:
-    """Return the first status without a right answer; invalid probes of a search do not count."""
+    """Return the status of the first trial without a right answer; ignores invalid probes of a search."""
     for row in rows:
         if row.status not in MEASURED and not (row.probe and row.status == "invalid"):
             return str(row.status)
@@ -287,7 +286,7 @@ def _metric_ratios(
 
 
 def values_of(metric: Metric, rows: Sequence[TrialRow]) -> list[float]:
-    """Return a metric of a cell's trials with numbers, one value a process."""
+    """Return the values of a metric, one per process, from the trials of a cell that have numbers."""
     measured = [row for row in rows if row.purpose in (None, CELL) and row.status in MEASURED]
     return [value for row in measured if (value := metric.value(row)) is not None]
 
@@ -326,7 +325,7 @@ def _median_ratio(
 
 
 def _bracket_ratio(cell: str, old: Sequence[TrialRow], new: Sequence[TrialRow]) -> Ratio | None:
-    """Return the ratio of two searches; overlapping brackets show no difference."""
+    """Return the ratio of two searches' rates; overlapping brackets show no difference."""
     before, after = sustainable(old), sustainable(new)
     if before is None or after is None:
         return None

@@ -1,4 +1,4 @@
-"""Finds differing fields of two runs that must be equal for a comparison of their results."""
+"""Finds the fields that differ between two runs but must be equal for a fair comparison."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +11,12 @@ from streamlab.results.schema import TrialRow
 from streamlab.results.store import Run
 
 CONDITIONS = ("unit", "origin", "also_timed")
-"""Columns with a rate's conditions; a run of an older lab lacks them, and counts as equal."""
+"""Columns with the conditions of a rate. Runs of older labs lack them; a missing value counts as equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A field in which a cell differs between runs; `cell` is empty for the whole run."""
+    """A field that differs between two runs; `cell` is empty for a field of the whole run."""
 
     cell: str
     field: str
@@ -29,11 +29,11 @@ class Difference:
 
 
 def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
-    """Return the differing fields that decide speed: of the machines, then of cells of equal id.
+    """Return the differing fields that decide speed: first of the machines, then of cells with equal ids.
 
-    If a cell's fingerprint occurs in the other run, only the conditions of its rate are compared: the engine
-    declares them, so a revision may change them.
-    With `by_id`, cells of equal id are compared even if their fingerprints match other cells.
+    If a cell's fingerprint occurs in the other run, only the conditions of its rate are compared. Engines
+    declare these conditions, so another revision may declare others.
+    With `by_id`, cells with equal ids are compared even if their fingerprints match other cells.
     """
     machines = compare_machines(old.meta.host, new.meta.host)
     unequal = [
@@ -74,7 +74,7 @@ def _cell_differences(
     ]
     if fields or explained:
         return fields
-    # The hash covers a value that run.json lacks: another version of the lab made the hash.
+    # Another version of the lab computed the hash, from a value that run.json lacks.
     before, after = (
         f"{row.fingerprint} ({run.meta.lab_version})" for run, row in ((old, ours), (new, theirs))
     )
@@ -94,12 +94,12 @@ def by_cell(run: Run) -> dict[str, list[TrialRow]]:
 
 
 def cell_fingerprints(run: Run) -> dict[str, set[str]]:
-    """Return the fingerprints of each cell's trials; several only if several versions of the lab ran them."""
+    """Return the fingerprints of each cell's trials; more than one only if several lab versions ran the cell."""
     return {cell: {row.fingerprint or "" for row in rows} for cell, rows in by_cell(run).items()}
 
 
 def differing_values(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield each place at which two JSON values differ, with both values; None: it is missing."""
+    """Yield path and both values of each difference between two JSON values; a missing value is None."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             inner = f"{path}.{key}" if path else str(key)

@@ -1,4 +1,4 @@
-"""Computes fingerprints of cells: hashes of all conditions of comparable results, except machine and code.
+"""Computes fingerprints of cells: hashes of all conditions that must be equal, except machine and code.
 
 `streamlab.results.machines` compares machines, with tolerances that a hash cannot express.
 """
@@ -17,10 +17,10 @@ FREE = ("repetitions", "timeout_s", "workload")
 def conditions_of_cell(
     described: JsonObject, dataset: str | None, isolation: JsonValue, program: str | None
 ) -> dict[str, JsonValue]:
-    """Return all conditions that must be equal for a comparison, by name.
+    """Return, by name, all conditions that must be equal for a comparison.
 
-    `described` is the cell as in run.json (`streamlab.lab.matrix.cells.describe`), and `program` the
-    workload if the dataset was made for another workload.
+    `described` is the cell as in run.json (`streamlab.lab.matrix.cells.describe`). `program` is the workload's
+    name if the dataset was made for another workload, else None.
     """
     content = {key: value for key, value in described.items() if key not in FREE}
     content |= {"dataset": dataset, "isolation": isolation}
@@ -33,7 +33,7 @@ def fingerprint(content: JsonObject) -> str:
 
 
 def content_of(run: Run, row: TrialRow) -> dict[str, JsonValue]:
-    """Return a stored trial's conditions that must be equal, as far as run.json records them."""
+    """Return the conditions of a stored trial that must be equal, as far as run.json records them."""
     described = run.meta.cells.get(row.cell) or {}
     isolation = run.meta.settings.get("isolation")
     return conditions_of_cell(described, row.dataset, isolation, None)

@@ -1,4 +1,4 @@
-"""Compares the machines of two runs: fields that decide speed must agree; other differences are only notes.
+"""Compares the machines of two runs: fields that decide speed must agree, other differences are only noted.
 
 Reads the `host` of run.json, which `streamlab.lab.runner.provenance` writes.
 """
@@ -24,9 +24,9 @@ EXACT = (
 QUOTA, LIMIT, MEMORY = "cpu_quota_cores", "memory_limit_bytes", "memory_bytes"
 
 TOLERANCE = {QUOTA: 1e-3, MEMORY: 0.02, LIMIT: 0.02}
-"""Relative tolerances of fields whose size decides speed.
-A quota is a whole number of microseconds in a period.
-Kernels and firmware reserve some tenths of a percent of the memory; each update changes the amount.
+"""Relative tolerances of sizes that decide speed.
+A quota is rounded to whole microseconds per period.
+Kernels and firmware reserve some tenths of a percent of the memory; the amount changes with each update.
 The next larger machine or memory module has at least a tenth more."""
 
 NOT_RECORDED = "not recorded"
@@ -69,8 +69,8 @@ class Machines:
 def compare_machines(old: Host, new: Host) -> Machines:
     """Return how the machines of two runs differ; all comparisons use this rule.
 
-    A field that one run does not record is a note. A limit of the other run is decisive, since the
-    first run may have had no limit.
+    A field that only one run records is a note, except a limit. A limit that only one run records is
+    decisive, since the other run may have had no limit.
     """
     before, after = _effective_fields(old), _effective_fields(new)
     decisive: list[Field] = []
@@ -80,19 +80,19 @@ def compare_machines(old: Host, new: Host) -> Machines:
         if field.old != field.new:
             (decisive if _is_decisive(field) else notes).append(field)
         elif old.get(name) != new.get(name) and name in old and name in new:
-            # Limits without effect on either machine.
+            # Different limits, which have no effect on either machine.
             notes.append(Field(name=name, old=old[name], new=new[name]))
     return Machines(decisive=tuple(decisive), notes=tuple(notes))
 
 
 def exact_fields(host: Host) -> dict[str, JsonValue]:
-    """Return the fields that decide speed and have no tolerance, to key measurements by machine."""
+    """Return the fields that identify a machine in stored measurements: EXACT and the CPU quota."""
     effective = _effective_fields(host)
     return {name: effective[name] for name in (*EXACT, QUOTA)}
 
 
 def usable_cores(host: Host) -> float | None:
-    """Return the number of cores a run could use, at most its CPU quota; None if not recorded."""
+    """Return the number of cores that a run could use: its CPU quota if it has one; None if not recorded."""
     cores, quota = host.get("cores_usable"), _effective_fields(host)[QUOTA]
     if isinstance(quota, int | float):
         return float(quota)
@@ -112,7 +112,7 @@ def _is_decisive(field: Field) -> bool:
 
 
 def _effective_fields(host: Host) -> dict[str, JsonValue]:
-    """Return a host with ineffective limits as None and missing fields as NOT_RECORDED."""
+    """Return the fields of a host, with None for ineffective limits and NOT_RECORDED for missing fields."""
     decisive = {name: host.get(name, NOT_RECORDED) for name in (*EXACT, MEMORY)}
     limits = {
         QUOTA: _effective_limit(host, QUOTA, host.get("cores_usable")),

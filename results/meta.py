@@ -14,7 +14,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         commit: the commit; None without a checkout.
-        dirty_diff_sha256: hash of the changes since; None for a clean tree.
+        dirty_diff_sha256: hash of the uncommitted changes; None for a clean tree.
         reason: why `commit` is None.
     """
 
@@ -33,7 +33,7 @@ class Software(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DatasetRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A dataset of the run; `invented` is the share of its events that an import invented, in words."""
+    """A dataset of the run; `invented` describes the share of events that an import invented."""
 
     id: str
     workload: str | None = None
@@ -49,11 +49,11 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         started_at, ended_at: UTC, ISO 8601; a killed session has no end.
-        interrupted: whether the user stopped it.
-        energy: provider of the energy figures, and the reason if it has none.
+        interrupted: whether the user stopped the session.
+        energy: provider of energy figures, and the reason if the provider has none.
         idle_before_w, idle_after_w: watts of the idle machine by domain; None: not measured.
-        confinement: the mechanism that confines trials, or why they are unconfined.
-        duration_s: its length.
+        confinement: the mechanism that confines trials, or why trials are unconfined.
+        duration_s: length of the session.
     """
 
     started_at: str | None = None
@@ -78,19 +78,19 @@ class RunMeta(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         settings: the matrix's settings.
-        matrix_text, matrix_folder: the matrix as TOML, and the base of its relative paths.
+        matrix_text, matrix_folder: the matrix as TOML, and the folder of its relative paths.
         only: patterns of the selected cells; empty: all.
-        keep_outputs: whether the run stores an answer of each cell.
-        requested_engines: of each, as `engine` or `engine/variant`, a cell must run.
+        keep_outputs: whether the run stores an answer for each cell.
+        requested_engines: `engine` or `engine/variant`; at least one cell of each must run.
         cells: description of each cell, by id (`streamlab.lab.matrix.cells.describe`).
         code: hash of each workload's code, by key.
         host: properties of the machine, compared by `streamlab.results.machines`.
-        datasets: by key of the workload.
+        datasets: datasets by key of the workload.
         container: facts about the container engine; None for processes.
-        fingerprint: of all cells and datasets; None until the first session starts.
+        fingerprint: hash of all cells and datasets; None until the first session starts.
         generators: ceilings of the load generators, by engine, variant and batch.
-        imported: of a run that was imported: the program, and the names of its files; None: the lab's own.
-        recorded: the object as read, with keys of other versions; empty for a new run.
+        imported: for an imported run, the program that measured it and the names of its files; else None.
+        recorded: the JSON object as read, with keys of other lab versions; empty for a new run.
     """
 
     lab_version: str | None = None

@@ -1,8 +1,8 @@
-"""Summarizes a run for tables and plots: one summary a cell, over its repetitions.
+"""Summarizes the trials of a run per cell, for tables and plots.
 
-A summary has the median, smallest and largest value over fresh processes, with their number.
-With n = 1 all three are that value and show no spread.
-The median of a latency percentile is the median of the processes' own percentiles.
+A summary has the median, smallest and largest value over fresh processes, and their number n.
+With n = 1 all three are equal and show no spread.
+The median of a latency percentile is the median over the percentiles of the processes.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -49,9 +49,9 @@ class CellSummary:
 
     Attributes:
         cell, workload, label, engine, variant, workers: as stored.
-        status: the worst status of any repetition; the cell has numbers only if it is one of
+        status: the worst status of any repetition; the cell has numbers only if this status is in
             `schema.MEASURED`.
-        reason: the first reason of a repetition with this status; None without one.
+        reason: the first reason among repetitions with this status; None without one.
         rows: the trials, in order.
     """
 
@@ -66,13 +66,13 @@ class CellSummary:
     rows: tuple[TrialRow, ...]
 
     def spread(self, column: str) -> Spread | None:
-        """Return the spread of a numeric column; None for a status without numbers or without values."""
+        """Return the spread of a numeric column; None if the cell has no numbers or the column no values."""
         if self.status not in MEASURED:
             return None
         return spread_of(self.rows, column)
 
 
-# One wrong answer makes a cell wrong, whatever its other repetitions are.
+# One wrong answer makes the whole cell wrong.
 _WORST_FIRST = (
     "wrong_output",
     "crash",
@@ -102,7 +102,7 @@ def spread_of(rows: Iterable[TrialRow], column: str) -> Spread | None:
 def by_cell(rows: Iterable[TrialRow]) -> tuple[CellSummary, ...]:
     """Group trials by cell, in the order in which the cells first appear.
 
-    Excludes trials of searches: their rates differ, so they are not repetitions; see `by_search`.
+    Excludes trials of searches (`by_search`): their rates differ, so they are not repetitions.
     """
     cells = group_by((row for row in rows if row.probe is None), lambda row: row.cell)
     return tuple(_summarise(cell, tuple(trials)) for cell, trials in cells.items())

@@ -1,6 +1,6 @@
 """Converts a row's values to the types of their columns, and escapes text that is not UTF-8.
 
-A value that does not fit is reported and left out, so that it does not spoil a run.
+A value that does not fit is reported and left out, so that one bad value does not invalidate a run.
 """
 
 import json
@@ -22,7 +22,7 @@ def convert_row(row: Mapping[str, object]) -> tuple[dict[str, object], tuple[str
 
     Texts are escaped (`escape_text`).
     A value of another type, or beyond 64 bits, becomes null and gets a message.
-    A number that is not finite becomes null and gets a warning in the row: the other numbers stay valid.
+    A number that is not finite becomes null and gets a warning in the row; the other numbers stay valid.
     Unknown columns stay unchanged.
     """
     converted, misfits, lost = dict(row), [], []

@@ -1,8 +1,8 @@
-"""Defines a trial's row: the record `TrialRow`, and the columns of `trials.parquet` that follow from it.
+"""Defines the row of a trial, `TrialRow`, and derives the columns of `trials.parquet` from this record.
 
 The version rises when a column changes its meaning, or when a column that readers need is removed.
-Readers refuse unknown versions.
-They ignore unknown columns and read missing ones as null, so optional columns need no new version.
+Readers refuse unknown versions, ignore unknown columns, and read missing columns as null.
+So optional columns need no new version.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ MEASURED = VERIFIED | {IMPORTED}
 
 
 class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One trial. Each field is a column, with type and documentation; None without a value."""
+    """One trial. Each field is a column with a type and a description; None if it has no value."""
 
     # The cell and the repetition.
     cell: Annotated[

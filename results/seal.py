@@ -2,10 +2,10 @@
 
 `SHA256SUMS` in the run directory lists every file that the lab wrote, in the format of `sha256sum`.
 `sha256sum --check SHA256SUMS` verifies a run without the lab.
-The lab appends a line before it moves the file into place: a kill in between leaves an extra line,
+The lab appends a line before it moves the file into place. A kill in between leaves an extra line, but
 never a file without a line.
-While a session is open, a file may have several lines and may match any; `compact` leaves one line.
-Runs of older labs have no `SHA256SUMS` and are read unverified.
+While a session is open, a file may have several lines and may match any of them; `compact` keeps one.
+Runs of older labs have no `SHA256SUMS` and are read without a check.
 """
 
 import hashlib
@@ -23,18 +23,18 @@ _ROOT_FILES = ("run.json", "trials.parquet")
 _WRITTEN_BY_LAB = ("trials", "searches", "outputs")
 _WRITTEN_BY_TRIALS = ("series", "logs")
 _SUFFIXES = (".reconfigurations.parquet", ".parquet", ".hlog", ".log")
-"""Reports and drawings are not sealed: the lab can make them again from these files."""
+"""Reports and drawings have no seal: the lab can make them again from sealed files."""
 
 _LINE = re.compile(rb"([0-9a-f]{64})  ([^\n]+)")
 _LONGEST_LINE = 1 << 13
-"""A digest and a path; Linux paths have at most 4,096 bytes."""
+"""Longest line: a digest and a path; Linux paths have at most 4,096 bytes."""
 
 
 def write_sealed(run_dir: Path, path: Path, content: bytes) -> None:
     """Write a file of a run atomically, with its seal.
 
     Raises:
-        OSError: the write failed; an older file of this name is unchanged.
+        OSError: the write failed; an existing file of this name is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
@@ -47,7 +47,7 @@ def write_sealed(run_dir: Path, path: Path, content: bytes) -> None:
         partial.replace(path)
     except OSError as error:
         error.filename = error.filename or str(path)  # the error of a full disk names no file
-        with suppress(OSError):  # a half-written file would keep the disk full
+        with suppress(OSError):  # a partial file would keep the disk full
             partial.unlink()
         raise
 
@@ -66,7 +66,7 @@ def move_sealed(run_dir: Path, source: Path, target: Path) -> None:
 
 
 def seal_old_run(run_dir: Path) -> None:
-    """Seal the current files of a run without seals."""
+    """Seal the current files of a run that has no seals."""
     if not (run_dir / SEALS).exists():
         _replace_seals(
             run_dir, (_line(_name(run_dir, path), _digest(path)) for path in _files(run_dir))
@@ -74,7 +74,7 @@ def seal_old_run(run_dir: Path) -> None:
 
 
 def compact(run_dir: Path) -> None:
-    """Rewrite SHA256SUMS with one line a file, ordered by name."""
+    """Rewrite SHA256SUMS with one line per file, ordered by name."""
     seals = load_seals(run_dir)
     if not seals.sealed:
         return
@@ -106,8 +106,8 @@ def read_sealed(run_dir: Path, path: Path, seals: "Seals | None" = None) -> byte
 def verify_run(run_dir: Path) -> None:
     """Check all files of a run, also files that no report reads.
 
-    Skips series and logs without a trial record: interrupted trials leave them, and an oracle's
-    log grows with each session.
+    Skips series and logs without a trial record: interrupted trials leave such files, and the log of an
+    oracle grows with each session.
 
     Raises:
         ResultsError: a file has changed or has no seal; the message names it.
@@ -132,7 +132,7 @@ class Seals:
     """The seals of a run.
 
     Attributes:
-        digests: the digests of each sealed file by its name; several while a session is open.
+        digests: digests of each sealed file, by name; a file may have several while a session is open.
         sealed: whether the run has seals; False for a run of an older lab.
     """
 
@@ -151,7 +151,7 @@ def load_seals(run_dir: Path) -> Seals:
     except FileNotFoundError:
         return Seals(digests={}, sealed=False)
     seals: dict[bytes, set[str]] = {}
-    # A kill may leave a part of a line at the end.
+    # A kill may leave a partial line at the end.
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
         match = _LINE.fullmatch(line)
         if match is None or not _is_run_file(match[2]):

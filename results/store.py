@@ -1,11 +1,11 @@
 """Writes and reads runs: directories that stay readable after a kill at any moment.
 
 run.json          the request, the machine and the software; written at the start and at the end
-trials/*.json     one file a finished trial, written atomically: the durable record
+trials/*.json     one file per finished trial, written atomically: the durable record
 trials.parquet    the same rows as one table, derived when the run ends or is interrupted
 SHA256SUMS        checksums of all these files, checked at each read (results/seal.py)
-series/*.parquet  one series a trial on a 100 ms grid (lab/measure/series.py)
-series/*.hlog     its latency histograms, in the log format of HdrHistogram (lab/measure/hdr.py)
+series/*.parquet  one series per trial on a 100 ms grid (lab/measure/series.py)
+series/*.hlog     latency histograms of a trial, in the log format of HdrHistogram (lab/measure/hdr.py)
 logs/ outputs/
 """
 
@@ -25,7 +25,7 @@ from streamlab.results.seal import Seals, load_seals, read_sealed, remedy, write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run from disk: `meta` is run.json, `rows` are the trials in the order of execution."""
+    """A stored run: `meta` is the content of run.json, `rows` are the trials in the order of execution."""
 
     path: Path
     meta: RunMeta
@@ -38,7 +38,7 @@ def write_meta(run_dir: Path, meta: RunMeta) -> None:
 
 
 def make_row(name: str, columns: Mapping[str, object]) -> TrialRow:
-    """Return the row of the trial `name`, whose process reported these columns; others are None.
+    """Return a trial's row from the columns that its process reported; other columns are None.
 
     Raises:
         ResultsError: a column is not in the schema.
@@ -111,7 +111,7 @@ def read_run(run_dir: Path) -> Run:
     A killed lab may leave trials that the table lacks; then the trial records are read instead.
 
     Raises:
-        ResultsError: it is not a run, of another version, or damaged.
+        ResultsError: the directory is not a run, or the run is damaged or of another version.
     """
     meta = read_meta(run_dir)
     path = run_dir / "trials.parquet"
@@ -153,7 +153,7 @@ _REQUIRED = ("cell", "repetition", "order_index", "status")
 
 
 def _read_trial(path: Path, columns: Mapping[str, object]) -> TrialRow:
-    """Convert a trial's record; raises ResultsError without its place and a known status."""
+    """Convert a trial's record; raise ResultsError if it lacks a column of _REQUIRED or a known status."""
     row = _convert(columns)
     missing = [name for name in _REQUIRED if getattr(row, name) is None]
     if missing or row.status not in STATUSES:
@@ -192,5 +192,5 @@ def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[st
 
 
 def _write_json(run_dir: Path, path: Path, content: Mapping[str, object]) -> None:
-    """Write a JSON file atomically, with its seal; `write_sealed` says how it fails."""
+    """Write a JSON file atomically, with its seal (errors: `write_sealed`)."""
     write_sealed(run_dir, path, (json.dumps(content, indent=1) + "\n").encode())

@@ -16,8 +16,8 @@ def as_table(rows: Iterable[TrialRow]) -> pa.Table:
     """Return the trials as a table with the columns of the schema.
 
     Expects values from `streamlab.results.row_conversion.convert_row`.
-    Converts through JSON: Arrow's own conversion of Python objects imports pandas if installed,
-    which costs each `lab run` a quarter of a second.
+    Converts through JSON: Arrow's own conversion of Python objects imports pandas if installed, which
+    would add a quarter of a second to each `lab run`.
     """
     schema = arrow_schema()
     lines = "\n".join(json.dumps(columns_of(row)) for row in rows).encode()
@@ -54,7 +54,8 @@ def csv_of(rows: Iterable[TrialRow], *, without: Collection[str] | None = None) 
     """Return the trials as CSV in UTF-8 with a header line.
 
     Null is an empty field; an empty text is quoted. Numbers survive a round trip exactly.
-    `without` has columns to leave out; columns without a value are then left out too. None keeps all.
+    `without` names columns to leave out; columns without any value are then left out, too. None keeps all
+    columns.
     """
     table = as_table(rows)
     if without is not None:

@@ -1,1 +1,1 @@
-"""Draws the figures of reports, one module a figure; `paper` has the layout of papers' figures."""
+"""Draws the figures of reports, one module per kind of figure; `paper` draws figures in the layout of papers."""

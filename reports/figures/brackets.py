@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from streamlab.reports.figures.labels import place_names
-from streamlab.reports.figures.panel import Panel, log_row_panel, row_label, with_spots
+from streamlab.reports.figures.panel import Panel, collect_spots, log_row_panel, row_label
 from streamlab.reports.figures.time_axis import Range, log_ticks
 from streamlab.reports.numbers import count, rate
 from streamlab.reports.palette import MUTED, PAPER, Colour
@@ -15,7 +15,7 @@ from streamlab.reports.searches import Search
 _ROW_IN = 0.5
 _MARGIN_IN = 0.98
 _LABEL_ROW, _BRACKET_ROW, _CATCH_UP_ROW = 0.17, 0.53, 0.83  # below the top of a row, in rows
-_CEILING_ROWS = (0.38, 0.94)  # from below the row's label to above the next row's
+_CEILING_ROWS = (0.38, 0.94)  # from below the label of a row to above the label of the next row
 _NARROW_RATIO = 1.12  # below this ratio the ends of a bracket would overlap
 
 
@@ -59,7 +59,7 @@ def bracket_panel(
         _draw_search(
             axes, row, search, names[search.name], colours[search.place.engine].light, limits
         )
-    return with_spots(
+    return collect_spots(
         axes,
         (
             (eps, row + offset, f"{names[search.name]}: {kind} {rate(eps).exact}")
@@ -119,7 +119,7 @@ def _draw_search(
 
 
 def _draw_end(axes: Axes, eps: float, y: float, colour: str, side: str, glyph: str) -> None:
-    """Draw an end as a bracket; `side` shifts it outwards if the ends would overlap."""
+    """Draw an end as a bracket glyph; `side` shifts the glyph outwards if the ends would overlap."""
     axes.annotate(
         glyph,
         (eps, y),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from streamlab.reports.figures.panel import Panel, grid, new_panel, row_label, with_spots
+from streamlab.reports.figures.panel import Panel, collect_spots, grid, new_panel, row_label
 from streamlab.reports.numbers import joules
 from streamlab.reports.palette import MUTED, PAPER, Colour
 
@@ -25,7 +25,7 @@ class Bar:
 
 
 def energy_panel(title: str, bars: Sequence[Bar], colours: Mapping[str, Colour]) -> Panel:
-    """Draw a panel of one or more bars, on an axis from zero."""
+    """Draw a panel with one or more bars on an axis that starts at zero."""
     axes = new_panel(
         title=title,
         subtitle="J per 1,000 events; whole bar: gross, solid part: net of idle",
@@ -42,7 +42,7 @@ def energy_panel(title: str, bars: Sequence[Bar], colours: Mapping[str, Colour])
         colour = colours[bar.engine].light
         row_label(axes, row + 0.24, bar.name, zorder=5)
         _draw_bar(axes, row + 0.64, bar, colour)
-    return with_spots(
+    return collect_spots(
         axes, ((bar.gross_j, row + 0.64, _describe_bar(bar)) for row, bar in enumerate(bars))
     )
 

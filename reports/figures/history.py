@@ -1,7 +1,7 @@
 """Draws a cell over the runs of a machine as plain SVG: medians with their intervals, and steps.
 
-The module writes SVG directly, as `timeline` does: a history has a small drawing for each cell, and
-matplotlib would be slow. Colours are the page's CSS variables.
+Like `timeline`, the module writes SVG directly: a history has a small drawing per cell, and matplotlib
+would be slow. Colours are the page's CSS variables.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,13 +15,13 @@ from streamlab.reports.steps import Point, Step, Track
 
 WIDTH, HEIGHT = 340, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 16, 22
-_ROOM = 0.18  # of the range of values, above and below: a step's label fits there
-_LABEL_WIDTH = 30  # of a step
-_DOT_RADIUS, _SPOT_RADIUS = 3.0, 7.0  # of a point, and of its area for a pointer
+_ROOM = 0.18  # free share of the range of values above and below, for the labels of steps
+_LABEL_WIDTH = 30  # width of a step's label
+_DOT_RADIUS, _SPOT_RADIUS = 3.0, 7.0  # radius of a point, and of the area that selects the point
 
 
 def draw_history(track: Track, runs: Sequence[str], *, metric: str, alt: str) -> str:
-    """Return the SVG element.
+    """Return the drawing of a track as an SVG element.
 
     Args:
         track: a track with at least one point.
@@ -75,7 +75,7 @@ def _draw_grid(low: float, high: float, y: Callable[[float], float], metric: str
     locator = MaxNLocator(nbins=4, steps=(1, 2, 5, 10))
     round_numbers = locator.tick_values(low / unit, high / unit)
     ticks = [number * unit for number in round_numbers if low <= number * unit <= high]
-    labelled = {short(write(tick).text): tick for tick in ticks}  # close ticks may have one text
+    labelled = {short(write(tick).text): tick for tick in ticks}  # close ticks may share a text
     return "".join(
         f'<path d="M{_LEFT},{y(tick):.1f}H{WIDTH - _RIGHT}" stroke="var(--grid)"/>'
         f'<text x="{_LEFT - 4}" y="{y(tick) + 3.5:.1f}" text-anchor="end" fill="var(--muted)">'
@@ -95,7 +95,7 @@ def _draw_bar(point: Point, x: float, y: Callable[[float], float], scale: float)
 
 
 def _draw_steps(steps: Sequence[Step], x: Callable[[int], float]) -> list[str]:
-    """Draw steps as dashed lines, with changes above for rises and below for falls where there is room."""
+    """Draw steps as dashed lines; where there is room, a rise is labelled above and a fall below."""
     parts = []
     free_from = {True: 0.0, False: 0.0}
     for step in steps:

@@ -13,14 +13,14 @@ from streamlab.results.query import group_by
 LABEL_GAP_IN = 0.155
 _FONT_SIZE = 8.0
 _LETTER_IN = 0.062  # average width of a letter at _FONT_SIZE
-_LABEL_X = 1.055  # start of labels, as share of the width of the axes
+_LABEL_X = 1.055  # start of labels, as share of the axes' width
 _LEAST_MARGIN_IN, _MAX_MARGIN_IN = 1.52, 2.4
 
 Series = tuple[str, str, int | None, str]
 
 
 def short_names(cells: Iterable[Cell]) -> Mapping[Series, str]:
-    """Return a name per series: its engine, and its unit of hand-over if it distinguishes it."""
+    """Return a name per series: the engine, and the unit of hand-over if an engine has several."""
     labels = {cell.series: cell.engine_label for cell in cells}
     batches = group_by(labels, lambda series: series[:2])
     return {
@@ -49,7 +49,7 @@ def place_names(cells: Iterable[Cell]) -> Mapping[str, str]:
 
 
 def label_margin_in(names: Iterable[str]) -> float:
-    """Return the width in inches, right of the axes, that `label_ends` needs for names."""
+    """Return the width in inches that `label_ends` needs for names to the right of the axes."""
     longest = max(map(len, names), default=0)
     return min(max(_LEAST_MARGIN_IN, 0.3 + _LETTER_IN * longest), _MAX_MARGIN_IN)
 
@@ -61,15 +61,15 @@ def label_ends(
     *,
     begin: float | None = None,
 ) -> None:
-    """Write names of lines at the right of the axes, joined to the ends of their lines.
+    """Write the names of lines to the right of the axes, each connected to the end of its line.
 
-    All names have one size: smaller if the longest would not fit between the axes and the edge of the figure.
+    All names have the same font size, which shrinks until the longest name fits.
 
     Args:
         axes: the axes; their limits must be final.
         ends: name, last point and colour of each line.
         axes_height_in: height of the axes in inches.
-        begin: start of the joining lines as share of the width; None: next to the last point.
+        begin: start of the connecting lines as share of the width; None: next to the last point.
     """
     to_axes = axes.transData + axes.transAxes.inverted()
     points = [to_axes.transform(end) for _, end, _ in ends]
@@ -100,7 +100,7 @@ def label_ends(
 
 
 def _fitting_size(axes: Axes, names: Sequence[str]) -> float:
-    """Return the font size at which all names fit between their start and the edge of the figure."""
+    """Return the font size at which all names fit between the axes and the edge of the figure."""
     figure, box = axes.figure, axes.get_position()
     assert isinstance(figure, Figure)
     room_in = (1.0 - box.x0 - _LABEL_X * box.width) * figure.get_figwidth()
@@ -111,8 +111,8 @@ def _fitting_size(axes: Axes, names: Sequence[str]) -> float:
 def spread(preferred: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:
     """Move positions as little as possible until neighbours are at least `gap` apart.
 
-    Keeps the order. Without enough room between `low` and `high`, spaces the positions evenly over
-    that range, closer than `gap`.
+    Keeps the order. If `low` to `high` is too short for these gaps, spaces the positions evenly over this
+    range.
 
     Returns:
         The new positions, in the order of `preferred`.

@@ -1,4 +1,4 @@
-"""Draws the p50 and p99 latency of cells, one row a cell: at full speed, and under an offered load."""
+"""Draws the p50 and p99 latency of cells, one row per cell: at full speed, and under an offered load."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -9,20 +9,20 @@ from streamlab.reports.figures.labels import short_names
 from streamlab.reports.figures.panel import (
     Mark,
     Panel,
+    collect_spots,
     describe_spread,
     log_row_panel,
     row_label,
-    with_spots,
 )
 from streamlab.reports.figures.time_axis import Range, annotate_latency, range_of, time_ticks
 from streamlab.reports.numbers import counted_workers, duration
 from streamlab.reports.palette import MUTED, PAPER, Colour
 from streamlab.reports.summary import Cell
-from streamlab.reports.verdicts import with_mark
+from streamlab.reports.verdicts import append_mark
 from streamlab.results.query import Spread
 
 _ROW_IN = 0.36
-_ROOM_ROWS = 0.4  # rows of room above the first, for its label
+_ROOM_ROWS = 0.4  # room above the first row, for its label
 _MARGIN_IN = 0.94
 _OFFERED_ROW_IN = 0.6
 _OFFERED_MARGIN_IN = 0.98
@@ -33,7 +33,7 @@ Pair = tuple[Spread | None, Spread | None]
 
 
 def due(cell: Cell) -> Pair:
-    """Return p50 and p99 of a cell's latency; under a load it is from the due time."""
+    """Return p50 and p99 of a cell's latency; under a load, latency counts from the due time."""
     return (cell.latency_p50_ns, cell.latency_p99_ns)
 
 
@@ -44,7 +44,7 @@ def service(cell: Cell) -> Pair:
 
 
 def percentiles(pair: Pair) -> list[tuple[str, Spread]]:
-    """Return the percentiles of a pair that have a value, with their names."""
+    """Return the percentiles of a pair that have a value, each with its name."""
     return [(name, spread) for name, spread in zip(("p50", "p99"), pair, strict=True) if spread]
 
 
@@ -54,7 +54,7 @@ def has_latency(cell: Cell) -> bool:
 
 
 def shared_range(cells: Sequence[Cell]) -> Range | None:
-    """Return a common range of latency in ns for all cells; None without any latency."""
+    """Return the range of latency in ns that all panels share; None without any latency."""
     return range_of(
         value
         for cell in cells
@@ -67,7 +67,7 @@ def shared_range(cells: Sequence[Cell]) -> Range | None:
 def latency_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw a panel, without cells whose engine stamps no outputs."""
+    """Draw a panel; omits cells whose engine stamps no outputs."""
     stamped = [cell for cell in cells if has_latency(cell)]
     names = short_names(cells)
     labels = {c.name: f"{names[c.series]}, {counted_workers(c.workers)}" for c in stamped}
@@ -83,7 +83,7 @@ def latency_panel(
         row_label(axes, row - 0.34, labels[cell.name])
         colour, hollow = colours[cell.engine].light, cell.oversubscribed
         _draw_pair(axes, row, due(cell), colour, "o", (5.5, 9.0), hollow=hollow, faint=True)
-    return with_spots(
+    return collect_spots(
         axes,
         (
             (
@@ -100,7 +100,7 @@ def latency_panel(
 def offered_latency_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw a panel with a row for each cell under a load: from due time, and service latency."""
+    """Draw a panel with a row per cell under a load: latency from due time, and service latency."""
     shown = [cell for cell in cells if has_latency(cell)]
     names = short_names(cells)
     axes = log_row_panel(
@@ -114,7 +114,7 @@ def offered_latency_panel(
     marks: list[Mark] = []
     for row, cell in enumerate(shown):
         load = cell.load.label if cell.load else ""
-        name = with_mark(
+        name = append_mark(
             f"{names[cell.series]}, {counted_workers(cell.workers)}, {load}", cell.status
         )
         row_label(axes, row + 0.13, name)
@@ -125,10 +125,14 @@ def offered_latency_panel(
         ):
             _draw_pair(axes, row + offset, pair, ink, shape, (5.0, 8.0), hollow=cell.oversubscribed)
             marks += [
-                (s.median, row + offset, f"{name}: {kind} {which} {describe_spread(s, duration)}")
-                for which, s in percentiles(pair)
+                (
+                    s.median,
+                    row + offset,
+                    f"{name}: {kind} {percentile} {describe_spread(s, duration)}",
+                )
+                for percentile, s in percentiles(pair)
             ]
-    return with_spots(axes, marks)
+    return collect_spots(axes, marks)
 
 
 def _draw_pair(
@@ -142,7 +146,7 @@ def _draw_pair(
     hollow: bool,
     faint: bool = False,
 ) -> None:
-    """Draw p50 and p99 in a row; `faint` also shows each repetition."""
+    """Draw p50 and p99 in a row; with `faint`, also each repetition in faint marks."""
     p50, p99 = pair
     if p50 and p99:
         axes.plot([p50.median, p99.median], [y, y], color=colour, linewidth=1.4, zorder=2)

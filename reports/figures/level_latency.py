@@ -7,7 +7,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from streamlab.reports.figures.labels import label_ends, label_margin_in, place_names
 from streamlab.reports.figures.latency import due, percentiles
-from streamlab.reports.figures.panel import Panel, describe_spread, grid, new_panel, with_spots
+from streamlab.reports.figures.panel import Panel, collect_spots, describe_spread, grid, new_panel
 from streamlab.reports.figures.time_axis import Range, readable_ticks, time_ticks
 from streamlab.reports.numbers import duration, rate
 from streamlab.reports.palette import INK, PAPER, Colour
@@ -19,7 +19,7 @@ _HEIGHT_IN = 3.3
 
 
 def level_range(searches: Sequence[Search]) -> Range | None:
-    """Return a common range of latency in ns for all levels; None without any."""
+    """Return the range of latency in ns that all panels share; None without any latency."""
     values = [
         quantity.median
         for search in searches
@@ -32,7 +32,7 @@ def level_range(searches: Sequence[Search]) -> Range | None:
 def level_panel(
     title: str, searches: Sequence[Search], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
-    """Draw a panel, without searches that have no levels."""
+    """Draw a panel; omits searches without levels."""
     drawn = [search for search in searches if any(any(due(level.cell)) for level in search.levels)]
     names = place_names(search.place for search in searches)
     margin = label_margin_in(f"{names[search.name]} p99" for search in drawn)
@@ -61,7 +61,7 @@ def level_panel(
                 _draw_line(axes, points, kind, colour)
                 ends.append((f"{names[search.name]} {kind}", (1.0, points[-1][1].median), colour))
     label_ends(axes, ends, _HEIGHT_IN - 1.12, begin=0.98)
-    return with_spots(
+    return collect_spots(
         axes,
         (
             (

@@ -1,4 +1,4 @@
-"""Makes the frame of a figure in the common style, records its marks, and writes figures to disk."""
+"""Makes figures in a common style, records the places of their marks, and writes figures to disk."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ WIDTH_IN = 4.4
 _POINTS_PER_INCH = 72  # matplotlib's SVG files are in points
 
 RC: "dict[RcKeyType, str]" = {
-    "svg.fonttype": "none",  # text stays text: searchable, and in the page's colours
-    "svg.hashsalt": "stream-lab",  # keeps element ids equal from one rendering to the next
+    "svg.fonttype": "none",  # keep text as text: searchable, and in the page's colours
+    "svg.hashsalt": "stream-lab",  # keep element ids equal in all renderings
 }
 
 _NO_METADATA: dict[str, dict[str, None]] = {
@@ -53,11 +53,11 @@ class Panel:
 
 
 def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[float]) -> Axes:
-    """Return empty axes with a title above and only the lines that help reading.
+    """Return empty axes with a title, and without lines that do not help reading.
 
     Args:
         title: title, in bold at the top left.
-        subtitle: the vertical quantity, its unit, and the meaning of the marks.
+        subtitle: the quantity, its unit, and the meaning of the marks.
         height_in: height of the figure in inches.
         box: left, bottom, right and top margins of the axes, in inches.
     """
@@ -87,7 +87,7 @@ def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[floa
             weight=weight,
             color=INK.light if weight == "bold" else MUTED.light,
             va="top",
-            parse_math=False,  # a dollar in a name is a dollar
+            parse_math=False,  # a dollar sign in a name stays a dollar sign
         )
     return axes
 
@@ -111,7 +111,7 @@ def log_row_panel(
 
 
 def row_label(axes: Axes, row: float, text: str, *, x: float = 0.0, **style: Any) -> None:
-    """Write a text in a panel, `row` rows from the top; `x` is a share of the width."""
+    """Write a text in a panel, `row` rows below the top, at the share `x` of the width."""
     box = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8}
     text_style: dict[str, Any] = {"size": 7.5, "color": INK.light, "bbox": box} | style
     transform = axes.get_yaxis_transform()
@@ -123,8 +123,8 @@ def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
     axes.grid(visible=True, axis=axis, which="major", color=GRID.light, linewidth=0.8)
 
 
-def with_spots(axes: Axes, marks: Iterable[Mark]) -> Panel:
-    """Return the panel of axes with their marks; later changes of the limits would misplace the marks."""
+def collect_spots(axes: Axes, marks: Iterable[Mark]) -> Panel:
+    """Return a panel of axes and marks; the limits must be final, since they determine the marks' places."""
     figure = axes.figure
     assert isinstance(figure, Figure)
     scale, height = _POINTS_PER_INCH / figure.dpi, figure.get_figheight() * _POINTS_PER_INCH
@@ -136,7 +136,7 @@ def with_spots(axes: Axes, marks: Iterable[Mark]) -> Panel:
 
 
 def describe_spread(spread: Spread, write: Callable[[float], Quantity]) -> str:
-    """Format a median exactly, with its range if it has one."""
+    """Format the exact median, and the range if there are several values."""
     middle = write(spread.median).exact
     if spread.n == 1:
         return f"{middle} (one process)"
@@ -157,7 +157,7 @@ def save(axes: Axes, stem: Path) -> str:
 def save_as(
     figure: Figure, stem: Path, formats: Sequence[str], *, dpi: int = 160
 ) -> tuple[Path, ...]:
-    """Write the figure in these formats; equal figures give equal bytes."""
+    """Write a figure in these formats; equal figures give equal bytes."""
     paths = tuple(stem.with_name(f"{stem.name}.{kind}") for kind in formats)
     with mpl.rc_context(RC):
         for path, kind in zip(paths, formats, strict=True):

@@ -1,7 +1,7 @@
 """Draws panels in the layout of a paper: lines with spreads, bands, steps, and published marks.
 
-Measured lines are solid and coloured. Published numbers are hollow or hatched, mostly grey, and have a
-separate legend, to avoid confusion.
+Measured lines are solid and coloured. To avoid confusion, published numbers are hollow or hatched, mostly
+grey, and have a separate legend.
 """
 
 import math
@@ -26,11 +26,11 @@ from streamlab.reports.palette import INK, MUTED, PAPER, slot
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.1, 1.85
 _TOP_IN, _GAP_IN = 0.54, 0.62
 _BOX_IN = 0.2
-"""Further width for a box plot at the right."""
+"""Additional width for a box plot at the right."""
 _TITLE_IN = 0.17
-"""Height for the panel titles of a row below another row, whose axes have labels there."""
+"""Additional height between rows, for axis labels above and panel titles below."""
 _HEADING_CHARACTERS_PER_IN = 10.5
-"""Width of the figure's title: a figure of one narrow panel is as wide as its title."""
+"""Assumed width of the figure's title; a figure is at least as wide as its title."""
 _SUBTITLE_SIZE, _POINTS_PER_IN = 8.0, 72
 _LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
 _NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.124
@@ -40,7 +40,7 @@ _WORDS_TOP, _WORDS_SIZE, _WORDS_SPACING = 0.97, 6.8, 1.3
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A median with the smallest and largest repetition; `open`: more instances than cores."""
+    """A median with the smallest and largest repetition; `open` if there are more instances than cores."""
 
     x: float
     mid: float
@@ -55,9 +55,9 @@ class Line:
 
     Attributes:
         points: points by x.
-        style: `line` with marks, `steps` that hold until the next point, `plain` without marks,
-            `marks` alone, or `band`: only the region from low to high.
-        band: whether low to high is a shaded region instead of the spread of repetitions.
+        style: `line` with marks, `steps` that hold until the next point, `plain` line without marks,
+            only `marks`, or `band`, only the region from low to high.
+        band: whether low to high is drawn as a shaded region instead of a spread at each point.
     """
 
     name: str
@@ -69,9 +69,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A published number: at x, or from low to high across the panel if x is None.
+    """A published number or range: at x, or across the whole panel if x is None.
 
-    `colour` is the slot of its series; None: grey.
+    `colour` is the palette slot of its series; None: grey.
     """
 
     name: str
@@ -95,14 +95,14 @@ class Panel:
     """A pair of axes.
 
     Attributes:
-        words: texts on published numbers without a place on the axes, such as quotients of two lines.
+        words: texts on published numbers that have no place on the axes, such as quotients of two lines.
         ticks: ticks of the horizontal axis; None: automatic, or 0, 1, ... with `tick_names`.
-        tick_names: labels of the ticks, for categories; None: their numbers.
+        tick_names: labels of the ticks, for categories; None: the numbers.
         span: values that the vertical axis must include, so that panels are comparable.
-        x_span: values that the horizontal axis must include; panels without ticks only.
-        boxed: values whose box plot stands at the right: median, quartiles, 5th and 95th percentile.
+        x_span: values that the horizontal axis must include; only for panels without `ticks`.
+        boxed: values of a box plot at the right: median, quartiles, 5th and 95th percentile.
         empty: text of a panel without lines.
-        whole: whether ticks are at whole numbers only, for small counts.
+        whole: whether vertical ticks are only at whole numbers, for small counts.
         write: formats vertical values; None: short counts.
     """
 
@@ -142,7 +142,7 @@ class Layout:
 def draw(layout: Layout) -> Figure:
     """Draw the panels, a legend of measured lines and a legend of published numbers.
 
-    A line has a gap at each point that is not a number.
+    A line has a gap where a point is not a number.
     """
     columns = max(len(row) for row in layout.rows)
     margin_in = 0.25 + _BOX_IN * any(panel.boxed for row in layout.rows for panel in row)
@@ -194,7 +194,7 @@ def vertical_values(panel: Panel) -> list[float]:
 
 
 def watermark(figure: Figure, text: str) -> None:
-    """Write a text across the whole drawing, behind its lines."""
+    """Write a text across the whole drawing, behind the lines."""
     width, height = figure.get_size_inches()
     figure.text(
         0.5, 0.5, text, size=min(0.9 * width / len(text), height / 2) * _POINTS_PER_IN,
@@ -203,7 +203,7 @@ def watermark(figure: Figure, text: str) -> None:
 
 
 def subtitle(figure: Figure, text: str) -> None:
-    """Write a line below the title, for example the verdict; a long one in smaller letters."""
+    """Write a line of text below the title, for example the verdict; long texts have smaller letters."""
     width, height = figure.get_size_inches()
     wide_in = TextPath((0, 0), text, size=_SUBTITLE_SIZE).get_extents().width / _POINTS_PER_IN
     share = (width - 0.4) / max(wide_in, 0.01)  # at small sizes, hinting widens letters
@@ -283,7 +283,7 @@ def _set_scales(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: fl
 
 
 def _words_share(axes: Axes, lines: int) -> float:
-    """Return the share of the panel's height that lines of words take at the top."""
+    """Return the share of a panel's height that `lines` lines of words take at the top."""
     if not lines:
         return 0.0
     height_in = axes.bbox.height / axes.figure.dpi
@@ -319,7 +319,7 @@ def _draw_line(axes: Axes, line: Line) -> None:
 
 
 def _find_isolated(points: Sequence[Point]) -> list[Point]:
-    """Return the points without a neighbour, which a line does not show."""
+    """Return the points without a neighbour, which a drawn line would not show."""
     has_value = [False, *(math.isfinite(point.mid) for point in points), False]
     return [
         point
@@ -349,7 +349,7 @@ def _draw_mark(axes: Axes, mark: Mark) -> None:
     if mark.x is not None:
         low, high = mark.low, mark.high
         axes.plot([mark.x, mark.x], [low, high], color=ink, linewidth=1.0, zorder=5)
-        # Only the ends of a range are published, no point in between.
+        # Papers publish the ends of a range, but no point in between.
         axes.plot(
             [mark.x, mark.x], [low, high], marker="D" if low == high else "_", linestyle="none",
             markersize=_MARK_SIZE, markerfacecolor="none", markeredgecolor=ink,
@@ -384,7 +384,7 @@ def _legend_handles(layout: Layout) -> tuple[list[Line2D | Patch], list[Line2D |
 
 
 def _legend_columns(entries: Sequence[Line2D | Patch], width_in: float) -> int:
-    """Return the number of a legend's columns that fit the width."""
+    """Return the number of legend columns that fit into the width."""
     widest = max((len(str(entry.get_label())) for entry in entries), default=1)
     return max(1, min(len(entries), int(width_in / (0.5 + 0.062 * widest))))
 

@@ -1,4 +1,4 @@
-"""Draws ratios with their intervals, one row a cell, one panel a metric."""
+"""Draws ratios with their intervals: one panel per metric, one row per cell."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from streamlab.reports.figures.panel import Panel, grid, new_panel, row_label, save, with_spots
+from streamlab.reports.figures.panel import Panel, collect_spots, grid, new_panel, row_label, save
 from streamlab.reports.numbers import LEAST_RATIO, UNCLEAR
 from streamlab.reports.palette import MUTED, PAPER, Colour
 from streamlab.reports.side_by_side import write_times
@@ -28,7 +28,7 @@ class Bar:
 
     Attributes:
         ratio: new over old.
-        low, high: ends of its interval; None without one.
+        low, high: ends of the ratio's interval; None without an interval.
         tone: 1 better, -1 worse, 0 neither.
         label: text next to the mark, for example `+9.8 %`; UNCLEAR marks a ratio that shows no difference.
     """
@@ -42,7 +42,7 @@ class Bar:
 
     @classmethod
     def of(cls, ratio: Ratio) -> "Bar":
-        """Return the bar of a comparison."""
+        """Return the bar of a ratio."""
         return cls(
             name=ratio.cell,
             ratio=ratio.ratio,
@@ -91,7 +91,7 @@ def ratio_panel(
             weight="bold",
             color=WORSE.light,
         )
-    return with_spots(
+    return collect_spots(
         axes, ((bar.ratio, index + _BAR_ROW, _describe_bar(bar)) for index, bar in enumerate(bars))
     )
 
@@ -124,7 +124,7 @@ def _draw_bar(axes: Axes, bar: Bar, index: int) -> None:
 def _set_ticks(axes: Axes, reach: float) -> None:
     steps = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
     outer = [step for step in steps if step <= reach][-1:]
-    # A second pair about half-way out, if there is room.
+    # A second pair of ticks, about half-way out, if there is room.
     inner = [step for step in steps if outer and step <= outer[0] ** 0.6][-1:]
     places = [1.0, *(place for step in inner + outer for place in (1 / step, step))]
     axes.set_xticks(places, [f"{place:.3g} \N{MULTIPLICATION SIGN}" for place in places])

@@ -1,4 +1,4 @@
-"""Gives panels over time common axes."""
+"""Gives common axes to panels over time."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,10 +7,10 @@ from streamlab.reports.figures.paper import Panel, vertical_values
 
 
 def share_axes(rows: Sequence[Sequence[Panel]]) -> list[list[Panel]]:
-    """Return rows of panels with the ranges that they share.
+    """Return rows of panels with common axis ranges.
 
-    A stack is a column in which only the lowest panel has an x label; its panels share one time axis.
-    Stacks next to each other have a common vertical range for each quantity.
+    A stack is a column whose lowest panel alone has an x label; the panels of a stack share one time axis.
+    Stacks side by side have a common vertical range for each quantity.
     """
     shared = [list(row) for row in rows]
     for column in range(min(len(row) for row in rows)):

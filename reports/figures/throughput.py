@@ -16,23 +16,23 @@ from streamlab.reports.figures.labels import (
 from streamlab.reports.figures.panel import (
     Mark,
     Panel,
+    collect_spots,
     describe_spread,
     grid,
     new_panel,
-    with_spots,
 )
 from streamlab.reports.numbers import count, counted_workers, rate
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.summary import Cell
 
-_LOG_FROM_RATIO = 20.0  # beyond about a decade, the slower lines of a linear plot lie on the axis
+_LOG_FROM_RATIO = 20.0  # from here, the slower lines of a linear plot would lie on the axis
 
 _DASHES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """The vertical scale that all panels of a report share, so that they are comparable."""
+    """The vertical scale that all panels of a report share, so that panels are comparable."""
 
     log: bool
     low: float
@@ -40,7 +40,7 @@ class Scale:
 
 
 def shared_scale(cells: Sequence[Cell]) -> Scale | None:
-    """Return a common scale for all repetitions of all cells; None without any number."""
+    """Return a scale that fits all repetitions of all cells; None without any number."""
     values = [v for c in cells if c.throughput_eps for v in c.throughput_eps.values if v > 0]
     if not values:
         return None
@@ -53,7 +53,7 @@ def shared_scale(cells: Sequence[Cell]) -> Scale | None:
 def throughput_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], scale: Scale
 ) -> Panel:
-    """Draw a panel, without cells that have no number; the report's tables show those."""
+    """Draw a panel; omits cells without a number, which only the report's tables show."""
     rated = [cell for cell in cells if cell.throughput_eps is not None]
     all_names = short_names(cells)
     names = {cell.series: all_names[cell.series] for cell in rated}
@@ -70,7 +70,7 @@ def throughput_panel(
         for series, name in names.items()
     ]
     label_ends(axes, ends, height - 1.12)
-    return with_spots(axes, (mark for cell in rated for mark in _marks(cell, names)))
+    return collect_spots(axes, (mark for cell in rated for mark in _marks(cell, names)))
 
 
 def _marks(cell: Cell, names: Mapping[Series, str]) -> list[Mark]:
@@ -112,7 +112,7 @@ def _draw_series(
     colours: Mapping[str, Colour],
     names: Mapping[Series, str],
 ) -> tuple[float, float]:
-    """Draw a series and return its last point, for the label."""
+    """Draw a series, and return its last point, where its label is connected."""
     members = sorted((c for c in cells if c.series == series), key=lambda c: c.workers)
     colour = colours[series[0]].light
     same_engine = sorted(

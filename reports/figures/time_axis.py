@@ -1,4 +1,4 @@
-"""Makes logarithmic axes of times, and writes times next to marks."""
+"""Sets up logarithmic time axes, and writes times next to marks."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ from streamlab.reports.palette import MUTED
 
 Range = tuple[float, float]
 
-_SHORT_RATIO = 60.0  # below about two decades, powers of ten alone may give a single tick
+_SHORT_RATIO = 60.0  # below about two decades, there may be only one power of ten
 
 
 def range_of(values: Iterable[float]) -> Range | None:
-    """Return a range in ns with room on either side for values next to the marks; None if empty."""
+    """Return an axis range in ns, with room at both ends for texts next to marks; None without values."""
     numbers = list(values)
     if not numbers:
         return None
@@ -25,7 +25,7 @@ def range_of(values: Iterable[float]) -> Range | None:
 
 
 def log_ticks(axis: Axis) -> None:
-    """Give a logarithmic axis few ticks, but more than one on a short range."""
+    """Give a logarithmic axis few ticks, but more than one even on a short range."""
     low, high = axis.get_view_interval()
     axis.set_major_locator(
         LogLocator(subs=(1.0, 2.0, 5.0) if high / low < _SHORT_RATIO else (1.0,), numticks=7)
@@ -34,7 +34,7 @@ def log_ticks(axis: Axis) -> None:
 
 
 def readable_ticks(values: Iterable[float], least: float) -> list[float]:
-    """Return ascending values without values closer than `least` to the previous tick, whose labels would touch."""
+    """Filter ascending values to be more than `least` apart, so that their labels do not touch."""
     ticks: list[float] = []
     for value in values:
         if not ticks or value - ticks[-1] > least:

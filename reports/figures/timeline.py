@@ -1,7 +1,7 @@
-"""Draws a trial over time as plain SVG: small panels above each other on one time axis.
+"""Draws a trial over time as plain SVG: a stack of small panels on one time axis.
 
-The module writes SVG directly: a report may hold dozens of timelines, and matplotlib's would be large and
-slow. Colours are the page's CSS variables.
+The module writes SVG directly: a report may have dozens of timelines, and drawings by matplotlib would be
+large and slow. Colours are the page's CSS variables.
 """
 
 import math
@@ -31,9 +31,9 @@ _DASHES = ("", "4 2", "1 2", "6 2 1 2")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A quantity with its lines by name; the last line has the engine's colour, the others are grey.
+    """A quantity and its lines by name; the last line has the engine's colour, the other lines are grey.
 
-    Ticks are round numbers of `unit`.
+    Ticks are round multiples of `unit`.
     """
 
     title: str
@@ -46,15 +46,14 @@ class Panel:
 def draw_timeline(
     timeline: TrialTimeline, *, colour: str, alt: str, scaled: bool, offered: bool
 ) -> str:
-    """Return the SVG element.
+    """Return the drawing of a trial as an SVG element.
 
     Args:
-        timeline: the trial; omits quantities without values.
+        timeline: the trial; quantities without values are not drawn.
         colour: CSS colour of the main line of each panel.
         alt: text alternative of the drawing.
-        scaled: whether to show values at the vertical axes and points; False for trials that are
-            not verified.
-        offered: whether the trial had a load, so that its latencies begin at due times.
+        scaled: whether to show values at the vertical axes and points; False for unverified trials.
+        offered: whether the trial had a load, so that its latencies count from due times.
     """
     panels = _make_panels(timeline, offered=offered)
     height = _TOP + len(panels) * (_PANEL + _GAP) + _BOTTOM
@@ -82,7 +81,7 @@ def draw_timeline(
 
 def _make_panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
     cores = {"cores": timeline.cores}
-    most = max((value for value in timeline.memory_bytes if value is not None), default=0.0)
+    peak_bytes = max((value for value in timeline.memory_bytes if value is not None), default=0.0)
     panels = [
         Panel(title="events/s", lines=timeline.rates, write=count),
         Panel(title="backlog, events", lines={"backlog": timeline.backlog}, write=count),
@@ -96,8 +95,8 @@ def _make_panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
         Panel(
             title="memory",
             lines={"memory": timeline.memory_bytes},
-            write=partial(memory, unit=memory_unit(most)),
-            unit=memory_unit(most),
+            write=partial(memory, unit=memory_unit(peak_bytes)),
+            unit=memory_unit(peak_bytes),
         ),
         Panel(title="power, W", lines=timeline.power_w, write=_plain),
     ]
@@ -106,7 +105,7 @@ def _make_panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
 
 def _draw_phases(spans: Sequence[Span], x: Callable[[float], float], bottom: float) -> str:
     parts = []
-    free_x = float(_LEFT)  # earliest start of the next label: short phases are close together
+    free_x = float(_LEFT)  # earliest start of the next label, which must not overlap the last label
     for span in spans:
         begin, end = x(span.begin_s), x(span.end_s)
         shade = _SHADES.get(span.name, 0.0)
@@ -169,14 +168,14 @@ def _draw_panel(
 
 
 def _value_attributes(panel: Panel, name: str, line: Values) -> str:
-    """Return the values of a line as attributes for the page's script; empty if unknown."""
+    """Return the name and values of a line as attributes for the page's script; an unknown value is empty."""
     quantity = panel.title if len(panel.lines) == 1 else f"{panel.title} {name}"
     texts = "|".join("" if value is None else panel.write(value).text for value in line)
     return f' data-name="{escape(quantity)}" data-values="{escape(texts)}"'
 
 
 def _line_style(panel: Panel, number: int, colour: str) -> tuple[str, str]:
-    """Return the colour of a line and its dashes as an attribute."""
+    """Return the colour of a line, and an SVG attribute for its dashes."""
     lines_after = len(panel.lines) - 1 - number
     dash = _DASHES[lines_after % len(_DASHES)]
     return (

@@ -8,7 +8,7 @@ from streamlab.reports.figures.ratios import BETTER as BETTER_COLOUR
 from streamlab.reports.figures.ratios import WORSE as WORSE_COLOUR
 from streamlab.reports.figures.ratios import Bar, ratio_panel
 from streamlab.reports.numbers import number_of
-from streamlab.reports.page.frame import fill, write_whole
+from streamlab.reports.page.frame import fill, write_page
 from streamlab.reports.page.inline_svg import inline
 from streamlab.reports.page.provenance import named_facts
 from streamlab.reports.side_by_side import (
@@ -48,7 +48,7 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
         differs=differing_facts(facts),
         write_ratio=write_ratio,
     )
-    return write_whole(target, page)
+    return write_page(target, page)
 
 
 def _describe_run(run: Run) -> str:
@@ -57,7 +57,7 @@ def _describe_run(run: Run) -> str:
 
 
 def _draw_ratios(table: Table, comparison: SideBySide, names: Sequence[str]) -> list[str]:
-    """Return a drawing of the ratios of each run after the first, if it has any."""
+    """Return a drawing of ratios for each run after the first that has ratios."""
     direction = "higher" if table.metric.higher_is_better else "lower"
     drawn = []
     for index in range(1, len(names)):

@@ -1,4 +1,4 @@
-"""Draws the figures of a run into its directory, and prepares them for the page."""
+"""Draws the figures of a run, writes them into its directory, and prepares them for the page."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -30,14 +30,14 @@ from streamlab.reports.palette import Colour
 from streamlab.reports.searches import Search
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import Group, group_of, in_groups, title
-from streamlab.reports.verdicts import with_mark
+from streamlab.reports.verdicts import append_mark
 
 Colours = Mapping[str, Colour]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A panel: the group's title, its SVG for the page (empty without numbers), and its cells."""
+    """A panel of a group: title, SVG for the page (empty without numbers), and cells."""
 
     title: str
     svg: str
@@ -46,15 +46,15 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind of drawing with one panel per workload and input, all on one scale.
+    """A kind of drawing: one panel per workload and input, all with the same scale.
 
     Attributes:
-        name: start of the file names.
+        name: prefix of the file names.
         alt: start of the text alternative; `{}` is the group's title.
         limits: returns the common scale of all cells or searches; None without any number.
         panel: draws a panel from a title, cells or searches, colours and the scale.
         is_drawn: returns whether the panel shows a cell or search.
-        words: returns a cell or search in words.
+        words: describes a cell or search in words.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Kind:
 def cell_drawings(
     kind: Kind, cells: Sequence[Cell], colours: Colours, directory: Path | None
 ) -> list[Drawing]:
-    """Draw a kind of drawing, and write its files into a directory."""
+    """Draw the panels of a kind for cells, and write their files into a directory."""
     svgs = _draw_groups(kind, in_groups(cells), kind.limits(cells), colours, directory)
     return [
         Drawing(title=title(group), svg=svgs.get(group, ""), cells=members)
@@ -79,7 +79,7 @@ def cell_drawings(
 def search_drawings(
     kind: Kind, searches: Sequence[Search], colours: Colours, directory: Path | None
 ) -> dict[Group, str]:
-    """Draw a kind of drawing of searches; groups without a number have none."""
+    """Draw the panels of a kind for searches; groups without a number get no panel."""
     return _draw_groups(kind, search_groups(searches), kind.limits(searches), colours, directory)
 
 
@@ -105,7 +105,7 @@ def _draw_groups(
 
 
 def search_groups(searches: Sequence[Search]) -> list[tuple[Group, list[Search]]]:
-    """Sort searches as cells are sorted, by workload and input."""
+    """Group and sort searches like cells, by workload and input."""
     by_name = {search.name: search for search in searches}
     groups = in_groups([search.place for search in searches])
     return [(group, [by_name[cell.name] for cell in members]) for group, members in groups]
@@ -134,7 +134,7 @@ def energy_drawings(
 
 
 def slug(group: Group) -> str:
-    """Return a group's name in a form for file names and element ids."""
+    """Return a group's name in a form that suits file names and element ids."""
     return re.sub(r"[^A-Za-z0-9_]+", "-", "-".join(part for part in group if part)).strip("-")
 
 
@@ -142,7 +142,7 @@ def _make_bar(use: EnergyUse) -> Bar | None:
     if use.gross_j is None:
         return None
     return Bar(
-        name=with_mark(f"{label(use.cell)}; {use.load}", use.cell.status),
+        name=append_mark(f"{label(use.cell)}; {use.load}", use.cell.status),
         engine=use.cell.engine,
         gross_j=use.gross_j.median,
         net_j=use.net_j.median if use.net_j else None,

@@ -1,4 +1,4 @@
-"""Makes the frame of all pages: one file with style and script inside, without requests to a network."""
+"""Makes the frame of all pages: one file that contains style and scripts, and sends no requests."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ from streamlab.reports.palette import Colour
 
 _HERE = Path(__file__).parent
 _HEAD_BYTES = 200
-"""Length of the start of a page, which contains its `made-from`."""
+"""Number of bytes at the start of a page that contain its `made-from`."""
 _SPECIAL = re.compile(r"[^A-Za-z0-9_./@-]")
 
 
@@ -37,8 +37,8 @@ def fill(
         name: the end of the title.
         colours: the colour of each engine on the page.
         home: address of the site's first page; empty without a site.
-        made_from: digest of all that the page was made from (`is_current`).
-        scripts: names of the page's scripts in this folder; the last may load further ones.
+        made_from: digest of all sources of the page (`is_current`).
+        scripts: names of the page's scripts in this folder; the last script may load further scripts.
         fields: further variables of the template.
     """
     texts = [(_HERE / script).read_text(encoding="utf-8") for script in scripts]
@@ -68,7 +68,7 @@ def _templates() -> Environment:
     )
 
 
-def write_whole(target: Path, page: str) -> Path:
+def write_page(target: Path, page: str) -> Path:
     """Write a page atomically, and return its path."""
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
@@ -78,7 +78,7 @@ def write_whole(target: Path, page: str) -> Path:
 
 
 def is_current(target: Path, made_from: str) -> bool:
-    """Return whether a page exists and was made from the content of this digest."""
+    """Return whether a page exists whose sources had this digest."""
     try:
         with target.open("rb") as file:
             return made_from.encode() in file.read(_HEAD_BYTES)
@@ -90,16 +90,16 @@ def anchor(cell: str) -> str:
     """Return the element id of a cell's row.
 
     The element id depends only on the cell's id, so that an address leads to the same cell in later pages
-    and runs. Special characters become their code point between tildes, so element ids are unique.
+    and runs. A special character becomes its code point between tildes, which keeps element ids unique.
     """
     return "cell-" + _SPECIAL.sub(lambda match: f"~{ord(match[0]):x}~", cell)
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Return the Content-Security-Policy: only these scripts, and no requests.
+    """Return the Content-Security-Policy, which allows only these scripts and no requests.
 
-    A page with a second script may load what that script loads (`strict-dynamic`).
-    Styles need `unsafe-inline`, since some are in attributes; they cannot send requests.
+    With a second script, `strict-dynamic` allows that script to load others.
+    Styles need `unsafe-inline`, since some are in attributes; styles cannot send requests.
     """
     digests = [
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts

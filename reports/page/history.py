@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamlab.json_value import JsonValue
 from streamlab.reports.figures.history import draw_history
-from streamlab.reports.page.frame import fill, write_whole
+from streamlab.reports.page.frame import fill, write_page
 from streamlab.reports.page.provenance import named_facts
 from streamlab.reports.side_by_side import differing_facts, recorded_facts, write_times, write_value
 from streamlab.reports.steps import History, Track, history, runs_in_words
@@ -18,7 +18,7 @@ from streamlab.results.store import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ListedRun:
-    """A listed run, and the facts that changed since the previous run."""
+    """A run in the list, with the facts that changed since the previous run."""
 
     name: str
     start_time: str
@@ -38,9 +38,9 @@ def write_history(
 ) -> Path:
     """Write the history of runs as one HTML file and return its path.
 
-    The runs are of one machine, in order of time. `metric` is a key of
-    `streamlab.results.compare.METRICS`, except that of searches. `machine` has the fields that
-    identify the machine, and `left_out` the excluded runs with reasons.
+    The runs are from one machine, in order of time. `metric` is a key of `streamlab.results.compare.METRICS`
+    other than the metric of searches. `machine` has the fields that identify the machine; `left_out` has the
+    excluded runs, with reasons.
     """
     tracked = history(runs, METRICS[metric], seed=seed)
     names = [run.path.resolve().name for run in runs]
@@ -67,7 +67,7 @@ def write_history(
         runs_in_words=runs_in_words,
         left_out=left_out,
     )
-    return write_whole(target, page)
+    return write_page(target, page)
 
 
 def _list_runs(runs: Sequence[Run], names: Sequence[str]) -> list[_ListedRun]:
@@ -85,7 +85,7 @@ def _list_runs(runs: Sequence[Run], names: Sequence[str]) -> list[_ListedRun]:
 
 
 def _explaining_facts(run: Run) -> dict[str, JsonValue]:
-    """Return the facts of a run that can explain a step: all but its load average."""
+    """Return the facts of a run that can explain a step: all facts except the load average."""
     host = {name: value for name, value in run.meta.host.items() if name != "loadavg"}
     return recorded_facts(run) | {"host": host}
 
@@ -98,6 +98,6 @@ def _describe_track(track: Track, metric: str, runs: int) -> str:
 
 
 def _find_repeated_cells(tracked: History) -> set[str]:
-    """Return the cells with several tracks, because their input or settings changed."""
+    """Return the cells that have several tracks because their input or settings changed."""
     cells = [track.cell for track in tracked.tracks]
     return {cell for cell in cells if cells.count(cell) > 1}

@@ -1,4 +1,4 @@
-"""Converts an SVG file of matplotlib to markup inside the page, in the page's colours."""
+"""Converts SVG from matplotlib to markup for a page, in the page's colours."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from streamlab.reports.figures.panel import Panel, Spot, as_svg, save
 from streamlab.reports.palette import GRID, INK, MUTED, PAPER, Colour
 
 _REACH = 5
-"""Radius in points within which a pointer selects a mark."""
+"""Radius in points around a mark within which a pointer selects the mark."""
 
 _VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
 
@@ -17,7 +17,7 @@ _VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
 def save_inline(
     panel: Panel, directory: Path | None, *, name: str, alt: str, engines: Mapping[str, Colour]
 ) -> str:
-    """Return a panel's SVG for the page (`inline`), and write it as SVG and PNG if `directory` is set."""
+    """Return a panel's SVG for the page (`inline`); with a directory, also write SVG and PNG files."""
     svg = as_svg(panel.axes) if directory is None else save(panel.axes, directory / name)
     return inline(svg, name=name, alt=alt, engines=engines, spots=panel.spots)
 
@@ -32,16 +32,16 @@ def inline(
 ) -> str:
     """Return the `<svg>` element for use in HTML.
 
-    Colours become CSS variables, so that the figure follows light and dark mode. Ids get the prefix
-    `name`, since all figures share the page's ids. The page sets the sizes.
+    Colours become CSS variables, so that the figure follows light and dark mode. Element ids get the prefix
+    `name`, since ids must be unique in the page. The page sets the sizes.
 
     Args:
         svg: an SVG file whose texts are text elements.
         name: a prefix that is unique in the page: letters, digits and hyphens.
         alt: text alternative of the figure.
         engines: the colour of each engine, as in `variables`.
-        spots: the figure's marks; browsers show their texts under the pointer, and the page's script also on
-            touch and keyboard.
+        spots: the figure's marks. Browsers show the texts of marks under the pointer; the page's script also
+            shows them on touch and for the keyboard.
     """
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
@@ -72,7 +72,7 @@ def _draw_spot(spot: Spot) -> str:
 
 
 def variables(engines: Mapping[str, Colour]) -> list[tuple[str, Colour]]:
-    """Return the CSS variables that inlined figures use, with their colours."""
+    """Return the CSS variables of inlined figures, with their colours."""
     pairs = {name: colour for colour, name in (_VARIABLES | _engine_variables(engines)).items()}
     return sorted(pairs.items())
 
@@ -83,5 +83,5 @@ def engine_variable(engine: str, engines: Mapping[str, Colour]) -> str:
 
 
 def _engine_variables(engines: Mapping[str, Colour]) -> dict[Colour, str]:
-    """Return a variable for each colour, not engine: engines beyond the palette share a colour."""
+    """Return one variable per colour rather than per engine, since engines beyond the palette share a colour."""
     return {colour: f"c-{colour.light.removeprefix('#')}" for colour in engines.values()}

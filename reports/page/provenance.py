@@ -1,6 +1,6 @@
-"""Arranges run.json in sections for the page, one a top-level object.
+"""Arranges run.json for the page, one section per top-level object.
 
-New keys of later labs appear on the page without a change here.
+Keys that later labs add appear on the page without a change here.
 """
 
 import math
@@ -16,14 +16,14 @@ from streamlab.results.meta import RunMeta
 from streamlab.results.store import Run
 
 _FOLDERS = re.compile(r"""(?<![\w.:/~-])~?/(?![\s/])([^/"'\n]+/)+(?=[^/"'\s])""")
-"""The folders of an absolute path: pages are shared, and the user's folders are private."""
+"""The folders of an absolute path. Pages omit them: pages are shared, and the user's folders are private."""
 _USER_KEYS = ("matrix_text", "datasets")
-"""Keys whose values may name the user's files. run.json keeps these paths for resuming a run."""
+"""Keys whose values may name the user's files. run.json keeps their paths, which resuming a run needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A key path and its value as text; pages show a block unchanged, line by line."""
+    """A key path and its value as text; pages show the lines of a block unchanged."""
 
     key: str
     text: str
@@ -39,7 +39,7 @@ class Section:
 
 
 def origin(run: Run, size: str) -> str:
-    """Return a line with the run's start, machine and code, and the size of its results."""
+    """Return a line with start, machine, code and size of a run."""
     host, version = run.meta.host, run.meta.lab_version
     cores = host.get("cores_usable")
     parts = (
@@ -53,9 +53,9 @@ def origin(run: Run, size: str) -> str:
 
 
 def sections(meta: JsonObject) -> tuple[Section, ...]:
-    """Return the sections of run.json; single values come first, as the section `Run`.
+    """Return the sections of run.json; the first section, `Run`, has the single values.
 
-    Removes absolute folders from names of the user's files.
+    Removes absolute folders from the names of the user's files.
     """
     meta = {
         key: _without_folders(value) if key in _USER_KEYS else value
@@ -67,7 +67,7 @@ def sections(meta: JsonObject) -> tuple[Section, ...]:
     result = [Section(title="Run", facts=tuple(plain))] if plain else []
     for key, value in large.items():
         title = _key_words(key).capitalize()
-        if key == "datasets":  # each is long enough for its own section
+        if key == "datasets":  # each dataset is long enough for its own section
             result += [
                 Section(
                     title=f"Dataset {name}", facts=tuple(_list_facts(_entries(_user_text(entry))))
@@ -81,7 +81,7 @@ def sections(meta: JsonObject) -> tuple[Section, ...]:
 
 
 def named_facts(meta: JsonObject) -> dict[str, str]:
-    """Return the texts of all facts of run.json, by section and key."""
+    """Return the text of each fact of run.json, by section and key."""
     return {
         f"{part.title}: {fact.key}": fact.text for part in sections(meta) for fact in part.facts
     }
@@ -96,14 +96,14 @@ def _without_folders(value: Any) -> Any:
 
 
 def invented(meta: RunMeta) -> tuple[str, ...]:
-    """Return a text for each input with events that an import invented: the share of such events."""
+    """Return a text for each input with invented events: the share of events that an import invented."""
     return tuple(
         f"{key}: {dataset.invented}" for key, dataset in meta.datasets.items() if dataset.invented
     )
 
 
 def _user_text(value: Any) -> Any:
-    """Drop the nested parts of a mapping that has the user's `text`: they repeat it in parsed form."""
+    """Drop the nested parts of a mapping with the user's `text`, since these parts repeat the text in parsed form."""
     if isinstance(value, Mapping) and isinstance(value.get("text"), str):
         return {key: part for key, part in value.items() if not _is_object(part)}
     return value
@@ -122,7 +122,7 @@ def _list_facts(entries: JsonObject, path: str = "") -> list[Fact]:
 
 
 def _is_object(value: Any) -> bool:
-    """Return whether a value has parts that need a line each."""
+    """Return whether a value has parts that each need a line."""
     if isinstance(value, Mapping):
         return bool(value)
     return _is_list(value) and any(isinstance(part, Mapping | list) for part in value)

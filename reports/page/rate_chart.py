@@ -1,6 +1,6 @@
-"""Arranges the rates of a workload for a chart of dots: one line an engine, grouped by what may be compared.
+"""Arranges the rates of a workload for a dot chart: one line per engine, grouped by comparable conditions.
 
-The page draws the chart as a table, so that readers without sight get the same numbers.
+The page draws the chart as a table, so that blind readers get the same numbers.
 """
 
 import math
@@ -13,13 +13,13 @@ from streamlab.reports.table import HeadlineRow, classes_of
 from streamlab.results.query import Spread, group_by
 
 _MAX_STEPS = 2
-"""Most intervals between ticks."""
+"""Maximum number of intervals between ticks."""
 _ROOM = 0.1
 """Free part of the scale above the highest rate, in decades."""
 _LEAST_WIDTH = 0.4
-"""Least width of a range, in per cent of the width, so that it stays visible."""
+"""Minimum width of a range in per cent of the chart's width, so that the range stays visible."""
 _LABEL_WIDTH = 6.0
-"""Width of a number in a label, in per cent of the width, which is 100 pixels on a phone."""
+"""Width of a number in a label, in per cent of the chart's width, which is 100 pixels on a phone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +27,11 @@ class Dot:
     """A cell of a line.
 
     Attributes:
-        label: the cell's number of workers, with the numbers of dots so close that they share this
-            label; empty for such dots.
+        label: the number of workers. The first of several close dots has the numbers of all of them, and
+            the labels of the others are empty.
         place, low, width: median, lowest rate and range of the repetitions, in per cent of the chart's
             width.
-        text: the dot's text for pointers and readers without sight.
+        text: text of the dot for pointers and blind readers.
         hollow: whether the cell has more workers than cores.
     """
 
@@ -48,9 +48,9 @@ class ChartLine:
     """A variant of an engine with one unit of hand-over.
 
     Attributes:
-        best: the row with the highest rate; without any rate, the first row.
+        best: the row with the highest rate, or without any rate the first row.
         rated: the rows with a rate.
-        failed: pairs of a status and its rows, for the rows without a rate.
+        failed: the rows without a rate, as pairs of a status and its rows.
     """
 
     best: HeadlineRow
@@ -61,7 +61,7 @@ class ChartLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartClass:
-    """Lines that may be compared, fastest first; `words` describe what their rates include."""
+    """Comparable lines, fastest first; `words` describe the conditions of their rates."""
 
     words: str
     lines: tuple[ChartLine, ...]
@@ -69,7 +69,7 @@ class ChartClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateScale:
-    """A logarithmic scale from a whole power of ten, the same in all charts of a page."""
+    """A logarithmic scale that starts at a power of ten; all charts of a page have the same scale."""
 
     low: int
     high: float
@@ -90,7 +90,7 @@ class RateScale:
 
 
 def rate_scale(cells: Sequence[Cell]) -> RateScale | None:
-    """Return the common scale of all rates; None without any."""
+    """Return a common scale for all rates; None without any rate."""
     values = [v for c in cells if c.throughput_eps for v in c.throughput_eps.values if v > 0]
     if not values:
         return None
@@ -99,7 +99,7 @@ def rate_scale(cells: Sequence[Cell]) -> RateScale | None:
 
 
 def rate_chart(members: Sequence[Cell], scale: RateScale) -> list[ChartClass]:
-    """Return the classes of one workload and input; lines without a rate have their status, and are last."""
+    """Return the classes of one workload and input; lines without a rate show their status and come last."""
     classes = []
     for words, rows in classes_of(members):
         lines = group_by(rows, lambda row: row.cell.series).values()
@@ -121,7 +121,7 @@ def _make_line(rows: Sequence[HeadlineRow], scale: RateScale) -> ChartLine:
 
 
 def _make_dots(cells: Sequence[Cell], scale: RateScale) -> tuple[Dot, ...]:
-    """Return a dot for each cell; the first of several close dots has the label of all."""
+    """Return a dot for each cell; the first of several close dots has the labels of all of them."""
     rated = [(cell, eps) for cell in cells if (eps := cell.throughput_eps) and eps.low > 0]
     labels: dict[str, list[int]] = {}
     first, free_from = "", 0.0
@@ -131,7 +131,7 @@ def _make_dots(cells: Sequence[Cell], scale: RateScale) -> tuple[Dot, ...]:
             first, free_from = cell.name, place
         labels.setdefault(first, []).append(cell.workers)
         free_from += _LABEL_WIDTH
-    if len(rated) == 1:  # the name of the line has the only number of workers
+    if len(rated) == 1:  # the name of the line already has the number of workers
         labels = {}
     return tuple(
         _make_dot(cell, eps, scale, sorted(labels.get(cell.name, ()))) for cell, eps in rated

@@ -4,10 +4,10 @@
     runs/NAME.html    the report of a run
     cells/*.html      a cell over the runs of each machine, with its steps
     compare.html      any two runs; `#a=NAME&b=NAME` selects them
-    data/NAME.js      data of a run for the other pages
+    data/NAME.js      data of a run for other pages
 
-The site works from disk and from any web server. A page is written again only if its sources have
-changed: the files of a run, or the code of the pages.
+The site works from disk and from any web server. A page is written again only if the files of its
+runs or the code of the pages have changed.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ import msgspec
 
 from streamlab.reports.figures.history import draw_history
 from streamlab.reports.numbers import number_of
-from streamlab.reports.page.frame import fill, is_current, write_whole
+from streamlab.reports.page.frame import fill, is_current, write_page
 from streamlab.reports.page.site_run import SiteRun, as_script, extract, read_script
 from streamlab.reports.page.statement import missing_cells, statement
 from streamlab.reports.page.write import render
@@ -47,8 +47,8 @@ class SiteReport:
 
     Attributes:
         index: the first page.
-        pages: number of pages of runs and cells that were written; current pages are not.
-        left_out: path and reason of each run that cannot be read.
+        pages: number of written pages of runs and cells; pages that were still current do not count.
+        left_out: path of each unreadable run, with the reason.
     """
 
     index: Path
@@ -58,7 +58,7 @@ class SiteReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A cell on one machine: the runs that have it, in order of time, and its tracks by metric."""
+    """A cell on one machine: its runs in order of time, and its tracks by metric."""
 
     machine: str
     runs: tuple[SiteRun, ...]
@@ -70,9 +70,9 @@ class _TableRow:
     """A cell in one run.
 
     Attributes:
-        failure: the status of a cell without a number, else empty.
-        medians: for each metric of the table, the median as text and exact text; None if not measured.
-        comparable: the last earlier run with the same input and settings.
+        failure: the status if the cell has no number, else empty.
+        medians: for each metric of the table, the median as text and as exact text; None if not measured.
+        comparable: the last earlier run with the same input and settings; None without one.
     """
 
     run: SiteRun
@@ -83,7 +83,7 @@ class _TableRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    """The runs of a part, one a row, and the metrics that any of them measured."""
+    """The runs of a part, one per row, and all metrics that at least one run measured."""
 
     metrics: tuple[str, ...]
     rows: tuple[_TableRow, ...]
@@ -97,8 +97,8 @@ class _ListedCell:
         page: file name of the cell's page.
         runs: number of runs that have the cell.
         latest: newest run that has the cell.
-        rate: newest rate, latency or status, as text and exact text.
-        steps, worse: number of steps, and of steps for the worse.
+        rate: newest rate, latency or status, as text and as exact text.
+        steps, worse: number of all steps, and of steps for the worse.
     """
 
     name: str
@@ -113,7 +113,7 @@ class _ListedCell:
 def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> SiteReport:
     """Write the site of these runs into a folder.
 
-    Pages of other runs stay, so that their addresses stay valid, but no list has them.
+    Pages of other runs stay, so that their addresses stay valid, but they are no longer listed.
     """
     runs, left_out, pages = [], [], 0
     for run_dir in run_dirs:
@@ -140,7 +140,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> SiteReport:
         if (earlier := _find_comparable(run, group[:place])) is not None
     }
     runs_on_machines = [{"name": run.name, "machine": places[run.name]} for run in runs]
-    write_whole(
+    write_page(
         out / "compare.html",
         fill(
             "site_compare.html.j2",
@@ -162,7 +162,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> SiteReport:
         runs=runs[::-1],
     )
     return SiteReport(
-        index=write_whole(out / "index.html", index), pages=pages, left_out=tuple(left_out)
+        index=write_page(out / "index.html", index), pages=pages, left_out=tuple(left_out)
     )
 
 
@@ -187,12 +187,12 @@ def _update_run(run_dir: Path, out: Path) -> tuple[SiteRun, bool]:
     extracted = extract(run, cells, searches, about.mark)
     data.parent.mkdir(parents=True, exist_ok=True)
     data.write_bytes(as_script(extracted))
-    write_whole(page, render(run, cells, None, home="../index.html", made_from=made_from))
+    write_page(page, render(run, cells, None, home="../index.html", made_from=made_from))
     return extracted, True
 
 
 def _digest_of_run(run_dir: Path) -> str:
-    """Return the digest of a run's files and of the pages' code; the seals stand for the files."""
+    """Return a digest of a run's files and the pages' code; the seals represent the files they cover."""
     digest = hashlib.sha256(_digest_of_code())
     seals = run_dir / SEALS
     paths = [seals] if seals.exists() else sorted(run_dir.glob("*/*"))
@@ -213,7 +213,7 @@ def _digest_of_code() -> bytes:
 
 
 def _by_machine(runs: Sequence[SiteRun]) -> list[list[SiteRun]]:
-    """Group runs, in order of time, by machine; the machine of the newest run is first."""
+    """Group runs in order of time by machine; the machine of the newest run comes first."""
     machines = []
     remaining = list(runs)
     while remaining:
@@ -225,7 +225,7 @@ def _by_machine(runs: Sequence[SiteRun]) -> list[list[SiteRun]]:
 
 
 def _find_comparable(run: SiteRun, earlier: Sequence[SiteRun]) -> SiteRun | None:
-    """Return the last of the earlier runs that has a cell of this run with the same input and settings."""
+    """Return the last earlier run that shares a cell with this run, with the same input and settings."""
     keys = {(cell.cell, cell.fingerprint) for cell in run.cells}
     comparable = (
         r for r in reversed(earlier) if any((c.cell, c.fingerprint) in keys for c in r.cells)
@@ -234,7 +234,7 @@ def _find_comparable(run: SiteRun, earlier: Sequence[SiteRun]) -> SiteRun | None
 
 
 def _find_parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_Part]]:
-    """Return each cell by name, with a part for each machine."""
+    """Return the parts of each cell, one per machine, by name of the cell."""
     cells: dict[str, list[_Part]] = {}
     for group in machines:
         places: dict[str, list[int]] = {}
@@ -266,7 +266,7 @@ def _find_parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, l
 
 
 def _renumber(track: Track, places: Mapping[int, int]) -> Track:
-    """Return a track with the indices of its runs replaced."""
+    """Replace the indices of a track's runs."""
     return replace(
         track,
         points=tuple(replace(point, run=places[point.run]) for point in track.points),
@@ -279,7 +279,7 @@ def _renumber(track: Track, places: Mapping[int, int]) -> Track:
 
 
 def _cell_page(cell: str) -> str:
-    """Return the file name of a cell's page: readable, and unique by a digest of its id."""
+    """Return the file name of a cell's page; it is readable, and a digest of the cell's id makes it unique."""
     digest = hashlib.sha256(cell.encode(errors="backslashreplace")).hexdigest()[:8]
     return f"{re.sub(r'[^A-Za-z0-9]+', '-', cell).strip('-')[:80]}-{digest}.html"
 
@@ -313,14 +313,14 @@ def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
         metrics=METRICS,
         write_times=write_times,
     )
-    write_whole(target, page)
+    write_page(target, page)
     return True
 
 
 def _draw_tracks(part: _Part) -> dict[str, list[tuple[str, str]]]:
     """Draw each track that has a number.
 
-    Returns pairs of metric and SVG, by the runs with equal input and settings in words.
+    Returns pairs of metric and SVG; the keys describe the runs that have the same input and settings.
     """
     names = [run.name for run in part.runs]
     runs: dict[str, set[int]] = {}
@@ -337,27 +337,27 @@ def _draw_tracks(part: _Part) -> dict[str, list[tuple[str, str]]]:
 
 
 def _make_table(cell: str, part: _Part) -> _Table:
-    cells = [next(each for each in run.cells if each.cell == cell) for run in part.runs]
-    metrics = tuple(name for name in METRICS if any(name in each.texts for each in cells))
+    cells = [next(run_cell for run_cell in run.cells if run_cell.cell == cell) for run in part.runs]
+    metrics = tuple(name for name in METRICS if any(name in run_cell.texts for run_cell in cells))
     latest: dict[str, SiteRun] = {}
     rows = []
-    for run, each in zip(part.runs, cells, strict=True):
+    for run, run_cell in zip(part.runs, cells, strict=True):
         rows.append(
             _TableRow(
                 run=run,
-                failure=each.failure or "",
-                medians=tuple(each.texts.get(metric) for metric in metrics),
-                comparable=latest.get(each.fingerprint),
+                failure=run_cell.failure or "",
+                medians=tuple(run_cell.texts.get(metric) for metric in metrics),
+                comparable=latest.get(run_cell.fingerprint),
             )
         )
-        latest[each.fingerprint] = run
+        latest[run_cell.fingerprint] = run
     return _Table(metrics=metrics, rows=tuple(rows))
 
 
 def _list_cell(cell: str, parts: Sequence[_Part], page: str) -> _ListedCell:
     latest = max((part.runs[-1] for part in parts), key=lambda run: run.start_time)
     steps = [step for part in parts for _, track in part.tracks for step in track.steps]
-    newest = next(each for each in latest.cells if each.cell == cell)
+    newest = next(run_cell for run_cell in latest.cells if run_cell.cell == cell)
     return _ListedCell(
         name=cell,
         page=page,

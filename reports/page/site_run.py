@@ -1,6 +1,6 @@
-"""Extracts the data of a run for the pages of a site, except for the run's own page.
+"""Extracts the data of a run that a site's other pages need.
 
-The data is stored as a script that calls `addRun` with JSON: from `file://`, browsers load scripts but
+The data is stored as a script that calls `addRun` with JSON, since browsers load scripts from `file://` but
 refuse to read JSON.
 """
 
@@ -27,11 +27,11 @@ class SiteCell(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         cell: the cell's id.
-        fingerprint: the first trial's fingerprint; cells with equal fingerprints are comparable.
+        fingerprint: fingerprint of the first trial; cells with equal fingerprints are comparable.
         conditions: the conditions of the rate; empty if undeclared.
-        failure: the status of a cell without a number; None for other cells.
-        values: one value a process, by metric.
-        texts: the median as text and exact text, by metric.
+        failure: the status if the cell has no number, else None.
+        values: one value per process, by metric.
+        texts: the median as text and as exact text, by metric.
     """
 
     cell: str
@@ -48,9 +48,9 @@ class SiteRun(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: the name of the run's directory.
         start_time: start of the run, UTC, ISO 8601.
-        commit: the commit, with changes.
+        commit: the commit, and whether the source had changes.
         host: properties of the machine, which `streamlab.results.machines` compares.
-        planned, verified: number of cells, and of cells with a verified number.
+        planned, verified: number of planned cells, and of cells with a verified number.
         trials: number of trials.
         mark: colour of the verdict (`streamlab.reports.page.statement`).
         cells: the cells with trials.
@@ -119,12 +119,12 @@ def _read_values(rows: list[TrialRow]) -> dict[str, tuple[float, ...]]:
 
 
 def as_script(run: SiteRun) -> bytes:
-    """Return the script that passes a run to the page that loads it."""
+    """Return a script that passes a run to the page that loads the script."""
     return _BEGIN + msgspec.json.encode(run) + _END
 
 
 def read_script(path: Path) -> SiteRun | None:
-    """Return the run in a script; None if the file is missing or another version of the lab wrote it."""
+    """Read the run in a script; None if the script is missing or another lab version wrote it."""
     try:
         content = path.read_bytes()
         return msgspec.json.decode(content[len(_BEGIN) : -len(_END)], type=SiteRun)

@@ -1,4 +1,4 @@
-"""Describes a run in a line, and states which of its numbers are verified and how much they vary."""
+"""Describes a run in one line, and states which numbers are verified and how much they vary."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ class Statement:
     Attributes:
         size: the size of the run, in words.
         verdict: a statement on which numbers are verified.
-        noise: how much repetitions of a cell differ; empty without a rate.
+        noise: how much the repetitions of a cell differ; empty without a rate.
         mark: the colour of the verdict, by its worst part. `bad`: a cell failed, or no cell has a
-            number; `doubt`: something is missing, marked, empty or noisy. Unsupported cells count as neither.
+            number. `doubt`: something is missing, marked, empty or noisy. Ignores unsupported cells.
     """
 
     size: str
@@ -104,22 +104,22 @@ def statement(
 
 
 def _describe_noise(cells: Sequence[Cell]) -> tuple[str, bool]:
-    """Describe the difference of the fastest and slowest repetition of a cell, and return whether it is large."""
+    """State how much the fastest and slowest repetition of cells differ, and return whether this is much."""
     rates = [cell.throughput_eps for cell in cells if cell.throughput_eps is not None]
     several = [rate.high / rate.low - 1 for rate in rates if rate.n > 1 and rate.low > 0]
     once = len(rates) - len(several)
     if not several:
         return ("Each cell ran once, so its noise is unknown." if rates else ""), False
-    usual, most = f"{median(several):.0%}", f"{max(several):.0%}"
+    median_text, max_text = f"{median(several):.0%}", f"{max(several):.0%}"
     among = f", in {number_of(len(several), 'cell')}; {once} ran once" if once else ""
-    at_most = "" if most == usual else f" in the median, by {most} at most"
+    at_most = "" if max_text == median_text else f" in the median, by {max_text} at most"
     noisy = median(several) > LEAST_DIFFERENCE
     doubt = " Only large ratios mean anything." if noisy else ""
-    return f"Repetitions of a cell differ by {usual}{at_most}{among}.{doubt}", noisy
+    return f"Repetitions of a cell differ by {median_text}{at_most}{among}.{doubt}", noisy
 
 
 def _mark_words(marked: Counter[str]) -> str:
-    """State the number of cells whose numbers need a verdict's mark."""
+    """State how many cells have numbers that need a mark."""
     if not marked:
         return ""
     counts = ", ".join(f"{n} {status} ({sign(status)})" for status, n in sorted(marked.items()))
@@ -133,7 +133,7 @@ def _incomplete_note(missing: Sequence[str], complete: bool) -> str:
 
 
 def _describe_verdict(rated: int, failed: Counter[str], weak: Counter[str]) -> str:
-    """State which numbers are verified; `weak` counts cells by origin other than an oracle."""
+    """State which numbers are verified; `weak` counts cells without an oracle, by origin of the right answer."""
     if weak[UNCHECKED]:
         without = f" {_list_failures(failed)}" if failed else ""
         return f"No answer was checked: the numbers are from another program.{without}"

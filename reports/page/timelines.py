@@ -12,7 +12,7 @@ from streamlab.results.schema import OK, VERIFIED, TrialRow
 from streamlab.results.store import Run
 
 MAX = 40
-"""Most timelines of a page: each takes some 10 kB, and a long search has a hundred trials."""
+"""Maximum number of timelines in a page: each takes some 10 kB, and a long search has a hundred trials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Timelines:
     """The drawings, with counts of omitted trials.
 
     Attributes:
-        drawn: drawn trials, in the order of the run.
+        drawn: drawn trials, in order of execution.
         recorded: number of trials with a series.
         short: number of chosen trials whose series is too short.
         unreadable: missing or damaged series files of chosen trials.

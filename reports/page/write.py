@@ -40,7 +40,7 @@ from streamlab.reports.page.drawings import (
     search_drawings,
     search_groups,
 )
-from streamlab.reports.page.frame import fill, write_whole
+from streamlab.reports.page.frame import fill, write_page
 from streamlab.reports.page.provenance import invented, origin, sections
 from streamlab.reports.page.rate_chart import ChartClass, RateScale, rate_chart, rate_scale
 from streamlab.reports.page.statement import missing_cells, statement
@@ -74,12 +74,12 @@ _WRITERS = (
     unit_words,
 )
 _LEAST_COUNTS = 3
-"""Fewest numbers of workers of an engine that make a curve; the chart above the table shows fewer."""
+"""Minimum number of points (numbers of workers) for a curve; the chart above the table shows fewer points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """A workload and input: a chart, and rows grouped by what may be compared."""
+    """The chart of a workload and input, and its rows in classes of comparable rates."""
 
     title: str
     dataset: str
@@ -106,7 +106,7 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
     """Write a run's report as one HTML file and return its path; equal runs give equal bytes.
 
     Writes `<run_dir>/report.html`, and the figures as SVG and PNG into `<run_dir>/figures`.
-    With `out` writes only this file, since the run's directory may be read-only.
+    With `out`, writes only this file, since the run's directory may be read-only.
 
     Raises:
         ResultsError: the run is missing or damaged.
@@ -114,7 +114,7 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
     run = read_run(run_dir)
     cells = summarise(run.rows)
     page = render(run, cells, run_dir / "figures" if out is None else None)
-    return write_whole(run_dir / "report.html" if out is None else out, page)
+    return write_page(run_dir / "report.html" if out is None else out, page)
 
 
 def render(
@@ -125,9 +125,9 @@ def render(
     Args:
         run: the run.
         cells: the run's cells.
-        figures: directory for the figures as files; None to have them only in the page.
-        home: see `fill`.
-        made_from: see `fill`.
+        figures: directory for files of the figures; None: figures are only in the page.
+        home: as in `fill`.
+        made_from: as in `fill`.
     """
     searches = read_searches(run, cells)
     all_cells = [*cells, *(search.place for search in searches)]
@@ -153,7 +153,7 @@ def render(
 
 
 def render_tables(run: Run) -> str:
-    """Return a page with the report's first screen and result tables only, without drawn figures."""
+    """Return a page that has only the report's first screen and result tables, without figures."""
     cells = summarise(run.rows)
     searches = read_searches(run, cells)
     return fill(
@@ -233,7 +233,7 @@ def _result_variables(
     *,
     drawn: bool,
 ) -> dict[str, Any]:
-    """Return the variables of both pages, with figures if `drawn`."""
+    """Return the variables of the results, with figures if `drawn`."""
     colours = engine_colours(row.engine for row in run.rows)
     unloaded = [cell for cell in cells if cell.load is None]
     loaded = [cell for cell in cells if cell.load is not None]
@@ -294,21 +294,21 @@ def _energy_variables(
     colours: Colours,
     figures: Path | None,
 ) -> dict[str, Any]:
-    """Return the section of energy; hidden if no trial has energy or a reason for its absence."""
-    used = energy(run.rows, cells, searches)
+    """Return the variables of the energy section, which is hidden if no trial recorded energy or a reason."""
+    uses = energy(run.rows, cells, searches)
     reasons = energy_reasons(run.rows)
-    threaded = [use for use in used if "threads" in use.cell.counters]
+    threaded = [use for use in uses if "threads" in use.cell.counters]
     return {
-        "used": used,
+        "used": uses,
         "threaded": threaded,
         "energy_reasons": reasons,
-        "energy_figures": energy_drawings(used, colours, figures),
-        "show_energy": bool(reasons or threaded or any(use.gross_j for use in used)),
+        "energy_figures": energy_drawings(uses, colours, figures),
+        "show_energy": bool(reasons or threaded or any(use.gross_j for use in uses)),
     }
 
 
 def _make_blocks(cells: Sequence[Cell]) -> tuple[list[_Block], RateScale | None]:
-    """Return the block of each workload and input, and the scale of their charts."""
+    """Return a block for each workload and input, and the common scale of the charts."""
     scale = rate_scale(cells)
     blocks = [
         _Block(
@@ -324,7 +324,7 @@ def _make_blocks(cells: Sequence[Cell]) -> tuple[list[_Block], RateScale | None]
 
 
 def _list_definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
-    """Return pairs of engines and their definition of latency, each definition once."""
+    """Return each distinct definition of latency with the engines that use it."""
     defined = [cell for cell in cells if cell.latency_definition]
     groups = group_by(defined, lambda cell: cell.latency_definition.rstrip("."))
     return [
@@ -334,7 +334,7 @@ def _list_definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
 
 
 def _list_properties(cells: Sequence[Cell]) -> list[tuple[Cell, Mapping[str, object]]]:
-    """Return a cell with its properties for each engine, variant and workload."""
+    """Return, for each engine, variant and workload, one cell with its properties."""
     by_workload: dict[tuple[str, str, str], Cell] = {}
     for cell in cells:
         if cell.properties:

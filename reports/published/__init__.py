@@ -1,4 +1,4 @@
-"""Provides the numbers that papers published, one CSV a paper, for comparison with results.
+"""Provides published numbers for comparison with results, one CSV per paper.
 
 | column | content |
 |---|---|
@@ -6,12 +6,12 @@
 | series | the system; `A/B` is a quotient, `A-B` a difference |
 | quantity | the measured quantity |
 | x | number of instances, `first` or `last`; empty: the whole panel |
-| low, high | the number, twice, or a range; an empty `high` means no bound |
+| low, high | the same number twice, or a range; empty `high`: no upper bound |
 | unit | unit of both; 1 for a quotient |
 | relation | `value`, `ratio`, `difference`, `range`, `at most`, `at least` |
 | source | place of the statement in the paper |
 
-All numbers are from texts and tables; none is read off a curve.
+All numbers are from texts and tables, never read off a curve.
 """
 
 from streamlab.reports.published.facts import Fact, Facts, published

@@ -1,4 +1,4 @@
-"""Reads the claims of a paper, one CSV a paper in `claims/`: texts, systems and bounds.
+"""Reads the claims of a paper from its CSV in `claims/`: texts, systems and bounds.
 
 | column | content |
 |---|---|

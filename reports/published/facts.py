@@ -91,7 +91,7 @@ def published(paper: str, folder: Path = FOLDER) -> Facts:
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """Read a table with these columns: the place of each row, for errors, and its texts.
+    """Read a table with these columns; return the texts of each row with its place, for errors.
 
     Raises:
         ResultsError: the file is missing, has other columns, or a row has more values.

@@ -1,4 +1,4 @@
-"""Records, recognizes and checks files of other tools: benchmarks with one trial per process."""
+"""Represents, recognizes and checks files of other tools: benchmarks with one trial per process."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from streamlab.results.errors import ResultsError
 from streamlab.results.row_conversion import escape_text
 
 LEAST_S, MAX_S = 1e-12, 1e9
-"""Range of plausible times: a clock's finest step to thirty years. Other values could overflow a ratio."""
+"""Range of plausible times: from a clock's finest step to thirty years. Other values could overflow a ratio."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -25,7 +25,7 @@ KINDS = {
     "BenchmarkDotNet": {"HostEnvironmentInfo"},
     "asv": {"commit_hash", "result_columns"},
 }
-"""Keys of a tool's JSON file and of its first benchmark, by tool."""
+"""For each tool, keys of its JSON file and keys of the first benchmark in this file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +34,9 @@ class ExternalTrial:
 
     Attributes:
         seconds: time of the operation; None only with a `failure`.
-        events: units of work in this time.
-        cpu_s, peak_rss_bytes, latency_p50_ns, latency_p99_ns: None without a value.
-        failure: the reason why the process has no number.
+        events: number of units of work in this time.
+        cpu_s, peak_rss_bytes, latency_p50_ns, latency_p99_ns: further values; None if not recorded.
+        failure: why the process has no number.
     """
 
     seconds: float | None
@@ -53,9 +53,9 @@ class ExternalFile:
     """The content of a file.
 
     Attributes:
-        tool: name of the tool that wrote it.
+        tool: name of the tool that wrote the file.
         trials: trials by name of the benchmark.
-        host: fields of `streamlab.results.machines`, as far as the file has them.
+        host: fields that `streamlab.results.machines` compares, as far as the file has them.
         commit: the source revision; None if not recorded.
         started_at: start of the benchmark as in the file; None if not recorded.
     """
@@ -68,7 +68,7 @@ class ExternalFile:
 
 
 def read_json(path: Path, expected: str) -> Any:
-    """Return the content of a JSON file, also in UTF-16 or with a byte-order mark, as on Windows.
+    """Return the content of a JSON file; accepts UTF-16 and byte-order marks, which Windows tools write.
 
     Raises:
         ResultsError: the file is not JSON; the message ends with `expected`.

@@ -24,9 +24,9 @@ class ExternalRun:
 
 
 def read_external_run(sources: Sequence[Path], *, now: str, name: str | None) -> ExternalRun:
-    """Read files of one tool and machine as a run; several files are several processes.
+    """Read files of one tool and one machine as a run; several files are several processes.
 
-    `now` is the time of the import, ISO 8601; `name` is the run's name, by default the tool's.
+    `now` is the time of the import, ISO 8601; `name` is the run's name, by default the name of the tool.
 
     Raises:
         ResultsError: a file cannot be read, or the files differ in tool, machine or commit.

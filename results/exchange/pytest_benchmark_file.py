@@ -1,7 +1,7 @@
 """Reads files of pytest-benchmark (`pytest --benchmark-json FILE`).
 
-A file is one process, and rounds within a process are not independent, so each benchmark has one trial,
-its median. Files that the lab exported have a fresh process per round.
+A file comes from one process, and rounds within a process are not independent. So each benchmark becomes one
+trial with the median. Files that the lab exported have a fresh process per round, and each round becomes a trial.
 """
 
 from collections.abc import Mapping
@@ -21,22 +21,22 @@ from streamlab.results.row_conversion import escape_text
 TOOL = "pytest-benchmark"
 EXPECTED = "a file of `pytest --benchmark-json FILE`"
 FRESH_PROCESSES = "fresh_processes"
-"""Key in `extra_info` of an exported benchmark: each round is a fresh process."""
+"""Key in `extra_info` of benchmarks that the lab exported: each round is a fresh process."""
 
 
 def read_pytest_benchmark(path: Path) -> ExternalFile:
     """Return the benchmarks of a file by full name.
 
     Raises:
-        ResultsError: the file is not of pytest-benchmark, or a benchmark occurs twice or has no time.
+        ResultsError: pytest-benchmark did not write the file, or a benchmark occurs twice or has no time.
     """
     content = read_json(path, EXPECTED)
     try:
         host = _read_host(content["machine_info"])
         commit = (content.get("commit_info") or {}).get("id")
         entries = [
-            (str(each["fullname"]), each["stats"], each.get("extra_info") or {})
-            for each in content["benchmarks"]
+            (str(benchmark["fullname"]), benchmark["stats"], benchmark.get("extra_info") or {})
+            for benchmark in content["benchmarks"]
         ]
         medians = [stats["median"] for _, stats, _ in entries]
     except (KeyError, TypeError, AttributeError) as error:
@@ -62,8 +62,8 @@ def read_pytest_benchmark(path: Path) -> ExternalFile:
 def _read_host(info: Mapping[str, Any]) -> dict[str, Any]:
     """Return the processor and its number of cores; empty if the file names no processor.
 
-    Tries several fields, as ARM processors have no brand and py-cpuinfo may report nothing. Ignores
-    host names, because they differ between equal runners.
+    Tries several fields, since ARM processors have no brand and py-cpuinfo may report nothing. Ignores
+    host names, which differ between equal runners.
     """
     cpu = info.get("cpu") or {}
     names = ("brand_raw", "brand", "hardware_raw", "arch_string_raw")

@@ -1,7 +1,7 @@
-"""Reads files of other tools: one trial per process, as far as a file tells processes apart.
+"""Reads files of other tools: one trial per process, as far as a file distinguishes processes.
 
-Google Benchmark, Criterion.rs and Bencher write one process per file, hyperfine a process per time, JMH one per fork.
-Repetitions within a process count as their median, since they are not independent.
+A process is a file of Google Benchmark, Criterion.rs or Bencher, a time of hyperfine, or a fork of JMH.
+Several repetitions within a process become one trial with their median, since they are not independent.
 """
 
 import csv
@@ -40,7 +40,7 @@ Trials = dict[str, list[ExternalTrial]]
 
 
 def find_files(path: Path) -> list[Path]:
-    """Return a file, or the newest estimates of each benchmark in a folder of Criterion.rs.
+    """Return the file itself, or for a folder of Criterion.rs the newest estimates of each benchmark.
 
     Raises:
         ResultsError: the folder has no such file.
@@ -81,8 +81,8 @@ def read_external(path: Path) -> ExternalFile:
 def _read_google(path: Path, content: Mapping[str, Any]) -> ExternalFile:
     context = content["context"]
     entries = content["benchmarks"]
-    runs = [each for each in entries if each.get("run_type") != "aggregate"] or [
-        each for each in entries if each.get("aggregate_name") == "median"
+    runs = [entry for entry in entries if entry.get("run_type") != "aggregate"] or [
+        entry for entry in entries if entry.get("aggregate_name") == "median"
     ]
     trials: Trials = {}
     for name, repetitions in group_by(runs, _run_name).items():
@@ -92,7 +92,7 @@ def _read_google(path: Path, content: Mapping[str, Any]) -> ExternalFile:
         if failure is not None:
             trials[name] = [ExternalTrial(seconds=None, failure=failure)]
         elif all(r.get("fresh_process") for r in repetitions):
-            trials[name] = [_google_trial(path, name, [each]) for each in repetitions]
+            trials[name] = [_google_trial(path, name, [entry]) for entry in repetitions]
         else:
             trials[name] = [_google_trial(path, name, repetitions)]
     cores = context.get("num_cpus")
@@ -147,11 +147,13 @@ def _hyperfine_trial(
 
 def _read_jmh(path: Path, content: Sequence[Mapping[str, Any]]) -> ExternalFile:
     trials: Trials = {}
-    for each in content:
-        parameters = ", ".join(f"{k}={v}" for k, v in (each.get("params") or {}).items())
-        name = f"{each['benchmark']} {each['mode']}" + (f" ({parameters})" if parameters else "")
+    for benchmark in content:
+        parameters = ", ".join(f"{k}={v}" for k, v in (benchmark.get("params") or {}).items())
+        name = f"{benchmark['benchmark']} {benchmark['mode']}" + (
+            f" ({parameters})" if parameters else ""
+        )
         _refuse_duplicate(path, trials, name)
-        metric = each["primaryMetric"]
+        metric = benchmark["primaryMetric"]
         to_seconds = _score_conversion(metric["scoreUnit"])
         forks = [fork for fork in metric.get("rawData") or () if fork] or [[metric["score"]]]
         trials[name] = [
@@ -167,7 +169,7 @@ def _refuse_duplicate(path: Path, trials: Trials, name: str) -> None:
 
 
 def _score_conversion(unit: str) -> Callable[[float], float]:
-    """Return the conversion of a score, in `ops/ms` or `us/op`, to seconds an operation."""
+    """Return the conversion of a score, in `ops/ms` or `us/op`, to seconds per operation."""
     first, _, second = unit.partition("/")
     if first == "ops":
         return lambda score: 1 / (score * _PER_SECOND[second])
@@ -197,7 +199,7 @@ def _is_bmf(content: object) -> bool:
 
 
 def _read_bmf(path: Path, content: Mapping[str, Any]) -> Trials:
-    """Read rates and times, ignore other measures, and refuse benchmarks without rate and time."""
+    """Read rates and times, ignore other measures, and refuse benchmarks that have neither."""
     trials: Trials = {}
     for name, measures in content.items():
         rate, latency = (measures[m]["value"] if m in measures else None for m in _MEASURES)

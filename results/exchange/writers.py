@@ -1,8 +1,8 @@
 """Writes the verified cells of a run in the formats of other tools.
 
-CSV has every trial. Other formats have a benchmark per cell with the times of its fresh processes.
-A time is the length of the timed part, and rates are events/s. Cells under a load have no such time: Bencher's metric
-format has their latencies, and other formats leave them out.
+CSV has every trial. Other formats have one benchmark per cell, with the times of its fresh processes.
+A time is the length of the timed part, and rates are in events/s. This time says nothing about a cell under a load:
+Bencher's metric format has the latencies of such cells, and other formats leave such cells out.
 """
 
 import json
@@ -26,7 +26,7 @@ _MEASURES = {
 
 
 def write_form(run: Run, form: str) -> tuple[bytes, list[str]]:
-    """Return a run as a file of one of FORMS, and the cells that it leaves out, with reasons."""
+    """Return a run as a file in `csv` or one of FORMS, and the omitted cells with reasons."""
     cells = by_cell(run.rows)
     if form == "csv":
         return csv_of(run.rows), []
@@ -40,7 +40,7 @@ def write_form(run: Run, form: str) -> tuple[bytes, list[str]]:
 
 
 def _explain_omission(cell: CellSummary, needs_time: bool) -> str | None:
-    """Return the reason why a cell is left out; None if it is exported."""
+    """Return why a cell is left out; None if the cell is exported."""
     if cell.status not in MEASURED:
         return cell.status
     if needs_time and cell.rows[0].load is not None:
@@ -49,7 +49,7 @@ def _explain_omission(cell: CellSummary, needs_time: bool) -> str | None:
 
 
 def _bmf(run: Run, cells: Sequence[CellSummary]) -> JsonObject:
-    """Return Bencher's metric format: medians with their 95 % interval, or range if processes are few."""
+    """Return Bencher's metric format: medians with their 95 % interval, or their range for few processes."""
     content: dict[str, JsonValue] = {}
     for cell in cells:
         rate = None if cell.rows[0].load else cell.spread("throughput_eps")
@@ -222,4 +222,4 @@ FORMS: Mapping[str, tuple[Callable[[Run, Sequence[CellSummary]], JsonObject], bo
     "pytest-benchmark": (_pytest_benchmark, True),
     "hyperfine": (_hyperfine, True),
 }
-"""The function that makes the JSON of each form, and whether its cells need a time."""
+"""For each form, the function that makes its JSON, and whether the form needs a time for each cell."""

@@ -1,11 +1,10 @@
 """Decides in two stages whether the new arm is worse than the old one.
 
-Stage one screens all cells. It has an exact one-sided test over fresh processes (Mann-Whitney, or
-signed-rank for pairs under equal loads), Benjamini-Hochberg over the cells, and a floor for the effect.
-Cells that fail stage one are measured again from scratch; only a second failure is a regression.
-Two stages at 5 % raise fewer false alarms than one at 1 %, and detect more (rates: docs/gates.md).
-Any other cell passes if its values exclude a change of the size that the gate looks for; else it is
-`unstable`.
+Stage one screens all cells with an exact one-sided test over fresh processes (Mann-Whitney, or signed-rank
+for pairs under equal loads), Benjamini-Hochberg over the cells, and a floor for the effect.
+A cell that fails stage one is measured again from scratch; only a second failure is a regression.
+Two stages at 5 % raise fewer false alarms than one stage at 1 %, and detect more (rates: docs/gates.md).
+Any other cell passes if its values exclude a change of `Rule.unstable_above`; else it is `unstable`.
 
 Values are costs (seconds, joules, instructions): larger is worse. For rates, pass the reciprocals.
 """
@@ -32,11 +31,11 @@ class Rule:
         n: fresh processes per arm and stage.
         alpha: level of each test.
         q: false discovery rate over the cells of a stage.
-        floor: effects up to this share never count as a change.
-        noise_factor: effects up to this many times the A/A MAD never count either.
-        unstable_above: an unchanged cell is `unstable` unless it excludes a change of this size, and
-            its A/A 95th percentile is no larger.
-        draws: resamples for the noise.
+        floor: effects up to this share are no change.
+        noise_factor: effects up to this many times the A/A MAD are no change either.
+        unstable_above: an unchanged cell is `unstable` if its values do not exclude a change of this
+            share, or if its A/A 95th percentile is larger.
+        draws: number of resamples for the noise.
     """
 
     n: int = 10
@@ -50,10 +49,10 @@ class Rule:
 
 TWO_STAGE = Rule()
 ONE_STAGE = Rule(alpha=0.01, q=0.01, floor=0.03)
-"""For stored runs, which cannot be measured again."""
+"""Rule for stored runs, whose cells cannot be measured again."""
 
 MISSED = 0.025
-"""Probability that one stage excludes an existing change; of two stages at most twice as high."""
+"""Probability that one stage wrongly excludes a change; for two stages at most twice as high."""
 
 
 class GateVerdict(StrEnum):
@@ -70,10 +69,10 @@ class GateVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arms:
-    """The costs of one cell in both arms: one value a fresh process, above 0.
+    """The costs of one cell in both arms: one value per fresh process, above 0.
 
     Attributes:
-        old, new: the costs; with pairs, equal indices are a pair.
+        old, new: the costs; for a paired method, equal indices are a pair.
         method: the method of comparison.
     """
 
@@ -87,16 +86,16 @@ class StageResult:
     """The result of one stage for a cell.
 
     Attributes:
-        n_old, n_new: numbers of values.
-        too_few: whether even the clearest order of so few values is not significant among the
-            stage's tests.
+        n_old, n_new: number of values in each arm.
+        too_few: whether so few values cannot be significant among the stage's tests, even in the
+            clearest order.
         ratio: new / old: the ratio of medians, or for pairs the Hodges-Lehmann estimate.
-        p_worse: p-value that it got worse, adjusted over the cells of the stage.
+        p_worse: p-value of a slowdown, adjusted over the cells of the stage.
         noise: A/A noise of `ratio` with the same number of values.
-        floor: effects up to this share do not count.
+        floor: effects up to this share are no change.
         worse, better: whether the test is significant and the effect exceeds the floor.
         excludes: whether the values exclude a slowdown of `Rule.unstable_above`: the noise is
-            smaller, and the exact test rejects that the new arm is worse by this share.
+            smaller, and the exact test rejects a slowdown of this share.
     """
 
     n_old: int
@@ -122,9 +121,9 @@ class Decision:
 
 
 def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> tuple[Decision, ...]:
-    """Return the first stage's findings. The caller measures the `suspect` cells again.
+    """Return the decisions of the first stage. The caller measures the `suspect` cells again.
 
-    Each cell has at least one value on both sides; `rng` draws for the noise.
+    Each cell has at least one value in each arm; `rng` draws for the noise.
     """
     findings = []
     for key, stage in _run_stage(cells, rule, rng).items():
@@ -153,10 +152,10 @@ def confirm(
     rule: Rule,
     rng: np.random.Generator,
 ) -> tuple[Decision, ...]:
-    """Decide every suspect by its second, independent measurement, and return all findings.
+    """Decide every suspect by its second, independent measurement, and return all decisions.
 
-    Only a measurement that excludes a change clears a suspect. Other measurements leave it `unstable`,
-    since the first stage gave evidence of a change.
+    A measurement clears a suspect only if it excludes a change. If it neither excludes nor confirms a change,
+    the suspect is `unstable`, since the first stage gave evidence of a change.
 
     `seconds` has the second measurement of every suspect, without values of the first stage.
 
@@ -182,7 +181,7 @@ def confirm(
 def decide_once(
     cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator
 ) -> tuple[Decision, ...]:
-    """Return findings of a single stage, in which a suspect counts as a regression."""
+    """Return the decisions of a single stage, where a suspect counts as a regression."""
     return tuple(
         replace(finding, verdict=GateVerdict.REGRESSION)
         if finding.verdict is GateVerdict.SUSPECT
@@ -192,9 +191,9 @@ def decide_once(
 
 
 def values_needed(tests: int, rule: Rule, method: Method = INDEPENDENT) -> int:
-    """Return the fewest values a side with which one regression among `tests` can be significant.
+    """Return the fewest values per arm with which one regression among `tests` can be significant.
 
-    Two stages need 4 values for one test and 9 for a thousand. One stage is stricter: 5 for one test.
+    Rule `TWO_STAGE` needs 4 values for one test and 9 for a thousand. `ONE_STAGE` is stricter: 5 for one test.
     """
     return next(n for n in count(1) if not _is_undecidable(method.smallest_p(n, n), tests, rule))
 

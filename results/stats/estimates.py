@@ -1,23 +1,23 @@
-"""Estimates quantities over several cells, with interval ends of a guaranteed error probability.
+"""Estimates quantities over several cells, with intervals of a guaranteed error probability.
 
-An estimate has two ends for every alpha: each lies beyond the truth with probability at most alpha.
-The truth of a cell is the median of its distribution. Its values, one a fresh process, are
-independent of each other and of other cells'.
+For every alpha, an estimate has two ends; each end is on the wrong side of the truth with probability at most alpha.
+The truth of a cell is the median of its distribution. A cell has one value per fresh process; all values are
+independent.
 
 - `Product` (a rate, a quotient of cells, a quotient of quotients): Welch's t on logarithms, which
   allows cells of unequal noise. Exact for log-normal noise of one size, nearly for several sizes.
-  Outliers widen the interval, so it errs towards being inconclusive. It errs the other way if a cell
-  has two modes and all its few values come from the rarer one: probability p^n for n values.
-- `Level` (a correlation, a share): the same on the values themselves, which may be 0 or below.
-- `Middle` (counts, durations that are often equal): the order statistics of one cell, exact for
-  every distribution; needs 1 / 2^n of at most alpha.
+  Outliers widen the interval, so it errs towards being inconclusive. The interval misses the truth if a
+  cell has two modes and all n values come from the rarer mode, which has probability p^n.
+- `Level` (a correlation, a share): the same test on the values themselves, which may be 0 or below.
+- `Middle` (counts, durations that are often equal): the order statistics of one cell. Exact for every
+  distribution; needs enough values that 1 / 2^n is at most alpha.
 - `Extreme` and `Monotone` combine several estimates. The lower end of the highest of k uses alpha / k
   (Bonferroni), since any of the k lower ends could exceed the truth. The upper end uses alpha. For the
-  lowest of k, both are reversed. Other combinations divide alpha at both ends. So their intervals are
-  rather too wide than too narrow.
+  lowest of k, the ends are reversed. Other combinations divide alpha at both ends. So these intervals are
+  too wide rather than too narrow.
 
-A bootstrap such as `ratio_interval` has too few different resamples of six values for the small
-alphas at which a dozen intervals hold together; tests/results/stats/test_estimates.py has rates.
+A dozen intervals that must all hold need a small alpha. For such an alpha, a bootstrap such as `ratio_interval`
+has too few different resamples of six values; tests/results/stats/test_estimates.py has rates.
 """
 
 import math
@@ -37,11 +37,11 @@ FEWEST = 3
 """Fewest values of a cell that show its spread; also the minimum of `ratio_interval`."""
 
 TRIMMED = 8
-"""For every eight values, the mean leaves out one at either end: one stalled process in eight must not
-make an interval useless."""
+"""For every eight values, the mean leaves out the smallest and the largest: one stalled process in eight must
+not make an interval useless."""
 
 _POWER_Z = 0.84
-"""Normal quantile of 80 %: the share of repeats that the planned number of values decides."""
+"""Normal quantile of 80 %: the probability that the planned number of values suffices for a verdict."""
 
 
 class Estimate(Protocol):
@@ -58,12 +58,12 @@ class Estimate(Protocol):
         ...
 
     def ends(self, alpha: float, planned_n: int | None = None) -> Ends:
-        """Return the ends, each beyond the truth with probability at most `alpha`.
+        """Return the ends, each on the wrong side of the truth with probability at most `alpha`.
 
         Args:
             alpha: error probability of each end.
-            planned_n: a planned number of values a cell; the ends are then a forecast that assumes the
-                spread of the present values. None: the ends of the present values.
+            planned_n: a planned number of values per cell; the ends are then a forecast that assumes the
+                spread of the present values. None: the ends for the present values.
         """
         ...
 
@@ -73,8 +73,8 @@ class Product:
     """A factor times the medians of cells, each to a power: `(a, 1), (b, -1)` is a / b.
 
     Attributes:
-        cells: values of each cell, all above 0, and its power. Equal values are the same cell.
-        factor: above 0.
+        cells: the values of each cell, all above 0, with its power. Equal values are the same cell.
+        factor: a number above 0.
     """
 
     cells: tuple[tuple[tuple[float, ...], float], ...]
@@ -106,9 +106,9 @@ class Product:
         return _widen(self.value, _exp(middle - half), _exp(middle + half))
 
     def times(self, other: "Product", power: float) -> "Product":
-        """Multiply by another product to a power; cells of both are merged.
+        """Multiply by another product to a power, and merge equal cells.
 
-        Cells that cancel out stay with power 0, since `n` counts their values.
+        A cell that cancels out stays with power 0, since `n` counts its values.
         """
         powers = dict(self.cells)
         for values, exponent in other.cells:
@@ -145,7 +145,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Middle(Level):
-    """A quantity of one cell, of any distribution."""
+    """A quantity of one cell with any distribution."""
 
     def ends(self, alpha: float, planned_n: int | None = None) -> Ends:
         """See `Estimate`."""
@@ -242,7 +242,7 @@ def highest(parts: Sequence[Estimate]) -> Estimate:
 
 
 def ratio(dividend: "Product | Extreme", divisor: "Product | Extreme") -> "Product | Extreme":
-    """Return a quotient; a quotient of extremes becomes an extreme of quotients, each one t-test."""
+    """Return a quotient. A quotient of extremes becomes an extreme of quotients, so that each has one t-test."""
     match dividend, divisor:
         case Extreme(), _:
             return Extreme(
@@ -277,7 +277,7 @@ def _centre(
         cut = len(ordered) // TRIMMED
         inner = ordered[cut : len(ordered) - cut]
         middle += weight * fmean(inner)
-        # Winsorized: each trimmed value counts as the nearest remaining value.
+        # The Winsorized variance: each trimmed value counts as the nearest remaining value.
         spread = _variance([inner[0]] * cut + inner + [inner[-1]] * cut)
         n = len(ordered) if planned_n is None else planned_n
         remaining_n = n - 2 * (n // TRIMMED)
@@ -297,7 +297,7 @@ def _variance(values: Sequence[float]) -> float:
 
 
 def _widen(value: float, low: float, high: float) -> Ends:
-    # The interval is centred on means, and the value is of medians; the value must lie within.
+    # The interval is centred on means, but must include the value, which is computed from medians.
     return min(value, low), max(value, high)
 
 

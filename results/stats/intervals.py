@@ -10,7 +10,7 @@ from scipy import special
 
 CONFIDENCE = 0.95
 DRAWS = 1999
-"""Resamples of a bootstrap; odd, so that the percentiles of a 95 % interval are resamples."""
+"""Number of resamples; odd, so that the percentiles of a 95 % interval are resamples."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,9 +33,9 @@ class Interval:
 def median_interval(values: npt.ArrayLike) -> Interval | None:
     """Return the exact order-statistic interval of the median of one or more finite numbers.
 
-    [x(k), x(n+1-k)] with the largest k whose coverage, 1 - 2 P(Binomial(n, 1/2) < k), is at least
-    CONFIDENCE. It assumes independent values of one continuous distribution, of any shape; with
-    ties its coverage is higher. None with fewer than 6 values.
+    The interval is [x(k), x(n+1-k)] with the largest k whose coverage, 1 - 2 P(Binomial(n, 1/2) < k), is
+    at least CONFIDENCE. Assumes independent values from a continuous distribution of any shape; ties only
+    raise the coverage. None with fewer than 6 values.
     """
     ordered = np.sort(_check(values))
     n = len(ordered)
@@ -47,10 +47,9 @@ def median_interval(values: npt.ArrayLike) -> Interval | None:
 
 
 def order_rank(n: int, alpha: float) -> int:
-    """Return the largest k with which x(k) of n ordered values lies above the median at `alpha`.
+    """Return the largest k for which x(k) of n ordered values exceeds the median with probability at most `alpha`.
 
-    P(x(k) > median) is P(Binomial(n, 1/2) < k), and the same for x(n+1-k) below it. The result
-    is 0 if no k qualifies.
+    P(x(k) > median) = P(x(n+1-k) < median) = P(Binomial(n, 1/2) < k). Returns 0 if no k qualifies.
     """
     below = special.bdtr(np.arange(n // 2), n, 0.5)
     return int(np.searchsorted(below, alpha, side="right"))
@@ -61,11 +60,11 @@ def ratio_interval(
 ) -> Interval | None:
     """Return a bootstrap interval of median(new) / median(old): BCa on the logarithm.
 
-    Where BCa is undefined (too few different values), the interval is the percentile interval.
-    If all values of a side are equal, the interval ignores that side's noise, as any bootstrap does.
+    With too few different values BCa is undefined, and the result is the percentile interval.
+    If all values of an arm are equal, the interval ignores the noise of this arm, as any bootstrap does.
 
-    The values are above 0, one a process. None with fewer than 3 on a side: too few to resample.
-    `rng` draws the resamples; an equal state gives an equal interval.
+    The values are above 0, one per process. None if an arm has fewer than 3 values, too few to resample.
+    `rng` draws the resamples; equal states give equal intervals.
     """
     first, second = _check(old, positive=True), _check(new, positive=True)
     if min(len(first), len(second)) < 3:

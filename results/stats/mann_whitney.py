@@ -1,4 +1,4 @@
-"""Tests whether the values of one arm tend to be larger: Mann-Whitney, exact except for huge arms."""
+"""Tests whether the values of one arm tend to be larger: the Mann-Whitney test, exact except for huge arms."""
 
 from functools import lru_cache
 from math import comb, sqrt
@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 LARGEST_TABLE = 40_000
-"""Pairs of values (200 by 200) up to which p-values are exact. The table of their distribution then takes
-a second and 40 MB; both grow with the square of the pairs."""
+"""Most pairs of values (200 by 200) with exact p-values. The table of the distribution then takes a second
+and 40 MB; both grow with the square of the number of pairs."""
 
 Alternative = Literal["greater", "less", "two-sided"]
 Floats = npt.NDArray[np.float64]
@@ -22,12 +22,12 @@ def mann_whitney(
     """Return the p-value of the Mann-Whitney test.
 
     The null hypothesis is that all orders of the values of both arms are equally likely.
-    Equal values in both arms count against the alternative, so ties make the p-value too large, never
-    too small: the test then errs towards no alarm.
-    Exact up to LARGEST_TABLE pairs; beyond, the normal approximation with continuity correction, which
-    errs the same way in its tail.
+    Values that are equal in both arms count against the alternative. So ties make the p-value too large,
+    never too small, and the test errs towards no alarm.
+    The p-value is exact up to LARGEST_TABLE pairs. Beyond, it is the normal approximation with continuity
+    correction, whose tail also errs towards no alarm.
 
-    Each arm has one value a process, at least one. `greater`: new tends to be larger than old.
+    Each arm has at least one value, one per process. `greater`: new tends to be larger than old.
 
     Raises:
         ValueError: an arm is empty or has a value that is not finite.
@@ -49,9 +49,9 @@ def mann_whitney(
 def _upper_tail(n: int, m: int) -> Floats:
     """Return P(U >= u) for u = 0 .. n * m when all orders of n and m values are equally likely.
 
-    The largest of all values is one of the n with chance n / (n + m), and then is above all m
-    (Mann and Whitney 1947, Ann. Math. Stat. 18:50, equation 1). The sums have only positive terms, so
-    the smallest p-value is accurate to some n + m roundings.
+    The largest of all values is one of the n values with chance n / (n + m), and then exceeds all m values
+    (Mann and Whitney 1947, Ann. Math. Stat. 18:50, equation 1). The sums have only positive terms, so the
+    smallest p-value is accurate to about n + m rounding errors.
     """
     # chances[j] is the distribution of U for i and j values.
     chances = [np.ones(1) for _ in range(m + 1)]
@@ -69,7 +69,7 @@ def _upper_tail(n: int, m: int) -> Floats:
 
 
 def _normal_tail(n: int, m: int, pairs_for: int) -> float:
-    """Return P(U >= pairs_for) by the normal distribution of the same mean and variance."""
+    """Return P(U >= pairs_for) by the normal distribution with the same mean and variance."""
     deviation = sqrt(n * m * (n + m + 1) / 12)
     return float(ndtr(-(pairs_for - 0.5 - n * m / 2) / deviation))
 
@@ -77,7 +77,7 @@ def _normal_tail(n: int, m: int, pairs_for: int) -> float:
 def smallest_p(n_old: int, n_new: int) -> float:
     """Return the smallest one-sided p-value of the exact test with these numbers of values.
 
-    1 / C(n_old + n_new, n_old): 0.05 for 3 and 3, 0.004 for 5 and 5. A gate with a level at or below
-    this can never raise an alarm.
+    It is 1 / C(n_old + n_new, n_old): 0.05 for 3 and 3 values, 0.004 for 5 and 5. A gate whose level is not
+    above this p-value can never raise an alarm.
     """
     return 1 / comb(n_old + n_new, n_old)

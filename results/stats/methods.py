@@ -26,10 +26,10 @@ class Method:
 
     Attributes:
         p: returns the exact p-value of an alternative.
-        smallest_p: returns the p-value of the clearest order; takes the numbers of values.
+        smallest_p: returns the p-value of the clearest order; takes the number of values of each arm.
         ratio: estimates new / old.
-        noise: estimates the A/A noise of that ratio; also takes a generator and a number of draws.
-        interval: returns the ratio's interval, None with too few values; also takes a generator.
+        noise: estimates the A/A noise of `ratio`; also takes a generator and a number of draws.
+        interval: returns the interval of `ratio`, None with too few values; also takes a generator.
     """
 
     p: Callable[[Values, Values, Alternative], float]

@@ -1,4 +1,4 @@
-"""Estimates A/A noise: how far two arms differ that measure the same thing."""
+"""Estimates A/A noise: the difference between two arms that measure the same thing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 DRAWS = 1000
-"""Resamples for an estimate of noise."""
+"""Number of resamples for an estimate of noise."""
 
 UNSTABLE_ABOVE = 0.05
 """A cell whose A/A differences exceed this in one of 20 cases is too noisy to show a change of 5 %."""
@@ -18,8 +18,8 @@ class Noise:
     """How far A/A ratios lie from 1.
 
     Attributes:
-        mad: median absolute deviation of the ratios from 1, their value without noise.
-        p95: 95th percentile of the absolute deviation.
+        mad: median absolute deviation of the ratios from 1, the ratio without noise.
+        p95: 95th percentile of the absolute deviation from 1.
     """
 
     mad: float
@@ -41,11 +41,11 @@ def noise_of(ratios: npt.ArrayLike) -> Noise:
 def resampled_noise(
     arms: Sequence[npt.ArrayLike], n: int, rng: np.random.Generator, draws: int = DRAWS
 ) -> Noise:
-    """Estimate the noise of ratios of medians of `n` values from the arms of one comparison.
+    """Estimate, from the arms of one comparison, the noise of the ratio of two medians of `n` values.
 
     Divides each arm by its own median, so that a difference between the arms does not count.
     Then draws two A arms of `n` values from all values with replacement, `draws` times.
-    Excludes the noise between hosts or days, which only A/A runs on them show.
+    The estimate excludes noise between hosts or days, which only A/A runs on several hosts or days show.
 
     The arms have values above 0, at least 2 in all.
     """

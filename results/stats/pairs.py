@@ -1,7 +1,7 @@
-"""Tests whether the new value of a pair tends to be larger, for pairs measured under like conditions.
+"""Tests whether the new value of a pair tends to be larger, for pairs measured under equal conditions.
 
-Conditions that a pair shares, such as a busy minute of the machine, cancel out of its ratio. An unpaired
-test would count them as noise.
+Conditions that both values share, such as a busy minute of the machine, cancel out in their ratio. An unpaired
+test would count these conditions as noise.
 The test is Wilcoxon's signed-rank test (1945, Biometrics Bull. 1:80).
 The estimate is by Hodges and Lehmann (1963, Ann. Math. Stat. 34:598).
 The interval belongs to the same test (Hollander, Wolfe and Chicken 2014, Nonparametric Statistical
@@ -21,7 +21,7 @@ from streamlab.results.stats.noise import Noise, noise_of
 Floats = npt.NDArray[np.float64]
 
 _MAX_MEANS = 1_000_000
-"""Most means in memory at once: 8 MB."""
+"""Largest number of means in memory at once: 8 MB."""
 
 
 def signed_rank(
@@ -41,7 +41,7 @@ def signed_rank(
 
 
 def smallest_pair_p(n_old: int, n_new: int) -> float:
-    """Return the smallest one-sided p-value of n pairs: 1 / 2^n; n is the smaller number of values."""
+    """Return the smallest one-sided p-value of n pairs, 1 / 2^n; n is the smaller number of values."""
     return float(0.5 ** min(n_old, n_new))
 
 
@@ -65,12 +65,12 @@ def pair_difference(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
 
 
 def pair_difference_interval(old: npt.ArrayLike, new: npt.ArrayLike) -> Interval | None:
-    """Return the interval of new - old; None with too few pairs, as `pair_interval`."""
+    """Return the signed-rank test's interval of new - old; None with fewer than 6 pairs."""
     return _centre_interval(np.subtract(new, old, dtype=np.float64))
 
 
 def _centre_interval(values: Floats) -> Interval | None:
-    """Return the interval of the centre of symmetric values."""
+    """Return the interval of the centre of symmetrically distributed values; None with fewer than 6."""
     means = np.sort(_pairwise_means(values))
     chances = _upper_tail(len(values))
     # The largest k with P(at most k - 1 means below the truth) <= (1 - CONFIDENCE) / 2, where
@@ -87,8 +87,8 @@ def pair_noise(
 ) -> Noise:
     """Estimate the noise of `pair_ratio` without a change, from the pairs of one comparison.
 
-    Draws the deviations of the logarithms from their median with replacement, each with a random sign:
-    without a change, the arms of a pair are interchangeable.
+    Draws with replacement the deviations of the logarithms from their median, each with a random sign,
+    since the arms of a pair are interchangeable without a change.
     """
     logs = _log_ratios(old, new)
     n = len(logs)
@@ -102,9 +102,9 @@ def pair_noise(
 
 
 def _pairwise_means(logs: Floats) -> Floats:
-    """Return the means of all pairs of values, each value with itself included (Walsh averages).
+    """Return the means of all pairs of values, including each value with itself (Walsh averages).
 
-    float[..., n] becomes float[..., n (n + 1) / 2].
+    An array of shape [..., n] becomes an array of shape [..., n (n + 1) / 2].
     """
     first, second = np.triu_indices(logs.shape[-1])
     means: Floats = (logs[..., first] + logs[..., second]) / 2

@@ -4,10 +4,10 @@
 
 `contention` is the serial share of the work (Amdahl), and `coherence` the cost of each pair of
 workers that exchange data (N. Gunther, Guerrilla Capacity Planning, 2007, chapter 4).
-Divided by X the law is linear in its three parameters, which are never negative: non-negative least
-squares on relative errors fits them without a starting point.
-Intervals are percentiles of a bootstrap over the processes of each number of workers.
-They cover the noise of the processes; `worst_error` shows how well the law fits.
+Divided by X, the law is linear in three parameters that are never negative. So non-negative least squares on
+relative errors fits the parameters without a starting point.
+Intervals are percentiles of a bootstrap over the processes at each number of workers.
+The intervals cover the noise of the processes; `worst_error` shows how well the law fits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 FEWEST_COUNTS = 4
-"""Fewest different numbers of workers: three parameters, and one more point that can disagree."""
+"""Fewest different numbers of workers: one more than the parameters, so that a point can disagree."""
 
 _RESAMPLES = 1_000
 _SEED = 1
@@ -41,9 +41,9 @@ class ScalabilityFit:
     Attributes:
         rate_eps: rate of one worker, events/s.
         contention: serial share of the work, in [0, inf).
-        coherence: cost of each pair of workers, as share of one worker's work, in [0, inf).
+        coherence: cost per pair of workers, as share of one worker's work, in [0, inf).
         peak_workers: number of workers with the highest rate; infinite without coherence.
-        worst_error: largest distance of a median rate from the law, as share of the law.
+        worst_error: largest distance of a median rate from the law's rate, as share of the law's rate.
     """
 
     rate_eps: Interval
@@ -54,7 +54,7 @@ class ScalabilityFit:
 
 
 def fit_scalability(rates_eps: Mapping[int, Sequence[float]]) -> ScalabilityFit | None:
-    """Fit the law to the rates of each process, above 0, by number of workers.
+    """Fit the law to rates above 0, one per process, by number of workers.
 
     None with fewer than FEWEST_COUNTS numbers of workers.
     """
@@ -92,7 +92,7 @@ def predicted_eps(
 def _interval_ends(
     workers: NDArray[np.float64], samples: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the ends of all parameters' intervals; infinite if every number of workers has one process."""
+    """Return the interval ends of all parameters; infinite if every number of workers has only one process."""
     if all(len(sample) == 1 for sample in samples):
         return np.tile([[-np.inf], [np.inf]], 4)
     random = np.random.default_rng(_SEED)
@@ -110,11 +110,11 @@ def _interval_ends(
 def _solve(workers: NDArray[np.float64], rates: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return rate, contention, coherence and peak."""
     terms = np.column_stack([np.ones(len(workers)), workers - 1, workers * (workers - 1)])
-    # n / X = (1 + contention (n - 1) + coherence n (n - 1)) / rate, each row divided by its left.
+    # n / X = (1 + contention (n - 1) + coherence n (n - 1)) / rate, each row divided by its left side.
     (inverse_rate, serial, pairwise), _ = nnls(
         terms * (rates / workers)[:, None], np.ones(len(workers))
     )
-    if inverse_rate <= 0:  # rates that grow faster than the workers: no serial share explains them
+    if inverse_rate <= 0:  # rates grow faster than the workers, which no serial share explains
         return np.array([np.inf, 0.0, 0.0, np.inf])
     contention, coherence = serial / inverse_rate, pairwise / inverse_rate
     peak = np.sqrt(max(0.0, 1 - contention) / coherence) if coherence > 0 else np.inf

@@ -1,8 +1,8 @@
-"""Orders statuses of trials, and tests whether one arm's statuses are worse than the other's.
+"""Orders statuses of trials, and tests whether the new arm has worse statuses than the old arm.
 
 `ORDER` is the order from best to worst.
 `FAULTS` are faults of the program: machine noise cannot cause them, so one trial suffices.
-Other statuses may be bad luck and need an exact test at every occurring level of the order (Fisher
+Other statuses may be chance. They need an exact test at every level of the order that occurs (Fisher
 1935, "The Logic of Inductive Inference", J. R. Stat. Soc. 98:39).
 """
 
@@ -29,7 +29,7 @@ ORDER = (
 FAULTS = frozenset({schema.UNSUPPORTED, schema.CRASH, schema.WRONG_OUTPUT})
 
 MISSED = 0.025
-"""Probability that `excludes` holds although two trials in three have become worse."""
+"""Probability that `excludes` holds although two in three trials have become worse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,8 @@ class StatusTest:
     Attributes:
         p: p-value of the clearest level, times the number of levels (Bonferroni).
         worse: whether the new arm's statuses are worse.
-        excludes: whether the trials exclude a change that users would notice. Such a change is a worse
-            status in at least two trials of three, if the old arm had it in less than half.
+        excludes: whether the trials exclude a change that users would notice: a worse status in at least
+            two of three trials, which the old arm had in less than half of its trials.
         differs: whether any level occurs more often in the new arm.
     """
 
@@ -53,7 +53,7 @@ class StatusTest:
 def level(status: str | None, steady: str | None = None) -> int:
     """Return the index of a trial's status in `ORDER`; an unknown status counts as a crash.
 
-    `steady` is the column of that name: an unsteady catch-up has the status ok.
+    `steady` is the column of this name, since an unsteady catch-up trial has the status ok.
     """
     if status == schema.OK and steady == schema.UNSTEADY:
         status = schema.UNSTEADY
@@ -63,10 +63,11 @@ def level(status: str | None, steady: str | None = None) -> int:
 def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> StatusTest:
     """Test whether the new arm's statuses are worse.
 
-    Suppose that the old arm has no worse status. With ten trials a side, four or more in the new arm
-    are significant at 0.05, and up to three exclude a change that users would notice.
-    With four a side, four are significant and no number excludes such a change.
-    `old` and `new` have the `level` of each trial, at least one.
+    `old` and `new` have the `level` of each trial, at least one trial each.
+
+    Example: the old arm has no worse status. With ten trials per arm, four or more worse trials in the new
+    arm are significant at 0.05, and up to three exclude a change that users would notice. With four trials
+    per arm, four worse trials are significant, and no number excludes such a change.
     """
     levels = sorted({*old, *new} - {0})
     counts = [
@@ -87,12 +88,12 @@ def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> St
 
 
 def _fisher(a: int, n: int, b: int, m: int) -> float:
-    """Return the probability that at least `b` of the a + b worse trials are among m of n + m."""
+    """Return the probability that at least `b` of the a + b worse trials are among the m new of n + m trials."""
     worse = a + b
     ways = sum(comb(m, k) * comb(n, worse - k) for k in range(b, min(worse, m) + 1))
     return ways / comb(n + m, worse)
 
 
 def _chance_of_at_most(b: int, m: int) -> float:
-    """Return the binomial probability of at most `b` worse trials of m if two in three are worse."""
+    """Return the binomial probability of at most `b` worse trials among m, if two in three are worse."""
     return float(sum(comb(m, k) * 2**k for k in range(b + 1)) / 3**m)
