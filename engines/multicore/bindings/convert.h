@@ -30,7 +30,7 @@ using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>
 using Address = std::uintptr_t;
 
 template <typename Kernel>
-Kernel at(Address address) {
+Kernel pointer_at(Address address) {
   return reinterpret_cast<Kernel>(address);
 }
 

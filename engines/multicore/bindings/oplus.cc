@@ -14,7 +14,7 @@ std::int32_t add_stream(OplusRun& run, const Array<std::int64_t>& ts, const Tupl
   add_columns(run, stream, columns);
   std::vector<ColumnShape> columns_shapes;
   for (const auto& [itemsize, is_list] : shapes) columns_shapes.push_back({itemsize, is_list});
-  return run.add_stream(std::move(stream), input, at<ProcessKernel>(process), at<RouteKernel>(route),
+  return run.add_stream(std::move(stream), input, pointer_at<ProcessKernel>(process), pointer_at<RouteKernel>(route),
                         std::move(columns_shapes));
 }
 
@@ -27,9 +27,9 @@ std::int32_t add_mapped_stream(OplusRun& run, const Array<std::int64_t>& ts, con
   StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
   add_columns(run, stream, columns);
   MappedStream mapped;
-  mapped.map = at<MapKernel>(map);
+  mapped.map = pointer_at<MapKernel>(map);
   for (const auto& [column, itemsize] : carried) mapped.carried.push_back({column, itemsize});
-  return run.add_mapped_stream(std::move(stream), input, at<ProcessKernel>(process), std::move(mapped));
+  return run.add_mapped_stream(std::move(stream), input, pointer_at<ProcessKernel>(process), std::move(mapped));
 }
 
 // (time_ns, active instances, busy_ns, processed, windows, compared), or None when the run is over.
@@ -91,16 +91,16 @@ void bind_oplus(nb::module_& m) {
             spec.inputs = inputs;
             spec.entry_bytes = entry_bytes;
             spec.buckets = buckets;
-            spec.expire = at<ExpireKernel>(expire);
+            spec.expire = pointer_at<ExpireKernel>(expire);
             spec.max_outputs = max_outputs;
             spec.emits_on_update = emits_on_update;
             spec.keeps_time = keeps_time;
             spec.bag = bag;
             spec.stored_fields = std::move(stored_fields);
             spec.matches_stored = matches_stored;
-            spec.match_by_left = at<MatchKernel>(match_by_left);
-            spec.match_by_right = at<MatchKernel>(match_by_right);
-            spec.emit_pairs = at<PairKernel>(emit_pairs);
+            spec.match_by_left = pointer_at<MatchKernel>(match_by_left);
+            spec.match_by_right = pointer_at<MatchKernel>(match_by_right);
+            spec.emit_pairs = pointer_at<PairKernel>(emit_pairs);
             new (self) OperatorSpec(spec);
           },
           nb::kw_only(), "name"_a, "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a, "buckets"_a,
@@ -130,7 +130,7 @@ void bind_oplus(nb::module_& m) {
       .def(
           "add_operator",
           [](OplusRun& run, const OperatorSpec& spec, Address process, std::vector<std::int32_t> itemsizes) {
-            run.add_operator(spec, at<ProcessKernel>(process), std::move(itemsizes));
+            run.add_operator(spec, pointer_at<ProcessKernel>(process), std::move(itemsizes));
           },
           "spec"_a, "process"_a, "itemsizes"_a)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(), "input"_a,

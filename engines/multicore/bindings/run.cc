@@ -11,7 +11,7 @@ using Load = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t, bool>;
 
 void collect(const Run& run, const std::vector<Address>& columns) {
   std::vector<void*> targets;
-  for (const Address address : columns) targets.push_back(at<void*>(address));
+  for (const Address address : columns) targets.push_back(pointer_at<void*>(address));
   nb::gil_scoped_release release;
   run.collect(targets);
 }

@@ -28,11 +28,12 @@ Checkpoints::Checkpoints(std::vector<Cut> cuts, bool take_all, bool may_stop)
                                 std::to_string(kCutMask - 1));
 }
 
-void Checkpoints::add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<Own>& own) {
-  auto part = std::make_unique<Part>(Part{out, leaves, own, {}, {}});
+void Checkpoints::add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves,
+                           const std::vector<GroupState>& group_states) {
+  auto part = std::make_unique<Part>(Part{out, leaves, group_states, {}, {}});
   std::int64_t total = 0;
   for (const Leaf& leaf : leaves) total += state_units(leaf.bytes);
-  for (const Own& group_state : own) total += state_units(group_state.bytes);
+  for (const GroupState& group_state : group_states) total += state_units(group_state.bytes);
   part->copies.resize(static_cast<std::size_t>(total));
   parts_.push_back(std::move(part));
   outputs_.emplace_back();
@@ -47,11 +48,12 @@ void Checkpoints::complete_parts() {
       leaf_copies_[tree].emplace_back(leaf.node, copy);
       copy += state_units(leaf.bytes);
     }
-    for (const Own& own : part->own) {
-      const auto crossing = static_cast<std::size_t>(own.crossing);
-      if (own_copies_.size() <= crossing) own_copies_.resize(crossing + 1);
-      own_copies_[crossing] = {reinterpret_cast<const std::byte*>(copy), static_cast<std::size_t>(own.bytes)};
-      copy += state_units(own.bytes);
+    for (const GroupState& group_state : part->group_states) {
+      const auto crossing = static_cast<std::size_t>(group_state.crossing);
+      if (group_state_copies_.size() <= crossing) group_state_copies_.resize(crossing + 1);
+      group_state_copies_[crossing] = {reinterpret_cast<const std::byte*>(copy),
+                                       static_cast<std::size_t>(group_state.bytes)};
+      copy += state_units(group_state.bytes);
     }
   }
   // relaxed: threads start afterwards.
@@ -63,7 +65,7 @@ void Checkpoints::forget_parts() {
   parts_.clear();
   outputs_.clear();
   leaf_copies_.clear();
-  own_copies_.clear();
+  group_state_copies_.clear();
 }
 
 bool Checkpoints::is_taken(const Cut& cut) noexcept {
@@ -109,9 +111,9 @@ void Checkpoints::give_part(std::int32_t number) {
     std::memcpy(copy, leaf.state, static_cast<std::size_t>(leaf.bytes));
     copy += state_units(leaf.bytes);
   }
-  for (const Own& own : part.own) {
-    std::memcpy(copy, own.state, static_cast<std::size_t>(own.bytes));
-    copy += state_units(own.bytes);
+  for (const GroupState& group_state : part.group_states) {
+    std::memcpy(copy, group_state.state, static_cast<std::size_t>(group_state.bytes));
+    copy += state_units(group_state.bytes);
   }
   if (part.out != nullptr) part.out->since(part.mark, outputs_[index]);
   // acq_rel: the mailbox that gives the last part sees all parts; through the mutex, the writer also sees them.
@@ -157,8 +159,8 @@ void Checkpoints::join(const Forest& forest, std::int64_t bytes, std::span<std::
   }
 }
 
-std::span<const std::byte> Checkpoints::own(std::int32_t crossing) const {
-  return own_copies_.at(static_cast<std::size_t>(crossing));
+std::span<const std::byte> Checkpoints::group_state(std::int32_t crossing) const {
+  return group_state_copies_.at(static_cast<std::size_t>(crossing));
 }
 
 std::int64_t Checkpoints::rows() const noexcept {

@@ -10,7 +10,8 @@
 // One snapshot is under way at a time. If the first mailbox reaches a cut while a snapshot is under way, all mailboxes
 // skip that cut. If no stop is possible, they also skip some following cuts: a quarter as many as this snapshot has
 // skipped already, and kMaxAhead at most. Without this rule, a program with a cut every 3 us lost a tenth of its rate
-// to visits of skipped cuts. At a snapshot that *stops*, mailboxes do not continue: the plan changes there (dgs/phases.h).
+// to visits of skipped cuts. At a snapshot that *stops*, mailboxes do not continue: the plan changes there
+// (dgs/phases.h).
 //
 // Laws:
 //  - `word_` = (number of decided cuts, whether the taken cut stops, index of the taken cut plus 1, or 0). Cuts are
@@ -64,13 +65,13 @@ class Checkpoints {
     const void* state;
     std::int64_t bytes;
   };
-  // The group state of a crossing of the mailbox.
-  struct Own {
+  // The group state of a crossing in which the mailbox takes part.
+  struct GroupState {
     std::int32_t crossing;
     const void* state;
     std::int64_t bytes;
   };
-  void add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<Own>& own);
+  void add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<GroupState>& group_states);
   void complete_parts();  // call it after the last `add_part`
   // Removes the parts and their copies. Call it while all mailboxes are stopped. New parts begin at the cut after the
   // snapshot.
@@ -106,7 +107,7 @@ class Checkpoints {
   // Joins the copies of each tree into its root state. `roots` has `bytes` bytes per tree, in the order of the trees.
   // Throws std::runtime_error if a join raises.
   void join(const Forest& forest, std::int64_t bytes, std::span<std::byte> roots) const;
-  std::span<const std::byte> own(std::int32_t crossing) const;
+  std::span<const std::byte> group_state(std::int32_t crossing) const;
   // `rows` counts the outputs of the events between the previous snapshot and this one; `collect` copies them.
   std::int64_t rows() const noexcept;
   void collect(std::span<void* const> columns, std::span<const std::int32_t> itemsizes) const;
@@ -124,7 +125,7 @@ class Checkpoints {
   struct alignas(kCacheLine) Part {
     const OutputBuffer* out;
     std::vector<Leaf> leaves;
-    std::vector<Own> own;
+    std::vector<GroupState> group_states;
     std::vector<std::int64_t> copies;  // copies of leaves, then of group states; each starts at a state unit
     OutputBuffer::Mark mark;
   };
@@ -142,8 +143,8 @@ class Checkpoints {
   std::vector<std::vector<OutputPiece>> outputs_;  // by part
   // The places of the copies, set by `complete_parts`.
   std::vector<std::vector<std::pair<std::int32_t, const std::int64_t*>>>
-      leaf_copies_;                                     // by tree: (node, copy of its state)
-  std::vector<std::span<const std::byte>> own_copies_;  // by crossing
+      leaf_copies_;                                             // by tree: (node, copy of its state)
+  std::vector<std::span<const std::byte>> group_state_copies_;  // by crossing
 
   alignas(kCacheLine) std::atomic<std::uint64_t> word_{0};
   alignas(kCacheLine) std::atomic<std::int64_t> left_{0};

@@ -9,7 +9,8 @@
 // Laws, for each event of a crossing:
 //  - each participant arrives exactly once, after all its leaves have arrived in their trees; it then holds the roots
 //    that it won; exactly one participant wins each tree with several leaves;
-//  - `arrived` goes 0 -> participants -> 0; the last participant owns all root states and `own` until it releases them;
+//  - `arrived` goes 0 -> participants -> 0; the last participant owns all root states and the group state until it
+//    releases them;
 //  - `epoch` grows by one at each release, after the update.
 // All participants take events in the same order (dgs/mailbox.h). So no participant waits in one crossing for a
 // participant that waits in another crossing.
@@ -28,9 +29,9 @@ namespace lab {
 
 class Crossing {
  public:
-  // `trees`: one per key in `keys`, which ascend. `own`: the group state. Call it after `place` for all leaves.
-  Crossing(const Forest& forest, std::span<const std::int32_t> trees, std::span<const std::int32_t> keys, void* own,
-           std::int64_t max_outputs);
+  // `trees`: one per key in `keys`, which ascend. Call it after `place` for all leaves.
+  Crossing(const Forest& forest, std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
+           void* group_state, std::int64_t max_outputs);
 
   // Adds a participant on `worker` and returns its number. Call it before the run.
   std::int32_t add_participant(std::int32_t worker);
@@ -51,8 +52,8 @@ class Crossing {
 
   // Calls the update. Returns whether the update ran to its end. Only for the last to arrive.
   bool update(AcrossKernel kernel, const void* const* columns, std::int64_t event, Emit* out) const {
-    return kernel(own_, states_.data(), keys_.data(), static_cast<std::int64_t>(keys_.size()), columns, event, out) ==
-           kDone;
+    return kernel(group_state_, states_.data(), keys_.data(), static_cast<std::int64_t>(keys_.size()), columns, event,
+                  out) == kDone;
   }
 
   // Releases the other participants.
@@ -77,7 +78,7 @@ class Crossing {
   std::vector<std::int32_t> trees_;
   std::vector<std::int32_t> keys_;
   std::vector<void*> states_;  // states of the trees' roots, which never move
-  void* own_;
+  void* group_state_;
   std::int64_t max_outputs_;
   std::vector<Participant> participants_;
   alignas(kCacheLine) std::atomic<std::uint32_t> arrived_{0};

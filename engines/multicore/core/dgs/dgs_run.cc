@@ -142,13 +142,13 @@ void DgsRun::add_parts() {
       const std::int32_t type = tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type;
       leaves.push_back({t, leaf, tree.states[leaf], forest.state_bytes(type)});
     }
-    std::vector<Checkpoints::Own> own;
+    std::vector<Checkpoints::GroupState> group_states;
     for (std::size_t c = 0; c < own_states_.size(); ++c) {
       const OwnState& state = own_states_[c];
       if (state.copied_by != static_cast<std::int32_t>(m)) continue;
-      own.push_back({static_cast<std::int32_t>(c), state.memory.get(), state.bytes});
+      group_states.push_back({static_cast<std::int32_t>(c), state.memory.get(), state.bytes});
     }
-    checkpoints_->add_part(options_.checkpoints ? &mailbox.out() : nullptr, leaves, own);
+    checkpoints_->add_part(options_.checkpoints ? &mailbox.out() : nullptr, leaves, group_states);
     mailbox.take_part(*checkpoints_, static_cast<std::int32_t>(m));
   }
   checkpoints_->complete_parts();

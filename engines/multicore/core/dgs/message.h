@@ -109,7 +109,7 @@ class Post {
     heartbeats_ += message.kind == Message::Kind::kHeartbeat ? 1 : 0;
     const std::int32_t to = worker_of_[static_cast<std::size_t>(message.to)];
     if (to == worker_) {
-      local_.push(message);
+      local_messages_.push(message);
       return;
     }
     ++sent_to_others_;
@@ -118,7 +118,7 @@ class Post {
   }
 
   bool is_away(std::int32_t actor) const noexcept { return worker_of_[static_cast<std::size_t>(actor)] != worker_; }
-  Fifo<Message>& local() noexcept { return local_; }  // messages to actors of this worker
+  Fifo<Message>& local_messages() noexcept { return local_messages_; }  // messages to actors of this worker
   std::int64_t sent() const noexcept { return sent_; }
   std::int64_t sent_to_others() const noexcept { return sent_to_others_; }  // number of messages to other workers
   std::int64_t heartbeats() const noexcept { return heartbeats_; }
@@ -128,7 +128,7 @@ class Post {
   const std::vector<std::int32_t>& worker_of_;
   std::span<Inbox> inboxes_;
   std::span<Parker> parkers_;
-  Fifo<Message> local_;
+  Fifo<Message> local_messages_;
   std::int64_t sent_ = 0;
   std::int64_t sent_to_others_ = 0;
   std::int64_t heartbeats_ = 0;

@@ -183,7 +183,7 @@ void MessageRun::deliver(Worker& worker, const Message& message) {
 }
 
 void MessageRun::deliver_local(Worker& worker) {
-  Fifo<Message>& messages = worker.post->local();
+  Fifo<Message>& messages = worker.post->local_messages();
   while (!messages.empty()) {
     throw_if_stopped(threads().failure());
     const Message message = messages.pop();
