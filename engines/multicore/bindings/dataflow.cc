@@ -6,7 +6,7 @@
 namespace lab::python {
 namespace {
 
-// The initial state of new keys, and the entries of a vertex.
+// The state of a vertex: the initial state of new keys, and the entries of the present keys.
 using StatePair = std::pair<nb::bytes, nb::bytes>;
 
 std::vector<std::byte> bytes_of(const nb::bytes& bytes) {

@@ -18,8 +18,8 @@ std::int32_t add_stream(OplusRun& run, const Array<std::int64_t>& ts, const Tupl
                         std::move(columns_shapes));
 }
 
-// `carried`: for each field of a mapped tuple, its column among `columns` and the timestamp, and its bytes; 0: no
-// column.
+// `carried`: for each field of a mapped tuple, the index of its column and the size of an item. Column 0 is the
+// timestamp; `columns` follow. Size 0: the stream lacks the column.
 std::int32_t add_mapped_stream(OplusRun& run, const Array<std::int64_t>& ts, const TupleColumns& columns,
                                const Array<std::int64_t>& heartbeats, std::int32_t input, Address process, Address map,
                                const std::vector<std::pair<std::size_t, std::int32_t>>& carried, const Due& due,
@@ -32,7 +32,8 @@ std::int32_t add_mapped_stream(OplusRun& run, const Array<std::int64_t>& ts, con
   return run.add_mapped_stream(std::move(stream), input, pointer_at<ProcessKernel>(process), std::move(mapped));
 }
 
-// (time_ns, active instances, busy_ns, processed, windows, compared), or None when the run is over.
+// The fields of a snapshot: (time_ns, active instances, busy_ns, processed, windows, compared). None once the run is
+// over.
 using Seen = std::tuple<std::int64_t, std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<std::int64_t>,
                         std::vector<std::int64_t>, std::int64_t>;
 std::optional<Seen> snapshot(const OplusRun& run) {
@@ -41,26 +42,27 @@ std::optional<Seen> snapshot(const OplusRun& run) {
   return Seen{seen->time_ns, seen->active, seen->busy_ns, seen->processed, seen->windows, seen->compared};
 }
 
-// (event_ts, moved_bytes) once a switch has been applied, or None when the run ends first.
+// Waits for a switch and returns its (event_ts, moved_bytes), or None if the run ends first.
 std::optional<std::pair<std::int64_t, std::int64_t>> await(OplusRun& run, std::int64_t number, std::size_t op) {
   const std::optional<Switch> done = run.await(number, op);
   if (!done) return std::nullopt;
   return std::pair{done->event_ts, done->moved_bytes};
 }
 
-// (called_ns, done_ns, before, after, event_ts, moved_bytes) of each reconfiguration of an operator. Before and after are
-// lists of its active instances.
+// A reconfiguration of an operator: (called_ns, done_ns, before, after, event_ts, moved_bytes). `before` and `after`
+// list the active instances.
 using Switched = std::tuple<std::int64_t, std::int64_t, std::vector<std::int32_t>, std::vector<std::int32_t>,
                             std::int64_t, std::int64_t>;
 std::vector<Switched> switches(const OplusRun& run, std::size_t op) {
   std::vector<Switched> result;
-  for (const Switch& one : run.switches(op)) {
-    result.emplace_back(one.called_ns, one.done_ns, one.before, one.after, one.event_ts, one.moved_bytes);
+  for (const Switch& change : run.switches(op)) {
+    result.emplace_back(change.called_ns, change.done_ns, change.before, change.after, change.event_ts,
+                        change.moved_bytes);
   }
   return result;
 }
 
-// For each instance (busy_ns, compared) by step of the grid.
+// Returns, by instance and step of the grid, (busy_ns, compared).
 std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> load_steps(const OplusRun& run) {
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> result;
   for (const auto& steps : run.load_steps()) {

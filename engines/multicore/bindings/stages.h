@@ -1,4 +1,4 @@
-// Bindings shared by ordered pipelines and query graphs: operators and streams.
+// Bindings that ordered pipelines and query graphs share: operators and streams.
 #pragma once
 #include <string>
 #include <utility>
