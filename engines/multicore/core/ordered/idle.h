@@ -19,7 +19,7 @@ namespace lab {
 
 class IdleWorkers {
  public:
-  static constexpr std::int32_t kMaxWorkers = 256;
+  static constexpr std::int32_t kMost = 256;
 
   explicit IdleWorkers(std::int32_t workers) : words_((static_cast<std::size_t>(workers) + kBits - 1) / kBits) {}
 
@@ -77,7 +77,7 @@ class IdleWorkers {
 
   const std::size_t words_;  // number of words of the mask that this run uses
   // By worker: a bit that is set while the worker sleeps or is about to. The worker writes its bit; producers clear it.
-  alignas(kCacheLine) std::array<std::atomic<std::uint64_t>, kMaxWorkers / kBits> mask_{};
+  alignas(kCacheLine) std::array<std::atomic<std::uint64_t>, kMost / kBits> mask_{};
 };
 
 }  // namespace lab

@@ -15,7 +15,7 @@ constexpr std::int64_t kTimedEvery = 64;
 // percentile range".
 constexpr std::int64_t kUntimedDivisor = 5;
 
-static_assert(RunSettings::kMaxWorkers <= IdleWorkers::kMaxWorkers);
+static_assert(RunSettings::kMaxWorkers <= IdleWorkers::kMost);
 
 OrderedOptions checked(OrderedOptions options) {
   check(options);

@@ -69,8 +69,8 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   // Returns the number of input records whose outputs are out.
   std::int64_t events() const noexcept override { return counts().events; }
   // Returns histogram counts of the times from the first operator's start on a unit until the unit's outputs are out.
-  // With a load, all units are timed. Without a load, one unit per 64 records is, except in the first and the last
-  // fifth of the records.
+  // With a load, all units are timed. Without a load, one unit per 64 records is timed, but none in the first and the
+  // last fifth of the records.
   std::vector<std::int64_t> processing_counts() const;
   StageTotals totals(std::size_t stage) const noexcept { return scheduler_.totals(stage); }
   std::size_t stages() const noexcept { return stages_.size(); }

@@ -50,7 +50,7 @@ class Exit final : public lab::OrderedExit {
     }
     done_.store(next_, std::memory_order_seq_cst);  // pairs with the load in `done`; also releases the slot
   }
-  void offer(lab::OrderedWorker&) override {}  // no thread sleeps; each one resumes when it takes or awaits a unit
+  void offer(lab::OrderedWorker&) override {}  // no thread sleeps: threads resume when they take or await a unit
 
   std::int64_t done() const noexcept { return done_.load(std::memory_order_seq_cst); }
   bool ordered() const noexcept { return ordered_; }
