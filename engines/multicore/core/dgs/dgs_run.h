@@ -28,7 +28,7 @@ struct DgsOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
   std::int64_t max_outputs_across = 0;  // maximum number of outputs per event across trees
   std::vector<std::int32_t> output_itemsizes;
-  // Whether the first worker may do the work of all workers, at full speed and where this is quicker (dgs/gathering.h).
+  // Whether the first worker may do the work of all workers at full speed, if that is quicker (dgs/gathering.h).
   // `kAlways` and `kInTurn` are for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
   // Whether, at full speed, lanes of streams with one reader have no ring (dgs/mailbox.h).

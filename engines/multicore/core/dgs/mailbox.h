@@ -4,8 +4,8 @@
 // Source: the selective reordering of the DGS paper, section 3.4, for runs of events. Events of other streams may
 // depend on an *ordering* event. The events of the trees' inner nodes are ordering events, as are the events of a leaf
 // that the plan marks. The mailbox repeats three steps:
-//   1. Find the horizon: the earliest ordering event of all lanes. If no lane holds an ordering event, the horizon is
-//      the time before which all lanes promise none.
+//   1. Find the horizon: the earliest ordering event of all lanes. If a lane without a seen ordering event might still
+//      get an earlier one, the horizon is instead the time before which all lanes promise no ordering event.
 //   2. Process all other events before the horizon, lane by lane, in the longest possible runs.
 //   3. Process the ordering event: alone if the leaf owns the event, otherwise on the joined state of the tree.
 // Events after the horizon wait in their ring without a copy. A mailbox that waits for others in a synchronization

@@ -15,7 +15,7 @@
 //    heartbeat overtakes a join request.
 //  - A node owns its state from the moment at which its children's states arrive, or its parent's message with the
 //    state, until it sends the state up or forks it. A message carries the ownership.
-// docs/decisions/0029-messages.md proves that every run ends. Only its worker uses an actor.
+// docs/decisions/0029-messages.md proves that every run ends. An actor belongs to one worker; no other thread uses it.
 #pragma once
 #include <cstdint>
 #include <deque>

@@ -75,9 +75,8 @@ class Phases {
     ++changes_;
   }
 
-  std::int64_t changes() const noexcept {
-    return changes_;
-  }  // number of plan changes; for the changer or after the run
+  // Returns the number of plan changes. Only for the changer, or after the run.
+  std::int64_t changes() const noexcept { return changes_; }
 
   // Makes `hold` check again. Any thread may call it.
   void wake() noexcept { changer_.notify(); }

@@ -1,7 +1,7 @@
 // IndexedJoin: finds the same pairs as BandJoin with fewer comparisons, by a grid over both attributes of each input.
 //
-// A cell is twice as wide as the band in both directions, so a tuple's partners lie in at most two cells per attribute,
-// that is in four cells. The rows of a cell form a chain, the latest row first. A hash maps cells to chains, so a chain
+// A cell is twice as wide as the band in both directions, so a tuple's partners lie in at most two cells per attribute:
+// in four cells in all. The rows of a cell form a chain, the latest row first. A hash maps cells to chains, so a chain
 // may also hold rows of other cells, which the exact test rejects. A chain ends at the first row that has left the
 // window. Rows leave only in the order of arrival, so purging costs nothing, and new rows reuse the places of rows that
 // have left. Values from 2^40 on, and NaNs, share one cell. In single precision, different values there are at least

@@ -93,8 +93,8 @@ void LayerLink::wake(std::int64_t promised, bool help) {
     return;
   }
   if (is_last) log_->close(source_);
-  // An awake reader merges before it sleeps, and then loads the values that `publish` and `close` have stored; all of
-  // these accesses are sequentially consistent.
+  // An awake reader merges before it sleeps. In this merge it loads the values that `publish` and `close` have stored;
+  // all of these accesses are sequentially consistent.
   const bool is_behind = help && end_ - released() > size() / 2;
   if ((is_behind || consumer_.asleep()) && log_->advance()) {
     ++merges_;

@@ -145,7 +145,7 @@ class LayerLink {
   // Only for the producer.
   alignas(kCacheLine) std::int64_t end_ = 0;  // first row not appended
   std::int64_t published_ = 0;                // first row not published
-  std::int64_t room_end_ = 0;                 // rows below this may be appended without a look at `released_`
+  std::int64_t room_end_ = 0;                 // rows below this may be appended without a look at the consumer
   std::int64_t frontier_ = kNoPromise;        // last promise on this link
   bool unannounced_ = false;                  // whether there are rows or promises since the last `wake`
   bool closed_ = false;

@@ -3,7 +3,7 @@
 // Law: when the input has no more times before t, an instance promises the end of the earliest window that reaches
 // beyond t. It never promises t itself, because such promises could deadlock.
 //
-// Why. An output that `update` emits at t has the end of its window as its time. With promises of t, a circle of waits
+// Why. An output that `update` emits at t has the end of its window as its time. With promises of t, a cycle of waits
 // is possible:
 //   1. A sink holds such an output, and waits until another instance promises the output's time.
 //   2. That instance waits for rows of an injector.

@@ -228,8 +228,8 @@ class HybridGroups final : public Worklist {
   const std::int32_t max_bundles_;
   std::deque<ItemRing<std::int32_t>> masters_;
   std::vector<Queue> queues_;
-  // By bundle: a window of groups, and if bundles can split another window, for the mark. A group is read after its
-  // token: the master queue and `count` order the accesses.
+  // By bundle: a window of groups. If bundles can split, another window follows, for the mark of a split. A group is
+  // read after its token: the master queue and `count` order the accesses.
   std::vector<Group*> slots_;
   // The thread at the preceding exit writes these fields. They are adjacent because they move from thread to thread
   // with the exit.
