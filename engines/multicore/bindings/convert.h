@@ -1,5 +1,5 @@
-// Conversions shared by the bindings of all families: arrays to views that a run keeps alive, and results to Python
-// values.
+// Conversions that the bindings of all families share: from arrays to views that a run keeps alive, and from results to
+// Python values.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -30,11 +30,11 @@ using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>
 using Address = std::uintptr_t;
 
 template <typename Kernel>
-Kernel at(Address address) {
+Kernel pointer_at(Address address) {
   return reinterpret_cast<Kernel>(address);
 }
 
-// Makes a run keep a borrowed array alive, and returns the address of its items.
+// Makes a run keep an array alive, and returns the address of the array's items.
 template <typename AnArray>
 auto keep_alive(Run& run, const AnArray& array) {
   run.keep(std::make_shared<nb::object>(nb::cast(array)));
@@ -67,7 +67,8 @@ inline void check_length(const Array<std::int64_t>& ts, std::size_t length) {
   }
 }
 
-// The columns of a stream of an operator O+. None stands for a column that the input lacks. A list has three columns.
+// The columns of a stream for an operator O+. None stands for a column that the input lacks. A list field has three
+// columns.
 using TupleColumns = std::vector<std::optional<AnyArray>>;
 
 inline void add_columns(Run& run, StreamView& stream, const TupleColumns& columns) {
@@ -79,14 +80,14 @@ inline void add_columns(Run& run, StreamView& stream, const TupleColumns& column
 using Sparse = std::pair<nb::bytes, nb::bytes>;
 
 inline Sparse sparse(const std::vector<std::int64_t>& counts) {
-  std::vector<std::int64_t> values, used;
+  std::vector<std::int64_t> values, used_counts;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     values.push_back(Histogram::highest_in(static_cast<std::int64_t>(i)));
-    used.push_back(counts[i]);
+    used_counts.push_back(counts[i]);
   }
   return {nb::bytes(values.data(), values.size() * sizeof(std::int64_t)),
-          nb::bytes(used.data(), used.size() * sizeof(std::int64_t))};
+          nb::bytes(used_counts.data(), used_counts.size() * sizeof(std::int64_t))};
 }
 
 // Returns the names of an option's values.
@@ -97,7 +98,7 @@ nb::list list_of(const Names& names) {
   return result;
 }
 
-// One function for each family, in the file with its name. Call `bind_run` first.
+// One function per family, in the file with the family's name. Call `bind_run` first.
 void bind_run(nb::module_& m);
 void bind_dgs(nb::module_& m);
 void bind_oplus(nb::module_& m);

@@ -6,7 +6,7 @@
 namespace lab::python {
 namespace {
 
-// The initial state of new keys, and the entries of a vertex.
+// The state of a vertex: the initial state of new keys, and the entries of the present keys.
 using StatePair = std::pair<nb::bytes, nb::bytes>;
 
 std::vector<std::byte> bytes_of(const nb::bytes& bytes) {
@@ -31,9 +31,9 @@ void add_vertex(DataflowRun& run, std::string name, const std::string& kind, con
   spec.route = static_cast<FlowSpec::Route>(index_of("a route", FlowSpec::kRoutes, route));
   spec.inputs = std::move(inputs);
   spec.degree = degree;
-  spec.items = at<FlowKernel>(items);
-  spec.markers = at<FlowKernel>(markers);
-  spec.start = at<StartKernel>(start);
+  spec.items = pointer_at<FlowKernel>(items);
+  spec.markers = pointer_at<FlowKernel>(markers);
+  spec.start = pointer_at<StartKernel>(start);
   spec.start_bytes = start_bytes;
   spec.entry_bytes = entry_bytes;
   spec.max_outputs = max_outputs;

@@ -27,7 +27,8 @@ std::int32_t add_stream(AnyRun& run, const Array<std::int64_t>& ts, const std::o
   return run.add_stream(std::move(stream), owner);
 }
 
-// Adds a template whose nodes are parallel lists. Leaves have the children -1. Predicates have one byte for each kind.
+// Adds a tree template; each list has one entry per node. Leaves have the children -1. Predicates have one byte per
+// event kind.
 template <typename AnyRun>
 std::int32_t add_template(AnyRun& run, const std::vector<std::int32_t>& parent, const std::vector<std::int32_t>& first,
                           const std::vector<std::int32_t>& second, const std::vector<std::int32_t>& state_type,
@@ -46,8 +47,8 @@ std::int32_t add_template(AnyRun& run, const std::vector<std::int32_t>& parent, 
     node.first = first[i];
     node.second = second[i];
     node.state_type = state_type[i];
-    node.fork = at<ForkKernel>(fork[i]);
-    node.join = at<JoinKernel>(join[i]);
+    node.fork = pointer_at<ForkKernel>(fork[i]);
+    node.join = pointer_at<JoinKernel>(join[i]);
     node.pred1 = pred1[i];
     node.pred2 = pred2[i];
     shape.nodes.push_back(std::move(node));
@@ -55,7 +56,7 @@ std::int32_t add_template(AnyRun& run, const std::vector<std::int32_t>& parent, 
   return run.forest.add_template(std::move(shape));
 }
 
-// Makes state i of `storage` (stride bytes each) the state of leaf `leaves[i]` of tree `trees[i]`.
+// Makes state i of `storage`, at byte i * stride, the state of leaf leaves[i] in tree trees[i].
 template <typename AnyRun>
 void place(AnyRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& leaves, const States& storage,
            std::int64_t stride) {
@@ -102,8 +103,8 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
   if (order_tree.has_value() != order_node.has_value())
     throw std::invalid_argument("give order_tree and order_node together");
   Lane lane;
-  lane.run = at<RunKernel>(kernel);
-  lane.state = at<void*>(state);
+  lane.run = pointer_at<RunKernel>(kernel);
+  lane.state = pointer_at<void*>(state);
   if (slots) lane.slots = keep_alive(run, *slots);
   if (order_tree) {
     if (slots && slots->shape(0) != order_tree->shape(0))
@@ -111,8 +112,8 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
     lane.order_tree = keep_alive(run, *order_tree);
     lane.order_node = keep_alive(run, *order_node);
   }
-  for (const Address address : update) lane.update.push_back(at<RunKernel>(address));
-  for (const Address address : across) lane.across.push_back(at<AcrossKernel>(address));
+  for (const Address address : update) lane.update.push_back(pointer_at<RunKernel>(address));
+  for (const Address address : across) lane.across.push_back(pointer_at<AcrossKernel>(address));
   run.add_lane(mailbox, stream, std::move(lane));
 }
 
@@ -138,13 +139,13 @@ nb::bytes snapshot_states(DgsRun& run, std::int64_t nbytes) {
 }
 
 nb::bytes snapshot_own(DgsRun& run, std::int32_t crossing) {
-  const auto own = run.checkpoints().own(crossing);
-  return nb::bytes(own.data(), own.size());
+  const auto state = run.checkpoints().group_state(crossing);
+  return nb::bytes(state.data(), state.size());
 }
 
 void snapshot_outputs(DgsRun& run, const std::vector<Address>& columns) {
   std::vector<void*> targets;
-  for (const Address address : columns) targets.push_back(at<void*>(address));
+  for (const Address address : columns) targets.push_back(pointer_at<void*>(address));
   const nb::gil_scoped_release release;
   run.checkpoints().collect(targets, run.output_itemsizes());
 }
@@ -162,19 +163,19 @@ nb::bytes own_state(DgsRun& run, std::int32_t crossing) {
   return nb::bytes(own.data(), own.size());
 }
 
-// A node: its worker, the (stream, parent) of its flows, and the (flow, awaited tags, kernel) of its tags.
+// A node: its worker, its flows as (stream, parent), and its tags as (flow, awaited tags, kernel).
 using NodeTuple = std::tuple<std::int32_t, std::vector<std::pair<std::int32_t, std::int32_t>>,
                              std::vector<std::tuple<std::int32_t, std::vector<std::int32_t>, Address>>>;
 
-// `crosses`: whether the kernels are those of events across keys.
+// `crosses`: whether the kernels process events across keys.
 NodeActor::Node node_of(NodeTuple tuple, bool crosses) {
   NodeActor::Node node;
   auto& [worker, flows, tags] = tuple;
   node.worker = worker;
   for (const auto& [stream, parent] : flows) node.flows.push_back({stream, parent});
   for (auto& [flow, waits, kernel] : tags) {
-    node.tags.push_back({flow, std::move(waits), crosses ? nullptr : at<RunKernel>(kernel),
-                         crosses ? at<AcrossKernel>(kernel) : nullptr});
+    node.tags.push_back({flow, std::move(waits), crosses ? nullptr : pointer_at<RunKernel>(kernel),
+                         crosses ? pointer_at<AcrossKernel>(kernel) : nullptr});
   }
   return node;
 }

@@ -11,7 +11,7 @@ std::int32_t add_tuples(LayersRun& run, const Array<std::int64_t>& ts, const Tup
                         const Due& due, const Due& heartbeat_due) {
   StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
   add_columns(run, stream, columns);
-  return run.add_stream(std::move(stream), input, at<ProcessKernel>(process), at<RouteKernel>(route));
+  return run.add_stream(std::move(stream), input, pointer_at<ProcessKernel>(process), pointer_at<RouteKernel>(route));
 }
 
 }  // namespace

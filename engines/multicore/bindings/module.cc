@@ -32,8 +32,8 @@ constexpr std::size_t word() {
 
 #define FIELD(type, name) {#name, word<offsetof(lab::type, name)>()}
 
-// Returns, by struct, the place of each field that kernels access, in words of 8 bytes. kernels/memory.py reads it, so
-// that the offsets are written only once.
+// Returns, by struct, the place of each field that kernels access, in words of 8 bytes. kernels/memory.py reads these
+// places, so that the offsets are written down only once.
 std::map<std::string, Fields> structs() {
   return {
       {"Emit", {FIELD(Emit, columns), FIELD(Emit, count), FIELD(Emit, capacity), FIELD(Emit, refused)}},

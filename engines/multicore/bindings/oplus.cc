@@ -14,12 +14,12 @@ std::int32_t add_stream(OplusRun& run, const Array<std::int64_t>& ts, const Tupl
   add_columns(run, stream, columns);
   std::vector<ColumnShape> columns_shapes;
   for (const auto& [itemsize, is_list] : shapes) columns_shapes.push_back({itemsize, is_list});
-  return run.add_stream(std::move(stream), input, at<ProcessKernel>(process), at<RouteKernel>(route),
+  return run.add_stream(std::move(stream), input, pointer_at<ProcessKernel>(process), pointer_at<RouteKernel>(route),
                         std::move(columns_shapes));
 }
 
-// `carried`: for each field of a mapped tuple, its column among `columns` and the timestamp, and its bytes; 0: no
-// column.
+// `carried`: for each field of a mapped tuple, the index of its column and the size of an item. Column 0 is the
+// timestamp; `columns` follow. Size 0: the stream lacks the column.
 std::int32_t add_mapped_stream(OplusRun& run, const Array<std::int64_t>& ts, const TupleColumns& columns,
                                const Array<std::int64_t>& heartbeats, std::int32_t input, Address process, Address map,
                                const std::vector<std::pair<std::size_t, std::int32_t>>& carried, const Due& due,
@@ -27,12 +27,13 @@ std::int32_t add_mapped_stream(OplusRun& run, const Array<std::int64_t>& ts, con
   StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
   add_columns(run, stream, columns);
   MappedStream mapped;
-  mapped.map = at<MapKernel>(map);
+  mapped.map = pointer_at<MapKernel>(map);
   for (const auto& [column, itemsize] : carried) mapped.carried.push_back({column, itemsize});
-  return run.add_mapped_stream(std::move(stream), input, at<ProcessKernel>(process), std::move(mapped));
+  return run.add_mapped_stream(std::move(stream), input, pointer_at<ProcessKernel>(process), std::move(mapped));
 }
 
-// (time_ns, active instances, busy_ns, processed, windows, compared), or None when the run is over.
+// The fields of a snapshot: (time_ns, active instances, busy_ns, processed, windows, compared). None once the run is
+// over.
 using Seen = std::tuple<std::int64_t, std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<std::int64_t>,
                         std::vector<std::int64_t>, std::int64_t>;
 std::optional<Seen> snapshot(const OplusRun& run) {
@@ -41,26 +42,27 @@ std::optional<Seen> snapshot(const OplusRun& run) {
   return Seen{seen->time_ns, seen->active, seen->busy_ns, seen->processed, seen->windows, seen->compared};
 }
 
-// (event_ts, moved_bytes) once a switch has been applied, or None when the run ends first.
+// Waits for a switch and returns its (event_ts, moved_bytes), or None if the run ends first.
 std::optional<std::pair<std::int64_t, std::int64_t>> await(OplusRun& run, std::int64_t number, std::size_t op) {
   const std::optional<Switch> done = run.await(number, op);
   if (!done) return std::nullopt;
   return std::pair{done->event_ts, done->moved_bytes};
 }
 
-// (called_ns, done_ns, before, after, event_ts, moved_bytes) of each reconfiguration of an operator. Before and after are
-// lists of its active instances.
+// A reconfiguration of an operator: (called_ns, done_ns, before, after, event_ts, moved_bytes). `before` and `after`
+// list the active instances.
 using Switched = std::tuple<std::int64_t, std::int64_t, std::vector<std::int32_t>, std::vector<std::int32_t>,
                             std::int64_t, std::int64_t>;
 std::vector<Switched> switches(const OplusRun& run, std::size_t op) {
   std::vector<Switched> result;
-  for (const Switch& one : run.switches(op)) {
-    result.emplace_back(one.called_ns, one.done_ns, one.before, one.after, one.event_ts, one.moved_bytes);
+  for (const Switch& change : run.switches(op)) {
+    result.emplace_back(change.called_ns, change.done_ns, change.before, change.after, change.event_ts,
+                        change.moved_bytes);
   }
   return result;
 }
 
-// For each instance (busy_ns, compared) by step of the grid.
+// Returns, by instance and step of the grid, (busy_ns, compared).
 std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> load_steps(const OplusRun& run) {
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> result;
   for (const auto& steps : run.load_steps()) {
@@ -91,16 +93,16 @@ void bind_oplus(nb::module_& m) {
             spec.inputs = inputs;
             spec.entry_bytes = entry_bytes;
             spec.buckets = buckets;
-            spec.expire = at<ExpireKernel>(expire);
+            spec.expire = pointer_at<ExpireKernel>(expire);
             spec.max_outputs = max_outputs;
             spec.emits_on_update = emits_on_update;
             spec.keeps_time = keeps_time;
             spec.bag = bag;
             spec.stored_fields = std::move(stored_fields);
             spec.matches_stored = matches_stored;
-            spec.match_by_left = at<MatchKernel>(match_by_left);
-            spec.match_by_right = at<MatchKernel>(match_by_right);
-            spec.emit_pairs = at<PairKernel>(emit_pairs);
+            spec.match_by_left = pointer_at<MatchKernel>(match_by_left);
+            spec.match_by_right = pointer_at<MatchKernel>(match_by_right);
+            spec.emit_pairs = pointer_at<PairKernel>(emit_pairs);
             new (self) OperatorSpec(spec);
           },
           nb::kw_only(), "name"_a, "advance"_a, "size"_a, "single"_a, "inputs"_a, "entry_bytes"_a, "buckets"_a,
@@ -130,7 +132,7 @@ void bind_oplus(nb::module_& m) {
       .def(
           "add_operator",
           [](OplusRun& run, const OperatorSpec& spec, Address process, std::vector<std::int32_t> itemsizes) {
-            run.add_operator(spec, at<ProcessKernel>(process), std::move(itemsizes));
+            run.add_operator(spec, pointer_at<ProcessKernel>(process), std::move(itemsizes));
           },
           "spec"_a, "process"_a, "itemsizes"_a)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(), "input"_a,

@@ -6,18 +6,18 @@
 namespace lab::python {
 namespace {
 
-// warm_up_ns, end_ns, whole blocks, tick_ns, received
+// (warm_up_ns, end_ns, whole_blocks, tick_ns, received)
 using Load = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t, bool>;
 
 void collect(const Run& run, const std::vector<Address>& columns) {
   std::vector<void*> targets;
-  for (const Address address : columns) targets.push_back(at<void*>(address));
+  for (const Address address : columns) targets.push_back(pointer_at<void*>(address));
   nb::gil_scoped_release release;
   run.collect(targets);
 }
 
-// Runs to the end. Every RunThreads::kPollEvery it calls Python's signal handlers and `poll`, if set. Their exceptions,
-// such as KeyboardInterrupt, end the run.
+// Runs to the end. Every RunThreads::kPollEvery it calls Python's signal handlers, and `poll` if set. An exception of
+// these calls, such as KeyboardInterrupt, ends the run.
 std::int64_t run_to_end(Run& run, const std::optional<nb::callable>& poll) {
   nb::gil_scoped_release release;
   return run.run([&poll] {
@@ -33,7 +33,7 @@ nb::typed<nb::dict, nb::str, nb::int_> counters(const Run& run) {
   return nb::borrow<nb::typed<nb::dict, nb::str, nb::int_>>(result);
 }
 
-// Returns the columns emitted, consumed, outputs, p50, p99, max, with one entry for each step of the grid.
+// Returns the columns emitted, consumed, outputs, p50, p99, max, with one entry per step of the grid.
 std::vector<std::vector<std::int64_t>> progress(const Run& run) {
   std::vector<std::vector<std::int64_t>> columns(6);
   for (const Progress& step : run.progress()) {

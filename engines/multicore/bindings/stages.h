@@ -1,4 +1,4 @@
-// Bindings shared by ordered pipelines and query graphs: operators and streams.
+// Bindings that ordered pipelines and query graphs share: operators and streams.
 #pragma once
 #include <string>
 #include <utility>
@@ -17,8 +17,8 @@ void add_stage(AnyRun& run, std::string name, const std::string& kind, Address p
   StageSpec spec;
   spec.name = std::move(name);
   spec.kind = static_cast<StageSpec::Kind>(index_of("an operator's kind", StageSpec::kKinds, kind));
-  spec.process = at<StageKernel>(process);
-  spec.partition = at<PartitionKernel>(partition);
+  spec.process = pointer_at<StageKernel>(process);
+  spec.partition = pointer_at<PartitionKernel>(partition);
   spec.partitions = partitions;
   spec.state_bytes = state_bytes;
   spec.max_outputs = max_outputs;

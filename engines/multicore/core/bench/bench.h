@@ -2,8 +2,8 @@
 // pytest-benchmark times them (benchmarks/test_core.py).
 //
 // Laws of a benchmark:
-//  - its work is a function of `n` alone, so its instruction count repeats exactly: no thread, no unseeded randomness,
-//    no decision that depends on the clock;
+//  - its work depends only on `n`, so its instruction count repeats exactly: no thread, no unseeded randomness, no
+//    decision that depends on the clock;
 //  - its work is linear in `n`;
 //  - its set-up is outside `measure`;
 //  - it returns a checksum that a few obvious lines (`expected`) compute as well.
@@ -20,7 +20,7 @@ namespace lab::bench {
 struct Bench {
   const char* name;
   const char* unit;  // the unit of `n`
-  std::int64_t n;    // the counted size: tens of millions of instructions
+  std::int64_t n;    // the size for which instructions are counted: tens of millions of instructions
   std::int64_t (*run)(std::int64_t n);
   std::int64_t (*expected)(std::int64_t n);
 };
@@ -41,7 +41,7 @@ inline std::int64_t& spent_ns() noexcept {
   return spent;
 }
 
-// Callgrind counts between entry and exit of this function, which it finds by name. So it is never inlined.
+// Callgrind counts the instructions of this function, which it finds by name. So the function must not be inlined.
 template <typename Body>
 [[gnu::noinline]] std::int64_t run_counted(Body&& body) {
   const std::int64_t result = std::forward<Body>(body)();

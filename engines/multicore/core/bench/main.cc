@@ -1,8 +1,8 @@
 // core_bench --list                         names, sizes and units, separated by tabs
-// core_bench --check                       all benchmarks at small sizes; prints nothing, fails if one is wrong
-// core_bench NAME [--n N] [--plant PERCENT] one benchmark; prints its checksum, fails if that is wrong
+// core_bench --check                       all benchmarks at small sizes; prints nothing, fails if a checksum is wrong
+// core_bench NAME [--n N] [--plant PERCENT] one benchmark; prints its checksum, fails if the checksum is wrong
 //
-// `--plant` runs PERCENT more of the benchmark's work: a slow-down of known size, to test a gate.
+// `--plant` makes the benchmark do PERCENT more work: a slow-down of known size, to test a gate.
 #include <charconv>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Functions for stand-alone benchmark programs: CPU time, and errors as an exit status.
+// Functions for stand-alone benchmark programs: they measure CPU time, and report errors by the exit status.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace lab::bench {
 
-// CPU time of all threads of the process.
+// Returns the CPU time of all threads of the process.
 inline std::int64_t cpu_ns() {
   timespec spent{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
@@ -15,7 +15,7 @@ inline std::int64_t cpu_ns() {
 }
 
 // Runs a program that takes `min_arguments` to `max_arguments` arguments. Returns its exit status: 2 for a wrong
-// number, 1 after an error.
+// number of arguments, 1 after an error.
 template <typename Body>
 int run_program(const char* name, const char* usage, int count, int min_arguments, int max_arguments, Body body) {
   if (count - 1 < min_arguments || count - 1 > max_arguments) {

@@ -1,4 +1,4 @@
-// The declarations of all benchmarks. Each is defined in the file with the stem of the structure that it measures.
+// The declarations of all benchmarks. A benchmark's file has the stem of the structure that the benchmark measures.
 #pragma once
 #include "bench.h"
 

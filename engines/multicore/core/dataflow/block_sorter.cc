@@ -14,11 +14,11 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kInitialRows = 512;  // initial capacity
-// With fewer rows, comparing words is faster than a radix sort by the bits of keys, or by all bits.
+// Minimum numbers of rows with which a radix sort, by the bits of keys or by all bits, is faster than comparing words.
 constexpr std::size_t kMinKeyRadixRows = 16;
 constexpr std::size_t kMinRadixRows = 64;
 constexpr int kDigitsAtOnce = 4;  // the counters of this many digits stay in the first-level cache
-// Maximum number of blocks after which the sorter again assumes that the rows of a key come in order.
+// Maximum number of blocks before the sorter again assumes that the rows of a key come in order.
 constexpr int kMaxBackoffBlocks = 255;
 
 }  // namespace
@@ -55,7 +55,7 @@ void BlockSorter::make_room(std::int64_t rows) {
   if (rows > buffer_.capacity()) buffer_.grow(rows_, std::max(rows, 2 * buffer_.capacity()));
 }
 
-// Unpacks the words of a block that also has rows which do not fit into words.
+// Unpacks the words of a block in which some rows do not fit into words.
 void BlockSorter::unpack_words() {
   make_room(rows());
   unpack(spec_, parts_, words_, buffer_.columns(), rows_);
@@ -63,7 +63,7 @@ void BlockSorter::unpack_words() {
   words_.clear();
 }
 
-// Chooses the parts of words: all columns if they fit, otherwise as many bits as fit beside the row's number.
+// Chooses the parts of words: all columns if they fit, otherwise as many bits as the row's number leaves free.
 void BlockSorter::choose_parts() {
   parts_.clear();
   int used = 0;
@@ -119,7 +119,7 @@ template <int kBits>
 void BlockSorter::sort_by_digits(int from, int digits) {
   constexpr std::size_t kValues = std::size_t{1} << kBits;
   constexpr std::uint64_t kMask = kValues - 1;
-  // Count all digits at once, because successive counts of one digit's equal values wait for each other.
+  // Count all digits in one pass, because successive increments of the same counter wait for each other.
   places_.assign(static_cast<std::size_t>(digits) * kValues, 0);
   std::uint32_t* const end = places_.data() + places_.size();
   for (const std::uint64_t word : words_) {
@@ -135,8 +135,8 @@ void BlockSorter::sort_by_digits(int from, int digits) {
       position += std::exchange(place[value], position);
       ends[value] = position;
     }
-    // Read from both ends, again to reduce waits. The first half fills the words of a value from the front, the second
-    // half from the back.
+    // Read from both ends, again to reduce waits. The first half of the words fills the room of a value from the front,
+    // the second half from the back.
     const std::uint64_t* const words = words_.data();
     std::uint64_t* const sorted = scratch_.data();
     std::size_t back = words_.size();
@@ -187,7 +187,7 @@ int BlockSorter::compare_rows(std::size_t column, std::int32_t a, std::int32_t b
     const T x = static_cast<const T*>(buffer_.columns()[column])[a];
     const T y = static_cast<const T*>(buffer_.columns()[column])[b];
     if constexpr (std::is_floating_point_v<T>) {
-      // NaNs come last and equal each other, so that this is an order.
+      // NaNs come last and count as equal, since a sort needs a total order.
       if (x != x || y != y) return (x != x ? 1 : 0) - (y != y ? 1 : 0);
     }
     const int order = x < y ? -1 : x > y ? 1 : 0;

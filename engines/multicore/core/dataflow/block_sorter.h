@@ -1,9 +1,9 @@
-// BlockSorter: stores the rows of a block and sorts them, for the vertex SORT: by key, then by fields in its order.
+// BlockSorter: stores and sorts the rows of a block for the vertex SORT: by key, then by fields in the vertex's order.
 //
-// Words are sorted by their digits (row_words.h). If all rows of a block arrived as words, or all columns of its rows
-// fit into words, the words are the rows, and no row is fetched. If they do not fit, a word ends with the number of its
-// row, and rows with equal words are compared. A column of floats, a descending column and the columns after it are
-// always compared.
+// The rows are represented by words (row_words.h), which are sorted by their digits. If all rows of a block arrived as
+// words, or all columns fit into words, the words are the rows, and no row is fetched. Otherwise a word ends with the
+// number of its row, and rows with equal words are compared. A column of floats or a descending column does not fit
+// into words, so it and the columns after it are always compared.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,13 +24,13 @@ class BlockSorter {
  public:
   explicit BlockSorter(const FlowSpec& spec);
 
-  // Set-up: sets the layouts of arriving words. `packs`: whether this sorter also packs arriving rows.
+  // Sets the layouts of arriving words, before the run. `packs`: whether this sorter also packs arriving rows.
   void pack_by(std::shared_ptr<WordLayouts> layouts, bool packs) {
     packer_.emplace(spec_, std::move(layouts));
     packs_ = packs;
   }
 
-  // Store rows of a block, or words. Both throw std::runtime_error when the block is too large to be sorted.
+  // Store rows of a block, or words. Both throw std::runtime_error if the block is too large to be sorted.
   void store(const FlowPiece& piece, std::int64_t block);
   void store(std::span<const std::uint64_t> words);
 
@@ -70,13 +70,13 @@ class BlockSorter {
   std::optional<RowPacker> packer_;
   bool packs_ = false;
   std::vector<WordPart> parts_;   // parts of the block's words, the highest first
-  std::size_t word_columns_ = 0;  // number of `columns_` that are wholly in words
-  int row_bits_ = 0;              // bits of the row's number in a word; 0 if the word is the row
+  std::size_t word_columns_ = 0;  // number of columns, in the order of `columns_`, that are wholly in words
+  int row_bits_ = 0;              // number of bits of the row's number in a word; 0 if the word is the row
   std::vector<std::uint64_t> words_, scratch_;
-  std::vector<std::uint32_t> places_, ends_;  // by digit: begin and end of the words of each value
+  std::vector<std::uint32_t> places_, ends_;  // by digit and value: begin and end of the words with this value
   std::vector<std::int32_t> order_;
-  // After a block with unordered rows of a key, the next `backoff_blocks_` blocks are sorted without assuming an order.
-  // Of these, `backoff_left_` remain.
+  // After a block in which the rows of a key came unordered, the next `backoff_blocks_` blocks are sorted without
+  // assuming an order. `backoff_left_` of these blocks remain.
   int backoff_blocks_ = 0;
   int backoff_left_ = 0;
 };

@@ -78,7 +78,7 @@ std::int32_t DataflowRun::add_stream(StreamView stream, std::int32_t vertex) {
     throw std::invalid_argument("a stream needs one column for each field of its source");
   }
   const StreamView& view = add_view(std::move(stream));
-  if (options_.load) add_feed(view);  // at full speed columns are read
+  if (options_.load) add_feed(view);  // at full speed, readers read the columns directly
   vertex_of_.push_back(vertex);
   return view.index;
 }
@@ -121,7 +121,7 @@ void DataflowRun::prepare() {
   for (Worker& worker : workers_) std::reverse(worker.links.begin(), worker.links.end());
 }
 
-// Sets the time at which each instance knows each marker: when the last stream upstream of it has passed the marker.
+// Sets the times at which each instance knows each marker: when all streams upstream of the instance have passed it.
 void DataflowRun::set_known_times() {
   using Streams = std::set<std::int32_t>;
   std::vector<std::vector<Streams>> upstream(specs_.size(), std::vector<Streams>(workers_.size()));
@@ -187,8 +187,8 @@ void DataflowRun::connect(std::size_t vertex) {
   for (const std::int32_t input : spec.inputs) exchange(static_cast<std::size_t>(input), vertex, owners, layouts);
 }
 
-// Makes the word layouts of a SORT's rows and passes them to its instances. Returns null if the vertex is not a SORT or
-// its rows cannot be packed.
+// Makes the word layouts for the rows of a SORT and passes them to its instances. Returns null if the vertex is not a
+// SORT or if its rows cannot be packed.
 std::shared_ptr<WordLayouts> DataflowRun::layouts_for(std::size_t vertex) {
   const FlowSpec& spec = specs_[vertex];
   if (spec.kind != FlowSpec::Kind::kSort || !options_.aligned || !WordLayouts::can_pack(spec)) return nullptr;

@@ -1,8 +1,8 @@
 // DataflowRun: runs a typed dataflow graph; after Mamouras et al., "Data-Trace Types for Distributed Stream Processing
 // Systems" (2019). docs/decisions/0020-dataflow.md.
 //
-// Each worker has an instance of each vertex whose degree is above the worker's number. In a turn it takes the
-// available rows for all its instances: first from links, those of the vertices furthest from the streams first, then
+// Each worker has an instance of each vertex whose degree is above the worker's number. In a turn a worker takes the
+// available rows for all its instances: first from links, beginning with the vertices furthest from the streams, then
 // from its streams.
 #pragma once
 #include <cstdint>
@@ -25,7 +25,7 @@ struct DataflowOptions : RunSettings {
   static constexpr std::int64_t kMaxLinkRows = std::int64_t{1} << 24;
 
   Markers markers;
-  bool aligned = true;             // whether links are aligned on markers; false is wrong on purpose
+  bool aligned = true;             // whether links are aligned on markers; false gives wrong results on purpose
   std::int64_t link_rows = 16384;  // number of unread rows at which a link is full and its producer stops reading
 };
 
@@ -34,7 +34,8 @@ class DataflowRun final : public Run {
   // Throws std::invalid_argument on options out of range.
   explicit DataflowRun(DataflowOptions options);
 
-  // Adds the next vertex, after its inputs. The last vertex must belong to the answer. Throws std::invalid_argument.
+  // Adds the next vertex, after all of its inputs. The last vertex must belong to the answer. Throws
+  // std::invalid_argument.
   void add_vertex(FlowSpec spec);
 
   // Adds a stream of a source. Worker n mod the source's degree reads the source's stream n.
@@ -47,10 +48,10 @@ class DataflowRun final : public Run {
 
  private:
   struct Worker {
-    std::vector<std::unique_ptr<FlowInstance>> instances;  // by vertex; null beyond its degree
+    std::vector<std::unique_ptr<FlowInstance>> instances;  // by vertex; null if this worker has no instance
     std::vector<std::unique_ptr<FlowReader>> links;  // readers of the vertices furthest from the streams come first
     std::vector<std::unique_ptr<FlowStreamReader>> streams;
-    std::vector<FlowInstance*> roots;  // the instances that these readers feed
+    std::vector<FlowInstance*> roots;  // the instances that the readers above feed
   };
 
   const RunSettings& settings() const noexcept override { return options_; }
@@ -71,7 +72,7 @@ class DataflowRun final : public Run {
   DataflowOptions options_;
   std::deque<FlowSpec> specs_;
   std::vector<std::int32_t> vertex_of_;  // by stream
-  // By set of streams: when each marker is known.
+  // By set of streams: the times at which their reader knows each marker.
   std::map<std::set<std::int32_t>, std::vector<std::int64_t>> known_times_;
   std::vector<Worker> workers_;
   std::shared_ptr<OutputPool> pool_;

@@ -13,7 +13,7 @@ std::byte* FlowTable::make(void* table, std::int64_t key) {
   auto* self = static_cast<FlowTable*>(table);
   try {
     return self->table_.find(key, self->stride_).entry;
-  } catch (const std::bad_alloc&) {  // must not pass through compiled code, which cannot be unwound
+  } catch (const std::bad_alloc&) {  // an exception must not pass through compiled code, which cannot be unwound
     self->starved_ = true;
     return nullptr;
   }
@@ -76,7 +76,7 @@ void FlowInstance::end_block() {
     FlowCall call{};
     call.marker = markers_.end_of(block_);
     const bool has_keys = spec_.kind != FlowSpec::Kind::kStateless;
-    // A stateless operator is called once, at its first instance.
+    // A stateless operator is called once per marker, at its first instance.
     process(spec_.markers, call, has_keys ? table_.keys() : worker_ == 0 ? 1 : 0, nullptr);
   }
   if (spec_.kind == FlowSpec::Kind::kPartial) table_.clear();
@@ -121,7 +121,7 @@ void FlowInstance::check(std::int64_t next, std::int64_t position, const Emit& e
                              " pairs beyond max_outputs; raise it in the operator");
   }
   if (!table_.starved()) return;
-  const bool has_name = !spec_.name.empty();  // built without an allocation: memory is exhausted
+  const bool has_name = !spec_.name.empty();  // build the message without an allocation, since memory is exhausted
   throw NoMemory(
       "%s%s%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; use fewer keys, a "
       "smaller state, or more memory",
@@ -158,7 +158,7 @@ void FlowInstance::process(FlowKernel kernel, FlowCall& call, std::int64_t count
   call.sources = sources_.data();
   for (std::int64_t position = 0; position < count;) {
     throw_if_stopped(stop_);
-    // Rows that leave the graph are written to their final place.
+    // Write rows that leave the graph directly to their final place.
     Emit* const sink = outputs_ != nullptr ? outputs_->open(spec_.max_outputs) : nullptr;
     void* const* columns = sink != nullptr ? sink->columns : buffer_.columns();
     const std::int64_t first = sink != nullptr ? sink->count : 0;
@@ -241,7 +241,7 @@ void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::s
   counts_.assign(degree, 0);
   std::uint64_t* const by_instance = words_by_instance_.data();
   const auto* keys = static_cast<const std::int64_t*>(piece.columns[1]) + piece.base;
-  if (degree == 2) {  // write each word to both lists and advance one, so that no count in memory waits for another
+  if (degree == 2) {  // write each word to both lists and advance one end, so that no count in memory waits for another
     std::size_t ends[2] = {0, words.size()};
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto second = static_cast<std::size_t>(exchange.owners->owner_of(keys[i]));

@@ -1,4 +1,4 @@
-// FlowInstance: one vertex on one worker: takes rows and markers, and passes on its outputs.
+// FlowInstance: one vertex on one worker. It takes rows and markers, and passes on its outputs.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -18,49 +18,52 @@
 
 namespace lab {
 
-// Links from one instance to those of one vertex, by worker.
+// The links from one instance to the instances of one vertex, by worker.
 using FlowLinks = std::vector<std::unique_ptr<FlowLink>>;
 
 class FlowInstance {
  public:
-  static constexpr std::int64_t kRows = 512;       // rows made at once, which stay in the first-level cache
-  static constexpr std::int64_t kRowsInTurn = 64;  // rows for an instance in its turn, with kDeal
+  static constexpr std::int64_t kRows = 512;       // rows made at once, so that they stay in the first-level cache
+  static constexpr std::int64_t kRowsInTurn = 64;  // with kDeal: rows sent to an instance in its turn
 
-  // `stop`: see run/errors.h. `worker`: number of the worker; worker 0 has the first instance of the vertex. `has_due`:
+  // `stop`: see run/errors.h. `worker`: the worker's index; worker 0 has the first instance of the vertex. `has_due`:
   // whether rows carry due times.
   FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, const std::atomic<bool>& stop,
                std::int32_t worker, bool has_due);
   FlowInstance(const FlowInstance&) = delete;
   FlowInstance& operator=(const FlowInstance&) = delete;
 
-  // Set-up: adds an instance that takes the outputs by calls.
+  // The functions from here to `set_known_times` are for the set-up.
+
+  // Adds an instance that takes the outputs by calls.
   void add_reader(FlowInstance& reader) { readers_.push_back(&reader); }
   // The links to the instances of one vertex.
   struct Exchange {
     FlowLinks links;
     FlowSpec::Route route;
-    std::shared_ptr<KeyOwners> owners = nullptr;  // owners of keys; null unless kHash has several links
-    FlowLinks words = {};                         // links to SORT for rows that fit into words, parallel to `links`
+    std::shared_ptr<KeyOwners> owners = nullptr;  // with kHash and several links; otherwise null
+    FlowLinks words = {};                         // links to a SORT for rows that fit into words; parallel to `links`
     std::optional<RowPacker> packer = {};         // packs rows for `words`
-    std::size_t next = 0;                         // the link whose turn it is, with kDeal
+    std::size_t next = 0;                         // with kDeal: the link whose turn it is
   };
-  // Set-up: adds the links to a vertex.
+  // Adds the links to a vertex.
   void add_exchange(Exchange exchange) { exchanges_.push_back(std::move(exchange)); }
-  // Set-up: adds the outputs to the answer. `number` orders outputs of one time.
+  // Makes the outputs part of the answer. `number` orders outputs of the same time.
   void set_output(std::shared_ptr<OutputPool> pool, std::int32_t number) {
     outputs_ = std::make_unique<OutputBuffer>(std::move(pool));
     number_ = number;
   }
 
-  // Set-up of SORT: sets the layouts of its words. `packs`: whether this instance packs its rows; otherwise senders do.
+  // For a SORT: sets the layouts of words. `packs`: whether this instance packs its rows; otherwise senders do.
   void pack_by(std::shared_ptr<WordLayouts> layouts, bool packs) { sorter_->pack_by(std::move(layouts), packs); }
 
-  // Set-up with a load: sets when each marker is known here (Markers::known_times_ns). `times_ns` must outlive this.
+  // With a load: sets the times at which this instance knows each marker (Markers::known_times_ns). `times_ns` must
+  // outlive the instance.
   void set_known_times(const std::vector<std::int64_t>& times_ns) { known_times_ = &times_ns; }
 
   void take(const FlowPiece& piece);
-  void take_words(const FlowPiece& piece);  // takes the words of rows from a sender that packs; SORT only
-  // These also call the readers that take outputs by calls.
+  void take_words(const FlowPiece& piece);  // for a SORT: takes the words of rows from a sender that packs
+  // The four functions below also call the instances that take outputs by calls.
   void end_block();      // passes a marker
   void end();            // notes that no rows follow
   void flush();          // publishes the rows sent over links
@@ -68,15 +71,16 @@ class FlowInstance {
 
   std::int64_t block() const noexcept { return block_; }
   const FlowSpec& spec() const noexcept { return spec_; }
-  // Returns the state after a run. Its last event must be before its last marker, so that no block is open.
+  // Returns the state after a run. The run's last event must be before its last marker, so that no block is open.
   FlowSpec::KeyedState state() const;
   const OutputBuffer* outputs() const noexcept { return outputs_.get(); }
-  std::int64_t exchanged() const noexcept { return exchanged_; }  // rows sent over links
-  std::int64_t packed() const noexcept { return packed_; }        // rows sent over links as words
+  std::int64_t exchanged() const noexcept { return exchanged_; }  // number of rows sent over links
+  std::int64_t packed() const noexcept { return packed_; }        // number of rows sent over links as words
   std::int64_t keys() const noexcept { return table_.keys(); }
 
  private:
-  // Runs a kernel on [0, count) and forwards its outputs. `from`: the rows of the items; null at a marker.
+  // Runs a kernel on items or entries [0, count) and forwards its outputs. `from`: the rows of the items; null at a
+  // marker.
   void process(FlowKernel kernel, FlowCall& call, std::int64_t count, const FlowPiece* from);
   void check(std::int64_t next, std::int64_t position, const Emit& emit) const;
   void check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const;
@@ -109,7 +113,7 @@ class FlowInstance {
   std::vector<void*> permuted_;  // columns in the order of functions, the key first
   std::vector<std::int32_t> sources_;
   std::vector<std::int64_t> output_due_;
-  // Scratch, by receiving instance: the rows, their number, and their words.
+  // Scratch memory by receiving instance: the rows, their number, and their words.
   std::vector<std::int32_t> lists_;
   std::vector<std::int64_t> counts_;
   std::vector<std::uint64_t> words_by_instance_;

@@ -1,5 +1,5 @@
-// FlowCall: the C interface of compiled operators of typed dataflow graphs. dataflow/kernels.py makes them. Law: the
-// offsets.
+// FlowCall: the C interface of the operators of typed dataflow graphs, which dataflow/kernels.py compiles. Law: the
+// offsets of the fields.
 //
 // Kernels return a position plus one, since compiled code that raises returns 0.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace lab {
 
-// Returns the entry of a key, which it makes if the table lacks the key (run/key_table.h). A new entry is zeroed except
-// for the stamp and the key. Returns null without memory for the entry.
+// Returns the entry of a key, and makes it if the table lacks the key (run/key_table.h). A new entry is zero except for
+// the stamp and the key. Returns null if there is no memory for the entry.
 using MakeEntry = std::byte* (*)(void* table, std::int64_t key);
 
 struct FlowCall {
@@ -20,18 +20,19 @@ struct FlowCall {
   void* table;                 // the `FlowTable` of keys
   void* start;                 // initial state of a new key
   MakeEntry make;
-  std::int32_t* sources;  // out: the source item of each emitted pair; at a marker, its entry
+  std::int32_t* sources;  // out: the source item of each emitted pair; at a marker, the source entry
   std::int64_t marker;    // time of the marker
 };
 static_assert(offsetof(FlowCall, base) == 8 && offsetof(FlowCall, table) == 16 && offsetof(FlowCall, start) == 24);
 static_assert(offsetof(FlowCall, make) == 32 && offsetof(FlowCall, sources) == 40 && offsetof(FlowCall, marker) == 48);
 
-// Processes items [begin, end), or at a marker the entries of keys [begin, end). Returns the first item or entry not
-// processed, which is below `end` only if room for the next outputs, or memory for a key, is missing.
+// Processes items [begin, end), or at a marker the entries of keys [begin, end). Returns the position of the first item
+// or entry that is not processed, plus one. The position is below `end` only if room for the next outputs, or memory
+// for a key, is missing.
 using FlowKernel = std::int64_t (*)(const FlowCall* call, std::int64_t begin, std::int64_t end, Emit* out);
 
-// Makes the initial state of a new key. Called with `passed` 0 before the first marker, and with 1 at each marker to
-// update the state. Returns kDone.
+// Makes the initial state of a new key if `passed` is 0, before the first marker. With `passed` 1, at each marker,
+// updates this state. Returns kDone.
 using StartKernel = std::int64_t (*)(void* start, std::int64_t passed);
 
 }  // namespace lab

@@ -1,8 +1,8 @@
-// KeyOwners: HASH of Data-Trace Types. Maps a key to an instance of a vertex; all senders to the vertex share the map.
+// KeyOwners: HASH of Data-Trace Types. Maps each key to an instance of a vertex; all senders to the vertex share a map.
 //
-// Keys that are small whole numbers are assigned to instances in turn, in the order of their first appearance. Each
-// instance thus gets the same number of them. A hash gave one of two instances eleven of sixteen device types, and that
-// instance limited the rate. Other keys go by hash.
+// Keys that are small whole numbers are assigned to instances in turn, in the order of their first appearance, so each
+// instance gets the same number of keys. A hash gave eleven of sixteen device types to one of two instances, and that
+// instance limited the rate. Other keys are assigned by hash.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace lab {
 
 class KeyOwners {
  public:
-  // Keys in [0, kAssignedInTurn) are assigned in turn, with two bytes for each.
+  // Keys in [0, kAssignedInTurn) are assigned in turn. The map needs two bytes per such key.
   static constexpr std::int64_t kAssignedInTurn = 1 << 16;
 
   explicit KeyOwners(std::int32_t degree) : degree_(static_cast<std::uint64_t>(degree)), owners_(kAssignedInTurn) {}
@@ -24,7 +24,7 @@ class KeyOwners {
   // Returns the number of the instance that owns a key; always the same for a key. Any thread.
   std::int32_t owner_of(std::int64_t key) noexcept {
     if (static_cast<std::uint64_t>(key) >= kAssignedInTurn) {
-      // By the low half of the hash, scaled. Tables use its high bits (run/key_table.h).
+      // The low half of the hash, scaled to the degree. Tables use the high bits (run/key_table.h).
       return static_cast<std::int32_t>(((mix_key(key) & 0xFFFFFFFFU) * degree_) >> 32);
     }
     auto& owner = owners_[static_cast<std::size_t>(key)];
@@ -35,7 +35,7 @@ class KeyOwners {
   }
 
  private:
-  // Assigns an owner. If two threads meet a key at once, one of them wins, and the turn of the other stays unused.
+  // Assigns an owner. If two threads meet a new key at once, one thread wins, and the other thread's turn stays unused.
   std::uint16_t assign(std::atomic<std::uint16_t>& owner) noexcept {
     const std::uint64_t turn = next_.fetch_add(1, std::memory_order_relaxed);
     const auto number = static_cast<std::uint16_t>(turn % degree_ + 1);

@@ -32,7 +32,7 @@ FlowLink::Chunk& FlowLink::add_chunk() {
     sizes.insert(sizes.end(), itemsizes_.begin(), itemsizes_.end());
     std::size_t total = 0;
     for (const std::size_t size : sizes) total += size * kChunkRows;
-    // Zeroed, so that its pages exist. kChunkRows is a multiple of the bytes of a cache line, so columns stay aligned.
+    // Zeroed, so that its pages exist. kChunkRows is a multiple of the size of a cache line, so columns stay aligned.
     chunk->memory.reset(new std::byte[total]());
     std::byte* column = chunk->memory.get();
     for (const std::size_t size : sizes) {
@@ -72,8 +72,8 @@ void FlowLink::append(const FlowPiece& piece, const std::int32_t* list, std::int
 void FlowLink::flush(std::int64_t promise) noexcept {
   if (flushed_rows_ == appended_ && flushed_promise_ == promise) return;
   // release: publishes the rows, and chunks' `next`; pairs with the loads in `next`. seq_cst, before the notify: a
-  // consumer that is about to sleep sees them, or `notify` sees it asleep. Rows go first, so a thread that sees a
-  // promise sees all rows before it.
+  // consumer that is about to sleep sees the stores, or `notify` sees the consumer asleep. Rows go first, so a thread
+  // that sees a promise sees all rows before the promise.
   if (flushed_rows_ != appended_) published_.store(flushed_rows_ = appended_, std::memory_order_seq_cst);
   if (flushed_promise_ != promise) promise_.store(flushed_promise_ = promise, std::memory_order_seq_cst);
   consumer_.notify();
@@ -81,7 +81,7 @@ void FlowLink::flush(std::int64_t promise) noexcept {
 
 bool FlowLink::full() noexcept {
   if (appended_ - seen_released_ <= full_rows_) return false;
-  // seq_cst: a producer that then sleeps sees the store in `next`, or the notify there sees it asleep.
+  // seq_cst: a producer that then sleeps sees the store in `next`, or the notify there sees the producer asleep.
   seen_released_ = released_.load(std::memory_order_seq_cst);
   return appended_ - seen_released_ > full_rows_;
 }
@@ -104,7 +104,7 @@ FlowPiece FlowLink::next(std::int64_t block, std::int64_t max_rows) noexcept {
   const std::int64_t rows = std::min({end_ - row_, kChunkRows - base, max_rows});
   const std::int64_t* blocks = static_cast<const std::int64_t*>(chunk_->columns[0]) + base;
   // Gallop, since small blocks are much shorter than the available rows, and later rows are in another core's cache.
-  std::int64_t count = 0;  // number of rows tested to be of the block
+  std::int64_t count = 0;  // number of rows that are known to be of the block
   std::int64_t next = 0;   // the next row to test
   while (next < rows && blocks[next] <= block) {
     count = next + 1;

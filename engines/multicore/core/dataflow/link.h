@@ -1,12 +1,12 @@
 // FlowLink: carries rows from an instance on one worker to an instance on another, or on the same.
 //
-// A link is a queue of chunks of columns with one writer and one reader. The queue has no bound of its own, so a sender
-// never waits in the middle of its work. Instead, an instance's reader takes nothing while a link that the instance
-// fills is *full*. Other readers of that worker continue (docs/decisions/0020-dataflow.md proves that no thread waits
-// forever).
+// A link is a queue of chunks of columns with one writer and one reader. The queue is unbounded, so a sender never
+// waits in the middle of its work. Instead, the reader that feeds an instance takes nothing while a link that the
+// instance fills is *full*. Other readers of that worker continue. docs/decisions/0020-dataflow.md proves that no
+// thread waits forever.
 //
-// Rows carry the number of their block, which does not decrease. A *promise* p states that later rows are of block p or
-// later, so markers before p have been passed. The promise kEndOfTime states that no rows follow.
+// Rows carry the number of their block, which never decreases. A *promise* p states that later rows are of block p or
+// of later blocks, so markers before p have been passed. The promise kEndOfTime states that no rows follow.
 //
 // Layout of a chunk: the column of blocks, with a load the column of due times, then the columns of the rows.
 #pragma once
@@ -36,7 +36,7 @@ struct FlowPiece {
 class FlowLink {
  public:
   static constexpr std::int64_t kChunkRows = 1024;
-  static constexpr std::int64_t kMinRows = 4 * kChunkRows;  // minimum number of unread rows of a full link
+  static constexpr std::int64_t kMinRows = 4 * kChunkRows;  // a smaller `rows` below counts as this
 
   // `itemsizes`: item sizes of the rows. `rows`: number of unread rows above which the link is full.
   FlowLink(std::span<const std::int32_t> itemsizes, std::int64_t rows, bool has_due, Parker& producer,
@@ -76,7 +76,7 @@ class FlowLink {
   };
 
   Chunk& add_chunk();
-  std::size_t fields() const noexcept { return has_due_ ? 2 : 1; }  // columns before those of the rows
+  std::size_t fields() const noexcept { return has_due_ ? 2 : 1; }  // number of columns before the rows' columns
 
   const std::vector<std::int32_t> itemsizes_;
   const RowMover mover_;
@@ -85,7 +85,7 @@ class FlowLink {
   Parker& producer_;
   Parker& consumer_;
 
-  // The producer only.
+  // Only for the producer.
   alignas(kCacheLine) std::deque<std::unique_ptr<Chunk>> chunks_;  // oldest first
   std::int64_t appended_ = 0;                                      // number of rows appended
   std::int64_t flushed_rows_ = 0;                                  // last stored value of `published_`
@@ -99,7 +99,7 @@ class FlowLink {
   // First row of the consumer's current chunk; earlier chunks belong to the producer again. Written by the consumer.
   alignas(kCacheLine) std::atomic<std::int64_t> released_{0};
 
-  // The consumer only.
+  // Only for the consumer.
   alignas(kCacheLine) Chunk* chunk_;
   std::int64_t row_ = 0;           // first row not taken
   std::int64_t end_ = 0;           // first row not seen

@@ -1,5 +1,5 @@
-// Markers: the markers of an input of DataflowRun. There is one at each multiple of a period after the time of the
-// first event, up to the time of the last.
+// Markers: the markers of an input of DataflowRun. There is one marker at each multiple of a period after the first
+// event's time, up to the last event's time.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,13 +16,13 @@ struct Markers {
   std::int64_t period = 1;
   std::int64_t count = 0;
 
-  // Rows of block `block` have ts below this.
+  // Returns the time before which all rows of block `block` lie.
   std::int64_t end_of(std::int64_t block) const noexcept {
     return block == count ? kEndOfTime : first + block * period;
   }
 
-  // With a load, returns when the reader of these streams knows each marker, in ns after the start. A reader knows a
-  // marker when all streams have passed it, by an event, a heartbeat or their end.
+  // With a load: returns, by marker, the time at which the reader of these streams knows the marker, in ns after the
+  // start. A reader knows a marker when all streams have passed it, by an event, a heartbeat or their end.
   std::vector<std::int64_t> known_times_ns(std::span<const StreamView* const> streams) const;
 };
 

@@ -62,7 +62,7 @@ void FlowStreamReader::take(Lane& lane, std::int64_t rows) {
   piece.columns = lane.view->columns.data();
   piece.base = lane.block.begin;
   piece.rows = rows;
-  if (due_) {
+  if (has_due_) {
     dues_.resize(static_cast<std::size_t>(rows));
     for (std::int64_t i = 0; i < rows; ++i) {
       dues_[static_cast<std::size_t>(i)] =
@@ -76,7 +76,7 @@ void FlowStreamReader::take(Lane& lane, std::int64_t rows) {
   meter_.recorder.consumed(static_cast<double>(rows));
 }
 
-// Takes the rows of the lane's block with a time below `end_ts`. Returns whether it took rows, or the lane passed
+// Takes the rows of the lane's block with a time below `end_ts`. Returns whether it took rows, or the lane has passed
 // `end_ts`.
 bool FlowStreamReader::read(Lane& lane, std::int64_t end_ts) {
   if (!lane.has_block) {
@@ -131,7 +131,7 @@ bool FlowStreamReader::take_turn() {
     has_progress = true;
     const std::int64_t next_ts = markers_.end_of(instance_.block());
     for (Lane& lane : lanes_) {
-      // Rows of the lane's current block may belong to the marker's block that begins now.
+      // The remaining rows of the lane's current source block may belong to the block that begins now.
       lane.passed = lane.ended || (!lane.has_block && lane.block.bound_ts >= next_ts);
     }
   }

@@ -1,4 +1,4 @@
-// FlowReader: feeds an instance with the rows of streams or links. It takes them block by block, and passes a marker
+// FlowReader: feeds an instance with the rows of streams or links. It takes rows block by block, and passes a marker
 // once all its inputs have passed the marker. This is MRG of Data-Trace Types, section 4.
 #pragma once
 #include <cstdint>
@@ -18,8 +18,8 @@ class FlowReader {
   FlowReader& operator=(const FlowReader&) = delete;
   virtual ~FlowReader() = default;
 
-  // Takes a bounded number of available rows while no link that the instance fills is full. Returns false without rows
-  // or room.
+  // Takes a bounded number of available rows, as long as no link that the instance fills is full. Returns false if
+  // there were no rows, or no room.
   virtual bool take_turn() = 0;
   bool finished() const noexcept { return finished_; }
 
@@ -39,15 +39,15 @@ class FlowReader {
   bool finished_ = false;
 };
 
-// Reads links, in turn.
+// Reads several links in turn.
 class FlowLinkReader final : public FlowReader {
  public:
-  // Without `aligned`, the reader takes rows of any block as they arrive, and passes a marker with the first
-  // link that brings it, as in a system without types. That is wrong on purpose.
+  // Without `aligned`, the reader takes rows of any block as they arrive, and passes a marker as soon as the first link
+  // brings it, as in a system without types. The results are wrong on purpose.
   FlowLinkReader(FlowInstance& instance, const Markers& markers, bool aligned)
       : FlowReader(instance, markers), aligned_(aligned) {}
 
-  // `has_words`: whether the link carries words of rows, for SORT.
+  // `has_words`: whether the link carries words of rows, for a SORT.
   void add(FlowLink& link, bool has_words) { links_.push_back({&link, has_words}); }
   bool take_turn() override { return aligned_ ? take_aligned() : take_unaligned(); }
 
@@ -71,16 +71,18 @@ class FlowLinkReader final : public FlowReader {
 // Reads streams.
 class FlowStreamReader final : public FlowReader {
  public:
-  FlowStreamReader(FlowInstance& instance, const Markers& markers, WorkMeter& meter, bool due)
-      : FlowReader(instance, markers), meter_(meter), due_(due) {}
+  // `has_due`: whether rows carry due times.
+  FlowStreamReader(FlowInstance& instance, const Markers& markers, WorkMeter& meter, bool has_due)
+      : FlowReader(instance, markers), meter_(meter), has_due_(has_due) {}
 
-  // `feed`: the generator's feed; null for full speed, in blocks of `batch` rows.
+  // `feed`: the generator's feed; null at full speed, at which the stream is read in blocks of `batch` rows.
   void add(const StreamView& view, std::int64_t batch, Feed* feed);
   bool take_turn() override;
   std::int64_t rows() const noexcept { return rows_; }
 
  private:
-  static constexpr std::int64_t kMaxRows = 512;  // rows after which a turn ends, so that other workers see the outputs
+  // Number of rows after which a turn ends, so that other workers see the outputs.
+  static constexpr std::int64_t kMaxRows = 512;
 
   struct Lane {
     const StreamView* view;
@@ -95,7 +97,7 @@ class FlowStreamReader final : public FlowReader {
   void take(Lane& lane, std::int64_t rows);
 
   WorkMeter& meter_;
-  const bool due_;
+  const bool has_due_;
   std::vector<Lane> lanes_;
   std::vector<std::int64_t> dues_;  // due times of the rows being taken
   std::int64_t rows_ = 0;

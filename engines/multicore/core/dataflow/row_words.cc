@@ -20,26 +20,26 @@ std::uint64_t to_unsigned_order(const FlowSpec& sort, std::size_t column, std::u
   return sort.fields[column] == FlowSpec::Field::kSigned ? value ^ kSign : value;
 }
 
-// Returns the least and the greatest of at least one value. It computes four of each, so that no step waits for the
-// preceding one.
+// Returns the minimum and the maximum of one or more values. Computes four of each in parallel, so that no step waits
+// for the preceding step.
 template <typename T>
 std::pair<T, T> min_and_max(std::span<const T> values) noexcept {
   constexpr std::size_t kLanes = 4;
-  std::array<T, kLanes> least, most;
-  least.fill(values[0]);
-  most.fill(values[0]);
+  std::array<T, kLanes> lowest, highest;
+  lowest.fill(values[0]);
+  highest.fill(values[0]);
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      least[lane] = std::min(least[lane], values[i + lane]);
-      most[lane] = std::max(most[lane], values[i + lane]);
+      lowest[lane] = std::min(lowest[lane], values[i + lane]);
+      highest[lane] = std::max(highest[lane], values[i + lane]);
     }
   }
   for (; i < values.size(); ++i) {
-    least[0] = std::min(least[0], values[i]);
-    most[0] = std::max(most[0], values[i]);
+    lowest[0] = std::min(lowest[0], values[i]);
+    highest[0] = std::max(highest[0], values[i]);
   }
-  return {*std::min_element(least.begin(), least.end()), *std::max_element(most.begin(), most.end())};
+  return {*std::min_element(lowest.begin(), lowest.end()), *std::max_element(highest.begin(), highest.end())};
 }
 
 }  // namespace
@@ -48,10 +48,11 @@ bool compares_as_word(const FlowSpec& sort, std::size_t column) noexcept {
   return sort.fields[column] != FlowSpec::Field::kFloat && sort.descending[column] == 0;
 }
 
-void place_parts(std::span<WordPart> parts, int lowest) noexcept {
+void place_parts(std::span<WordPart> parts, int free_bits) noexcept {
+  int shift = free_bits;
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    part->shift = lowest;
-    lowest += part->bits;
+    part->shift = shift;
+    shift += part->bits;
   }
 }
 
@@ -63,7 +64,7 @@ bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece
   for (const WordPart& part : parts) {
     const std::uint64_t low = part.low;
     const int total_bits = part.bits + part.dropped;
-    if (part.bits == 0 && part.dropped == kWordBits) continue;  // no bits of it fit; it is compared later
+    if (part.bits == 0 && part.dropped == kWordBits) continue;  // no bits of the column fit; it is compared later
     with_type(sort.fields[part.column], sort.itemsizes[part.column], [&]<typename T>() {
       if constexpr (std::is_integral_v<T>) {
         const T* values = static_cast<const T*>(piece.columns[part.column]) + piece.base;
@@ -112,9 +113,9 @@ ValueRange range_of(const FlowSpec& sort, std::size_t column, const FlowPiece& p
   with_type(sort.fields[column], sort.itemsizes[column], [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
       const T* values = static_cast<const T*>(piece.columns[column]) + piece.base;
-      const auto [least, most] = min_and_max(std::span(values, static_cast<std::size_t>(piece.rows)));
-      range.lowest = to_unsigned_order(sort, column, static_cast<std::uint64_t>(least));
-      range.highest = to_unsigned_order(sort, column, static_cast<std::uint64_t>(most));
+      const auto [lowest, highest] = min_and_max(std::span(values, static_cast<std::size_t>(piece.rows)));
+      range.lowest = to_unsigned_order(sort, column, static_cast<std::uint64_t>(lowest));
+      range.highest = to_unsigned_order(sort, column, static_cast<std::uint64_t>(highest));
     }
   });
   return range;
@@ -146,8 +147,8 @@ WordLayouts::Span WordLayouts::span_of(std::int64_t block) {
   if (layout == layouts_.rend()) return span;
   for (std::size_t c = 0; c < layout->ranges.size(); ++c) {
     ValueRange range = layout->ranges[c];
-    // The layout has room for `room` values above the lowest. All must be values of the column, or other values would
-    // seem to fit.
+    // The layout has room for `room` values above the lowest. All of them must be valid values of the column; otherwise
+    // other values would seem to fit.
     const std::uint64_t room = (std::uint64_t{1} << range.bits()) - 1;
     range.lowest = std::min(range.lowest, ~std::uint64_t{0} - room);
     range.highest = range.lowest + room;
@@ -185,7 +186,7 @@ void WordLayouts::widen(const FlowPiece& piece, std::int64_t block) {
     if (column == 0) {
       range.lowest -= end_of(block);
       range.highest -= end_of(block);
-      if (range.lowest > range.highest) closed_ = true;  // so far apart that the difference overflows
+      if (range.lowest > range.highest) closed_ = true;  // the times are so far apart that the difference overflows
     }
     if (is_first) ranges.push_back(range);
     ranges[c].lowest = std::min(ranges[c].lowest, range.lowest);

@@ -1,10 +1,11 @@
-// RowPacker, WordLayouts: represent rows of SORT as words of 64 bits that compare like the rows. From the highest bit
-// on, a word holds the columns in the order of comparison, each less a lowest value.
+// RowPacker, WordLayouts: represent rows of a SORT as words of 64 bits that compare like the rows. From the highest bit
+// on, a word holds the columns in the order of comparison; each column is stored as its difference from a lowest value.
 //
-// If a whole row fits, its word is sent instead: a fifth of the bytes, packed once, while in the first-level cache. All
-// senders of rows of a block to one SORT must pack them alike, so `WordLayouts` fixes the layout of each block. It fits
-// the earlier rows, with times relative to the block's end. Rows that do not fit go as rows, and later blocks get more
-// bits. A layout holds for a span of blocks: at first for single blocks, later for ever longer spans.
+// If a whole row fits into a word, the word is sent in place of the row. The word has a fifth of the bytes, and is
+// packed only once, while the row is in the first-level cache. All senders to one SORT must pack the rows of a block
+// alike, so `WordLayouts` fixes the layout of each block. The layout fits the earlier rows, with times relative to the
+// block's end. Rows that do not fit are sent as rows, and later blocks get more bits. A layout holds for a span of
+// blocks: at first for single blocks, later for ever longer spans.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,8 +21,8 @@ namespace lab {
 
 constexpr int kWordBits = 64;
 
-// A column's part of a word. The part holds the difference between value and `low`, without its lowest `dropped` bits,
-// in `bits` bits from bit `shift` on.
+// A column's part of a word: `bits` bits, from bit `shift` on. They hold the difference between the value and `low`,
+// without the lowest `dropped` bits.
 struct WordPart {
   std::size_t column;
   std::uint64_t low;
@@ -30,8 +31,8 @@ struct WordPart {
   int shift;
 };
 
-// Sets the shifts of parts, the first highest; the lowest `lowest` bits of a word stay free.
-void place_parts(std::span<WordPart> parts, int lowest) noexcept;
+// Sets the shifts of the parts. The first part gets the highest bits; the lowest `free_bits` bits of a word stay free.
+void place_parts(std::span<WordPart> parts, int free_bits) noexcept;
 
 // Writes a word for each row. Returns false if some rows do not fit; the words are then meaningless.
 bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece& piece, std::uint64_t* words) noexcept;
@@ -49,10 +50,11 @@ struct ValueRange {
 };
 ValueRange range_of(const FlowSpec& sort, std::size_t column, const FlowPiece& piece) noexcept;
 
-// Returns the part for a range, with no bits dropped and `shift` not set.
+// Returns the part for a range of values, with no bits dropped and `shift` not set.
 WordPart part_of(const FlowSpec& sort, std::size_t column, const ValueRange& range) noexcept;
 
-// Returns whether a column's values less the lowest compare like the column. Floats and descending columns do not.
+// Returns whether the differences of a column's values from the lowest value compare like the column. Those of floats
+// and descending columns do not.
 bool compares_as_word(const FlowSpec& sort, std::size_t column) noexcept;
 
 // The layouts of the blocks of one SORT, shared by all its instances and senders. Any thread.
@@ -62,24 +64,24 @@ class WordLayouts {
   WordLayouts(const WordLayouts&) = delete;
   WordLayouts& operator=(const WordLayouts&) = delete;
 
-  static bool can_pack(const FlowSpec& sort) noexcept;  // whether words can have all columns
+  static bool can_pack(const FlowSpec& sort) noexcept;  // returns whether a word can hold all columns
 
-  // The layout of the rows of blocks [first, end). Without parts, they go as rows. Times are relative to the block's
-  // end.
+  // The layout of blocks [first, end). Without parts, the rows are sent as rows. Times are relative to the block's end.
   struct Span {
     std::int64_t first = 0;
     std::int64_t end = 0;
     std::vector<WordPart> parts = {};
   };
 
-  // Returns the span of a block, from then on always the same. A thread calls it once for a span, because with small
-  // blocks a call for each block would make threads wait for one another.
+  // Returns the span that contains a block; the result for a block never changes. A thread should call it only once per
+  // span, because with small blocks one call per block would make threads wait for one another.
   Span span_of(std::int64_t block);
 
-  // Moves the times in the parts of a span to those of one of its blocks. Returns false if its rows go as rows.
+  // Makes the times in the parts of a span relative to the end of a block of the span. Returns false if the rows of the
+  // block must be sent as rows.
   bool shift_times(std::int64_t block, std::span<WordPart> parts) const noexcept;
 
-  // Reports rows of a block that did not fit, so that blocks not requested yet get room for such rows.
+  // Reports rows of a block that did not fit, so that blocks whose span is not yet requested get room for such rows.
   void widen(const FlowPiece& piece, std::int64_t block);
 
  private:
@@ -95,7 +97,7 @@ class WordLayouts {
   std::mutex mutex_;             // guards the fields below
   std::vector<Layout> layouts_;  // by block
   std::int64_t requested_ = -1;  // the last block of the spans returned so far
-  bool closed_ = false;          // whether rows have too many bits, so that rows of later blocks go as rows
+  bool closed_ = false;          // whether rows have too many bits, so that rows of later blocks are sent as rows
 };
 
 // Packs rows by the layouts of their blocks, for one thread.
@@ -103,9 +105,9 @@ class RowPacker {
  public:
   RowPacker(const FlowSpec& sort, std::shared_ptr<WordLayouts> layouts) : sort_(sort), layouts_(std::move(layouts)) {}
 
-  // Returns the words of rows of a block, valid until the next call, or no words if the rows do not fit.
+  // Returns the words of rows of a block, valid until the next call, or no words if some rows do not fit.
   std::span<const std::uint64_t> pack(const FlowPiece& piece, std::int64_t block);
-  // Returns the parts of a block's words; none if its rows go as rows.
+  // Returns the parts of a block's words, or no parts if the block's rows are sent as rows.
   std::span<const WordPart> parts(std::int64_t block);
 
  private:

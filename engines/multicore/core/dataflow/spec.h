@@ -17,19 +17,19 @@ namespace lab {
 
 struct FlowSpec {
   enum class Kind {
-    kSource,  // rows of streams, unchanged
+    kSource,  // emits the rows of streams unchanged
     kStateless,
-    kKeyed,    // a state for each key
-    kPartial,  // the sum of a block for each key, emitted at the block's marker and then dropped
-    kSort,     // sorts the rows of a block by key, then by their fields, in `order`
+    kKeyed,    // has one state per key
+    kPartial,  // has one sum per key and block, emitted at the block's marker and then dropped
+    kSort,     // sorts the rows of a block by key, then by their fields, in the order `order`
   };
   static constexpr Names<5> kKinds = {"source", "stateless", "keyed", "partial", "sort"};  // in this order
 
   // How rows arrive from the input vertices.
   enum class Route {
-    kForward,  // from the same worker's instance of one vertex, by a call
+    kForward,  // by a call from the same worker's instance of the only input
     kHash,     // over links from all instances of all inputs, to the owner of the key (HASH)
-    kDeal,     // over links, to each instance in turn (RR)
+    kDeal,     // over links from all instances of all inputs, to each instance in turn (RR)
   };
   static constexpr Names<3> kRoutes = {"forward", "hash", "deal"};
 
@@ -40,33 +40,33 @@ struct FlowSpec {
   std::string name;  // the vertex's name in errors
   Kind kind = Kind::kStateless;
   Route route = Route::kForward;
-  std::vector<std::int32_t> inputs;     // vertices added before; empty for a source
-  std::int32_t degree = 1;              // number of instances, on the first workers
-  FlowKernel items = nullptr;           // null for kSource and kSort
-  FlowKernel markers = nullptr;         // null without an action at markers
-  StartKernel start = nullptr;          // null if new keys start with zeros
-  std::int64_t start_bytes = 0;         // size of the initial state of a new key
-  std::int64_t entry_bytes = 0;         // size of the stored state of a key
-  std::int64_t max_outputs = 1;         // maximum number of outputs of one call of a function
-  bool keeps_key = false;               // whether outputs must have the key of the item or entry
-  bool is_answer = false;               // whether its outputs belong to the answer; such vertices have the same columns
-  bool keyed = false;                   // whether its outputs have keys, in their second column
-  std::vector<std::int32_t> itemsizes;  // item sizes of its outputs; the first column is the int64 timestamp
-  std::vector<Field> fields;            // kinds of these columns; kSort only
-  std::vector<std::int32_t> order;      // all columns, in the order of comparison; kSort only
-  std::vector<std::uint8_t> descending;  // by column: whether its greatest value comes first; kSort only
+  std::vector<std::int32_t> inputs;      // vertices added before; empty for a source
+  std::int32_t degree = 1;               // number of instances, on the first workers
+  FlowKernel items = nullptr;            // null for kSource and kSort
+  FlowKernel markers = nullptr;          // null without an action at markers
+  StartKernel start = nullptr;           // null if the initial state of a new key is all zeros
+  std::int64_t start_bytes = 0;          // size of the initial state of a new key
+  std::int64_t entry_bytes = 0;          // size of the stored state of a key
+  std::int64_t max_outputs = 1;          // maximum number of outputs of one call of a function
+  bool keeps_key = false;                // whether outputs must have the key of the item or entry
+  bool is_answer = false;                // whether outputs belong to the answer; such vertices have the same columns
+  bool keyed = false;                    // whether outputs have keys, in their second column
+  std::vector<std::int32_t> itemsizes;   // item sizes of the outputs; the first column is the int64 timestamp
+  std::vector<Field> fields;             // kSort only: kinds of these columns
+  std::vector<std::int32_t> order;       // kSort only: all columns, in the order of comparison
+  std::vector<std::uint8_t> descending;  // kSort only: by column, whether the greatest value comes first
 
   // State of an instance after the last marker of a run, from which another run can resume.
   struct KeyedState {
     std::vector<std::byte> start;    // the initial state of a new key
-    std::vector<std::byte> entries;  // the entries of its table
+    std::vector<std::byte> entries;  // the entries of the instance's table
   };
   std::optional<KeyedState> initial_state;  // state of the only instance after the preceding run, if any
 
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 };
 
-// The keys of an instance: a table, and the size of its entries. Kernels read the table's head
+// The keys of an instance: a table, and the size of the table's entries. Kernels read the table's head
 // (oplus/window_tables.py).
 class FlowTable {
  public:
@@ -80,7 +80,7 @@ class FlowTable {
 
   static std::byte* make(void* table, std::int64_t key);  // a MakeEntry, which notes a failed allocation
 
-  // Key of entry `entry`; entries are numbered in the order of creation.
+  // Returns the key of entry `entry`; entries are numbered in the order of their creation.
   std::int64_t key(std::int64_t entry) const noexcept {
     return WindowTable::key_of(table_.bytes(stride_).data() + static_cast<std::size_t>(entry) * stride_);
   }

@@ -15,8 +15,8 @@ constexpr std::uint64_t word_of(std::uint64_t decided, std::uint64_t taken) noex
 
 }  // namespace
 
-Checkpoints::Checkpoints(std::vector<Cut> cuts, bool every, bool stops)
-    : cuts_(std::move(cuts)), every_(every), stops_(stops) {
+Checkpoints::Checkpoints(std::vector<Cut> cuts, bool take_all, bool may_stop)
+    : cuts_(std::move(cuts)), take_all_(take_all), may_stop_(may_stop) {
   const auto is_not_before = [](const Cut& a, const Cut& b) {
     return a.key != b.key ? a.key > b.key : a.position >= b.position;
   };
@@ -28,11 +28,12 @@ Checkpoints::Checkpoints(std::vector<Cut> cuts, bool every, bool stops)
                                 std::to_string(kCutMask - 1));
 }
 
-void Checkpoints::add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<Own>& own) {
-  auto part = std::make_unique<Part>(Part{out, leaves, own, {}, {}});
+void Checkpoints::add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves,
+                           const std::vector<GroupState>& group_states) {
+  auto part = std::make_unique<Part>(Part{out, leaves, group_states, {}, {}});
   std::int64_t total = 0;
   for (const Leaf& leaf : leaves) total += state_units(leaf.bytes);
-  for (const Own& group_state : own) total += state_units(group_state.bytes);
+  for (const GroupState& group_state : group_states) total += state_units(group_state.bytes);
   part->copies.resize(static_cast<std::size_t>(total));
   parts_.push_back(std::move(part));
   outputs_.emplace_back();
@@ -47,11 +48,12 @@ void Checkpoints::complete_parts() {
       leaf_copies_[tree].emplace_back(leaf.node, copy);
       copy += state_units(leaf.bytes);
     }
-    for (const Own& own : part->own) {
-      const auto crossing = static_cast<std::size_t>(own.crossing);
-      if (own_copies_.size() <= crossing) own_copies_.resize(crossing + 1);
-      own_copies_[crossing] = {reinterpret_cast<const std::byte*>(copy), static_cast<std::size_t>(own.bytes)};
-      copy += state_units(own.bytes);
+    for (const GroupState& group_state : part->group_states) {
+      const auto crossing = static_cast<std::size_t>(group_state.crossing);
+      if (group_state_copies_.size() <= crossing) group_state_copies_.resize(crossing + 1);
+      group_state_copies_[crossing] = {reinterpret_cast<const std::byte*>(copy),
+                                       static_cast<std::size_t>(group_state.bytes)};
+      copy += state_units(group_state.bytes);
     }
   }
   // relaxed: threads start afterwards.
@@ -63,7 +65,7 @@ void Checkpoints::forget_parts() {
   parts_.clear();
   outputs_.clear();
   leaf_copies_.clear();
-  own_copies_.clear();
+  group_state_copies_.clear();
 }
 
 bool Checkpoints::is_taken(const Cut& cut) noexcept {
@@ -73,7 +75,7 @@ bool Checkpoints::is_taken(const Cut& cut) noexcept {
   while (word >> 32 <= index) {
     const std::uint64_t current_snapshot = word & kTakenMask;
     const bool stops = static_cast<std::int64_t>(index) >= stop_from_.load(std::memory_order_relaxed);  // see stop_from
-    const std::uint64_t here = stops ? (index + 1) | kStops : every_ ? index + 1 : 0;
+    const std::uint64_t here = stops ? (index + 1) | kStops : take_all_ ? index + 1 : 0;
     const std::uint64_t decided = current_snapshot != 0
                                       ? word_of(skipped_with(index, current_snapshot), current_snapshot)
                                       : word_of(index + 1, here);
@@ -85,9 +87,9 @@ bool Checkpoints::is_taken(const Cut& cut) noexcept {
   return (word & kCutMask) == index + 1;
 }
 
-// Returns the number of decided cuts after cut `index` is skipped because `current_snapshot` is under way.
+// Returns the number of decided cuts once cut `index` is skipped because `current_snapshot` is under way.
 std::uint64_t Checkpoints::skipped_with(std::uint64_t index, std::uint64_t current_snapshot) const noexcept {
-  if (stops_) return index + 1;
+  if (may_stop_) return index + 1;
   const std::uint64_t skipped = index + 1 - (current_snapshot & kCutMask);
   return std::min<std::uint64_t>(cuts_.size(), index + 1 + std::min(skipped / 4, kMaxAhead));
 }
@@ -96,7 +98,7 @@ const Cut* Checkpoints::next_cut_after(const Cut& cut) const noexcept {
   const auto next = static_cast<std::uint64_t>(&cut - cuts_.data()) + 1;
   // relaxed: with an older word, the mailbox visits skipped cuts and learns there that they are skipped.
   const std::uint64_t word = word_.load(std::memory_order_relaxed);
-  // Index of the taken cut plus 1, or 0. It does not change until the caller has given its part.
+  // Index of the taken cut plus 1, or 0. The taken cut does not change until the caller has given its part.
   const std::uint64_t taken = word & kCutMask;
   return cuts_.data() + (taken > next ? taken - 1 : std::max(next, word >> 32));
 }
@@ -109,17 +111,17 @@ void Checkpoints::give_part(std::int32_t number) {
     std::memcpy(copy, leaf.state, static_cast<std::size_t>(leaf.bytes));
     copy += state_units(leaf.bytes);
   }
-  for (const Own& own : part.own) {
-    std::memcpy(copy, own.state, static_cast<std::size_t>(own.bytes));
-    copy += state_units(own.bytes);
+  for (const GroupState& group_state : part.group_states) {
+    std::memcpy(copy, group_state.state, static_cast<std::size_t>(group_state.bytes));
+    copy += state_units(group_state.bytes);
   }
   if (part.out != nullptr) part.out->since(part.mark, outputs_[index]);
-  // acq_rel: the mailbox that gives the last part sees all parts; through the mutex, the writer sees them, too.
+  // acq_rel: the mailbox that gives the last part sees all parts; through the mutex, the writer also sees them.
   if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   {
     const std::scoped_lock lock(mutex_);
     ready_ = true;
-    // relaxed: it does not change while the snapshot is under way.
+    // relaxed: the taken cut does not change while the snapshot is under way.
     current_ = static_cast<std::int64_t>(word_.load(std::memory_order_relaxed) & kCutMask) - 1;
   }
   changed_.notify_one();
@@ -157,8 +159,8 @@ void Checkpoints::join(const Forest& forest, std::int64_t bytes, std::span<std::
   }
 }
 
-std::span<const std::byte> Checkpoints::own(std::int32_t crossing) const {
-  return own_copies_.at(static_cast<std::size_t>(crossing));
+std::span<const std::byte> Checkpoints::group_state(std::int32_t crossing) const {
+  return group_state_copies_.at(static_cast<std::size_t>(crossing));
 }
 
 std::int64_t Checkpoints::rows() const noexcept {
@@ -182,7 +184,7 @@ void Checkpoints::free() {
     ready_ = false;
   }
   ++taken_;
-  // release: passes the slot to the mailbox that decides the next cut; pairs with the acquire in `taken`.
+  // release: passes the slot to the mailbox that decides the next cut; pairs with the acquire in `is_taken`.
   word_.fetch_and(~kTakenMask, std::memory_order_release);
 }
 

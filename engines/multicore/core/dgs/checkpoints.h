@@ -1,25 +1,26 @@
-// Checkpoints: consistent snapshots of a running DGS run, at cuts of the total order of all events. Mailboxes take part
-// in them.
+// Checkpoints: consistent snapshots of a running DGS run. Mailboxes take them at cuts of the total order of all events.
 //
 // Source: DGS paper, appendix D.2: the joined state at a root is a consistent snapshot of all states below it. Here no
 // worker joins for a snapshot, and each mailbox finds the cuts alone. A cut is just before an event on which all other
 // events may depend. A mailbox that reaches the cut has processed all its events before the cut and none after it. So
-// the states of its leaves are at rest, and the mailbox copies them and continues. The writer of the snapshot later
-// joins the copies to the states that the trees would have had at the cut. This is the snapshot of Chandy and Lamport
-// with the total order in place of markers.
+// the states of its leaves are at rest, and the mailbox copies them and continues. Later the writer of the snapshot
+// joins the copies. The result is the states that the trees would have had at the cut. This is the snapshot of Chandy
+// and Lamport with the total order in place of markers.
 //
-// One snapshot is under way at a time. If the first mailbox reaches a cut while one is under way, all mailboxes skip
-// that cut. If no stop is possible, they also skip some cuts after it: a quarter of the cuts skipped for this snapshot,
-// and kMaxAhead at most. Without this, a program with a cut every 3 us lost a tenth of its rate to visits of skipped
-// cuts. At a snapshot that *stops*, mailboxes do not continue: the plan changes there (dgs/phases.h).
+// One snapshot is under way at a time. If the first mailbox reaches a cut while a snapshot is under way, all mailboxes
+// skip that cut. If no stop is possible, they also skip some following cuts: a quarter as many as this snapshot has
+// skipped already, and kMaxAhead at most. Without this rule, a program with a cut every 3 us lost a tenth of its rate
+// to visits of skipped cuts. At a snapshot that *stops*, mailboxes do not continue: the plan changes there
+// (dgs/phases.h).
 //
 // Laws:
 //  - `word_` = (number of decided cuts, whether the taken cut stops, index of the taken cut plus 1, or 0). Cuts are
 //    decided in order, each once, by the first mailbox that reaches the cut or a cut before it. All mailboxes reach
 //    cuts in order and omit only cuts that they know to be skipped. A taken cut stays in the word until every mailbox
-//    has given its part, and all decided cuts after it are skipped. So a mailbox that reaches a decided cut learns from
-//    the word whether the cut is taken.
-//  - `left_` is the number of mailboxes that have not given their part. The last one passes the snapshot to the writer.
+//    has given its part, and all decided cuts after the taken cut are skipped. So a mailbox that reaches a decided cut
+//    learns from the word whether the cut is taken.
+//  - `left_` is the number of mailboxes that have not given their part. The mailbox that gives the last part passes the
+//    snapshot to the writer.
 //  - The parts belong to their mailboxes from the decision until the last part is given, then to the writer until
 //    `free`.
 #pragma once
@@ -51,39 +52,41 @@ class Checkpoints {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  // `cuts`: in total order, each once. `every`: whether to take a snapshot at each cut if none is under way; otherwise
-  // only snapshots that stop are taken. `stops`: whether snapshots may stop, so that no cut is decided before a mailbox
-  // reaches it. Throws std::invalid_argument.
-  explicit Checkpoints(std::vector<Cut> cuts, bool every = true, bool stops = true);
+  // `cuts`: in total order, each once. `take_all`: whether to take a snapshot at each cut, unless one is under way;
+  // otherwise only snapshots that stop are taken. `may_stop`: whether snapshots may stop; then no cut is decided before
+  // a mailbox reaches that cut. Throws std::invalid_argument.
+  explicit Checkpoints(std::vector<Cut> cuts, bool take_all = true, bool may_stop = true);
 
   // Adds the part of a mailbox: its output buffer and the states that it copies. `out` may be null if snapshots have no
-  // outputs. Before the run, or while all mailboxes are stopped.
+  // outputs. Call it before the run, or while all mailboxes are stopped.
   struct Leaf {
     std::int32_t tree;
     std::int32_t node;
     const void* state;
     std::int64_t bytes;
   };
-  // The group state of a crossing of the mailbox.
-  struct Own {
+  // The group state of a crossing in which the mailbox takes part.
+  struct GroupState {
     std::int32_t crossing;
     const void* state;
     std::int64_t bytes;
   };
-  void add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<Own>& own);
-  void complete_parts();  // after the last part
-  // Removes the parts and their copies, while all mailboxes are stopped. New parts begin at the cut after the snapshot.
+  void add_part(const OutputBuffer* out, const std::vector<Leaf>& leaves, const std::vector<GroupState>& group_states);
+  void complete_parts();  // call it after the last `add_part`
+  // Removes the parts and their copies. Call it while all mailboxes are stopped. New parts begin at the cut after the
+  // snapshot.
   void forget_parts();
 
   const Cut* begin() const noexcept { return cuts_.data() + first_; }
   const Cut* end() const noexcept { return cuts_.data() + cuts_.size(); }
 
-  // Returns whether the cut that a mailbox has reached is taken. The mailbox must then give its part. Any mailbox, cuts
-  // in order.
+  // Returns whether the cut that a mailbox has reached is taken. The mailbox must then give its part. Each mailbox
+  // calls it for its cuts in order.
   bool is_taken(const Cut& cut) noexcept;
   // Returns the mailbox's next cut after `cut`: the next taken cut, or the first undecided cut.
   const Cut* next_cut_after(const Cut& cut) const noexcept;
-  // Returns whether the snapshot stops the mailboxes. Between `is_taken` and `give_part`, or from `wait` to `free`.
+  // Returns whether the snapshot stops the mailboxes. Valid between `is_taken` and `give_part`, or from `wait` to
+  // `free`.
   bool stops() const noexcept {
     // relaxed: the word keeps it until `free`; the caller has acquired it by `is_taken` or `wait`.
     return (word_.load(std::memory_order_relaxed) & kStops) != 0;
@@ -91,62 +94,63 @@ class Checkpoints {
   // Copies the states and outputs of a part.
   void give_part(std::int32_t part);
 
-  // For the writer: waits for a snapshot. Returns false if none will come.
+  // For the writer: waits for a snapshot. Returns false if no snapshot will come.
   bool wait();
-  // For the writer: requests a snapshot that stops. It is taken at the first undecided cut from number `from` on at
-  // which no snapshot is under way.
+  // For the writer: requests a snapshot that stops. It is taken at the first undecided cut, from number `from` on, at
+  // which no other snapshot is under way.
   void stop_from(std::int64_t from) noexcept {
     // relaxed: a request; its effect is in the word.
     stop_from_.store(from, std::memory_order_relaxed);
   }
-  // The functions below concern the snapshot of the last `wait`. `cut` returns the index of its cut.
+  // The functions below concern the snapshot that the last `wait` returned. `cut` returns the index of its cut.
   std::int64_t cut() const noexcept { return current_; }
-  // Joins the copies of each tree into its root state. `roots` has `bytes` bytes for each tree, in their order. Throws
-  // std::runtime_error if a join raises.
+  // Joins the copies of each tree into its root state. `roots` has `bytes` bytes per tree, in the order of the trees.
+  // Throws std::runtime_error if a join raises.
   void join(const Forest& forest, std::int64_t bytes, std::span<std::byte> roots) const;
-  std::span<const std::byte> own(std::int32_t crossing) const;
-  // Outputs of the events between the previous snapshot and this one.
+  std::span<const std::byte> group_state(std::int32_t crossing) const;
+  // `rows` counts the outputs of the events between the previous snapshot and this one; `collect` copies them.
   std::int64_t rows() const noexcept;
   void collect(std::span<void* const> columns, std::span<const std::int32_t> itemsizes) const;
   void free();  // ends the snapshot, so that another cut may be taken
 
-  // Ends `wait`, at once if `now`, otherwise after a complete snapshot. Any thread.
+  // Ends `wait`: at once if `now`, otherwise after a complete snapshot. Any thread may call it.
   void close(bool now);
   // After the run, without a snapshot under way: makes `rows` and `collect` return the outputs since the last snapshot.
   void take_rest();
 
-  std::int64_t decided() const noexcept;                        // number of decided cuts; any thread
-  std::int64_t taken_count() const noexcept { return taken_; }  // after the run
+  std::int64_t decided() const noexcept;                        // number of decided cuts; for any thread
+  std::int64_t taken_count() const noexcept { return taken_; }  // number of snapshots; after the run
 
  private:
   struct alignas(kCacheLine) Part {
     const OutputBuffer* out;
     std::vector<Leaf> leaves;
-    std::vector<Own> own;
+    std::vector<GroupState> group_states;
     std::vector<std::int64_t> copies;  // copies of leaves, then of group states; each starts at a state unit
     OutputBuffer::Mark mark;
   };
   static constexpr std::uint64_t kStops = 0x8000'0000;  // bit of the word
-  static constexpr std::uint64_t kMaxAhead = 32;  // limit of cuts skipped in advance, by which a snapshot may be late
+  // Maximum number of cuts skipped in advance, by which a snapshot may be late.
+  static constexpr std::uint64_t kMaxAhead = 32;
   std::uint64_t skipped_with(std::uint64_t index, std::uint64_t current_snapshot) const noexcept;
   static std::int64_t state_units(std::int64_t bytes) noexcept { return (bytes + kStateUnit - 1) / kStateUnit; }
 
   const std::vector<Cut> cuts_;
-  const bool every_;
-  const bool stops_;
+  const bool take_all_;
+  const bool may_stop_;
   std::int64_t first_ = 0;  // first cut of the current parts
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<std::vector<OutputPiece>> outputs_;  // by part
   // The places of the copies, set by `complete_parts`.
   std::vector<std::vector<std::pair<std::int32_t, const std::int64_t*>>>
-      leaf_copies_;                                     // by tree: (node, copy of its state)
-  std::vector<std::span<const std::byte>> own_copies_;  // by crossing
+      leaf_copies_;                                             // by tree: (node, copy of its state)
+  std::vector<std::span<const std::byte>> group_state_copies_;  // by crossing
 
   alignas(kCacheLine) std::atomic<std::uint64_t> word_{0};
   alignas(kCacheLine) std::atomic<std::int64_t> left_{0};
   std::atomic<std::int64_t> stop_from_{kNever};  // written by the writer, read by the mailbox that decides
 
-  std::mutex mutex_;  // guards the rest; a worker holds it once a snapshot, for a store
+  std::mutex mutex_;  // guards the fields below; a worker holds it once per snapshot, for a store
   std::condition_variable changed_;
   bool ready_ = false;
   bool closed_ = false;

@@ -7,8 +7,11 @@
 namespace lab {
 
 Crossing::Crossing(const Forest& forest, std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
-                   void* own, std::int64_t max_outputs)
-    : trees_(trees.begin(), trees.end()), keys_(keys.begin(), keys.end()), own_(own), max_outputs_(max_outputs) {
+                   void* group_state, std::int64_t max_outputs)
+    : trees_(trees.begin(), trees.end()),
+      keys_(keys.begin(), keys.end()),
+      group_state_(group_state),
+      max_outputs_(max_outputs) {
   if (trees.size() != keys.size())
     throw std::invalid_argument("a crossing needs one tree for each key; got " + std::to_string(trees.size()) +
                                 " trees and " + std::to_string(keys.size()) + " keys");

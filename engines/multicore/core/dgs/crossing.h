@@ -1,18 +1,19 @@
 // Crossing: events across trees, which update the states of many trees at once, in place. Mailboxes take part in them.
 //
-// Source: DGS paper, Definition 2.1: a tag may depend on the tags of many keys. Its fork by key is a projection of the
+// Source: DGS paper, Definition 2.1: a tag may depend on the tags of many keys. The fork by key is a projection of the
 // map from keys to states. So the node above the trees has only the group state, and its join and fork do nothing.
-// Every mailbox with leaves in the trees is a participant. It brings each leaf to its root, as for any event there
-// (dgs/forest.h), and arrives. The last participant to arrive holds all root states, updates them, and releases the
-// other participants. Then the winner of each root forks that tree, and the leaves parked in it resume.
+// Every mailbox with leaves in the trees is a participant. It climbs from each leaf to the root, as for an event of the
+// root (dgs/forest.h), and arrives. The last participant to arrive holds all root states, updates them, and releases
+// the other participants. Then the winner of each root forks that tree, and the leaves parked in the tree resume.
 //
 // Laws, for each event of a crossing:
 //  - each participant arrives exactly once, after all its leaves have arrived in their trees; it then holds the roots
-//    that it won; one participant wins each tree with several leaves;
-//  - `arrived` goes 0 -> participants -> 0; the last participant owns all root states and `own` until it releases;
+//    that it won; exactly one participant wins each tree with several leaves;
+//  - `arrived` goes 0 -> participants -> 0; the last participant owns all root states and the group state until it
+//    releases them;
 //  - `epoch` grows by one at each release, after the update.
-// All participants take events in one order (dgs/mailbox.h). So no participant waits in one crossing for another that
-// waits in a different crossing.
+// All participants take events in the same order (dgs/mailbox.h). So no participant waits in one crossing for a
+// participant that waits in another crossing.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -28,38 +29,39 @@ namespace lab {
 
 class Crossing {
  public:
-  // `trees`: one for each of `keys`, which ascend. `own`: the group state. Call it after `place` for all leaves.
-  Crossing(const Forest& forest, std::span<const std::int32_t> trees, std::span<const std::int32_t> keys, void* own,
-           std::int64_t max_outputs);
+  // `trees`: one per key in `keys`, which ascend. Call it after `place` for all leaves.
+  Crossing(const Forest& forest, std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
+           void* group_state, std::int64_t max_outputs);
 
-  // Adds a participant on `worker` and returns its number. Before the run.
+  // Adds a participant on `worker` and returns its number. Call it before the run.
   std::int32_t add_participant(std::int32_t worker);
 
   std::span<const std::int32_t> trees() const noexcept { return trees_; }
   std::int64_t max_outputs() const noexcept { return max_outputs_; }
 
-  // Returns whether the caller is the last to arrive. The last holds all states and must `release`. `latest_stamp`: the
-  // latest stamp of earlier events that the participant knows. `brought_bytes`: size of the root states that it brings.
+  // Returns whether the caller is the last participant to arrive; it then holds all states and must call `release`.
+  // `latest_stamp`: the latest stamp of the earlier events that the participant knows. `brought_bytes`: size of the
+  // root states that the participant holds.
   bool arrive(std::int32_t participant, std::int64_t latest_stamp, std::int64_t brought_bytes) noexcept;
 
-  // Returns the bytes of root states that move from other workers and back. Only for the last to arrive.
+  // Returns the number of bytes of root states that move from other workers and back. Only for the last to arrive.
   std::int64_t moved_bytes(std::int32_t participant) const noexcept;
 
   // Returns the latest stamp of all participants. Only for the last to arrive.
   std::int64_t latest_stamp() const noexcept;
 
-  // Calls the update. Returns whether it ran to its end. Only for the last to arrive.
+  // Calls the update. Returns whether the update ran to its end. Only for the last to arrive.
   bool update(AcrossKernel kernel, const void* const* columns, std::int64_t event, Emit* out) const {
-    return kernel(own_, states_.data(), keys_.data(), static_cast<std::int64_t>(keys_.size()), columns, event, out) ==
-           kDone;
+    return kernel(group_state_, states_.data(), keys_.data(), static_cast<std::int64_t>(keys_.size()), columns, event,
+                  out) == kDone;
   }
 
   // Releases the other participants.
   void release(std::span<Parker> parkers) noexcept;
 
-  // Returns the epoch. A participant reads it before it arrives, and is released when the epoch has changed.
+  // Returns the epoch. A participant reads the epoch before it arrives, and is released when the epoch has changed.
   std::uint32_t epoch() const noexcept {
-    return epoch_.load(std::memory_order_relaxed);  // relaxed: stable until our own arrival
+    return epoch_.load(std::memory_order_relaxed);  // relaxed: stable until the caller's own arrival
   }
   bool released(std::uint32_t before) const noexcept {
     // acquire: sees the updated states; seq_cst for a caller about to sleep. Pairs with the store in `release`.
@@ -76,7 +78,7 @@ class Crossing {
   std::vector<std::int32_t> trees_;
   std::vector<std::int32_t> keys_;
   std::vector<void*> states_;  // states of the trees' roots, which never move
-  void* own_;
+  void* group_state_;
   std::int64_t max_outputs_;
   std::vector<Participant> participants_;
   alignas(kCacheLine) std::atomic<std::uint32_t> arrived_{0};
@@ -103,7 +105,8 @@ class CrossingPart {
   Crossing& crossing() const noexcept { return *crossing_; }
 
   // Climbs from all leaves towards their roots, does its share of the joins, and arrives. Never waits. Returns whether
-  // it is the last. Adds the bytes of states from other workers to `moved_bytes`. Throws as Forest::arrive.
+  // the participant is the last to arrive. Adds the bytes that move between workers to `moved_bytes`. Throws as
+  // Forest::arrive.
   bool arrive(Forest& forest, std::int64_t latest_stamp, std::int64_t& moved_bytes);
 
   // Resumes after the event as far as possible. Returns false while other participants still have to act. Never waits.

@@ -7,11 +7,12 @@
 namespace lab {
 namespace {
 
-// Number of blocks that a worker publishes per turn of a source with other readers, so that they do not wait for it.
+// Number of blocks per turn that a worker publishes of a source that other workers read. It is more than one, so that
+// these workers rarely wait for the next turn.
 constexpr int kEagerBlocks = 8;
 
-// Work of the first worker, in events, between two readings of the clock, which take some 10 ns. A turn counts as its
-// events plus `kTurnWork`. An idle turn may lose a scheduling slice, so it counts as `kIdleTurnWork`.
+// Work of the first worker, in events, between two readings of the clock, which take some 10 ns each. A turn counts as
+// its events plus `kTurnWork`, an idle turn as `kIdleTurnWork`, since an idle turn may lose a scheduling slice.
 constexpr std::int64_t kWorkPerLook = 4'096;
 constexpr std::int64_t kTurnWork = 64;
 constexpr std::int64_t kIdleTurnWork = 1'024;
@@ -141,13 +142,13 @@ void DgsRun::add_parts() {
       const std::int32_t type = tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type;
       leaves.push_back({t, leaf, tree.states[leaf], forest.state_bytes(type)});
     }
-    std::vector<Checkpoints::Own> own;
+    std::vector<Checkpoints::GroupState> group_states;
     for (std::size_t c = 0; c < own_states_.size(); ++c) {
       const OwnState& state = own_states_[c];
       if (state.copied_by != static_cast<std::int32_t>(m)) continue;
-      own.push_back({static_cast<std::int32_t>(c), state.memory.get(), state.bytes});
+      group_states.push_back({static_cast<std::int32_t>(c), state.memory.get(), state.bytes});
     }
-    checkpoints_->add_part(options_.checkpoints ? &mailbox.out() : nullptr, leaves, own);
+    checkpoints_->add_part(options_.checkpoints ? &mailbox.out() : nullptr, leaves, group_states);
     mailbox.take_part(*checkpoints_, static_cast<std::int32_t>(m));
   }
   checkpoints_->complete_parts();
@@ -159,7 +160,7 @@ void DgsRun::prepare() {
   connect();
 }
 
-// Makes lanes readers of their streams, and records the readers of each worker's sources.
+// Makes lanes readers of their streams, and notes for each source which lanes and workers read it.
 void DgsRun::connect() {
   for (const Entry& entry : mailboxes_) {
     for (Lane& lane : entry.mailbox->lanes) lane.reader = lane.source->ring.add_reader();
@@ -194,7 +195,7 @@ bool DgsRun::is_direct(const Lane& lane, std::int32_t worker) const noexcept {
 void DgsRun::reserve() {
   const std::int64_t room = Mailbox::max_room(options_.max_outputs_per_event, options_.batch, *pool_);
   pool_->reserve(options_.reserved_rows, std::max(room, options_.max_outputs_across));
-  std::int64_t segments = 0;  // not more than the rows, nor than the kernel calls
+  std::int64_t segments = 0;  // at most the number of rows, and of kernel calls
   for (const Entry& entry : mailboxes_) segments += entry.mailbox->max_segments(options_.batch);
   if (options_.load || segments > options_.reserved_rows) segments = options_.reserved_rows;
   if (segments <= OutputBuffer::kFirstSegments) return;
@@ -268,7 +269,7 @@ bool DgsRun::ended(std::int32_t index) {
   return all_done;
 }
 
-// Gathers or scatters the places if that is quicker. The first worker calls it between two turns.
+// Gathers or scatters the places if this is quicker. The first worker calls it between two turns.
 void DgsRun::decide() {
   using Gather = DgsOptions::Gather;
   work_since_look_ = 0;
@@ -289,7 +290,7 @@ void DgsRun::decide() {
   }
 }
 
-// Takes one turn at a place. `parkers`: the threads that it wakes.
+// Takes one turn at a place. `parkers`: parkers of the workers to notify.
 bool DgsRun::take_turn(std::int32_t place, std::span<Parker> parkers) {
   Worker& worker = workers_[static_cast<std::size_t>(place)];
   bool progress = false;
@@ -368,13 +369,14 @@ void DgsRun::count(Counts& into) const {
 std::int64_t DgsRun::events() const noexcept {
   std::int64_t total = 0;
   for (const auto& source : sources()) {
-    std::int64_t least = -1;
+    std::int64_t processed_by_all = -1;  // -1 without readers
     for (const Entry& entry : mailboxes_) {
       for (const Lane& lane : entry.mailbox->lanes) {
-        if (lane.source == source.get() && (least < 0 || lane.next < least)) least = lane.next;
+        if (lane.source != source.get()) continue;
+        if (processed_by_all < 0 || lane.next < processed_by_all) processed_by_all = lane.next;
       }
     }
-    if (least > 0) total += least;
+    if (processed_by_all > 0) total += processed_by_all;
   }
   return total;
 }

@@ -1,5 +1,5 @@
-// DgsRun: runs synchronization plans in this lab's form; `MessageRun` runs the published form. It assembles streams,
-// trees, mailboxes and workers and drives them to the end.
+// DgsRun: runs synchronization plans in the lab's own form; `MessageRun` runs the published form. A DgsRun assembles
+// streams, trees, mailboxes and workers, and drives them to the end.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -26,9 +26,9 @@ inline constexpr Names<2> kHandovers = {"direct", "ring"};
 
 struct DgsOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
-  std::int64_t max_outputs_across = 0;  // maximum number of outputs of one event across trees
+  std::int64_t max_outputs_across = 0;  // maximum number of outputs per event across trees
   std::vector<std::int32_t> output_itemsizes;
-  // Whether, at full speed, the first worker may do the work of all workers, if that is quicker (dgs/gathering.h).
+  // Whether the first worker may do the work of all workers at full speed, if that is quicker (dgs/gathering.h).
   // `kAlways` and `kInTurn` are for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
   // Whether, at full speed, lanes of streams with one reader have no ring (dgs/mailbox.h).
@@ -45,16 +45,16 @@ class DgsRun final : public Run {
 
   Forest forest;
 
-  // Adds a stream that `owner` replays; see Run::add_view. With a load the generator replays it, and `owner` has no
-  // effect. Returns its index.
+  // Adds a stream that `owner` replays, and returns its index; see Run::add_view. With a load the generator replays the
+  // stream, and `owner` has no effect.
   std::int32_t add_stream(StreamView stream, std::int32_t owner);
 
-  // Adds an empty mailbox to a worker and returns its index. After the last tree.
+  // Adds an empty mailbox to a worker and returns its index. Call it after the last tree is added.
   std::int32_t add_mailbox(std::int32_t worker);
   Mailbox& mailbox(std::int32_t index) { return *mailboxes_.at(static_cast<std::size_t>(index)).mailbox; }
 
-  // Adds a crossing, the events across `trees`: one tree for each of `keys`. Its group state has `own_bytes` zero
-  // bytes. After `place` for all leaves. Returns its index.
+  // Adds a crossing for the events across `trees`, one tree per key in `keys`. The crossing's group state has
+  // `own_bytes` bytes, all zero. Returns the crossing's index. Call it after `place` for all leaves.
   std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
                             std::int64_t own_bytes, std::int64_t max_outputs);
 
@@ -65,40 +65,41 @@ class DgsRun final : public Run {
   // Adds a lane to a mailbox. The run sets `lane.source`, `lane.reader` and `lane.owner_worker`.
   void add_lane(std::int32_t mailbox, std::int32_t stream, Lane lane);
 
-  // The group state of a crossing, to fill before `start`; see add_crossing.
+  // Returns the group state of a crossing, to be filled before `start`; see add_crossing.
   std::span<std::byte> own_state(std::int32_t crossing);
 
-  // Returns the snapshots, which one thread besides the caller of `run` takes. Throws std::logic_error without `cuts`.
+  // Returns the snapshots, which a thread other than the caller of `run` takes. Throws std::logic_error without `cuts`.
   Checkpoints& checkpoints();
 
   // Removes the current plan of an adaptive run. The snapshot thread calls it at a snapshot that stops. Returns false
-  // if the run has ended early. Otherwise that thread adds trees, mailboxes, crossings and lanes of the new plan, with
-  // `own_stream` in place of `add_stream`. Then it calls `go_on`, and the run continues with the new plan.
+  // if the run has ended early. Otherwise the snapshot thread adds trees, mailboxes, crossings and lanes of the new
+  // plan, with `own_stream` in place of `add_stream`. Then it calls `go_on`, and the run continues with the new plan.
   bool take_plan_away();
   void own_stream(std::int32_t stream, std::int32_t owner);
   void go_on();
 
   std::span<const std::int32_t> output_itemsizes() const noexcept { return pool_->itemsizes(); }
-  // Cancels `run`. Any thread.
+  // Cancels `run`. Any thread may call it.
   void call_off() noexcept {
     threads().fail();
     wake_others();
   }
 
-  std::int64_t events() const noexcept override;  // events processed by every reader
-  std::vector<std::int64_t> sync_counts() const;  // times from the arrival of the last leaf until it resumes
+  std::int64_t events() const noexcept override;  // number of events that every reader has processed
+  // Histogram counts of the times from the arrival of the last leaf until this leaf resumes.
+  std::vector<std::int64_t> sync_counts() const;
 
  private:
   struct alignas(kCacheLine) Worker {
     std::vector<Mailbox*> mailboxes;
     struct Owned {
       Source* source = nullptr;
-      std::vector<const Lane*> local;    // lanes of this worker that read it
-      std::vector<std::int32_t> remote;  // other workers that read it
+      std::vector<const Lane*> local;    // lanes of this worker that read the source
+      std::vector<std::int32_t> remote;  // other workers that read the source
     };
     std::vector<Owned> sources;
-    std::vector<std::unique_ptr<OutputBuffer>> outs;  // one buffer; with checkpoints, one for each mailbox of each plan
-    // Its recorder belongs to the place, for any serving thread; its counters belong to the thread.
+    std::vector<std::unique_ptr<OutputBuffer>> outs;  // one buffer; with checkpoints, one per mailbox of each plan
+    // The recorder belongs to the place, whichever thread serves it. The meter's counters belong to the thread.
     WorkMeter* meter = nullptr;
     Counters counters;  // counters of the place
     Histogram sync;
@@ -142,7 +143,7 @@ class DgsRun final : public Run {
   struct OwnState {
     std::unique_ptr<std::int64_t[]> memory;
     std::int64_t bytes;
-    std::int32_t copied_by = -1;  // the participating mailbox that copies it for snapshots
+    std::int32_t copied_by = -1;  // the participating mailbox that copies the state for snapshots
   };
   std::vector<OwnState> own_states_;
   std::unique_ptr<Checkpoints> checkpoints_;
@@ -150,7 +151,7 @@ class DgsRun final : public Run {
   std::vector<Worker> workers_;
   std::optional<Phases> phases_;        // nullopt if the plan never changes
   std::optional<Places> places_;        // nullopt if each worker always serves its place
-  std::vector<Parker> unused_parkers_;  // parkers without sleepers, for notifications while places are gathered
+  std::vector<Parker> unused_parkers_;  // no thread sleeps on them; notified while places are gathered
 
   // Fields of the first worker.
   Gathering gathering_;

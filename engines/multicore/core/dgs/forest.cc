@@ -8,7 +8,8 @@
 namespace lab {
 namespace {
 
-// Returns the units of a state, whole cache lines, since states of neighbouring trees belong to different workers.
+// Returns the size of a state in units, rounded up to whole cache lines, since states of neighbouring trees belong to
+// different workers.
 std::int64_t padded_units(std::int64_t nbytes) {
   const auto line = static_cast<std::int64_t>(kCacheLine);
   return (std::max<std::int64_t>(nbytes, 1) + line - 1) / line * line / kStateUnit;
@@ -73,7 +74,7 @@ std::int32_t Forest::add_trees(std::int32_t shape_index, std::int32_t count) {
   for (const auto& node : shape.nodes) {
     if (!node.leaf()) units += padded_units(state_bytes(node.state_type));
   }
-  // One extra line, so the first state can start on a line.
+  // One extra cache line, so that the first state can start at the beginning of a line.
   const auto line_units = static_cast<std::int64_t>(kCacheLine) / kStateUnit;
   auto states = std::make_unique<std::int64_t[]>(static_cast<std::size_t>(units * count + line_units));
   const auto misalignment = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(states.get()) % kCacheLine);
@@ -144,7 +145,7 @@ void Forest::descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std:
   for (std::int32_t index = top; index != leaf;) {
     const auto& node = nodes[static_cast<std::size_t>(index)];
     Cell& cell = tree.cells[node.cell];
-    // The child on the path is the highest ancestor of `leaf` (or `leaf` itself) below the node.
+    // The child on the path is `leaf` or its highest ancestor below the node.
     std::int32_t child = leaf;
     while (nodes[static_cast<std::size_t>(child)].parent != index) {
       child = nodes[static_cast<std::size_t>(child)].parent;

@@ -1,14 +1,14 @@
-// Forest: the running synchronization plan, trees of states that mailboxes join and fork as in a combining tree.
+// Forest: the trees of a running synchronization plan. Mailboxes join and fork their states as in a combining tree.
 //
-// Source: DGS paper, section 3.4, without threads at inner nodes. The last child to arrive at a node does the work of
-// the node and continues towards the node that owns the event. The first child stays parked there. After the update the
-// winner walks back down its path. At each node it forks and releases the parked child, which does the same below. A
-// join passes pointers: states never move.
+// Source: DGS paper, section 3.4, without threads at inner nodes. The first child to arrive at a node is parked there.
+// The last child does the work of the node and continues towards the node that owns the event. The child that reaches
+// that node, the winner, applies the update and walks back down its path. At each node the winner forks and releases
+// the parked child, which does the same below. A join passes pointers: states never move.
 //
 // Laws of a cell, for each synchronization that passes through its node:
 //  - both children arrive exactly once; a child writes its state and the fields of its side before it arrives;
-//  - `arrived` goes 0 -> 1 -> 2 -> 0; the child that makes it 2 owns both children's states, the node's state and the
-//    cell until it releases; no other thread touches them;
+//  - `arrived` goes 0 -> 1 -> 2 -> 0. The child that raises it to 2 owns both children's states, the node's state and
+//    the cell until it releases them; no other thread touches them before;
 //  - `epoch` grows by one at each release, after the fork has filled both children's states.
 #pragma once
 #include <atomic>
@@ -34,11 +34,11 @@ struct TreeTemplate {
     std::int32_t second = -1;
     std::int32_t state_type = 0;
     std::int32_t cell = -1;  // index of an inner node among the inner nodes
-    // Inner nodes: the bytes of each child's state that a join and a fork by another worker move.
+    // Inner nodes: the number of bytes, by child, that move when another worker joins and forks the child's state.
     std::int64_t round_trip_bytes[2] = {0, 0};
     ForkKernel fork = nullptr;
     JoinKernel join = nullptr;
-    std::vector<std::uint8_t> pred1, pred2;  // by kind: whether the wire to the child may carry the kind
+    std::vector<std::uint8_t> pred1, pred2;  // by event kind: whether the wire to the child may carry this kind
 
     bool leaf() const noexcept { return first < 0; }
   };
@@ -49,34 +49,34 @@ struct TreeTemplate {
 // The run-time state of an inner node.
 struct alignas(kCacheLine) Cell {
   std::atomic<std::uint32_t> arrived{0};
-  // The fields of each child: the child writes them before it arrives, the winner reads them.
-  std::int32_t worker[2] = {-1, -1};      // worker to wake at the release of the child's side
+  // By child. The child writes its entries before it arrives, the winner reads them.
+  std::int32_t worker[2] = {-1, -1};      // worker to wake when the child is released
   std::int64_t latest_stamp[2] = {0, 0};  // latest due time of the events below the child
-  // The winner writes it to release the parked child, which reads it.
+  // Written by the winner to release the parked child, which reads it.
   alignas(kCacheLine) std::atomic<std::uint32_t> epoch{0};
 };
 
 // A tree of the forest.
 struct Tree {
   const TreeTemplate* shape = nullptr;
-  Cell* cells = nullptr;    // one for each inner node
-  void** states = nullptr;  // one for each node
+  Cell* cells = nullptr;    // one per inner node
+  void** states = nullptr;  // one per node
 };
 
-// Throws std::runtime_error for a compiled function that raised. `role`: update, across, fork or join.
+// Throws std::runtime_error after a compiled function has raised. `role`: update, across, fork or join.
 [[noreturn]] void kernel_failed(const char* role);
 
-// Throws std::runtime_error if a program emitted records beyond those that it declares.
+// Throws std::runtime_error if a program has emitted more records than it declares; `refused` is their number.
 void check_refused(std::int64_t refused);
 
-// The end of a leaf's climb.
+// The result of a leaf's climb.
 struct Arrival {
   bool won = false;               // whether the climb reached the owner; the caller then holds the joined state there
   std::int32_t node = -1;         // the owner after a win; otherwise the node where the caller is parked
   std::int32_t side = 0;          // the parked caller's child of `node` (0 or 1)
-  std::uint32_t epoch = 0;        // the parked caller is released once the cell's epoch differs from this
+  std::uint32_t epoch = 0;        // the parked caller is released once the cell's epoch differs from this one
   std::int64_t latest_stamp = 0;  // after a win, the latest due time of all events below the owner
-  std::int64_t moved_bytes = 0;   // bytes of other workers' states joined on the way, there and back
+  std::int64_t moved_bytes = 0;   // bytes of the joined states that move from other workers and back
 };
 
 class Forest {
@@ -100,8 +100,8 @@ class Forest {
     trees_[static_cast<std::size_t>(tree)].states[node] = memory;
   }
 
-  // Copies `initial` to the root and forks it down to the leaves. Before the run, after `place` for all leaves. Like
-  // `arrive` and `descend`, throws std::runtime_error if a join or fork raises.
+  // Copies `initial` to the root and forks it down to the leaves. Call it before the run, after `place` for all leaves.
+  // Like `arrive` and `descend`, it throws std::runtime_error if a join or fork raises.
   void initialise(std::int32_t tree, std::span<const std::byte> initial);
 
   // Climbs from `leaf` towards `owner`. After a win, the children of every node on the path are joined, and the caller
@@ -109,9 +109,9 @@ class Forest {
   Arrival arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, std::int32_t worker,
                  std::int64_t latest_stamp);
 
-  // `fork` fills the children's states from the state of an inner node `index`; `join` does the reverse. Only the owner
-  // of all three states calls them. They throw std::runtime_error if the kernel raises. Inline, since every
-  // synchronization calls them.
+  // `fork` fills the children's states from the state of inner node `index`; `join` does the reverse. Only the owner of
+  // all three states calls these functions. They throw std::runtime_error if the kernel raises. They are inline, since
+  // every synchronization calls them.
   static void fork(const Tree& tree, const TreeTemplate::Node& node, std::int32_t index) {
     const std::int64_t done = node.fork(tree.states[index], node.pred1.data(), node.pred2.data(),
                                         tree.states[node.first], tree.states[node.second]);
@@ -122,15 +122,15 @@ class Forest {
       kernel_failed("join");
   }
 
-  // Returns whether the winner has released a parked caller. The state of the caller's side is then filled.
+  // Returns whether the winner has released a parked caller. The state of the caller's child node is then filled.
   static bool released(const Tree& tree, const Arrival& parked) noexcept {
     const TreeTemplate::Node& node = tree.shape->nodes[static_cast<std::size_t>(parked.node)];
     // acquire: sees the forked state; seq_cst for a caller about to sleep. Pairs with the store in `descend`.
     return tree.cells[node.cell].epoch.load(std::memory_order_seq_cst) != parked.epoch;
   }
 
-  // Forks from `top` (an inner node whose state the caller holds, or the leaf itself) down to `leaf`. At each node it
-  // releases the child off the path. `parkers`: by worker index.
+  // Forks from `top` down to `leaf`; `top` is an inner node whose state the caller holds, or the leaf itself. Releases
+  // the other child at each node on the path. `parkers`: by worker index.
   void descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std::span<Parker> parkers);
 
  private:

@@ -1,34 +1,34 @@
 // Gathering: decides from measured rates whether each worker serves its place or the first worker serves all places.
 // DgsRun uses it.
 //
-// A synchronization costs two workers the time of a cache line between their cores. If the other worker does not run,
-// it costs a scheduling slice. If synchronizations are frequent, one worker that does all the work is quicker. The
-// better mode depends on program, input, machine and time. So the run tries both modes for a short time and keeps the
-// better one for a while. It keeps a mode longer each time that a try of the other mode confirms the choice. It also
-// keeps a mode at least twenty times as long as the last try of the other mode. So tries take at most a twentieth of
-// the time, for any length of turns and slices.
+// A synchronization costs two workers the transfer of a cache line between their cores. If one of the workers does not
+// run, the synchronization costs a scheduling slice. If synchronizations are frequent, one worker that does all the
+// work is quicker. The better mode depends on program, input, machine and time. So the run tries both modes briefly and
+// keeps the better mode for a while. Each try of the other mode that confirms the choice makes the run keep the chosen
+// mode longer. The run also keeps a mode at least twenty times as long as the last try of the other mode. So tries take
+// at most a twentieth of the time, for any length of turns and slices.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
 namespace lab {
 
-// One thread uses it. It reads no clock: the caller passes all times.
+// For one thread. The caller passes all times, so the class reads no clock.
 class Gathering {
  public:
-  static constexpr std::int64_t kSettleNs = 50'000;        // start of a mode, in which threads wake up; not measured
+  static constexpr std::int64_t kSettleNs = 50'000;        // unmeasured start of a mode, in which threads wake up
   static constexpr std::int64_t kTryNs = 200'000;          // measured time of a try
-  static constexpr std::int64_t kShortestNs = 2'000'000;   // the shortest time of a choice
-  static constexpr std::int64_t kLongestNs = 200'000'000;  // the longest time of a choice
-  static constexpr std::int64_t kRestPerTry = 20;          // minimum ratio of the time of a choice to that of a try
-  static constexpr double kMinGain = 1.05;                 // gathered must be quicker by this factor
+  static constexpr std::int64_t kShortestNs = 2'000'000;   // shortest time for which a chosen mode is kept
+  static constexpr std::int64_t kLongestNs = 200'000'000;  // longest time for which a chosen mode is kept
+  static constexpr std::int64_t kRestPerTry = 20;          // a mode is kept at least this many times as long as a try
+  static constexpr double kMinGain = 1.05;                 // the gathered mode must be quicker by this factor
 
   bool gathered() const noexcept { return gathered_; }
 
-  // Returns whether a decision is due. The caller then calls `decide` with the number of processed events. Cheap.
+  // Returns whether a decision is due; the caller then calls `decide`. Cheap.
   bool due(std::int64_t now_ns) const noexcept { return now_ns >= next_ns_; }
 
-  // Returns whether the mode changes now.
+  // Returns whether the mode changes now. `events`: number of events processed so far.
   bool decide(std::int64_t now_ns, std::int64_t events) noexcept {
     if (postponed_) {
       postponed_ = false;
@@ -62,7 +62,7 @@ class Gathering {
     }
     const bool better_mode = rate_[1] > kMinGain * rate_[0];
     const bool is_same = tries_ > 2 && better_mode == chosen_;
-    // A mode that was left at once had looked too good in its try. That confirms the other mode.
+    // A mode that is left again at once had looked too good in its try. Leaving it confirms the other mode.
     const bool left_at_once = tries_ > 2 && !is_same && !confirmed_;
     if (is_same || left_at_once) rest_ns_[better_mode] = std::min(2 * rest_ns_[better_mode], kLongestNs);
     if (is_same && !confirmed_) rest_ns_[!better_mode] = kShortestNs;
@@ -73,7 +73,7 @@ class Gathering {
     return gathered_ != was_gathered;
   }
 
-  // Notes that the caller could not change the mode yet. The next `decide` requests the change again at once.
+  // Notes that the caller could not change the mode yet, so that the next `decide` requests the change again.
   void postpone() noexcept {
     gathered_ = !gathered_;
     postponed_ = true;
@@ -97,16 +97,16 @@ class Gathering {
   bool chosen_ = false;     // the mode chosen last
   bool counting_ = false;   // whether events are counted, after kSettleNs
   bool postponed_ = false;  // whether the caller could not change the mode yet
-  bool confirmed_ = true;   // whether a try of the other mode confirmed the chosen one
+  bool confirmed_ = true;   // whether a try of the other mode has confirmed the chosen mode
   std::int64_t tries_ = 0;
-  double rate_[2] = {0, 0};           // events a ns, in the latest period of each mode
+  double rate_[2] = {0, 0};           // events per ns in the latest period of each mode
   std::int64_t took_ns_[2] = {0, 0};  // duration of the latest try of each mode, including its start
-  std::int64_t from_ns_ = 0;          // time of the request for the mode; 0 before the first look
-  std::int64_t since_ns_ = 0;         // start of the count of the mode's events
-  std::int64_t since_events_ = 0;     // number of events at that time
+  std::int64_t from_ns_ = 0;          // time at which the current mode was requested; 0 before the first call
+  std::int64_t since_ns_ = 0;         // time from which the mode's events are counted
+  std::int64_t since_events_ = 0;     // number of events at `since_ns_`
   std::int64_t next_ns_ = 0;          // time of the next decision
   std::int64_t keep_ns_ = 0;          // time for which events are counted
-  std::int64_t rest_ns_[2] = {kShortestNs, kShortestNs};  // the time of each mode after its choice
+  std::int64_t rest_ns_[2] = {kShortestNs, kShortestNs};  // by mode: how long to keep it after it is chosen
 };
 
 }  // namespace lab

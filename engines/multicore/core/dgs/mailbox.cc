@@ -7,26 +7,26 @@
 namespace lab {
 namespace {
 
-// Maximum number of events of a kernel call over several blocks: a few microseconds of work, by which the outputs of
-// the first event are late. Under a load each sending time makes a small block, so a worker that has fallen behind
-// finds many blocks and processes them in one call.
+// Maximum number of events of a kernel call over several blocks. The call delays the outputs of its first event by a
+// few microseconds. Under a load each sending time makes a small block, so a worker that has fallen behind finds many
+// blocks and processes them in one call.
 constexpr std::int64_t kMaxCallEvents = 1024;
 
-// Maximum number of events that a direct lane takes at once, if its calls are shorter. They share a reading of the
-// clock. An event of another lane waits for at most this many events, a few microseconds of work.
+// Maximum number of events that a direct lane takes at once if its calls are shorter. These events share one reading of
+// the clock. An event of another lane waits for at most this many events, a few microseconds of work.
 constexpr std::int64_t kBurst = 256;
 
-// Returns the room to request for `events` events: that of all their outputs, at most a quarter of a chunk, and at
-// least that of one event.
+// Returns the number of rows to request for the outputs of `events` events: at most a quarter of a chunk, but enough
+// for one event.
 std::int64_t room_for(std::int64_t events, std::int64_t max_outputs_per_event, std::int64_t chunk_rows) noexcept {
   const std::int64_t part = chunk_rows / 4;
   const std::int64_t wanted = events > part / max_outputs_per_event ? part : events * max_outputs_per_event;
   return std::max(max_outputs_per_event, wanted);
 }
 
-// Returns the first position in [from, to) whose timestamp is at least `ts`; if `after`, above `ts`. Timestamps are
-// often nearly linear in the position, so it interpolates and gallops from there. That takes two or three cache misses;
-// a binary search over a long run takes a dozen.
+// Returns the first position in [from, to) whose timestamp is at least `ts`, or above `ts` if `after`. Timestamps are
+// often nearly linear in the position, so the search interpolates, then gallops. It takes two or three cache misses; a
+// binary search over a long run takes a dozen.
 std::int64_t search(std::span<const std::int64_t> column, std::int64_t from, std::int64_t to, std::int64_t ts,
                     bool after) noexcept {
   const auto ts_at = [&](std::int64_t i) noexcept { return column[static_cast<std::size_t>(i)]; };
@@ -103,8 +103,8 @@ bool Mailbox::finished() const noexcept {
          std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
 
-// Returns the key of the earliest ordering event seen and sets `first` to its lane; or returns the key below which all
-// lanes promise no ordering event and sets `first` to null.
+// Returns the key of the earliest ordering event seen, and sets `first` to its lane. If the horizon is only a promise,
+// returns the key below which no lane will have an ordering event, and sets `first` to null.
 EventKey Mailbox::find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers) {
   EventKey horizon = kEndOfStream;
   for (Lane& lane : lanes) {
@@ -134,7 +134,7 @@ bool Mailbox::step(std::span<Parker> parkers) {
     bool complete = true;
     for (Lane& lane : lanes) {
       progress |= run_lane<false>(lane, horizon, parkers);
-      // Complete: the next event is after the horizon, or the lane promises that it will be.
+      // A lane is complete if its next event is after the horizon, or is promised to be.
       if (lane.next == lane.end && lane.bound() < horizon) complete = false;
     }
     if (first != nullptr && complete) {
@@ -146,7 +146,7 @@ bool Mailbox::step(std::span<Parker> parkers) {
   return progress;
 }
 
-// Returns whether the next cut comes before the horizon. At equal keys both concern events of one stream.
+// Returns whether the next cut comes before the horizon. At equal keys, cut and horizon concern events of one stream.
 bool Mailbox::cut_is_next(const EventKey& horizon, const Lane* first) const noexcept {
   if (cut_ == cuts_end_) return false;
   return cut_->key < horizon || (cut_->key == horizon && (first == nullptr || first->ordering >= cut_->position));
@@ -157,7 +157,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   bool complete = true;
   for (Lane& lane : lanes) {
     progress |= run_lane<true>(lane, cut_->key, parkers);
-    // As in `step`, but events of the cut's stream with the time of the cut may be on both sides of the cut.
+    // As in `step`, except that the cut may lie between events of its stream that have the time of the cut.
     if (lane.index() == cut_->key.stream) {
       if (lane.next < cut_->position) complete = false;
     } else if (lane.next == lane.end && lane.bound() < cut_->key) {
@@ -175,7 +175,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   return true;
 }
 
-// Resumes after the synchronization in which the mailbox waits. Returns false if it is not released yet.
+// Resumes after the synchronization in which the mailbox waits. Returns false if the mailbox is not released yet.
 bool Mailbox::resume(std::span<Parker> parkers) {
   if (stopped_) return false;
   if (crossing_ != nullptr) {
@@ -197,7 +197,7 @@ void Mailbox::leave(const Arrival& arrival, std::int32_t tree_index, std::span<P
   forest_.descend(tree, child, leaf_of_tree[static_cast<std::size_t>(tree_index)], parkers);
 }
 
-// Takes the next burst of a direct lane. Its horizon is exact, since its next event is already in the columns.
+// Takes the next burst of a direct lane. The lane's bound is exact, since its next event is already in the columns.
 bool Mailbox::look_ahead(Lane& lane) noexcept {
   if (lane.next < lane.end || lane.bound_ts == kEndOfTime) return false;
   const std::span<const std::int64_t> ts = lane.source->stream().ts;
@@ -206,14 +206,14 @@ bool Mailbox::look_ahead(Lane& lane) noexcept {
   lane.end = n - lane.next <= burst ? n : lane.next + burst;
   lane.bound_ts = lane.end == n ? kEndOfTime : ts[static_cast<std::size_t>(lane.end)];
   if (lane.end == n) return true;
-  // Prefetch the next reads, often two lines. A miss of each costs some 3 % of a block of 4,096.
+  // Prefetch the next reads, which often lie in two lines. Each miss costs some 3 % of a block of 4,096.
   const std::int64_t next_end = std::min(n - 1, lane.end + burst);
   __builtin_prefetch(ts.data() + next_end - 1);
   __builtin_prefetch(ts.data() + next_end);
   return true;
 }
 
-// Returns the time at which direct lanes took `events`: the latest reading of the clock, at most a burst old.
+// Returns the time at which direct lanes take `events` events: the latest reading of the clock, at most a burst old.
 std::int64_t Mailbox::stamp(std::int64_t events) noexcept {
   if (stamp_credit_ < events) {
     recorder_.tick();
@@ -232,7 +232,7 @@ bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
   lane.end = last.end;
   lane.bound_ts = last.bound_ts;
   recorder_.observe(last.stamp_ns);
-  if (lane.next == lane.end) report_progress(lane, parkers);  // only heartbeats came
+  if (lane.next == lane.end) report_progress(lane, parkers);  // the new blocks hold only heartbeats
   return true;
 }
 
@@ -256,8 +256,9 @@ void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
   lane.limit = first_at_or_after(lane, from, lane.end, horizon);
 }
 
-// At equal timestamps the stream index decides. If the horizon comes from this lane, all its seen events at that time
-// come before the horizon, since unseen events follow seen ones. If the horizon is an event, `ordering` bounds the run.
+// At equal timestamps the stream index decides. If the horizon comes from this lane, all of the lane's seen events at
+// that time come before the horizon, since unseen events follow seen ones. If the horizon is an event, `ordering`
+// bounds the run.
 std::int64_t Mailbox::first_at_or_after(const Lane& lane, std::int64_t from, std::int64_t to,
                                         const EventKey& horizon) noexcept {
   return search(lane.source->stream().ts, from, to, horizon.ts, lane.index() <= horizon.stream);
@@ -267,7 +268,7 @@ std::int64_t Mailbox::first_at_or_after(const Lane& lane, std::int64_t from, std
 template <bool to_cut>
 bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
   if (lane.run == nullptr) {
-    // The lane has only ordering events. Those of other mailboxes pass; those of this mailbox wait for their turn.
+    // The lane has only ordering events. It skips those of other mailboxes; those of this mailbox wait for their turn.
     const std::int64_t passing = lane.order_tree != nullptr ? lane.ordering : lane.end;
     if (lane.next == passing) return false;
     lane.next = passing;
@@ -291,7 +292,7 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
       ++lane.block;
       continue;
     }
-    // A turn may process a whole ring, so it checks for a cancelled run in between.
+    // A turn may process a whole ring, so check for a cancelled run between two blocks.
     throw_if_stopped(stop_);
     process(lane, std::min(block.end, limit), block.stamp_ns);
   }
@@ -392,8 +393,8 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
   report_progress(lane, parkers);
 }
 
-// Processes an ordering event of the lane on a state of one tree. Returns false if the mailbox waits for others, at
-// `arrival_`.
+// Processes an ordering event of the lane on a state of one tree. Returns false if the mailbox must wait for others;
+// `arrival_` then says where.
 bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, const OrderingEvent& event,
                    std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
@@ -453,7 +454,7 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, const Orde
   record_outputs(lane, max_outputs_per_event, event);
 }
 
-// Records the outputs of an ordering event of the lane; at most `max_outputs` are allowed.
+// Records the outputs of an ordering event of the lane, of which at most `max_outputs` are allowed.
 void Mailbox::record_outputs(const Lane& lane, std::int64_t max_outputs, const OrderingEvent& event) {
   const StreamView& stream = lane.source->stream();
   const std::int64_t outputs = out_.close(id_, stream.index, event.index, true);

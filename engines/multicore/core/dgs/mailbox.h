@@ -1,21 +1,21 @@
-// Mailbox: a worker's mailbox for trees that share input streams. It releases runs of events in an order that respects
-// every dependence, and processes them.
+// Mailbox: processes the events of trees that share input streams, on one worker. It releases runs of events in an
+// order that respects every dependence.
 //
 // Source: the selective reordering of the DGS paper, section 3.4, for runs of events. Events of other streams may
-// depend on an *ordering* event. Ordering events are the events of the trees' inner nodes, and those that the plan
-// marks within a leaf. The mailbox repeats three steps:
-//   1. It finds the horizon: the earliest ordering event of all its lanes, or else the earliest time up to which all
-//      lanes promise no ordering event.
-//   2. It processes all other events before the horizon, lane by lane, in the longest possible runs.
-//   3. It processes the ordering event: alone if the leaf owns it, otherwise on the joined state of the tree.
+// depend on an *ordering* event. The events of the trees' inner nodes are ordering events, as are the events of a leaf
+// that the plan marks. The mailbox repeats three steps:
+//   1. Find the horizon: the earliest ordering event of all lanes. If a lane without a seen ordering event might still
+//      get an earlier one, the horizon is instead the time before which all lanes promise no ordering event.
+//   2. Process all other events before the horizon, lane by lane, in the longest possible runs.
+//   3. Process the ordering event: alone if the leaf owns the event, otherwise on the joined state of the tree.
 // Events after the horizon wait in their ring without a copy. A mailbox that waits for others in a synchronization
 // processes nothing, so trees that must not delay each other belong in different mailboxes.
 //
-// This is this lab's form; the published form has a buffer for each tag (dgs/node_actor.h).
+// This is the lab's own form; the published form has one buffer per tag (dgs/node_actor.h).
 //
-// A lane is *direct* if it is the only reader of its stream and its own worker would publish the stream. It has no
-// ring. It takes events from the columns, a burst at a time, with one reading of the clock per burst.
-// docs/decisions/0018-direct-handover.md states what this means for single events.
+// A lane is *direct* if no other lane reads its stream and its own worker would publish the stream. A direct lane has
+// no ring. It takes events from the columns, a burst at a time, and reads the clock once per burst.
+// docs/decisions/0018-direct-handover.md states what direct lanes mean for single events.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -37,8 +37,8 @@
 
 namespace lab {
 
-// Node numbers from here down mark an event across trees. The tree number is then the mailbox's part in the crossing.
-// Node number kAcross - k selects kernel k of the lane's `across`.
+// A node number kAcross - k, for k >= 0, marks an event across trees and selects kernel k of the lane's `across`. The
+// event's tree number is then the number of the mailbox's part in the crossing.
 inline constexpr std::int32_t kAcross = -1;
 
 // One stream in one mailbox.
@@ -47,16 +47,16 @@ struct Lane {
   std::size_t reader = 0;         // number of the lane among the readers of the source's ring
   std::int32_t owner_worker = 0;  // worker that pumps the source; -1 for the generator
   bool merges_blocks = false;     // whether one call may process several waiting blocks
-  std::int64_t direct = 0;        // maximum number of events of a call of a direct lane; 0 for a lane with a ring
-  double share = 1;               // share of an event that this lane counts: 1 / number of readers
+  std::int64_t direct = 0;        // maximum number of events per call of a direct lane; 0 for a lane with a ring
+  double share = 1;               // fraction of an event that this lane counts: 1 / number of readers
 
   // Kernel for runs; null if the lane has only ordering events.
   RunKernel run = nullptr;
   const std::int32_t* slots = nullptr;  // by tag; null if all events belong to `state`
   void* state = nullptr;                // the state, or the base of the slots
 
-  // By tag (one entry if the stream has no tag column): the tree whose ordering events have the tag, or -1. Null if
-  // this lane has no ordering events.
+  // By tag (one entry if the stream has no tag column): the tree whose ordering events have the tag, or -1. The pointer
+  // is null if this lane has no ordering events.
   const std::int32_t* order_tree = nullptr;
   const std::int32_t* order_node = nullptr;  // by tag: the node of the tree that owns the event; see also kAcross
   std::vector<RunKernel> update;             // by state type: the kernel of one ordering event
@@ -98,17 +98,17 @@ class alignas(kCacheLine) Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // Returns the maximum number of rows that a mailbox requests of a chunk, with blocks of `batch` events.
+  // Returns the maximum number of rows of a chunk that a mailbox requests at once, for blocks of `batch` events.
   static std::int64_t max_room(std::int64_t max_outputs_per_event, std::int64_t batch, const OutputPool& pool) noexcept;
 
-  // Returns the maximum number of segments (run/sink.h) of its outputs from blocks of `batch` events: one per kernel
-  // call.
+  // Returns the maximum number of output segments (run/sink.h) for blocks of `batch` events: one per kernel call.
   std::int64_t max_segments(std::int64_t batch) const noexcept;
 
-  // Does all possible work. Returns whether it did any. Throws Stopped between two kernel calls if the run ended early.
+  // Does all possible work. Returns whether there was any. Throws Stopped between two kernel calls if the run has ended
+  // early.
   bool step(std::span<Parker> parkers);
 
-  // Makes the mailbox give part number `part` of each snapshot. Before the run.
+  // Makes the mailbox give part `part` of each snapshot. Call it before the run.
   void take_part(Checkpoints& checkpoints, std::int32_t part) noexcept {
     checkpoints_ = &checkpoints;
     part_ = part;
@@ -122,7 +122,7 @@ class alignas(kCacheLine) Mailbox {
 
   std::vector<Lane> lanes;
   std::vector<std::int32_t> leaf_of_tree;  // by tree: this mailbox's leaf in it, or -1
-  std::vector<CrossingPart> crossings;     // its parts in events across trees
+  std::vector<CrossingPart> crossings;     // this mailbox's parts in events across trees
   std::int64_t max_outputs_per_event = 1;
 
  private:
@@ -161,7 +161,7 @@ class alignas(kCacheLine) Mailbox {
   std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
   void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
                    std::int64_t outputs, std::int64_t taken_ns) noexcept;
-  // Outputs beyond the declared maximum are an error even if the chunk has room for them.
+  // Makes outputs beyond the declared maximum an error, even if the chunk has room for them.
   void refuse_beyond(std::int64_t max_outputs, std::int64_t outputs) {
     if (outputs > max_outputs) [[unlikely]]
       out_.refuse(outputs - max_outputs);
@@ -176,12 +176,13 @@ class alignas(kCacheLine) Mailbox {
   Counters& counters_;
   const std::atomic<bool>& stop_;
 
-  bool parked_ = false;  // whether it waits in a synchronization (`crossing_` or a tree), or permanently (`stopped_`)
-  bool fresh_ = true;    // whether an ordering event has passed since the last output; see OutputBuffer::close
+  // Whether the mailbox waits in a synchronization (`crossing_` or a tree), or permanently (`stopped_`).
+  bool parked_ = false;
+  bool fresh_ = true;  // whether an ordering event has passed since the last output; see OutputBuffer::close
   Arrival arrival_;
   std::int64_t latest_stamp_ = 0;  // latest due time of processed events; at full speed, time of publication
-  std::int64_t stamp_credit_ = 0;  // number of events that direct lanes may take before the next reading of the clock
-  bool stopped_ = false;           // whether it reached a cut at which the plan changes
+  std::int64_t stamp_credit_ = 0;  // number of events that direct lanes may take before the clock is read again
+  bool stopped_ = false;           // whether the mailbox has reached a cut at which the plan changes
   std::int32_t parked_tree_ = -1;
   CrossingPart* crossing_ = nullptr;
   // The next cut, or `cuts_end_` if there is none.

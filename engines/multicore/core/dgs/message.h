@@ -1,9 +1,9 @@
-// Message, Inbox, Post, Credits: the messages of a run in the published form of synchronization plans
-// (dgs/message_run.h), and what carries them.
+// Message, Inbox, Post, Credits: the messages between actors in the published form of synchronization plans
+// (dgs/message_run.h), and their transport.
 //
 // Source: DGS paper, section 3.4. Producers send events and heartbeats. Parents send join requests, heartbeats and
-// states down, children send states up. A message refers to an event by its place; the event's columns stay in place.
-// Messages from one actor to another arrive in the order of their sending.
+// states down; children send states up. A message refers to an event by its place in the total order; the event's
+// columns do not move. Messages from one actor to another arrive in the order in which they are sent.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -36,9 +36,9 @@ struct Message {
   enum class Kind : std::uint8_t { kEvent, kHeartbeat, kJoinRequest, kStateUp, kStateDown };
   Kind kind;
   std::int32_t to;           // the receiving actor
-  std::int32_t index = -1;   // of an event or join request: its tag at the receiver; of a heartbeat: the flow
-  Place place = kBeginning;  // of a heartbeat: later events of the flow are at this place or after it
-  // Of an event: due time, or at full speed the time of publication. Of a state up: the latest of these.
+  std::int32_t index = -1;   // event or join request: its tag at the receiver; heartbeat: the flow
+  Place place = kBeginning;  // heartbeat: later events of the flow are at this place or after it
+  // Event: its due time, or at full speed the time of publication. State up: the latest stamp of its events.
   std::int64_t stamp_ns = 0;
 };
 
@@ -61,7 +61,7 @@ class Fifo {
     slots_ = std::move(larger);
   }
 
-  std::vector<T> slots_;  // their number is a power of two
+  std::vector<T> slots_;  // the size is 0 or a power of two
   std::uint64_t head_ = 0;
   std::uint64_t tail_ = 0;
 };
@@ -70,20 +70,20 @@ class Fifo {
 // takes all messages that have arrived.
 class alignas(kCacheLine) Inbox {
  public:
-  // Adds a message. Any thread; the caller then notifies the receiver.
+  // Adds a message; the caller must then notify the receiver. Any thread may call it.
   void put(const Message& message) {
     {
       const std::lock_guard guard(lock_);
       messages_.push_back(message);
     }
-    // seq_cst: a receiver about to sleep sees it, or the notify sees the receiver. Pairs with the load in `take`.
+    // seq_cst: a receiver about to sleep sees the flag, or the notify sees the receiver. Pairs with the load in `take`.
     filled_.store(true, std::memory_order_seq_cst);
   }
 
-  // Swaps the arrived messages into `into`, which is empty. Returns whether there were any. Receiver only.
+  // Swaps the arrived messages into `into`, which must be empty. Returns whether there were any. Only for the receiver.
   bool take(std::vector<Message>& into) {
     if (!filled_.load(std::memory_order_seq_cst)) return false;  // pairs with the store in `put`
-    // relaxed: the lock orders it before the look; a message put after the look sets it again.
+    // relaxed: the lock orders this store before the swap; a message that arrives after the swap sets the flag again.
     filled_.store(false, std::memory_order_relaxed);
     const std::lock_guard guard(lock_);
     messages_.swap(into);
@@ -109,7 +109,7 @@ class Post {
     heartbeats_ += message.kind == Message::Kind::kHeartbeat ? 1 : 0;
     const std::int32_t to = worker_of_[static_cast<std::size_t>(message.to)];
     if (to == worker_) {
-      own_.push(message);
+      local_messages_.push(message);
       return;
     }
     ++sent_to_others_;
@@ -118,9 +118,9 @@ class Post {
   }
 
   bool is_away(std::int32_t actor) const noexcept { return worker_of_[static_cast<std::size_t>(actor)] != worker_; }
-  Fifo<Message>& own() noexcept { return own_; }  // messages to actors of this worker
+  Fifo<Message>& local_messages() noexcept { return local_messages_; }  // messages to actors of this worker
   std::int64_t sent() const noexcept { return sent_; }
-  std::int64_t sent_to_others() const noexcept { return sent_to_others_; }  // messages to other workers
+  std::int64_t sent_to_others() const noexcept { return sent_to_others_; }  // number of messages to other workers
   std::int64_t heartbeats() const noexcept { return heartbeats_; }
 
  private:
@@ -128,15 +128,15 @@ class Post {
   const std::vector<std::int32_t>& worker_of_;
   std::span<Inbox> inboxes_;
   std::span<Parker> parkers_;
-  Fifo<Message> own_;
+  Fifo<Message> local_messages_;
   std::int64_t sent_ = 0;
   std::int64_t sent_to_others_ = 0;
   std::int64_t heartbeats_ = 0;
 };
 
-// Counts the processed events of each stream, since a producer may be ahead by a limited number of events.
+// Counts the processed events of each stream, because a producer may be ahead only by a limited number of events.
 //
-// Law: each count has one writer, the worker of its index, and never decreases.
+// Law: a count is written only by the worker of its index, and never decreases.
 class Credits {
  public:
   // `producers`: the worker of each stream's producer.
@@ -154,16 +154,17 @@ class Credits {
       count.store(now, std::memory_order_relaxed);  // relaxed: only this thread reads it during the run
       return;
     }
-    // seq_cst: a producer about to sleep sees it, or the notify sees the producer. Pairs with the load in `total`.
+    // seq_cst: a producer about to sleep sees the count, or the notify sees the producer. Pairs with the load in
+    // `total`.
     count.store(now, std::memory_order_seq_cst);
     parkers_[static_cast<std::size_t>(producer)].notify();
   }
 
-  // Returns the number of processed events of a stream. For its producer, or after the run.
+  // Returns the number of processed events of a stream. Only for the stream's producer, or after the run.
   std::int64_t total(std::int32_t stream) const noexcept {
     std::int64_t sum = 0;
     for (std::size_t w = 0; w < parkers_.size(); ++w) {
-      // seq_cst: a producer's last look before it sleeps. Pairs with the store in `processed`.
+      // seq_cst: a producer's last look before it sleeps. Pairs with the store in `count_processed`.
       sum += count_of(stream, static_cast<std::int32_t>(w)).processed.load(std::memory_order_seq_cst);
     }
     return sum;

@@ -37,7 +37,7 @@ void MessageRun::check_worker(std::int32_t worker) const {
 std::int32_t MessageRun::add_stream(StreamView stream, std::int32_t owner) {
   check_worker(owner);
   const StreamView& view = add_view(std::move(stream));
-  // The largest window fits in int64, since blocks and their events are limited.
+  // The window fits in int64, since its two factors are limited.
   const std::int64_t batch = std::min<std::int64_t>(options_.batch, RunSettings::kMaxRingBlocks);
   const std::int64_t window = batch * static_cast<std::int64_t>(options_.ring_blocks);
   Producer& producer = producers_.emplace_back(add_source(view, options_.measure), window, !options_.load);
@@ -157,7 +157,8 @@ void MessageRun::work(std::int32_t index) {
       [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
 }
 
-// Delivers all messages that have arrived, then takes one step of each producer.
+// Delivers all messages that have arrived, then takes one step of each producer. Without work, the producers send their
+// own heartbeats.
 bool MessageRun::take_turn(Worker& worker) {
   ActorContext& context = *worker.context;
   const bool arrived = inboxes_[static_cast<std::size_t>(context.worker)].take(worker.arrived);
@@ -167,25 +168,25 @@ bool MessageRun::take_turn(Worker& worker) {
   for (Producer* producer : worker.producers) {
     if (!producer->step(context)) continue;
     produced = true;
-    deliver_own(worker);
+    deliver_local(worker);
   }
   if (arrived || produced) return true;
   for (Producer* producer : worker.producers) produced |= producer->send_own_heartbeat(context);
-  deliver_own(worker);
+  deliver_local(worker);
   return produced;
 }
 
 void MessageRun::deliver(Worker& worker, const Message& message) {
   throw_if_stopped(threads().failure());
   actors_[static_cast<std::size_t>(message.to)].receive(message, *worker.context);
-  deliver_own(worker);
+  deliver_local(worker);
 }
 
-void MessageRun::deliver_own(Worker& worker) {
-  Fifo<Message>& own = worker.post->own();
-  while (!own.empty()) {
+void MessageRun::deliver_local(Worker& worker) {
+  Fifo<Message>& messages = worker.post->local_messages();
+  while (!messages.empty()) {
     throw_if_stopped(threads().failure());
-    const Message message = own.pop();
+    const Message message = messages.pop();
     actors_[static_cast<std::size_t>(message.to)].receive(message, *worker.context);
   }
 }

@@ -1,9 +1,9 @@
-// MessageRun: runs synchronization plans in the published form: actors that send single messages. `DgsRun` runs this
-// lab's form.
+// MessageRun: runs synchronization plans in the published form: actors that send single messages. `DgsRun` runs the
+// lab's own form.
 //
 // Source: DGS paper, section 3.4. Every node of every tree, and every crossing, is an actor (dgs/node_actor.h); every
-// stream has a producer (dgs/producer.h). As in the paper's Erlang, few threads schedule them: each actor and producer
-// belongs to one worker, which passes one message at a time to its receiver.
+// stream has a producer (dgs/producer.h). As in the paper's Erlang programs, few threads run all actors and producers.
+// Each actor or producer belongs to one worker, which delivers one message at a time.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -23,7 +23,7 @@ namespace lab {
 
 struct MessageOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
-  std::int64_t max_outputs_across = 0;  // maximum number of outputs of one event across trees
+  std::int64_t max_outputs_across = 0;  // maximum number of outputs per event across trees
   std::vector<std::int32_t> output_itemsizes;
 };
 
@@ -32,28 +32,31 @@ class MessageRun final : public Run {
   // Throws std::invalid_argument on options out of range.
   explicit MessageRun(MessageOptions options);
 
-  // Do not add trees to it; call `add_trees` below.
+  // Add trees with `add_trees` below, not directly.
   Forest forest;
 
   // Adds a stream, whose producer belongs to `owner`; see Run::add_view. Returns its index.
   std::int32_t add_stream(StreamView stream, std::int32_t owner);
 
-  // Adds trees of one shape, with their actors. `nodes`: by node of the shape. Returns the index of the first tree.
+  // Adds `count` trees of one shape, with their actors. `nodes`: by node of the shape. Returns the index of the first
+  // tree.
   std::int32_t add_trees(std::int32_t shape, std::vector<NodeActor::Node> nodes, std::int32_t count);
 
-  // Returns the actor of a tree's root; the actors of its other nodes follow, by index.
+  // Returns the actor of a tree's root; the actors of the other nodes follow in the order of the nodes.
   std::int32_t first_actor(std::int32_t tree) const { return first_actor_.at(static_cast<std::size_t>(tree)); }
 
-  // Adds a crossing, as DgsRun::add_crossing does, and makes it the next parent of its trees' roots. Returns its actor.
+  // Adds a crossing, as DgsRun::add_crossing does, and makes it the next parent of its trees' roots. Returns the
+  // crossing's actor.
   std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
                             std::int64_t own_bytes, std::int64_t max_outputs, NodeActor::Node node);
 
-  // See Producer::route. After the last actor.
+  // See Producer::route. Call it after all actors are added.
   void route(std::int32_t stream, const std::int32_t* actors, const std::int32_t* tags);
 
-  std::int64_t events() const noexcept override;     // processed events
-  std::vector<std::int64_t> sent_to_others() const;  // by stream: events that went to another worker
-  std::vector<std::int64_t> sync_counts() const;     // times from an event's join requests until the states go down
+  std::int64_t events() const noexcept override;     // number of processed events
+  std::vector<std::int64_t> sent_to_others() const;  // by stream: number of events sent to another worker
+  // Histogram counts of the times from an event's join requests until the states are sent down.
+  std::vector<std::int64_t> sync_counts() const;
 
  private:
   struct alignas(kCacheLine) Worker {
@@ -76,7 +79,7 @@ class MessageRun final : public Run {
   // Throws std::invalid_argument unless the run has this worker.
   void check_worker(std::int32_t worker) const;
   void deliver(Worker& worker, const Message& message);
-  void deliver_own(Worker& worker);
+  void deliver_local(Worker& worker);
   NodeActor& add_actor(NodeActor actor);
 
   MessageOptions options_;

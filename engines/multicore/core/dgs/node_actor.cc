@@ -99,7 +99,7 @@ void NodeActor::raise(std::int32_t flow, const Place& place) {
   for (const std::int32_t tag : node_->tags_of[to_index(flow)]) touch(tag);
 }
 
-// Tries again the tags that wait for this tag, whose timer or first event has changed.
+// Retries the tags that wait for this tag. Call it when the timer or the first event of the tag has changed.
 void NodeActor::touch(std::int32_t tag) {
   for (const std::int32_t other : node_->waited_by[to_index(tag)]) {
     TagState& state = tags_[to_index(other)];
@@ -118,13 +118,14 @@ void NodeActor::queue(std::int32_t tag) {
   to_try_.push_back(tag);
 }
 
-bool NodeActor::passed(std::int32_t tag, const Place& place) const noexcept {
+// Returns whether no event of the tag before `place` waits or can still arrive.
+bool NodeActor::has_passed(std::int32_t tag, const Place& place) const noexcept {
   const Fifo<Pending>& buffer = tags_[to_index(tag)].buffer;
   if (!buffer.empty()) return place < buffer.front().place;
   return place < flows_[to_index(node_->tags[to_index(tag)].flow)].timer;
 }
 
-// Releases events, and events that waited for them, until the worker is busy or no event is releasable.
+// Releases events until the worker is busy or no event is releasable. A release may make other events releasable.
 void NodeActor::settle(ActorContext& context) {
   while (!busy_ && !to_try_.empty()) {
     const std::int32_t tag = to_try_.back();
@@ -134,7 +135,7 @@ void NodeActor::settle(ActorContext& context) {
     const std::vector<std::int32_t>& waits = node_->tags[to_index(tag)].waits;
     const Place& place = state.buffer.front().place;
     const auto blocker =
-        std::find_if(waits.begin(), waits.end(), [&](std::int32_t other) { return !passed(other, place); });
+        std::find_if(waits.begin(), waits.end(), [&](std::int32_t other) { return !has_passed(other, place); });
     if (blocker != waits.end()) {
       state.blocker = *blocker;
       continue;

@@ -1,21 +1,21 @@
-// NodeActor: a node of a synchronization plan as an actor: a mailbox that reorders by implementation tag, and a worker
-// that processes one message at a time. A crossing, the node above the trees of many keys, is also an actor.
+// NodeActor: a node of a synchronization plan as an actor. It has a mailbox that reorders by implementation tag, and a
+// worker that processes one message at a time. A crossing, the node above the trees of many keys, is also an actor.
 //
-// Source: DGS paper, section 3.4. The mailbox has a buffer for each tag of the node and of the nodes above it; events
-// of the nodes above arrive as join requests. It has a timer for each *flow*, the tags of one stream that one node
-// owns. For each event the worker sends join requests to its children, waits for their states and joins them. Then it
-// updates the state, or sends it up and waits until it comes back. Finally it forks the state and sends the parts down.
-// Until then no further message of the mailbox is released.
+// Source: DGS paper, section 3.4. The mailbox has one buffer per tag of this node and of the nodes above; events of the
+// nodes above arrive as join requests. The mailbox also has one timer per *flow*: the tags of one stream that one node
+// owns. For each event the worker sends join requests to its children, waits for their states and joins them. Then the
+// worker updates the joined state, or sends it up and waits for its return. Finally the worker forks the state and
+// sends the parts down. Until then the mailbox releases no further message.
 //
 // Laws:
 //  - An event of a tag is released as soon as, for every tag in `waits`, the timer is past the event and the buffer
 //    holds no earlier event. A leaf's own tag waits for the tags on which it depends. Any other tag waits for all tags
 //    except those of the same parent, whose events already come in order.
 //  - A node sends its children a heartbeat of a flow only after it has released all earlier events of the flow. So no
-//    heartbeat passes a join request.
-//  - A node owns its state from the arrival of its children's states, or of the state that its parent sends, until it
-//    sends the state up or forks it. A message carries the ownership.
-// docs/decisions/0029-messages.md proves that every run ends. An actor is used by its worker only.
+//    heartbeat overtakes a join request.
+//  - A node owns its state from the moment at which its children's states arrive, or its parent's message with the
+//    state, until it sends the state up or forks it. A message carries the ownership.
+// docs/decisions/0029-messages.md proves that every run ends. An actor belongs to one worker; no other thread uses it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -42,25 +42,25 @@ struct ActorContext {
   Histogram& sync;
   const std::deque<StreamView>& streams;
   std::int32_t worker;
-  std::int64_t max_outputs;  // maximum number of outputs of an event of one key
-  std::int64_t unfinished;   // number of actors that may get further messages
+  std::int64_t max_outputs;  // maximum number of outputs per event of one key
+  std::int64_t unfinished;   // number of actors that may receive further messages
 };
 
 class NodeActor {
  public:
   struct Flow {
     std::int32_t stream;
-    std::int32_t parent = -1;  // number of the actor's parent that sends it; -1 for the stream's producer
+    std::int32_t parent = -1;  // number of the parent that sends the flow; -1 if the stream's producer sends it
   };
   struct Tag {
     std::int32_t flow;
-    std::vector<std::int32_t> waits;  // the tags that it waits for
-    RunKernel update = nullptr;       // kernel of an own tag of a tree's node
-    AcrossKernel across = nullptr;    // kernel of an own tag of a crossing
+    std::vector<std::int32_t> waits;  // the tags for which this tag waits
+    RunKernel update = nullptr;       // kernel if the tag belongs to this node of a tree
+    AcrossKernel across = nullptr;    // kernel if the tag belongs to this crossing
   };
 
-  // The part that the actors of a node share, over all trees of its shape. A child numbers the flows and tags of its
-  // parent as the parent does, from `first_flow` and `first_tag` on.
+  // The data that the actors of a node share in all trees of one shape. The children use the same numbers for the flows
+  // and tags of this node, shifted by `first_flow` and `first_tag`.
   struct Node {
     std::int32_t worker = 0;
     std::vector<Flow> flows;
@@ -83,14 +83,13 @@ class NodeActor {
   void add_parent(std::int32_t actor) { parents_.push_back(actor); }
   const Node& node() const noexcept { return *node_; }
 
-  // Gives tag i the output sequence `first + i` (run/sink.h). Returns the number of sequences. Before the run.
+  // Gives tag i the output sequence `first + i` (run/sink.h). Returns the number of sequences. Call it before the run.
   std::int32_t number_sequences(std::int32_t first) noexcept;
 
-  // Processes one message and all that it releases.
+  // Processes one message and all events that it releases.
   void receive(const Message& message, ActorContext& context);
 
-  // Returns whether no further message can arrive: all flows have ended, and no event waits or is in
-  // process.
+  // Returns whether no further message can arrive: all flows have ended, and no event waits or is in process.
   bool finished() const noexcept { return ended_flows_ == flows_.size() && waiting_ == 0 && !busy_; }
 
  private:
@@ -100,16 +99,16 @@ class NodeActor {
   };
   struct FlowState {
     Place timer = kBeginning;    // lower bound of the places of later events
-    Place relayed = kBeginning;  // last bound sent to the children
+    Place relayed = kBeginning;  // latest bound sent to the children
   };
   struct TagState {
     Fifo<Pending> buffer;
-    std::int32_t blocker = -1;  // a tag for which the first event waits; -1 for none
+    std::int32_t blocker = -1;  // a tag for which the buffer's first event waits; -1 for none
     bool queued = false;        // whether the tag is in `to_try_`
   };
 
   const Flow& flow_of(std::int32_t tag) const noexcept;
-  bool passed(std::int32_t tag, const Place& place) const noexcept;
+  bool has_passed(std::int32_t tag, const Place& place) const noexcept;
   void raise(std::int32_t flow, const Place& place);
   void touch(std::int32_t tag);
   void queue(std::int32_t tag);
@@ -138,13 +137,13 @@ class NodeActor {
   std::int64_t waiting_ = 0;  // number of events and join requests in buffers
 
   // The message in process.
-  bool busy_ = false;  // whether it waits for states of children, or for its own state
+  bool busy_ = false;  // whether the message waits for the children's states, or for the node's own state
   std::int32_t tag_ = -1;
   Pending current_{};
   std::int64_t taken_ns_ = 0;
-  std::int64_t requested_ns_ = 0;  // time of its join requests; 0 if not timed
-  std::size_t arrived_ = 0;        // number of states of children that have arrived
-  std::int64_t latest_ns_ = 0;     // latest stamp of all events here and below
+  std::int64_t requested_ns_ = 0;  // time of the message's join requests; 0 if not timed
+  std::size_t arrived_ = 0;        // number of children whose states have arrived
+  std::int64_t latest_ns_ = 0;     // latest stamp of all events at this node and below
   bool fresh_ = true;  // whether dependent events may have emitted since the last output; see OutputBuffer::close
   bool counted_finished_ = false;
 };

@@ -4,14 +4,14 @@
 // then those of the sequential program at that cut. The *changer*, a thread besides the workers, makes all workers
 // hold. Then it replaces the plan and releases them.
 //
-// Law. The changer increments the epoch. In even epochs workers work; in odd ones they hold. A worker holds between two
-// turns: it stores the odd epoch. Once all workers hold, the changer owns the data of the plan until the next epoch.
-// A stored epoch is valid only if it is the current one, even if the worker slept for long. Each of these steps is a
-// sequentially consistent store, followed by a notify. Threads load these values between Parker::prepare and commit, so
-// no thread sleeps forever for a phase (run/parker.h).
+// Law. The changer increments the epoch. In even epochs workers work; in odd epochs they hold. A worker holds between
+// two turns, by storing the odd epoch. Once all workers hold, the changer owns the data of the plan until the next
+// epoch. A stored epoch counts only while it is the current epoch, so a worker that slept through a phase must store
+// again. Each of these steps is a sequentially consistent store, followed by a notify. Threads load these values
+// between Parker::prepare and commit, so no thread sleeps forever for a phase (run/parker.h).
 //
-// A worker without a mailbox may have one in the next phase, so it ends only in the last phase. A worker that has
-// finished all of its mailboxes knows that the phase is the last, since they have passed all cuts and cannot stop
+// A worker without a mailbox may have one in the next phase, so it ends only in the last phase. When a worker has
+// finished all of its mailboxes, the phase is the last, since these mailboxes have passed all cuts and cannot stop
 // again.
 #pragma once
 #include <algorithm>
@@ -31,7 +31,8 @@ class Phases {
   // `parkers`: the parkers of the workers, by index.
   explicit Phases(std::span<Parker> parkers) : parkers_(parkers), workers_(parkers.size()) {}
 
-  // Returns whether the worker may read the plan; if not, the worker holds. A worker calls it before it reads the plan.
+  // Returns whether the worker may read the plan; if not, the worker now holds. Workers must call it before they read
+  // the plan.
   bool open(std::int32_t worker) noexcept {
     // acquires the new plan; pairs with the store in `next_epoch`
     const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
@@ -44,7 +45,7 @@ class Phases {
     return false;
   }
 
-  // Declares this phase the last. A worker that has finished its mailboxes calls it.
+  // Declares this phase the last. A worker that has finished its mailboxes must call it.
   void set_last() noexcept {
     if (last()) return;
     last_.store(true, std::memory_order_seq_cst);  // pairs with the load in `last`
@@ -68,14 +69,16 @@ class Phases {
     }
   }
 
-  void let_go() noexcept {
+  // Lets the workers continue with the new plan.
+  void release() noexcept {
     next_epoch();
     ++changes_;
   }
 
-  std::int64_t changes() const noexcept { return changes_; }  // by the changer, or after the run
+  // Returns the number of plan changes. Only for the changer, or after the run.
+  std::int64_t changes() const noexcept { return changes_; }
 
-  // Makes `hold` check again. Any thread.
+  // Makes `hold` check again. Any thread may call it.
   void wake() noexcept { changer_.notify(); }
 
  private:

@@ -1,13 +1,14 @@
-// Places: assigns the places of a DGS run to workers. A place is the streams and mailboxes of one worker, which serves
-// it. While places are gathered, the first worker serves all of them. docs/decisions/0014-gathered-places.md.
+// Places: assigns the places of a DGS run to threads. A place holds the streams and mailboxes of one worker, which
+// normally serves the place. While places are gathered, the first worker serves all of them.
+// docs/decisions/0014-gathered-places.md gives the reasons.
 //
 // Law. Only the thread that serves a place touches its data. The first worker increments the epoch. In even epochs each
-// worker serves its place; in odd ones the places are gathered. In an odd epoch a worker hands over its place after its
-// last turn: it stores the epoch. From then on the first worker serves the place until the next epoch. So a worker that
-// slept through an even epoch hands over its place again. Each of these steps is a sequentially consistent store,
+// worker serves its place; in odd epochs the places are gathered. In an odd epoch a worker hands over its place after
+// its last turn, by storing the epoch. From then on the first worker serves the place until the next epoch. So a worker
+// that slept through an even epoch hands over its place again. Each of these steps is a sequentially consistent store,
 // followed by a notify. Threads load these values between Parker::prepare and commit, so no thread sleeps forever for a
 // place (run/parker.h). A worker that has ended has handed over its place permanently. Where another header says that a
-// worker owns data of a place, it means the thread that serves the place at that time.
+// worker owns data of a place, the owner is the thread that serves the place at that time.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -25,8 +26,8 @@ class Places {
   // `parkers`: the parkers of the workers, by index.
   Places(std::int32_t count, std::span<Parker> parkers) : parkers_(parkers), places_(static_cast<std::size_t>(count)) {}
 
-  // Returns whether the worker serves its place; hands over a gathered place. Any worker except the first calls it
-  // before each turn.
+  // Returns whether the worker serves its place; if places are gathered, hands the place over. Every worker except the
+  // first must call it before each turn.
   bool serves(std::int32_t index) noexcept {
     // acquires the place that comes back; pairs with the stores in `scatter` and `gather`
     const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
@@ -39,7 +40,7 @@ class Places {
     return false;
   }
 
-  // Notes that the worker has ended, so that its place needs no more work. Any worker except the first.
+  // Notes that the worker has ended, so that its place needs no more work. For every worker except the first.
   void leave(std::int32_t index) noexcept {
     // seq_cst: releases the place; pairs with the load in `is_free`
     place_of(index).ended.store(true, std::memory_order_seq_cst);
@@ -63,7 +64,7 @@ class Places {
 
   void gather() noexcept { next_epoch(); }
 
-  // Returns all places to their workers. Changes nothing and returns false until all workers have handed over theirs.
+  // Returns all places to their workers. Until all workers have handed over their places, it only returns false.
   bool scatter() noexcept {
     const auto count = static_cast<std::int32_t>(places_.size());
     for (std::int32_t i = 1; i < count; ++i) {
@@ -81,8 +82,8 @@ class Places {
 
  private:
   struct alignas(kCacheLine) Place {
-    std::atomic<std::uint32_t> grant{0};                      // epoch of the latest handover; written by its worker
-    std::atomic<bool> ended{false};                           // written by its worker, once
+    std::atomic<std::uint32_t> grant{0};                      // epoch of the latest handover; written by the worker
+    std::atomic<bool> ended{false};                           // written by the worker, once
     alignas(kCacheLine) std::atomic<std::int64_t> events{0};  // written by the serving thread, read by the first worker
   };
 

@@ -39,7 +39,7 @@ bool DgsRun::take_plan_away() {
   return true;
 }
 
-// Subtracts the counts of events published or passed after the cut, since the new plan counts them again.
+// Subtracts the events after the cut from the counts, since the new plan counts them again.
 void DgsRun::take_back_counts() {
   for (const Entry& entry : mailboxes_) {
     Worker& worker = workers_[static_cast<std::size_t>(entry.worker)];
@@ -75,16 +75,16 @@ void DgsRun::go_on() {
       source->restart(begins_[static_cast<std::size_t>(source->stream().index)]);
     }
     connect();
-    // The generator may sleep, or have ended, so this thread publishes again what the generator had published. The
-    // rings have room, because no reader had released the blocks after the cut and their number is no larger now.
+    // The generator may sleep, or have ended, so this thread republishes the blocks after the cut. The rings have room:
+    // no reader had released these blocks, and their number has not grown.
     while (options_.load && publish_again()) {
     }
   }
   checkpoints_->free();
-  phases_->let_go();
+  phases_->release();
 }
 
-// Publishes a block of each stream that has a due one. Returns whether it published any.
+// Publishes the next block of each stream if it is due. Returns whether it published any.
 bool DgsRun::publish_again() {
   bool has_published = false;
   for (const auto& source : sources()) has_published |= source->publish(now_ns());

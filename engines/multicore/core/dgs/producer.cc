@@ -53,8 +53,8 @@ void Producer::close_block(ActorContext& context) {
   open_ = false;
   source_.ring.advance(reader_, ++block_);
   ended_ = bound_ts == kEndOfTime;
-  // An event's message advances the timer of its owner only. So a heartbeat is sent even if an event of its block has
-  // the same time.
+  // An event's message advances only the timer of the actor that owns the event. So the heartbeat is sent even if an
+  // event of its block has the same time.
   if (!pass_heartbeats(bound_ts) && bound_ts <= bound_ts_) return;
   bound_ts_ = bound_ts;
   send_heartbeats(ended_ ? kEnd : Place{{bound_ts, stream().index}, next_}, context);

@@ -5,11 +5,11 @@
 namespace lab {
 namespace {
 
-// Rows searched at a time for the partners of a probe that the loop over a tile has reported.
+// If the loop over a tile reports a probe, the tile is searched for the probe's partners, this many rows at a time.
 constexpr std::int64_t kCloseRows = 64;
 
 // At an edge, if at least one pair in kDense is in the window, all pairs are compared, four probes at a time. Otherwise
-// each probe is compared alone, which takes kDense times as long for a pair.
+// each probe is compared alone, which takes kDense times as long per pair.
 constexpr std::int64_t kDense = 8;
 
 }  // namespace
@@ -24,44 +24,46 @@ BandJoin::BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& i
 void BandJoin::process(std::span<const LogRun> runs) {
   // The rows of one input are consecutive, so the current tuples are two ranges. Only the order between the inputs
   // matters, and timestamps decide it.
-  Rows fresh[2] = {{seen_[0], seen_[0]}, {seen_[1], seen_[1]}};
+  Rows new_rows[2] = {{seen_[0], seen_[0]}, {seen_[1], seen_[1]}};
   for (const LogRun& run : runs) {
-    Rows& rows = fresh[static_cast<std::size_t>(run.source)];
+    Rows& rows = new_rows[static_cast<std::size_t>(run.source)];
     while (rows.end < run.end) {
-      rows.end = std::min(run.end, rows.end + kProbeRows - fresh[0].size() - fresh[1].size());
-      if (fresh[0].size() + fresh[1].size() < kProbeRows) continue;
-      join(fresh);
-      fresh[0].begin = fresh[0].end;
-      fresh[1].begin = fresh[1].end;
+      rows.end = std::min(run.end, rows.end + kProbeRows - new_rows[0].size() - new_rows[1].size());
+      if (new_rows[0].size() + new_rows[1].size() < kProbeRows) continue;
+      join(new_rows);
+      new_rows[0].begin = new_rows[0].end;
+      new_rows[1].begin = new_rows[1].end;
     }
   }
-  join(fresh);
+  join(new_rows);
 }
 
-void BandJoin::join(const Rows (&fresh)[2]) {
+void BandJoin::join(const Rows (&new_rows)[2]) {
   for (std::size_t i = 0; i < 2; ++i) {
-    if (fresh[i].size() == 0) continue;
+    if (new_rows[i].size() == 0) continue;
     // Purge the rows that no later tuple can match.
-    const std::int64_t earliest = inputs_.ts(i, fresh[i].begin);
+    const std::int64_t earliest = inputs_.ts(i, new_rows[i].begin);
     std::int64_t& first = first_[1 - i];
-    while (first < fresh[1 - i].end && inputs_.ts(1 - i, first) + inputs_.window < earliest) ++first;
+    while (first < new_rows[1 - i].end && inputs_.ts(1 - i, first) + inputs_.window < earliest) ++first;
   }
   for (std::size_t prober = 0; prober < 2; ++prober) {
-    const Rows& stored = fresh[1 - prober];
+    const Rows& probes = new_rows[prober];
+    const Rows& stored = new_rows[1 - prober];
     const BandColumns probe = inputs_.band_columns(prober);
     limits_.clear();
-    for (std::int64_t p = fresh[prober].begin; p < fresh[prober].end; ++p) {
+    for (std::int64_t p = probes.begin; p < probes.end; ++p) {
       limits_.push_back(band_limits(probe.first[p], probe.second[p], inputs_.band));
     }
-    limits_from_ = fresh[prober].begin;
-    probe_all(prober, fresh[prober], {first_[1 - prober], stored.begin}, true);
-    probe_all(prober, fresh[prober], {std::max(first_[1 - prober], stored.begin), stored.end}, false);
+    limits_begin_ = probes.begin;
+    probe_all(prober, probes, {first_[1 - prober], stored.begin}, true);
+    probe_all(prober, probes, {std::max(first_[1 - prober], stored.begin), stored.end}, false);
   }
   sort();
   emit(pairs_);
-  for (std::size_t i = 0; i < 2; ++i) seen_[i] = fresh[i].end;
+  for (std::size_t i = 0; i < 2; ++i) seen_[i] = new_rows[i].end;
 }
 
+// Compares the probes, rows of input `prober`, with this thread's share of stored rows of the other input.
 // `all_earlier`: whether all stored rows came before all probes.
 void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool all_earlier) {
   if (probes.size() == 0) return;
@@ -87,11 +89,11 @@ void BandJoin::probe_all(std::size_t prober, Rows probes, Rows stored, bool all_
   }
 }
 
-// Handles tiles in which the window begins, or which hold new tuples. A probe makes pairs with the rows in the window
-// that came before it.
+// Compares probes with a tile that holds the beginning of the window, or new tuples. A probe makes pairs with the rows
+// in the window that came before the probe.
 void BandJoin::compare_at_edge(std::size_t prober, Rows probes, Rows stored) {
   const std::int64_t* ts = inputs_.view[1 - prober]->ts.data();
-  const std::int64_t tie = prober == 1 ? 0 : 1;  // rows of the left input come before ties
+  const std::int64_t tie = prober == 1 ? 0 : 1;  // at equal times, the left input's rows come first
   Rows reach{stored.begin, stored.begin};        // both ends never decrease
   std::int64_t pairs = 0;
   for (std::int64_t p = probes.begin; p < probes.end; ++p) {
@@ -110,14 +112,15 @@ void BandJoin::compare_at_edge(std::size_t prober, Rows probes, Rows stored) {
   }
 }
 
-// `whole`: whether every probe makes a pair with every stored row; otherwise only with the rows in its reach.
-void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool whole) {
+// Compares probes with stored rows. `all_pairs`: whether every probe makes a pair with every stored row; otherwise a
+// probe makes pairs only with the rows in its reach.
+void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool all_pairs) {
   const BandColumns probe = inputs_.band_columns(prober), store = inputs_.band_columns(1 - prober);
-  const auto limits = [this](std::int64_t p) { return limits_.data() + (p - limits_from_); };
+  const auto limits = [this](std::int64_t p) { return limits_.data() + (p - limits_begin_); };
   probe_loop_(limits(probes.begin), probes.size(), store, stored.begin, stored.end, inputs_.band, hit_);
   for (std::int64_t p = probes.begin; p < probes.end; ++p) {
     if (hit_[p - probes.begin] == 0) continue;
-    const Rows rows = whole ? stored : reach_[p - probes.begin];
+    const Rows rows = all_pairs ? stored : reach_[p - probes.begin];
     for (std::int64_t from = rows.begin; from < rows.end; from += kCloseRows) {
       const std::int64_t to = std::min(rows.end, from + kCloseRows);
       std::uint8_t close = 0;
@@ -132,7 +135,7 @@ void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool whole)
 }
 
 void BandJoin::sort() {
-  // In the order of the later tuples, then of the earlier ones: independent of how tuples were divided.
+  // By the later tuple, then by the earlier tuple. This order does not depend on how tuples were divided.
   std::sort(pairs_.begin(), pairs_.end(), [this](const Pair& a, const Pair& b) {
     const bool a_left = later(a) == 0, b_left = later(b) == 0;
     const std::int64_t a_time = a_left ? inputs_.ts(0, a.left) : inputs_.ts(1, a.right);

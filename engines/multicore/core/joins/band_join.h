@@ -1,11 +1,11 @@
 // BandJoin: compares every pair, as ScaleJoin's threads do (the ad hoc implementation of STRETCH, section 8.3).
 // With one thread it is the optimised sequential join.
 //
-// Tuples are stored round-robin, `kShareRows` consecutive rows at a time. A thread compares new tuples with its stored
-// rows of the other input. The earlier tuple of a pair, in the total order, decides which thread compares it, so
-// threads may divide the sequence differently. Stored rows are taken in tiles of `kTileRows` (8 KiB of two attributes,
-// a fraction of the first-level cache) against up to `kProbeRows` new tuples. A tile is thus fetched once for all of
-// them.
+// Stored tuples are dealt to the threads in turn, `kShareRows` consecutive rows at a time. A thread compares new tuples
+// with its stored rows of the other input. So the earlier tuple of a pair, in the total order, decides which thread
+// compares the pair, and each thread may cut the sequence of tuples into different runs. Up to `kProbeRows` new tuples
+// are compared with a tile of `kTileRows` stored rows (8 KiB of two attributes, a fraction of the first-level cache).
+// A tile is thus fetched once for all of these new tuples.
 #pragma once
 #include "joins/pair_consumer.h"
 
@@ -17,7 +17,7 @@ class BandJoin final : public PairConsumer {
   static constexpr std::int64_t kTileRows = 1024;
   static constexpr std::int64_t kProbeRows = 256;
 
-  // Share s belongs to thread s mod `threads`.
+  // Share s of the rows belongs to thread s mod `threads`.
   BandJoin(std::int32_t index, std::int32_t threads, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder,
            const std::atomic<bool>& stop);
 
@@ -30,20 +30,20 @@ class BandJoin final : public PairConsumer {
     std::int64_t size() const noexcept { return end - begin; }
   };
 
-  void join(const Rows (&fresh)[2]);
+  void join(const Rows (&new_rows)[2]);
   void probe_all(std::size_t prober, Rows probes, Rows stored, bool all_earlier);
   void compare_at_edge(std::size_t prober, Rows probes, Rows stored);
-  void compare(std::size_t prober, Rows probes, Rows stored, bool whole);
+  void compare(std::size_t prober, Rows probes, Rows stored, bool all_pairs);
   void sort();
 
   const std::int32_t threads_;
   const ProbeLoop probe_loop_;
   std::int64_t first_[2] = {0, 0};  // first row of each input that a later tuple can match
-  std::vector<Pair> pairs_;         // of the current tuples
-  std::vector<BandLimits> limits_;  // of the current probes
-  std::int64_t limits_from_ = 0;    // row of the first limits
+  std::vector<Pair> pairs_;         // matches of the current tuples
+  std::vector<BandLimits> limits_;  // limits of the current probes
+  std::int64_t limits_begin_ = 0;   // row of the first probe in `limits_`
   std::uint8_t hit_[kProbeRows];
-  Rows reach_[kProbeRows];  // at an edge, the stored rows with which each probe makes pairs
+  Rows reach_[kProbeRows];  // at an edge, by probe: the stored rows with which the probe makes pairs
 };
 
 }  // namespace lab

@@ -5,8 +5,8 @@
 namespace lab {
 namespace {
 
-// Number of probes of one pass. A pass loads each stored row once for four comparisons, and the limits and results of
-// four probes still fit into registers.
+// Number of probes per pass. A pass loads each stored row once for four comparisons, and the limits and results of four
+// probes still fit into registers.
 constexpr int kProbes = 4;
 
 template <int Count>
@@ -48,7 +48,8 @@ void match_plain(const BandLimits* probes, std::int64_t count, const BandColumns
   match_all(probes, count, stored, first, last, band, hit);
 }
 
-// One body, compiled for several machines. An ifunc would choose among them, but sanitizers do not start with ifuncs.
+// One loop body, compiled for several instruction sets. An ifunc could choose among them, but programs with sanitizers
+// do not start with ifuncs.
 #if defined(__x86_64__)
 [[gnu::target("avx2")]] void match_avx2(const BandLimits* probes, std::int64_t count, const BandColumns& stored,
                                         std::int64_t first, std::int64_t last, std::int32_t band, std::uint8_t* hit) {
@@ -65,7 +66,7 @@ void match_plain(const BandLimits* probes, std::int64_t count, const BandColumns
 }  // namespace
 
 BandLimits band_limits(std::int32_t first, float second, std::int32_t band) noexcept {
-  // Round outwards twice: once for the rounding of y - b at the size of the band, once for that of the limit itself.
+  // Round outwards twice: once for the rounding of y - b, at the size of the band, and once for that of the limit.
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float reach = std::nextafter(static_cast<float>(band), kInfinity);
   return {static_cast<std::uint32_t>(first) - static_cast<std::uint32_t>(band),

@@ -1,11 +1,11 @@
 // ProbeLoop: the comparison loop of the hand-written band joins. It finds the probes with a partner among some stored
 // rows.
 //
-// The predicate is the benchmark's (STRETCH, Operator 10): |x - a| <= band and |y - b| <= band. One row in 200,000
-// matches, so the loop only answers "any?" for four probes at a time, without a branch. It is a plain loop that the
-// compiler turns into the machine's widest vectors; its hits are then tested exactly.
+// The predicate is that of the benchmark (STRETCH, Operator 10): |x - a| <= band and |y - b| <= band. Only one row in
+// 200,000 matches, so the loop only answers whether any row matches, for four probes at a time, without a branch. It is
+// a plain loop that the compiler translates to the machine's widest vectors. The callers test the hits exactly.
 //
-// Law: the loop never misses a match, and may report a probe without one, since x - a is taken modulo 2^32 and the
+// Law: the loop never misses a match. It may report a probe without a match, since x - a is taken modulo 2^32 and the
 // limits y -+ band are rounded outwards. `is_match` decides.
 #pragma once
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace lab {
 
-// With a band of at most this, values 2^16 apart never match (joins/indexed_join.h).
+// Maximum band. With it, values that are 2^16 apart never match (joins/indexed_join.h).
 inline constexpr std::int32_t kWidestBand = 1 << 14;
 
 // The two compared attributes of one side: (x, y) of the left, (a, b) of the right.
@@ -43,8 +43,8 @@ BandLimits band_limits(std::int32_t first, float second, std::int32_t band) noex
 using ProbeLoop = void (*)(const BandLimits* probes, std::int64_t count, const BandColumns& stored, std::int64_t first,
                            std::int64_t last, std::int32_t band, std::uint8_t* hit);
 
-// The widest loop that this machine runs and its vector width in bits; an all-pairs join's rate is proportional to it.
-// The width is 128 for the plain loop on x86-64, and 0 if unknown.
+// The widest loop that this machine runs, and its vector width in bits. The rate of an all-pairs join is proportional
+// to the width. The width is 128 for the plain loop on x86-64, and 0 if unknown.
 struct ChosenLoop {
   ProbeLoop loop;
   std::int32_t vector_bits;

@@ -10,10 +10,11 @@ namespace {
 
 constexpr std::size_t kInitialRows = 1 << 12;  // initial size of a grid
 
-// The chains of the tuple this many rows ahead are prefetched; processing 8 tuples takes about one memory access.
+// The chains of the tuple this many rows ahead are prefetched. Processing 8 tuples takes about as long as one memory
+// access.
 constexpr std::int64_t kPrefetchDistance = 8;
 
-// Values from here on share one cell (see the header). Below, a double distinguishes neighbouring cells.
+// Values from this limit on share one cell (see the header). Below it, a double distinguishes neighbouring cells.
 constexpr double kGridLimit = 1099511627776.0;  // 2^40
 constexpr std::int64_t kFarCell = std::int64_t{1} << 41;
 
@@ -44,7 +45,7 @@ std::int64_t IndexedJoin::cell_second(double value) const noexcept {
 }
 
 void IndexedJoin::process(std::span<const LogRun> runs) {
-  std::int64_t arrived[2] = {seen_[0], seen_[1]};  // rows that have arrived; prefetch no further
+  std::int64_t arrived[2] = {seen_[0], seen_[1]};  // end of the rows that have arrived; prefetch no further
   for (const LogRun& run : runs) arrived[run.source] = run.end;
   for (const LogRun& run : runs) {
     const auto input = static_cast<std::size_t>(run.source);
@@ -78,7 +79,7 @@ int IndexedJoin::chains_of(std::int64_t x, double y, std::size_t mask, std::size
   for (std::int64_t i = cell_first(x - inputs_.band); i <= cell_first(x + inputs_.band); ++i) {
     for (std::int64_t j = begin; j <= end; ++j) {
       const std::size_t chain = hash(i, j) & mask;
-      // Cells may share a chain, which is searched once.
+      // Cells may share a chain, which must be searched only once.
       if (std::find(chains, chains + count, chain) == chains + count) chains[count++] = chain;
     }
   }
@@ -110,14 +111,14 @@ void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) 
       candidate_row = place.older;
     }
   }
-  // Canonical order: this tuple is the later one of all pairs, so the rows of the earlier tuples decide.
+  // Canonical order: this tuple is the later tuple of all pairs, so the rows of the earlier tuples decide.
   std::sort(pairs_.begin() + static_cast<std::ptrdiff_t>(before), pairs_.end(),
             [](const Pair& a, const Pair& b) { return a.left != b.left ? a.left < b.left : a.right < b.right; });
 }
 
 void IndexedJoin::insert(Grid& grid, std::size_t input, std::int64_t row) {
   if (grid.end - grid.first == static_cast<std::int64_t>(grid.places.size())) {
-    // Rows leave when the other input advances, or here if it does not.
+    // Rows leave when the other input advances. If it does not, they leave here.
     const std::int64_t earliest = inputs_.ts(input, row) - inputs_.window;
     while (grid.first < grid.end && inputs_.ts(input, grid.first) < earliest) ++grid.first;
     if (2 * (grid.end - grid.first) > static_cast<std::int64_t>(grid.places.size())) grow(grid, input);

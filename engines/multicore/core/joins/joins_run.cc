@@ -12,7 +12,7 @@
 namespace lab {
 namespace {
 
-// Tuples that a thread processes before it releases log space.
+// Number of tuples that a thread processes before it releases log space.
 constexpr std::int64_t kBatchRows = 4096;
 
 const std::vector<std::int32_t> kOutput = {8, 4, 4, 4, 4, 8, 1};  // ts, x, y, a, b, c, d
@@ -102,7 +102,7 @@ bool JoinsRun::take_turn(std::int32_t index) {
     if (worker.done) return true;
     const bool fed = order_->feed(recorder);
     if (fed) threads().notify(options_.workers);
-    // The end may come without a tuple, and another thread may have merged.
+    // Look again: the end may come without a tuple, and another thread may have merged.
     return fed || !order_->read(index).empty() || order_->ended(index);
   }
   std::size_t taken = 0;
@@ -125,9 +125,9 @@ std::vector<const OutputBuffer*> JoinsRun::outputs() const {
 }
 
 std::int64_t JoinsRun::events() const noexcept {
-  std::int64_t least = workers_.front().consumer->tuples();
-  for (const Worker& worker : workers_) least = std::min(least, worker.consumer->tuples());
-  return least;
+  std::int64_t tuples = workers_.front().consumer->tuples();
+  for (const Worker& worker : workers_) tuples = std::min(tuples, worker.consumer->tuples());
+  return tuples;
 }
 
 std::int64_t JoinsRun::pair_count() const noexcept {
@@ -139,7 +139,7 @@ std::int64_t JoinsRun::pair_count() const noexcept {
 void JoinsRun::count(Counts& into) const {
   const bool indexed = options_.kind == JoinKind::kIndexed;
   into.emplace_back(indexed ? "candidates" : "comparisons", pair_count());
-  // The index tests single rows, without vectors.
+  // An indexed join tests single rows, without vectors.
   if (!indexed && options_.form == JoinForm::kTiles) into.emplace_back("vector_bits", choose_probe_loop().vector_bits);
 }
 

@@ -1,9 +1,10 @@
 // JoinsRun: runs a hand-written band join: streams, their total order, threads, and measurements. These joins are
-// compared with the operator O+ (oplus/oplus_run.h). They share its sources, generator, log, waiting and output, but
-// have no epochs, mappings or compiled functions.
+// compared with the operator O+ (oplus/oplus_run.h). They use the same sources, generator, log, waiting and output as
+// O+, but have no epochs, mappings or compiled functions.
 //
 // Law: any thread moves rows that sources have delivered into the total order and notifies the other threads. A thread
-// sleeps only if, between Parker::prepare and commit, it finds no rows to read, no rows to move and no end.
+// sleeps only if, between Parker::prepare and commit, it finds no rows to read, no rows to move, and not the end of the
+// input.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -26,17 +27,17 @@ enum class JoinKind {
 // Names of the kinds, in this order.
 inline constexpr Names<3> kJoinKinds = {"adhoc", "1t", "indexed"};
 
-// How all pairs are compared; kIndexed has only kTiles.
+// How pairs are compared. kIndexed permits only kTiles.
 enum class JoinForm {
-  kTiles,   // compares many new tuples with many stored rows at once
-  kTuples,  // compares a tuple with one stored tuple after another, as published
+  kTiles,   // compare many new tuples with many stored rows at once
+  kTuples,  // compare one tuple with one stored tuple at a time, as published
 };
 inline constexpr Names<2> kJoinForms = {"tiles", "tuples"};
 
 // Only kAdHoc permits more than one worker.
 struct JoinsOptions : RunSettings {
   JoinKind kind = JoinKind::kAdHoc;
-  std::int64_t window = 1;  // greatest time difference of a pair
+  std::int64_t window = 1;  // maximum time difference of a pair
   std::int32_t band = 0;    // between 0 and kWidestBand
   LogOptions log;
   JoinForm form = JoinForm::kTiles;
@@ -51,14 +52,14 @@ class JoinsRun final : public Run {
   // Adds first L with the columns ts, x, y, then R with ts, a, b, c, d; see Run::add_view.
   void add_stream(StreamView stream);
 
-  std::int64_t events() const noexcept override;  // tuples that every thread has read
-  std::int64_t pair_count() const noexcept;       // comparisons; candidates with kIndexed
+  std::int64_t events() const noexcept override;  // number of tuples that every thread has read
+  std::int64_t pair_count() const noexcept;       // number of comparisons; with kIndexed, of candidates
 
  private:
   struct alignas(kCacheLine) Worker {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<PairConsumer> consumer;
-    bool done = false;  // whether it has read all tuples; its own thread only
+    bool done = false;  // whether the worker has read all tuples; only the worker's thread uses it
   };
 
   const RunSettings& settings() const noexcept override { return options_; }

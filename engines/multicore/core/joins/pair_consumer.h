@@ -19,7 +19,7 @@ namespace lab {
 
 // The two inputs L(ts, x, y) and R(ts, a, b, c, d). The columns are borrowed.
 struct BandInputs {
-  std::int64_t window = 0;  // greatest time difference of a pair
+  std::int64_t window = 0;  // maximum time difference of a pair
   std::int32_t band = 0;    // between 0 and kWidestBand
   const StreamView* view[2] = {nullptr, nullptr};
 
@@ -46,14 +46,15 @@ class alignas(kCacheLine) PairConsumer {
   PairConsumer(const PairConsumer&) = delete;
   PairConsumer& operator=(const PairConsumer&) = delete;
 
-  // Processes the next runs in the total order of all tuples. The rows of each input follow the last ones processed.
+  // Processes the next runs in the total order of all tuples. The rows of each input must follow the rows of the
+  // preceding call.
   virtual void process(std::span<const LogRun> runs) = 0;
 
   std::int64_t tuples() const noexcept { return seen_[0] + seen_[1]; }
   std::int64_t pair_count() const noexcept { return pair_count_; }  // each class defines which pairs it counts
 
  protected:
-  // Emits pairs in canonical order, timed 1 after the later tuple, and clears them.
+  // Emits pairs, which must be in canonical order, and clears them. An output's time is that of the later tuple plus 1.
   void emit(std::vector<Pair>& pairs);
 
   // Returns the input of the pair's later tuple in the total order.
@@ -66,7 +67,7 @@ class alignas(kCacheLine) PairConsumer {
   OutputBuffer& out_;
   Recorder& recorder_;
   const std::atomic<bool>& stop_;
-  std::int64_t seen_[2] = {0, 0};  // rows processed of each input
+  std::int64_t seen_[2] = {0, 0};  // by input: number of processed rows
   std::int64_t pair_count_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace lab {
 namespace {
 
-// `is_match` without a branch, because the branches would be unpredictable.
+// The predicate of `is_match` without branches, because they would be unpredictable.
 bool is_close(std::int32_t x, float y, std::int32_t a, float b, std::int32_t band) noexcept {
   const auto reach = static_cast<std::uint64_t>(std::int64_t{x} - a + band);
   const bool near_first = reach <= 2 * static_cast<std::uint64_t>(band);
@@ -27,7 +27,7 @@ void TupleJoin::process(std::span<const LogRun> runs) {
     for (std::int64_t row = run.begin; row < run.end; ++row) {
       throw_if_stopped(stop_);
       process_tuple(input, row);
-      if (!pairs_.empty()) emit(pairs_);  // before the next tuple
+      if (!pairs_.empty()) emit(pairs_);
     }
     seen_[input] = run.end;
   }
@@ -37,7 +37,7 @@ void TupleJoin::process_tuple(std::size_t input, std::int64_t row) {
   Queue& others = stored_[1 - input];
   const std::int64_t ts = inputs_.ts(input, row), earliest = ts - inputs_.window;
   while (others.begin != others.tuples.size() && others.tuples[others.begin].ts < earliest) ++others.begin;
-  if (2 * others.begin > others.tuples.size()) {  // so rarely that each tuple moves once on average
+  if (2 * others.begin > others.tuples.size()) {  // so rarely that each tuple moves at most once on average
     others.tuples.erase(others.tuples.begin(), others.tuples.begin() + static_cast<std::ptrdiff_t>(others.begin));
     others.begin = 0;
   }

@@ -2,8 +2,8 @@
 // takes every tuple, drops the rows that have left the window, and compares the tuple with each stored tuple of the
 // other input. The threads take turns to store the tuples of an input. With one thread, this is the paper's 1T.
 //
-// BandJoin makes the same comparisons by columns, several at once. This class is the fair counterpart of the operator
-// O+ (oplus/), whose f_U also handles one tuple at a time.
+// BandJoin makes the same comparisons by columns, several at once. TupleJoin is the fair counterpart of the operator O+
+// (oplus/), whose f_U also handles one tuple at a time.
 #pragma once
 #include "joins/pair_consumer.h"
 
@@ -24,7 +24,7 @@ class TupleJoin final : public PairConsumer {
     std::int32_t first;
     float second;
   };
-  // The stored tuples are those from `begin` on, in order of arrival.
+  // Stored tuples in order of arrival. Tuples before `begin` have left the window.
   struct Queue {
     std::vector<StoredTuple> tuples;
     std::size_t begin = 0;

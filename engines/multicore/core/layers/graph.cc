@@ -36,7 +36,7 @@ std::vector<LayersRun::Level> LayersRun::levels() const {
   return result;
 }
 
-// Returns the length of a slice of event time that has about a unit of input records.
+// Returns the length of a slice of event time that holds about a unit of input records.
 std::uint64_t LayersRun::slice_width() const noexcept {
   std::int64_t rows = 0;
   std::int64_t first = kEndOfTime;
@@ -139,7 +139,7 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
   const std::int64_t acknowledged =
       options_.channels == Channels::kLog
           ? 0
-          : std::max<std::int64_t>(1, options_.channel_rows / LayersOptions::kWatermarksAChannel);
+          : std::max<std::int64_t>(1, options_.channel_rows / LayersOptions::kWatermarksPerChannel);
 
   std::vector<std::int32_t> ids;
   std::vector<std::vector<std::unique_ptr<LayerLink>>> links(producers.size());  // by producer, then consumer

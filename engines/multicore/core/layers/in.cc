@@ -6,7 +6,7 @@
 namespace lab {
 namespace {
 
-// The contiguous part of rows [begin, end) of a ring, at most `max_rows` rows.
+// Returns the first contiguous piece of rows [begin, end) of a ring, at most `max_rows` rows.
 LayerPiece piece_of(const LayerLink& link, std::int64_t begin, std::int64_t end, std::int64_t max_rows) noexcept {
   const auto base = static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) & link.rows().mask);
   return {link.columns(), base, std::min({end - begin, max_rows, link.size() - base})};
@@ -50,9 +50,9 @@ void QueueIn::pass() {
 }
 
 std::int64_t QueueIn::frontier() const noexcept {
-  std::int64_t least = kEndOfTime;
-  for (const Cursor& cursor : cursors_) least = std::min(least, cursor.frontier);
-  return least;
+  std::int64_t earliest = kEndOfTime;
+  for (const Cursor& cursor : cursors_) earliest = std::min(earliest, cursor.frontier);
+  return earliest;
 }
 
 bool QueueIn::ended() noexcept {
@@ -86,7 +86,7 @@ LayerPiece LogIn::next(std::int64_t max_rows) {
     runs_ = log_.read(reader_);
     if (!runs_.empty()) continue;
     if (merged) return {};
-    // `advance` also returns true if other threads merged meanwhile; then this thread must look again before it sleeps.
+    // `advance` returns true also if other threads merged meanwhile; then this thread must look again before it sleeps.
     merged = !log_.advance();
     if (!merged) ++merges_;
     runs_ = log_.read(reader_);  // another thread may have merged on this one's behalf
@@ -157,29 +157,29 @@ void MergeIn::pass() {
 TupleMergeIn::TupleMergeIn(std::vector<LayerLink*> links) : LayerIn(std::move(links)), heads_(links_.size()) {}
 
 LayerPiece TupleMergeIn::next(std::int64_t) {
-  std::size_t least = 0;
+  std::size_t earliest = 0;
   for (std::size_t l = 0; l < links_.size(); ++l) {
     Head& head = heads_[l];
     if (head.row == head.end) {
-      // As in QueueIn: seq_cst, since the thread may sleep afterwards; acquires the rows.
+      // seq_cst, since the thread may sleep afterwards, and acquire for the rows; as in QueueIn.
       head.ts = links_[l]->line().frontier.load(std::memory_order_seq_cst);
       head.end = links_[l]->line().end.load(std::memory_order_acquire);
       if (head.row != head.end)
         head.ts = links_[l]->rows().ts[static_cast<std::uint64_t>(head.row) & links_[l]->rows().mask];
     }
-    if (head.ts < heads_[least].ts) least = l;  // ties go by producer
+    if (head.ts < heads_[earliest].ts) earliest = l;  // at equal times, the first producer comes first
   }
-  const Head& first = heads_[least];
+  const Head& first = heads_[earliest];
   if (first.row == first.end) return {};  // this link may still send the earliest row, or all links are empty
-  least_ = least;
-  return piece_of(*links_[least], first.row, first.end, 1);
+  current_link_ = earliest;
+  return piece_of(*links_[earliest], first.row, first.end, 1);
 }
 
 void TupleMergeIn::pass() {
-  Head& head = heads_[least_];
-  links_[least_]->release(++head.row);
-  if (head.row != head.end)
-    head.ts = links_[least_]->rows().ts[static_cast<std::uint64_t>(head.row) & links_[least_]->rows().mask];
+  Head& head = heads_[current_link_];
+  LayerLink& link = *links_[current_link_];
+  link.release(++head.row);
+  if (head.row != head.end) head.ts = link.rows().ts[static_cast<std::uint64_t>(head.row) & link.rows().mask];
 }
 
 std::int64_t TupleMergeIn::frontier() const noexcept {

@@ -1,4 +1,5 @@
-// LayerIn: the input of a thread of a query graph: rows of one or several links, in order or as they arrive.
+// LayerIn: the input of a thread of a query graph. It reads the rows of one or several links, in order or as they
+// arrive.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -28,8 +29,8 @@ class LayerIn {
   LayerIn& operator=(const LayerIn&) = delete;
   virtual ~LayerIn() = default;
 
-  // Returns the next rows, at most `max_rows`, or an empty piece if none are ready. An empty piece also means that all
-  // earlier rows are released. The thread may then sleep if it made this call between `prepare` and `commit` of its
+  // Returns the next rows, at most `max_rows`, or an empty piece if no rows are ready. An empty piece also means that
+  // all earlier rows are released. The thread may then sleep if it made this call between `prepare` and `commit` of its
   // parker.
   virtual LayerPiece next(std::int64_t max_rows) = 0;
 
@@ -42,15 +43,16 @@ class LayerIn {
   // After an empty `next`, returns whether no rows will ever follow.
   virtual bool ended() noexcept = 0;
 
-  virtual std::int64_t merges() const noexcept { return 0; }  // merges of a log that found rows
+  virtual std::int64_t merges() const noexcept { return 0; }  // number of merges of a log that found rows
 
-  // Wakes the producers that wait for room; the thread must call it before it sleeps.
+  // Wakes the producers that wait for room. The thread must call it before it sleeps.
   void relieve() noexcept {
     for (LayerLink* link : links_) link->relieve();
   }
 
  protected:
-  // Number of passed rows after which they are released. They are also released when no rows are ready.
+  // Returns the number of passed rows after which these rows are released. Passed rows are also released when no rows
+  // are ready.
   std::int64_t release_interval() const noexcept { return std::max<std::int64_t>(1, links_.front()->size() / 8); }
 
   const std::vector<LayerLink*> links_;
@@ -76,7 +78,7 @@ class QueueIn final : public LayerIn {
 
   std::vector<Cursor> cursors_;
   std::size_t turn_ = 0;         // the link whose turn it is
-  std::int64_t piece_rows_ = 0;  // rows of the last `next`
+  std::int64_t piece_rows_ = 0;  // number of rows that `next` returned last
 };
 
 // An ordered log whose only reader is this thread.
@@ -95,16 +97,16 @@ class LogIn final : public LayerIn {
 
   TupleBuffer& log_;
   const int reader_;
-  std::span<const LogRun> runs_;  // runs read and not released
-  std::size_t passed_runs_ = 0;   // number of these runs passed
-  std::int64_t run_offset_ = 0;   // number of rows passed of the next run
-  std::int64_t piece_rows_ = 0;   // rows of the last `next`
-  std::int64_t passed_ = 0;       // rows passed since the last release
+  std::span<const LogRun> runs_;  // runs that are read and not released
+  std::size_t passed_runs_ = 0;   // number of runs in `runs_` that are passed
+  std::int64_t run_offset_ = 0;   // number of rows of the next run that are passed
+  std::int64_t piece_rows_ = 0;   // number of rows that `next` returned last
+  std::int64_t passed_ = 0;       // number of rows passed since the last release
   std::int64_t frontier_ = LayerLink::kNoPromise;
   std::int64_t merges_ = 0;
 };
 
-// Queues that the thread itself merges in the order (timestamp, link, row), as a merge-sorting operator does.
+// Queues that the thread itself merges in the order (timestamp, link, row); for a merge-sorting operator.
 class MergeIn final : public LayerIn {
  public:
   explicit MergeIn(std::vector<LayerLink*> links);
@@ -120,18 +122,18 @@ class MergeIn final : public LayerIn {
   void release() noexcept;
 
   RunMerger merger_;
-  std::array<LogRun, kRuns> runs_;  // the first `run_count_` are merged
+  std::array<LogRun, kRuns> runs_;  // the first `run_count_` runs are merged
   std::size_t run_count_ = 0;
-  std::size_t passed_runs_ = 0;         // number of these runs passed
-  std::int64_t run_offset_ = 0;         // number of rows passed of the next run
-  std::int64_t piece_rows_ = 0;         // rows of the last `next`
+  std::size_t passed_runs_ = 0;         // number of merged runs that are passed
+  std::int64_t run_offset_ = 0;         // number of rows of the next run that are passed
+  std::int64_t piece_rows_ = 0;         // number of rows that `next` returned last
   std::vector<std::int64_t> passed_;    // by link: first row not passed
   std::vector<std::int64_t> released_;  // by link: first row not released
   bool ended_ = false;
 };
 
 // Queues merged in the same order one tuple at a time, like the operator of Viper's section 3. Each tuple costs a
-// comparison with the first tuple of every queue, and a queue operation that releases its room.
+// comparison with the first tuple of every queue, and a queue operation that releases the tuple's room.
 class TupleMergeIn final : public LayerIn {
  public:
   explicit TupleMergeIn(std::vector<LayerLink*> links);
@@ -149,7 +151,7 @@ class TupleMergeIn final : public LayerIn {
   };
 
   std::vector<Head> heads_;
-  std::size_t least_ = 0;  // link of the last `next`
+  std::size_t current_link_ = 0;  // the link of the row that `next` returned last
 };
 
 }  // namespace lab

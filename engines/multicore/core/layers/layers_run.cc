@@ -113,7 +113,7 @@ std::int64_t LayersRun::events() const noexcept {
   return total;
 }
 
-// Times are of the graph's threads, from the start of the run to the end of each.
+// Reports times of the graph's threads, each from the start of the run to the end of the thread.
 void LayersRun::count(Counts& into) const {
   std::array<std::int64_t, 4> parts{};  // threads, by Part
   std::int64_t compared = 0, spilled = 0, peak = 0, merges_by_producers = 0, merges_by_readers = 0;
@@ -132,7 +132,7 @@ void LayersRun::count(Counts& into) const {
     }
     if (place.node->in() != nullptr) merges_by_readers += place.node->in()->merges();
   }
-  // Every insertion merges a ScaleGate.
+  // In a ScaleGate every insertion merges, so a count of merges says nothing.
   if (options_.channels == Channels::kScaleGate) merges_by_producers = merges_by_readers = 0;
   const Counters counters = sum_counters();
   const auto threads_of = [&](Part part) { return parts[static_cast<std::size_t>(part)]; };

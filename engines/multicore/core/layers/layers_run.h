@@ -1,14 +1,14 @@
-// LayersRun: runs a pipeline, or an operator O+, as a query graph with one thread for each part. The parts are
-// injectors (one for each physical stream), instances of each operator, and sinks. After Gulisano et al., "Viper"
-// (2019). docs/decisions/0011-determinism-layers.md.
+// LayersRun: runs a pipeline, or an operator O+, as a query graph with one thread per part. The parts are the injectors
+// (one per physical stream), the instances of each operator, and the sinks. After Gulisano et al., "Viper" (2019).
+// docs/decisions/0011-determinism-layers.md.
 //
 // Rows from several producers are put in the order (timestamp, producer, row) in one of two places, or not at all:
-//   operator        a merge-sorting operator, a separate thread, precedes each consumer, between queues;
-//   communication   the channel is an ordered log (log/tuple_buffer.h). The producers merge it in runs while its reader
-//                   sleeps or lags behind; otherwise the reader does. As published, the channel is instead a ScaleGate:
-//                   producers insert their tuples, and watermark tuples control the flow;
-//   none            the consumer takes rows as they arrive.
-// With one producer, a channel is a queue in all three.
+//   operator        A merge-sorting operator, a separate thread between queues, precedes each consumer.
+//   communication   The channel is an ordered log (log/tuple_buffer.h). The producers merge the log in runs while its
+//                   reader sleeps or lags behind; otherwise the reader does. In the published form the channel is a
+//                   ScaleGate: producers insert their tuples, and watermark tuples control the flow.
+//   none            The consumer takes rows as they arrive.
+// With one producer, a channel is a queue in all three cases.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -31,10 +31,10 @@ enum class Determinism { kCommunication, kOperator, kNone };
 // The channels of layer communication: OrderLog and ScaleGate.
 enum class Channels { kLog, kScaleGate };
 
-// Whether a merge-sorting operator forwards all ready rows at once, in runs, or, as published, one tuple at a time.
+// How a merge-sorting operator forwards ready rows: in runs, or one tuple at a time as published.
 enum class MergeUnit { kRun, kTuple };
 
-// How records without a key are distributed over consumers; see layers/route.h.
+// How records without a key are distributed over consumers (layers/route.h).
 enum class Dealing { kTime, kTurn };
 
 // Names of the values above, in their order.
@@ -43,21 +43,21 @@ inline constexpr Names<2> kChannels = {"log", "scalegate"};
 inline constexpr Names<2> kMergeUnits = {"run", "tuple"};
 inline constexpr Names<2> kDealings = {"time", "turn"};
 
-// `workers`: number of instances of each operator; a stateful operator has one. `ring_blocks`: used with a load.
+// `workers`: number of instances per operator; a stateful operator has one instance. `ring_blocks`: only with a load.
 struct LayersOptions : RunSettings {
   static constexpr std::int64_t kMinChannelRows = 2;
   static constexpr std::int64_t kMaxChannelRows = std::int64_t{1} << 20;
 
   // Number of watermark tuples per round of a ScaleGate channel; each acknowledges 1/4 of its producer's room.
-  static constexpr std::int64_t kWatermarksAChannel = 4;
+  static constexpr std::int64_t kWatermarksPerChannel = 4;
 
   Determinism determinism = Determinism::kCommunication;
   Channels channels = Channels::kLog;
   MergeUnit merge_unit = MergeUnit::kRun;
   Dealing dealing = Dealing::kTime;
-  std::int64_t channel_rows = 4096;           // records between two threads; rounded up to a power of two
-  std::int64_t spill_rows = Spill::kMaxRows;  // limit of rows that wait for room in one channel of one producer
-  std::vector<std::int32_t> input_itemsizes;  // of a pipeline's input columns; the int64 timestamp is first
+  std::int64_t channel_rows = 4096;           // capacity of a channel between two threads; rounded up to a power of two
+  std::int64_t spill_rows = Spill::kMaxRows;  // maximum number of a producer's rows that wait for room in one channel
+  std::vector<std::int32_t> input_itemsizes;  // item sizes of a pipeline's input; the int64 timestamp is first
 };
 
 class LayersRun final : public Run {
@@ -74,10 +74,10 @@ class LayersRun final : public Run {
   // Adds a stream whose columns have the input's item sizes; see Run::add_view. Returns its index.
   std::int32_t add_stream(StreamView stream);
 
-  // Adds a stream of input `input` of the operator O+. Both kernels are null for joins.
+  // Adds a stream to input `input` of the operator O+. Both kernels are null for joins.
   std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route);
 
-  // Records that the first operator has attach_input; for O+, records sent to instances.
+  // Returns the number of records that the first operator has read; for O+, the number of records sent to instances.
   std::int64_t events() const noexcept override;
 
  private:
@@ -94,7 +94,7 @@ class LayersRun final : public Run {
     std::int32_t consumers;
     std::vector<std::int32_t> itemsizes;  // item sizes of the input, without stamps
   };
-  std::string error_prefix(const Level& level) const {  // for any level but the sinks
+  std::string error_prefix(const Level& level) const {  // not for the sinks
     return level.is_operator ? operator_->spec.called() : level.stage->called();
   }
 
@@ -128,7 +128,7 @@ class LayersRun final : public Run {
   std::uint64_t slice_width_ = 1;
   std::deque<StageSpec> stages_;
   std::optional<LayersOperator> operator_;
-  std::vector<OperatorStream> streams_;  // of the operator O+
+  std::vector<OperatorStream> streams_;  // streams of the operator O+
   std::vector<std::unique_ptr<TupleBuffer>> logs_;
   std::int64_t queues_ = 0;
   std::vector<Place> places_;
@@ -136,7 +136,7 @@ class LayersRun final : public Run {
   std::vector<const LayerSink*> sinks_;
   std::vector<const LayerInstance*> first_instances_;
   std::vector<const LayerInjector*> injectors_;
-  std::vector<const LayerOperator*> operators_;  // instances
+  std::vector<const LayerOperator*> operators_;  // instances of the operator O+
 };
 
 }  // namespace lab

@@ -23,7 +23,7 @@ LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_
       spill_(std::move(spill)) {
   rows_.ts = ring_.ts();
   rows_.mask = ring_.mask();
-  // relaxed: set-up is single-threaded. A line without an owner counts as closed.
+  // Without this store the line would count as closed. relaxed: set-up is single-threaded.
   line_.frontier.store(kNoPromise, std::memory_order_relaxed);
   if (log_ != nullptr) source_ = log_->add_source(rows_, kNoPromise);
 }
@@ -35,8 +35,8 @@ std::int64_t LayerLink::released() noexcept {
   return released_.load(std::memory_order_seq_cst);
 }
 
-std::int64_t LayerLink::room(std::int64_t least) noexcept {
-  if (room_end_ - end_ < least) room_end_ = released() + size();
+std::int64_t LayerLink::room(std::int64_t min_rows) noexcept {
+  if (room_end_ - end_ < min_rows) room_end_ = released() + size();
   return room_end_ - end_;
 }
 
@@ -66,7 +66,7 @@ void LayerLink::publish() {
   line_.frontier.store(frontier_, std::memory_order_release);  // last: a thread that sees it sees the rows before it
 }
 
-// Returns the permitted promise: at most the time of the first spilled row.
+// Returns the strongest promise up to `promised` that spilled rows permit: at most the time of the first spilled row.
 std::int64_t LayerLink::promisable(std::int64_t promised) const noexcept {
   if (spilled_rows() == 0) return promised;
   const OutputBuffer::Piece first = spilled_->oldest();
@@ -93,8 +93,8 @@ void LayerLink::wake(std::int64_t promised, bool help) {
     return;
   }
   if (is_last) log_->close(source_);
-  // An awake reader merges before it sleeps: it loads the values that `publish` and `close` stored, all sequentially
-  // consistent.
+  // An awake reader merges before it sleeps. In this merge it loads the values that `publish` and `close` have stored;
+  // all of these accesses are sequentially consistent.
   const bool is_behind = help && end_ - released() > size() / 2;
   if ((is_behind || consumer_.asleep()) && log_->advance()) {
     ++merges_;
@@ -106,7 +106,7 @@ bool LayerLink::may_wait(std::int64_t ts) noexcept {
   if (kind_ == Kind::kQueue || kind_ == Kind::kUnordered) return true;
   const std::int64_t oldest = released();
   if (oldest == end_) return true;
-  // This thread owns the slot and does not overwrite it here.
+  // This thread owns the slot, so it may read the row even if the row is released.
   return ts_at(std::min(oldest + acknowledged_rows_, end_) - 1) < ts;
 }
 

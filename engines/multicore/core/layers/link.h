@@ -3,15 +3,16 @@
 // Layout: row r is item r & mask of every column; the first column is the timestamp. Only the producer writes. Rows are
 // valid from `released` up to the published end. The slot of row r may be overwritten once r is released.
 //
-// A link is a queue, or one of the sources of an ordered log (log/tuple_buffer.h), which then stores both positions.
+// A link is either a queue or a source of an ordered log (log/tuple_buffer.h). The log then stores both positions.
 //
 // Promises. Rows of a link come in order of time, and the producer promises a lower bound: a frontier f promises that
-// later rows have ts >= f. A thread that merges several links waits for promises. Promises must therefore go out even
-// without rows: before a thread sleeps, for any reason (layers/out.h).
+// later rows have ts >= f. A thread that merges several links waits for promises. A producer must therefore send
+// promises even without rows, before it sleeps for any reason (layers/out.h).
 //
 // Waking. A consumer that is awake sees published rows. A later `wake` wakes a sleeping consumer and publishes the
 // promises made meanwhile. A consumer wakes its producer when half of the ring is free, or before it sleeps itself.
-// On each side a store precedes a load of the other side's store, hence all are sequentially consistent (run/parker.h).
+// On each side a store precedes a load of the other side's store, so all of these accesses are sequentially consistent
+// (run/parker.h).
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -35,7 +36,7 @@ class LayerLink {
  public:
   enum class Kind {
     kQueue,      // the only input of its consumer
-    kMerged,     // one of several queues that its consumer puts in order
+    kMerged,     // one of several queues whose rows the consumer puts in order
     kLogged,     // a source of a log
     kUnordered,  // a queue of rows in any order
   };
@@ -54,8 +55,8 @@ class LayerLink {
 
   // The producer's part. --------------------------------------------------------------------------------------------
 
-  // Returns the number of rows that may be appended; a result of at least `least` may be out of date.
-  std::int64_t room(std::int64_t least) noexcept;
+  // Returns the number of rows that may be appended. The number is refreshed only if it was below `min_rows`.
+  std::int64_t room(std::int64_t min_rows) noexcept;
 
   // Returns whether `rows` rows fit and no spilled rows precede them.
   bool fits(std::int64_t rows) noexcept { return spilled_rows() == 0 && room(rows) >= rows; }
@@ -65,20 +66,20 @@ class LayerLink {
   // Appends rows from + list[i].
   void append(const void* const* columns, std::int64_t from, const std::int32_t* list, std::int64_t rows) noexcept;
 
-  // Publishes appended rows to a consumer that is awake. Like `wake`, it throws std::bad_alloc when memory for a node
-  // of a ScaleGate is missing.
+  // Publishes appended rows to a consumer that is awake. Like `wake`, it throws std::bad_alloc if a ScaleGate cannot
+  // allocate a node.
   void publish();
 
-  // Promises that later rows have ts >= `promised`, as far as spilled rows permit, and wakes a sleeping consumer that
-  // has work. kEndOfTime promises that no rows follow, and closes the link. With `help`, also merges for a consumer
-  // that is awake but lags behind. Promises never decrease.
+  // Promises that later rows have ts >= `promised`, or >= the first spilled row's ts if that is earlier, and wakes a
+  // sleeping consumer that has work. kEndOfTime promises that no rows follow, and closes the link. With `help`, also
+  // merges for a consumer that is awake but lags behind. Promises never decrease.
   void wake(std::int64_t promised, bool help);
   bool closed() const noexcept { return closed_; }
 
-  // Returns whether the thread may wait, with a full ring, for room for a row of time `ts`. Room comes when the oldest
-  // row is released, or, where rows are acknowledged together, the last row of the oldest group. If that row has time
-  // `ts`, its release may wait for a promise that only this thread can make possible by continuing. The result is then
-  // false, and the caller must spill.
+  // Returns whether the thread may wait, with a full ring, for room for a row of time `ts`. The release of the oldest
+  // row makes room; where rows are acknowledged in groups, the release of the last row of the oldest group does. If
+  // that row has time `ts`, its release may depend on a promise that becomes possible only if this thread continues.
+  // The result is then false, and the caller must spill.
   bool may_wait(std::int64_t ts) noexcept;
 
   // `spill` stores rows in memory that grows; it throws std::runtime_error above the limit of spilled rows. `drain`
@@ -87,7 +88,7 @@ class LayerLink {
   std::int64_t drain();
   std::int64_t spilled_rows() const noexcept { return spilled_ == nullptr ? 0 : spilled_->waiting(); }
   const Spill& spill() const noexcept { return spill_; }
-  std::int64_t merges() const noexcept { return merges_; }  // merges that the producer made for the consumer
+  std::int64_t merges() const noexcept { return merges_; }  // number of merges by the producer for the consumer
 
   // The producer calls `announce_wait` between `prepare` and `commit` of its parker, before it looks for room. It calls
   // `cancel_wait` once it is awake again.
@@ -116,7 +117,7 @@ class LayerLink {
     released_in_log_ = row;
     released_to(row, size() / 2);  // the log's release is sequentially consistent; pairs with `announce_wait`
   }
-  // Wakes a producer that waits for room, if any row is free; the consumer must call it before it sleeps.
+  // Wakes a producer that waits for room, if a row is free. The consumer must call it before the consumer sleeps.
   void relieve() noexcept;
 
  private:
@@ -130,23 +131,23 @@ class LayerLink {
   std::int64_t promisable(std::int64_t promised) const noexcept;
   std::int64_t ts_at(std::int64_t row) const noexcept { return ring_.ts()[ring_.item_of(row)]; }
 
-  // Set once.
+  // Set at construction.
   const Kind kind_;
   const std::vector<std::int32_t> itemsizes_;
   TupleBuffer* const log_;
-  const std::int64_t acknowledged_rows_;  // rows acknowledged together; 1 without groups
+  const std::int64_t acknowledged_rows_;  // number of rows of a group that is acknowledged together; 1 without groups
   int source_ = -1;
   Parker& producer_;
   Parker& consumer_;
   ColumnRing ring_;
   LogColumns rows_;  // the ring, as logs and mergers read it
 
-  // The producer only.
+  // Only for the producer.
   alignas(kCacheLine) std::int64_t end_ = 0;  // first row not appended
   std::int64_t published_ = 0;                // first row not published
   std::int64_t room_end_ = 0;                 // rows below this may be appended without a look at the consumer
   std::int64_t frontier_ = kNoPromise;        // last promise on this link
-  bool unannounced_ = false;                  // whether rows or promises came since the last `wake`
+  bool unannounced_ = false;                  // whether there are rows or promises since the last `wake`
   bool closed_ = false;
   std::unique_ptr<OutputBuffer> spilled_;  // null until the first spill
   Spill spill_;
@@ -156,10 +157,10 @@ class LayerLink {
 
   // First row of a queue that is not released. Written by the consumer, read by the producer; never decreases.
   alignas(kCacheLine) std::atomic<std::int64_t> released_{0};
-  // First row of a log's source that is not released; the consumer only. The log's own positions are for producers.
+  // For a log's source: the first row not released. Only for the consumer; the log's own positions are for producers.
   std::int64_t released_in_log_ = 0;
-  // Value of `released` at which the ring is full, while the producer waits for room; else kNoWait. Written by the
-  // producer, read by the consumer.
+  // While the producer waits for room: the value of `released_` at which the ring is full; otherwise kNoWait. Written
+  // by the producer, read by the consumer.
   alignas(kCacheLine) std::atomic<std::int64_t> full_at_{kNoWait};
 };
 

@@ -7,10 +7,10 @@
 namespace lab {
 namespace {
 
-// Minimum capacity of the outputs that an instance makes before it sends them.
+// Minimum capacity, in rows, of the buffer for the outputs of a kernel call.
 constexpr std::int64_t kBufferRows = 1024;
 
-// The last promise before the end.
+// The latest promise before the end.
 constexpr std::int64_t kLastPromise = kEndOfTime - 1;
 
 }  // namespace
@@ -27,7 +27,7 @@ bool LayerRelay::take_turn() {
     return out_->settle() || sent;
   }
   process(piece);
-  // More rows with the last row's time may follow.
+  // More rows with the time of the last row may follow, so promise no later time.
   out_->promise(promised(static_cast<const std::int64_t*>(piece.columns[0])[piece.base + piece.rows - 1]));
   in_->pass();
   out_->count_rows(piece.rows);
@@ -91,7 +91,7 @@ void LayerInjector::inject(std::int64_t begin, std::int64_t rows) {
   }
   route_->send(*out_, columns_.data(), 0, rows);
   if (!itemsizes_.empty()) return;
-  // A row may go to several instances or to none, so it counts as consumed once it is sent.
+  // A row may go to several instances or to none, so it counts as consumed when it is sent.
   rows_ += rows;
   recorder().consumed(static_cast<double>(rows));
 }

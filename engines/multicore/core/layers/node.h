@@ -1,9 +1,9 @@
 // LayerNode: one thread of a query graph: an injector, an instance of an operator, a merge-sorting operator or a sink.
 //
-// Rows between threads have the fields of their operator. With measurement, columns of *stamps* follow, which each
-// output inherits from its source record. With a load, these are the due time and the time at which an injector
-// delivered the record. Without a load, there is only the delivery time, accurate to 64 rows. For operators O+, see
-// layers/operator.h.
+// Rows between threads have the fields of their operator. With measurement, columns of *stamps* follow the fields. Each
+// output inherits the stamps of its source record. With a load, the stamps are the due time and the time at which an
+// injector delivered the record. Without a load, the only stamp is the delivery time, accurate to 64 rows. For
+// operators O+, see layers/operator.h.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -34,19 +34,19 @@ class LayerNode {
   LayerNode& operator=(const LayerNode&) = delete;
   virtual ~LayerNode() = default;
 
-  // Does some work. Returns false if no work is ready; then all promises and releases are published.
+  // Does some work. Returns false if no work is ready; all promises and releases are then published.
   virtual bool take_turn() = 0;
   // After a turn that returned false, returns whether no work will follow.
   virtual bool finished() noexcept = 0;
 
-  // The input and the output; null for a thread without one.
+  // Return the input and the output, or null if the thread has no input or no output.
   virtual LayerIn* in() noexcept { return nullptr; }
   virtual LayerOut* out() noexcept { return nullptr; }
 
  protected:
   static constexpr std::int64_t kRowsPerTick = 64;
 
-  // Reads the clock every `kRowsPerTick` rows, or each time with `every_time`.
+  // Counts `rows` rows. Reads the clock every `kRowsPerTick` rows or, with `every_time`, at each call.
   void tick(std::int64_t rows) noexcept {
     rows_since_tick_ += rows;
     if (!every_time_ && rows_since_tick_ < kRowsPerTick) return;
@@ -96,10 +96,11 @@ class LayerRelay : public LayerProducer {
  protected:
   virtual void process(const LayerPiece& piece) = 0;
 
-  // Notes that later rows have ts >= `frontier`; kEndOfTime means that no rows follow. Returns whether it sent rows.
+  // Handles the fact that later rows have ts >= `frontier`; kEndOfTime means that no rows follow. Returns whether it
+  // sent rows.
   virtual bool pass_time(std::int64_t) { return false; }
 
-  // Returns this node's promise when its later input rows have ts >= `frontier`, which is not kEndOfTime.
+  // Returns what this node can promise once its later input rows have ts >= `frontier`, which is not kEndOfTime.
   virtual std::int64_t promised(std::int64_t frontier) const noexcept { return frontier; }
 
  private:
@@ -109,14 +110,14 @@ class LayerRelay : public LayerProducer {
 // Replays a stream, at full speed or at the generator's pace.
 class LayerInjector final : public LayerProducer {
  public:
-  // `feed`: the generator's feed; null for full speed. `itemsizes`: item sizes of the input, without stamps; empty if
-  // rows go by number.
+  // `feed`: the generator's feed; null at full speed. `itemsizes`: item sizes of the input, without stamps; empty if
+  // rows are sent by number.
   LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t unit, const StreamView& view, std::int64_t batch,
                 Feed* feed, std::vector<std::int32_t> itemsizes);
 
   bool take_turn() override;
   bool finished() noexcept override { return ended_ && out_->closed(); }
-  std::int64_t rows() const noexcept { return rows_; }  // rows sent by number
+  std::int64_t rows() const noexcept { return rows_; }  // number of rows sent by number (RowNumber)
 
  private:
   void inject(std::int64_t begin, std::int64_t rows);
@@ -127,20 +128,20 @@ class LayerInjector final : public LayerProducer {
   const std::vector<std::int32_t> itemsizes_;
   bool ended_ = false;
   std::vector<const void*> columns_;
-  std::vector<std::int64_t> due_, taken_;  // stamps of a unit
-  std::vector<std::int64_t> numbers_;      // row numbers of a unit
+  std::vector<std::int64_t> due_, taken_;  // stamps of the unit that is being sent
+  std::vector<std::int64_t> numbers_;      // row numbers of this unit
   std::int64_t rows_ = 0;
 };
 
 // An instance of an operator.
 class LayerInstance final : public LayerRelay {
  public:
-  // `fields`: number of input fields, without stamps. `first`: whether it belongs to the first operator, which counts
-  // consumed records.
+  // `fields`: number of input fields, without stamps. `first`: whether the instance belongs to the first operator,
+  // which counts consumed records.
   LayerInstance(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, const StageSpec& spec,
                 std::size_t fields, bool first);
 
-  std::int64_t rows() const noexcept { return rows_; }  // rows read
+  std::int64_t rows() const noexcept { return rows_; }  // number of rows read
 
  private:
   void process(const LayerPiece& piece) override;
@@ -151,12 +152,12 @@ class LayerInstance final : public LayerRelay {
   std::vector<std::uint64_t> state_;
   KeyStates keys_;
   std::vector<std::int32_t> order_;      // 0, 1, 2, ...: partitioned operators read records by a list
-  std::vector<std::int32_t> itemsizes_;  // of outputs, including stamps
+  std::vector<std::int32_t> itemsizes_;  // item sizes of outputs, including stamps
   RecordBuffer buffer_;                  // outputs of a kernel call
   std::int64_t rows_ = 0;
 };
 
-// A merge-sorting operator: forwards the rows that its input puts in order.
+// A merge-sorting operator: forwards the rows of its input, which puts them in order.
 class LayerMerger final : public LayerRelay {
  public:
   using LayerRelay::LayerRelay;

@@ -8,7 +8,7 @@
 namespace lab {
 namespace {
 
-// Event times are closer to 0 than this (run/window.h); promises may be further away.
+// The absolute value of every event time is below this limit (run/window.h); promises may be beyond the limit.
 constexpr std::int64_t kEventTimeLimit = std::int64_t{1} << 62;
 
 }  // namespace
@@ -78,7 +78,7 @@ bool LayerOperator::process_runs() {
 bool LayerOperator::pass_time(std::int64_t frontier) {
   const bool sent = rows_ != 0 && process_runs();
   if (!last_time_ || frontier == LayerLink::kNoPromise) return sent;
-  // Promises may reach beyond the last tuple; time advances only as far as the known input.
+  // Promises may lie after the last tuple, but event time must not pass the last time of the input.
   const std::int64_t reached = std::min(frontier, *last_time_);
   if (!instance_->started() || reached <= instance_->watermark()) return sent;
   const bool expires = stamps_ == 2 && instance_->expires_by(reached);

@@ -1,24 +1,25 @@
 // LayerOperator: one instance of an operator O+ in a query graph of LayersRun: keyed windows, or a join of all pairs.
 //
 // Law: when the input has no more times before t, an instance promises the end of the earliest window that reaches
-// beyond t. It never promises t itself: that could deadlock.
+// beyond t. It never promises t itself, because such promises could deadlock.
 //
-// Why. An output that `update` emits at t has the end of its window as its time.
-//   1. With promises of t, a sink that holds such an output could wait for another instance to promise its time.
-//   2. That instance could wait for rows of an injector,
-//   3. the injector for room at the first instance,
-//   4. and the first instance for room in its link to the sink.
+// Why. An output that `update` emits at t has the end of its window as its time. With promises of t, a cycle of waits
+// is possible:
+//   1. A sink holds such an output, and waits until another instance promises the output's time.
+//   2. That instance waits for rows of an injector.
+//   3. The injector waits for room at the first instance.
+//   4. The first instance waits for room in its link to the sink.
 // A promise of the window's end breaks step 1. A row that an instance has taken at t was ready, so every injector
 // promises t or more on all its links before it sleeps. Hence every instance that waits for rows promises the end of
-// t's window or more, and no sink with earlier rows waits for it. The argument of layers/out.h then holds.
+// t's window or more, and no sink with earlier rows waits for that instance. The argument of layers/out.h then holds.
 //
-// Rows arrive by number, since tuples may have lists, and kernels read them in place. Each of several instances of a
-// keyed operator gets the rows that have one of its keys. Each instance of a join gets all rows, and compares the pairs
-// whose earlier tuple it stores. Its windows are private, as in shared-nothing instances.
+// Rows arrive by number and kernels read them in place, since tuples may have lists. Each of several instances of a
+// keyed operator gets the rows with a key of this instance. Each instance of a join gets all rows, and compares the
+// pairs whose earlier tuple it stores. An instance's windows are private, as in shared-nothing systems.
 //
-// Stamps. An output's due time is that of the tuple, or promise, that caused it (Causes). Its delivery time is that of
-// the last tuple read before the output was made. If time alone ended its window, the delivery time is the time at
-// which it is made.
+// Stamps. An output's due time is that of the tuple or promise that caused the output (Causes). Its delivery time is
+// that of the last tuple that was read before the output was made. If time alone ended the window, the delivery time is
+// the time at which the output was made.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,7 @@ namespace lab {
 // The operator O+ of a query graph.
 struct LayersOperator {
   OperatorSpec spec;
-  std::vector<std::int32_t> owner;      // the instance of each bucket of keys
+  std::vector<std::int32_t> owner;      // by bucket of keys: the instance that owns it
   std::vector<std::int32_t> itemsizes;  // item sizes of its outputs
   // Event time at the end of the input; nullopt for the time of the last tuple.
   std::optional<std::int64_t> final_watermark;
@@ -50,8 +51,8 @@ class LayerOperator final : public LayerRelay {
                 const LayersOperator& op, std::span<const OperatorStream> streams,
                 std::optional<std::int64_t> last_time, const std::atomic<bool>& stop, std::int64_t spill_rows);
 
-  std::int64_t compared() const noexcept { return instance_->compared(); }  // pairs compared
-  std::int64_t refused() const noexcept { return outputs_.refused(); }      // records beyond `max_outputs`
+  std::int64_t compared() const noexcept { return instance_->compared(); }  // number of compared pairs
+  std::int64_t refused() const noexcept { return outputs_.refused(); }      // number of records beyond `max_outputs`
 
  private:
   void process(const LayerPiece& piece) override;
@@ -70,13 +71,13 @@ class LayerOperator final : public LayerRelay {
   std::unique_ptr<WindowState> state_;  // null for joins
   const Spill spill_;
   OutputBuffer outputs_;
-  Causes causes_;  // of the rows in `outputs_`, with a load
+  Causes causes_;  // with a load: the causes of the rows in `outputs_`
   std::unique_ptr<OperatorInstance> instance_;
-  // Rows read but not yet processed. A log's pieces end where another source's rows begin, so one call for `unit_` rows
-  // is cheaper.
+  // Rows that are read but not yet processed. A log's pieces end where another source's rows begin, so it is cheaper to
+  // collect `unit_` rows for one call.
   std::vector<LogRun> runs_;
-  std::int64_t rows_ = 0;             // rows in `runs_`
-  std::int64_t taken_ns_ = 0;         // time at which an injector delivered the last row read
+  std::int64_t rows_ = 0;             // number of rows in `runs_`
+  std::int64_t taken_ns_ = 0;         // time at which an injector delivered the row that was read last
   std::vector<const void*> columns_;  // columns of the rows being sent
   std::vector<std::int64_t> due_, taken_;
 };

@@ -53,7 +53,7 @@ void LayerOut::distribute(const void* const* columns, std::int64_t from, std::in
     } else {
       for (std::int64_t i = 0; i < count; ++i) add_to_list(static_cast<std::size_t>(to[i]), i);
       if (!send_lists(columns, from)) {
-        // Send in order: while the thread waits, no later row precedes the row that it waits for.
+        // Send in order, so that while the thread waits to send a row, no later row has been sent.
         for (std::int64_t i = 0; i < count;) {
           std::int64_t end = i + 1;
           while (end < count && to[end] == to[i]) ++end;
@@ -89,7 +89,7 @@ void LayerOut::multicast(const void* const* columns, std::int64_t from, std::int
       });
     }
     if (!send_lists(columns, from)) {
-      for (std::int64_t i = 0; i < count; ++i) {  // in order: see above
+      for (std::int64_t i = 0; i < count; ++i) {  // in order, as in `distribute`
         const bool sent = each_link(i, [&](std::size_t link) {
           send(link, columns, from + i, 1);
           return !threads_.failed();
@@ -138,12 +138,12 @@ bool LayerOut::closed() const noexcept {
   return std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link->closed(); });
 }
 
-// Waits until a link has room for a row of time `ts`. Returns false when the run has failed.
+// Waits until a link has room for a row of time `ts`. Returns false if the run has failed.
 bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
   promise(ts);
   ++counts_.room_waits;
   Backoff backoff = threads_.backoff();
-  // A quarter of the ring, so that one wake-up serves many rows.
+  // Wait for a quarter of the ring, so that one wake-up serves many rows.
   const std::int64_t wanted_room = std::max<std::int64_t>(1, link.size() / 4);
   announce();
   while (!threads_.failed()) {

@@ -6,7 +6,7 @@
 namespace lab {
 namespace {
 
-// Maps int64 to uint64 and preserves the order.
+// Maps int64 to uint64 such that the order is preserved.
 std::uint64_t order_preserving(std::int64_t ts) noexcept {
   return static_cast<std::uint64_t>(ts) ^ (std::uint64_t{1} << 63);
 }

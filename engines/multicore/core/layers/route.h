@@ -1,8 +1,8 @@
-// LayerRoute: selects the consumer of each row. The choice depends on the row alone, so all producers and runs agree.
+// LayerRoute: selects the consumer of each row. The choice depends only on the row, so all producers and runs agree.
 //
-// Rows without a key are distributed by event time. Time is cut into slices, and a hash sends each whole slice to one
-// of the consumers. So rows of equal event time go to the same consumer, whatever their producer, and keep their order.
-// Distribution in turn, as in Storm and in Viper's evaluation, orders rows of equal time by consumer.
+// Rows without a key are distributed by event time. Time is cut into slices, and a hash assigns each slice to a
+// consumer. So rows of equal event time go to the same consumer, whatever their producer, and keep their order.
+// Distribution in turn, as in Storm and in Viper's evaluation, instead orders rows of equal time by consumer.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace lab {
 
-// Stands for a row of an input stream. The row stays in place; its number crosses the graph in one int64 column.
+// The number of a row of an input stream. The row stays in place; only its number crosses the graph, as an int64.
 class RowNumber {
  public:
-  static constexpr std::size_t kColumn = 1;  // after the timestamp
+  static constexpr std::size_t kColumn = 1;  // the column of row numbers, after the timestamp
 
   RowNumber(std::int32_t stream, std::int64_t row) noexcept
       : value_(static_cast<std::int64_t>(stream) << kRowBits | row) {}
@@ -40,7 +40,7 @@ class LayerRoute {
  public:
   virtual ~LayerRoute() = default;
 
-  // Sends rows [from, from + rows), at most a unit. Throws std::runtime_error when a user's function fails.
+  // Sends rows [from, from + rows), at most a unit. Throws std::runtime_error if a user's function fails.
   virtual void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) = 0;
 };
 

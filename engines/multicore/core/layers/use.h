@@ -1,4 +1,4 @@
-// ThreadUse: the context switches and CPU time of a thread; LayersRun reports them.
+// ThreadUse: the context switches and CPU time of a thread, which LayersRun reports.
 #pragma once
 #include <cstdint>
 

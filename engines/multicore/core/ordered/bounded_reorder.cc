@@ -56,10 +56,10 @@ std::int64_t BoundedNonBlocking::send_pending(OrderedWorker& worker) {
       ++sent;
       ++worker.counts.sends;
     }
-    // An exchange instead of a store: it reads the values of threads that found the flag taken; pairs with the exchange
-    // above.
+    // An exchange instead of a store, because it reads the values of threads that found the flag taken; pairs with the
+    // exchange above.
     taken_.exchange(false, std::memory_order_acq_rel);
-    // relaxed: only a test for null, after the exchange. An offer is also made after the flag is cleared.
+    // relaxed: only a test for null, after the exchange. An offer must also follow the clearing of the flag.
     if (full ? !offer() : slot->load(std::memory_order_relaxed) == nullptr) return sent;
   }
 }

@@ -1,8 +1,8 @@
 // BoundedReordering: the bounded reordering buffer of one operator that numbers its own inputs (OperatorSerials).
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 3, figures 2 (with a lock) and 4.
 //
-// An exit may have no room for the next unit. The unit then keeps its place, and any worker that looks for work may
-// resume.
+// The exit may have no room for the next unit. The unit then stays in the buffer, and any worker that looks for work
+// may resume.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,38 +23,40 @@ struct OrderedWorker;
 class BoundedExit {
  public:
   virtual ~BoundedExit() = default;
-  // Sends a unit downstream. Returns false if there was no room for all of it; the caller must then call again for the
-  // same unit.
+  // Sends a unit downstream. Returns false if there was no room for the whole unit; the caller must then call again for
+  // the same unit.
   virtual bool send(Unit& unit, OrderedWorker& worker) = 0;
-  // Returns whether there may be room, by a sequentially consistent load of the state that makes room. Any thread.
+  // Returns whether there may be room, by a sequentially consistent load of the state that makes room. Any thread may
+  // call it.
   virtual bool has_room() const = 0;
 };
 
-// Law of the offer: a sender that finds no room stores an offer, then looks for room once more. A thread that makes
-// room does so first, then looks for an offer. All four are sequentially consistent, so the sender sees the room or the
-// other thread sees the offer.
+// Law of the offer: a sender that finds no room stores an offer, then looks for room once more. Another thread makes
+// room, then looks for an offer. All four steps are sequentially consistent, so the sender sees the room or the other
+// thread sees the offer.
 class BoundedReordering {
  public:
-  // `slots`: number of serial numbers accepted from the next one on, rounded up to a power of two.
+  // `slots`: number of serial numbers that are accepted, from the next number on; rounded up to a power of two.
   BoundedReordering(std::int64_t slots, BoundedExit& exit) : mask_(slots_for(slots) - 1), exit_(exit) {}
   virtual ~BoundedReordering() = default;
 
   // Adds a finished unit unless its serial number is too far ahead, then sends the next units unless another thread
-  // does. Returns whether the unit was added; if not, the caller must try again. Any thread.
+  // does. Returns whether the unit was added; if not, the caller must try again. Any thread may call it.
   virtual bool send(Unit& unit, OrderedWorker& worker) = 0;
 
-  // Resumes where the exit had no room. Returns whether it sent something. Any thread.
+  // Resumes after the exit had no room. Returns whether it sent a unit. Any thread may call it.
   bool resume(OrderedWorker& worker);
 
-  // Returns whether a unit of this serial number would be accepted; true stays true. Any thread.
+  // Returns whether a unit of this serial number would be accepted; once true, the result stays true. Any thread may
+  // call it.
   bool takes(std::int64_t serial) const noexcept {
-    // acquire: the slot is then EMPTY: its last unit was sent before `next_` came so far; pairs with `advance`.
+    // acquire: the slot is then EMPTY, because its last unit was sent before `next_` came so far; pairs with `advance`.
     return serial - next_.load(std::memory_order_acquire) <= static_cast<std::int64_t>(mask_);
   }
 
-  // The serial number before which all units are sent and their memory is free for reuse. seq_cst: a thread without
-  // room, or a thread that checks for the end, loads it after its own store; pairs with the store in `advance`. Also
-  // acquire.
+  // Returns the serial number before which all units are sent and their memory is free for reuse. seq_cst: a thread
+  // without room, or a thread that checks for the end, loads the number after its own store; pairs with the store in
+  // `advance`. The load is also an acquire.
   const std::atomic<std::int64_t>& next() const noexcept { return next_; }
 
  protected:
@@ -64,7 +66,8 @@ class BoundedReordering {
     next_.store(next_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: one writer at a time
   }
   virtual std::int64_t send_pending(OrderedWorker& worker) = 0;
-  // Records that the exit had no room. Returns whether there is room by now and no other thread took the offer.
+  // Records that the exit had no room. Returns whether the caller must continue, because there is room by now and no
+  // other thread took the offer.
   bool offer();
 
   const std::uint64_t mask_;
@@ -105,7 +108,7 @@ class BoundedLocked final : public BoundedReordering {
   std::vector<Unit*> slots_;
 };
 
-// Makes the buffer named `name` (kReorderings of ordered/reorder.h). Throws std::invalid_argument for another name.
+// Makes the buffer named `name` (kReorderings of ordered/reorder.h). Throws std::invalid_argument for an unknown name.
 std::unique_ptr<BoundedReordering> make_bounded(std::string_view name, std::int64_t slots, BoundedExit& exit);
 
 }  // namespace lab

@@ -9,7 +9,7 @@ namespace lab {
 
 void OrderedEgress::take(Units units, OrderedWorker& worker) {
   for (const Unit* unit : units) take_unit(*unit, worker);
-  // release: frees the units for reuse; pairs with the load in `done`. seq_cst: a load of the entry's end follows.
+  // release: frees the units for reuse; pairs with the loads of `done`. seq_cst: a load of the entry's end follows.
   done_.store(units.back()->serial + 1, std::memory_order_seq_cst);
 }
 

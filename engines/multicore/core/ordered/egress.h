@@ -14,20 +14,20 @@ namespace lab {
 
 class OrderedEgress {
  public:
-  // `has_due`: whether units carry the due times of their records, as with a load and a measurement.
+  // `has_due`: whether units carry the due times of their records; true with a load and a measurement.
   OrderedEgress(std::vector<std::int32_t> itemsizes, bool has_due)
       : has_due_(has_due), pool_(std::make_shared<OutputPool>(std::move(itemsizes))), out_(pool_) {}
 
   void reserve(std::int64_t rows) { pool_->reserve(rows, 0); }
 
-  // Takes the next units in order. Only the thread at the last operator's exit calls it.
+  // Takes the next units in order. Only the thread at the last operator's exit may call it.
   void take(Units units, OrderedWorker& worker);
 
-  // Counts the input of a unit that has no records left before the last operator. Any thread.
+  // Counts the input records of a unit that has no records left before the last operator. Any thread may call it.
   void discard_empty(const Unit& unit, OrderedWorker& worker) const;
 
-  // The serial number before which all units are out. Readers load it seq_cst; pairs with the store in `take`. Also
-  // acquire: the memory of those units is free for reuse.
+  // Returns the serial number before which all units are out. Readers load it seq_cst; pairs with the store in `take`.
+  // The load is also an acquire: the memory of those units is free for reuse.
   const std::atomic<std::int64_t>& done() const noexcept { return done_; }
 
   const OutputBuffer& outputs() const noexcept { return out_; }
@@ -40,7 +40,7 @@ class OrderedEgress {
 
   const bool has_due_;
   const std::shared_ptr<OutputPool> pool_;
-  OutputBuffer out_;                                       // like `done_`, written by the thread at the exit
+  OutputBuffer out_;                                       // written by the thread at the exit, as is `done_`
   alignas(kCacheLine) std::atomic<std::int64_t> done_{0};  // never decreases
 };
 

@@ -8,13 +8,13 @@
 namespace lab {
 namespace {
 
-// Limit of passes in a row, as in the ordered log, since other threads may keep leaving notes.
+// Maximum number of passes in a row, since other threads may keep leaving notes. The ordered log has the same limit.
 constexpr int kPassesInARow = 4;
 
 LogOptions log_options(std::int64_t batch) {
   LogOptions options;
   options.watermarks = false;
-  options.rows_in_flight = std::max(options.rows_in_flight, batch);  // a block must fit whole
+  options.rows_in_flight = std::max(options.rows_in_flight, batch);  // a whole block must fit
   return options;
 }
 
@@ -27,8 +27,7 @@ OrderedEntry::OrderedEntry(Options options, std::span<Unit> units, std::deque<Fe
 
 bool OrderedEntry::admit(const std::atomic<std::int64_t>& done, std::int64_t max_units, OrderedExit* exit,
                          OrderedWorker& worker) {
-  // Law: as in run/merge_flag.h. A thread that made room, found the flag taken and went to sleep has left a note
-  // first.
+  // Law: as in run/merge_flag.h. A thread that makes room, finds the flag taken and then sleeps has left a note before.
   for (int i = 0; flag_.enter(); ++i) {
     flag_.begin_pass();
     const bool has_units = pass(done, max_units, exit, worker) != 0;
@@ -42,14 +41,14 @@ std::int64_t OrderedEntry::pass(const std::atomic<std::int64_t>& done, std::int6
                                 OrderedWorker& worker) {
   // relaxed: written by holders of the flag.
   if (end_.load(std::memory_order_relaxed) >= 0) return 0;
-  // seq_cst: after the note of the thread that made room; pairs with the stores behind exits.
+  // seq_cst: this load follows the note of the thread that made room; pairs with the stores behind exits.
   const std::int64_t room_until = done.load(std::memory_order_seq_cst) + static_cast<std::int64_t>(units_.size());
   std::int64_t count = 0;
   while (count < max_units && serial_ < room_until) {
     Unit& unit = units_[static_cast<std::size_t>(serial_) & (units_.size() - 1)];
     const Outcome outcome = make_unit(unit, worker);
     if (outcome == Outcome::kEnd) {
-      end_.store(serial_, std::memory_order_seq_cst);  // before a look at `done`; pairs with the load in `end`
+      end_.store(serial_, std::memory_order_seq_cst);  // precedes a look at `done`; pairs with the load in `end`
       break;
     }
     if (outcome == Outcome::kNothing) break;
@@ -96,7 +95,7 @@ OrderedEntry::Outcome OrderedEntry::fill_from_block(Unit& unit, OrderedWorker& w
     const std::int64_t rows = block->end - begin;
     feed.closed = block->bound_ts == kEndOfTime;
     feed.pass();
-    if (rows == 0) continue;  // a heartbeat, for which no other stream waits
+    if (rows == 0) continue;  // a heartbeat: with one stream, no other stream waits for it
     point_columns(unit, feed.source->stream(), begin, rows);
     if (feed.pumped) worker.recorder.emitted(rows);
     return Outcome::kUnit;

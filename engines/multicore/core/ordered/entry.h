@@ -1,8 +1,8 @@
 // OrderedEntry: makes units from the rows that the sources have delivered, in total order, while there is room.
 //
-// With one stream, a unit is a block: a view of the stream's columns. With several, the ordered log
-// (log/tuple_buffer.h) orders their records. Long runs of one stream become views. Short runs are copied
-// into a unit until it is full or no more rows are ready.
+// With one stream, a unit is a block: a view of the stream's columns. With several streams, the ordered log
+// (log/tuple_buffer.h) orders their records. Long runs of one stream become views. Short runs are copied into a unit
+// until the unit is full or no more rows are ready.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -26,7 +26,8 @@ class OrderedEntry {
   struct Options {
     std::int64_t batch = 1;               // maximum number of records of a unit
     std::vector<std::int32_t> itemsizes;  // item sizes of the input columns; the timestamp is first
-    // Of the units with records in [timed_begin, timed_end), in the order of entry, one in `timed_every` is timed.
+    // One unit in `timed_every` is timed, among the units with records in [timed_begin, timed_end). Records are counted
+    // in the order of entry.
     std::int64_t timed_every = 1;
     std::int64_t timed_begin = 0;
     std::int64_t timed_end = std::numeric_limits<std::int64_t>::max();
@@ -35,16 +36,17 @@ class OrderedEntry {
   // Maximum number of units sent in one call.
   static constexpr std::size_t kUnitsPerSend = 8;
 
-  // `feeds`: one for each stream, in stream order.
+  // `feeds`: one per stream, in stream order.
   OrderedEntry(Options options, std::span<Unit> units, std::deque<Feed>& feeds);
 
-  // Admits up to `max_units` units while there is room and the sources have rows. Units before `done` are free for
-  // reuse; `done` is read seq_cst and never decreases. Units go in order to `exit`, or to `worker.admitted` if `exit`
-  // is null. If another thread is admitting, that thread looks again. Returns whether the caller must take another turn
-  // before it sleeps, because units were admitted or another thread left a note. Any thread.
+  // Admits up to `max_units` units while there is room and the sources have rows. Units with serial numbers below
+  // `done` are free for reuse; `done` is read seq_cst and never decreases. Units go in order to `exit`, or to
+  // `worker.admitted` if `exit` is null. If another thread is already admitting, the caller only leaves a note, and
+  // that thread looks for rows again. Returns whether the caller must take another turn before it sleeps, because units
+  // were admitted or another thread left a note. Any thread may call it.
   bool admit(const std::atomic<std::int64_t>& done, std::int64_t max_units, OrderedExit* exit, OrderedWorker& worker);
 
-  // Total number of units once the input has ended; -1 before.
+  // Returns the total number of units once the input has ended; -1 before.
   std::int64_t end() const noexcept { return end_.load(std::memory_order_seq_cst); }  // pairs with the store in `admit`
 
  private:
@@ -67,13 +69,13 @@ class OrderedEntry {
   // Guarded by the flag.
   std::unique_ptr<LoggedOrder> order_;  // null with one stream
   std::span<const LogRun> runs_;        // runs of `order_` that are read and not released
-  std::size_t passed_runs_ = 0;         // number of these runs passed
-  std::int64_t run_offset_ = 0;         // number of rows passed of the next run
+  std::size_t passed_runs_ = 0;         // number of runs in `runs_` that are passed
+  std::int64_t run_offset_ = 0;         // number of rows of the next run that are passed
   std::int64_t serial_ = 0;             // serial number of the next unit
   std::int64_t records_ = 0;            // number of records admitted
   std::int64_t units_in_range_ = 0;     // number of units with records in the timed range
 
-  MergeFlag flag_;                                         // the holder admits
+  MergeFlag flag_;                                         // the holder may admit units
   alignas(kCacheLine) std::atomic<std::int64_t> end_{-1};  // written once, by the holder of the flag
 };
 

@@ -37,7 +37,7 @@ void scatter(std::int32_t itemsize, const void* source, std::int64_t from, const
   }
 }
 
-// Where a group's outputs are.
+// The place of a group's outputs: rows [begin, begin + rows) of a buffer.
 struct GroupOutputs {
   const RecordBuffer* buffer;
   std::int64_t begin;
@@ -79,7 +79,8 @@ bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
     const std::int32_t mask = shape.bundles - 1;
     for (std::size_t i = 0; i < records; ++i) partition_of[i] &= mask;
   }
-  // Groups are in the order of their first records. Marks avoid clearing all partitions for a few records.
+  // Groups are in the order of their first records. Since marks are valid for one epoch only, the entries of all
+  // partitions need not be cleared for a few records.
   ++worker.epoch;
   std::int32_t count = 0;
   for (std::size_t i = 0; i < records; ++i) {
@@ -97,14 +98,14 @@ bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
     }
     const std::int32_t group = worker.group_of[partition];
     partition_of[i] = group;
-    ++unit.groups[static_cast<std::size_t>(group)].end;  // counts the records; set to a position below
+    ++unit.groups[static_cast<std::size_t>(group)].end;  // counts the records here; becomes a position below
   }
   std::int32_t position = 0;
   for (std::int32_t g = 0; g < count; ++g) {
     Group& group = unit.groups[static_cast<std::size_t>(g)];
     group.begin = position;
     position += group.end;
-    group.end = group.begin;  // position of its next record
+    group.end = group.begin;  // position of the group's next record
   }
   for (std::size_t i = 0; i < records; ++i) {
     std::int32_t& next = unit.groups[static_cast<std::size_t>(partition_of[i])].end;
@@ -116,7 +117,7 @@ bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker) {
 }
 
 std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, OrderedWorker& worker) {
-  // Counts the outputs of each record, then computes the position of its first.
+  // Count the outputs of each record, then compute the position of each record's first output.
   auto& positions = worker.positions;
   positions.assign(static_cast<std::size_t>(unit.records) + 1, 0);
   std::int64_t total = 0;

@@ -1,7 +1,7 @@
-// Splits a unit into groups by the partitions of the next operator, and joins the outputs of the groups.
+// Divides a unit into groups by the partitions of the next operator, and joins the outputs of the groups.
 //
-// The worker that owns the unit does both, in parallel with workers that own other units, not the exit, where only one
-// thread works at a time.
+// The worker that owns the unit does both, so that several workers can do it at once. At the exit, only one thread
+// works at a time.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,18 +15,18 @@ namespace lab {
 struct GroupShape {
   PartitionKernel kernel = nullptr;
   std::int32_t partitions = 1;
-  // The number of partitions, or a power of two below it. Partition p is then in bundle p mod `bundles`.
+  // The number of partitions, or a smaller power of two. Partition p is in bundle p mod `bundles`.
   std::int32_t bundles = 1;
 };
 
 // Makes one group of the whole unit.
 void make_one_group(Unit& unit);
 
-// Groups the unit's records, in order within each group. Returns false if the kernel raised an error.
+// Divides the unit's records into groups, in order within each group. Returns false if the kernel raised an error.
 bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker);
 
 // Fills `buffers[out]` with the outputs of all groups, in the order of their source records, and returns their number.
-// Sources then refer to records of the unit. `itemsizes`: item sizes of the outputs.
+// The buffer's `sources` then refer to records of the unit. `itemsizes`: item sizes of the outputs.
 std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, OrderedWorker& worker);
 
 }  // namespace lab

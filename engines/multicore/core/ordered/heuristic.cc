@@ -16,8 +16,8 @@ double effective_throughput(const OperatorLoad& load, double slice_ns, double se
   return record_ns > 0 ? spent_ns / record_ns : std::numeric_limits<double>::infinity();
 }
 
-// Queue-size throttling, formula (1): the first operator whose output queue holds less than its share of the capacity.
-// Every share is at least one record, so that an operator that has forwarded nothing yet stays eligible.
+// Queue-size throttling, formula (1): selects the first operator whose output queue holds less than its share of the
+// capacity. Every share is at least one record, so that an operator that has forwarded nothing yet stays eligible.
 std::int32_t queue_size_throttling(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept {
   double total = 0;
   double cumulative = 1;
@@ -33,7 +33,7 @@ std::int32_t queue_size_throttling(std::span<const OperatorLoad> operators, cons
   return -1;
 }
 
-// Estimated time, formula (2): the operator whose queue would take longest with one more worker.
+// Estimated time, formula (2): selects the operator whose queue would take longest with one more worker.
 std::int32_t estimated_time(std::span<const OperatorLoad> operators, const HeuristicOptions&) noexcept {
   std::int32_t best = -1;
   double longest = 0;
@@ -49,19 +49,19 @@ std::int32_t estimated_time(std::span<const OperatorLoad> operators, const Heuri
   return best;
 }
 
-// Current throughput, formula (3): the operator that would have processed least in the current window, normalised by
-// the cumulative selectivity up to and including its own. Ties go to the later operator.
+// Current throughput, formula (3): selects the operator with the lowest throughput in the current window. Throughput is
+// divided by the cumulative selectivity up to and including the operator's own. Ties go to the later operator.
 std::int32_t current_throughput(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept {
   std::int32_t best = -1;
-  double least = 0;
+  double lowest = 0;
   double cumulative = 1;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     cumulative *= operators[i].selectivity;
     if (!operators[i].schedulable) continue;
     const double throughput = effective_throughput(operators[i], options.slice_ns, cumulative);
-    if (best < 0 || throughput <= least) {
+    if (best < 0 || throughput <= lowest) {
       best = static_cast<std::int32_t>(i);
-      least = throughput;
+      lowest = throughput;
     }
   }
   return best;

@@ -1,8 +1,8 @@
 // IdleWorkers: records which workers sleep, so that a producer of work wakes one of them instead of all.
 //
-// Law (as in run/parker.h, with the announcement in a shared mask): a worker announces itself, looks once more, then
-// sleeps. A producer makes its work visible with a sequentially consistent store, then reads all words of the mask. For
-// each word, this is a store before a load on both sides. So the sleeper sees the work, or the producer sees the
+// Law (as in run/parker.h, but with the announcement in a shared mask): a worker announces itself, looks for work once
+// more, then sleeps. A producer makes its work visible with a sequentially consistent store, then reads all words of
+// the mask. For each word, both sides store before they load. So the sleeper sees the work, or the producer sees the
 // sleeper.
 #pragma once
 #include <array>
@@ -23,11 +23,11 @@ class IdleWorkers {
 
   explicit IdleWorkers(std::int32_t workers) : words_((static_cast<std::size_t>(workers) + kBits - 1) / kBits) {}
 
-  // Called by the worker itself, after Parker::prepare and before its last look.
+  // Announces that the worker is about to sleep. The worker calls it after Parker::prepare and before its last look.
   void announce(std::int32_t worker) noexcept {
     word_of(worker).fetch_or(bit(worker), std::memory_order_seq_cst);  // pairs with `others` and `wake_one`
   }
-  // Called by the worker when it resumes, woken or not.
+  // Withdraws the announcement. The worker calls it when it resumes, whether it was woken or not.
   void withdraw(std::int32_t worker) noexcept {
     // relaxed: a superfluous wake-up is harmless
     word_of(worker).fetch_and(~bit(worker), std::memory_order_relaxed);
@@ -41,14 +41,14 @@ class IdleWorkers {
     return false;
   }
 
-  // Wakes one worker that sleeps or is about to, but not `self`, which may have announced itself and found work at its
-  // last look. The work must have been stored with sequential consistency.
+  // Wakes one worker that sleeps or is about to. Never wakes `self`, which may have announced itself and then found
+  // work at its last look. The caller must have stored the work with sequential consistency.
   void wake_one(std::span<Parker> parkers, std::int32_t self) noexcept {
     for (std::size_t w = 0; w < words_; ++w) {
       for (std::uint64_t mask = others(w, self); mask != 0;) {
         const std::uint64_t lowest = mask & -mask;
-        // Cleared here, so that two producers wake two workers. acquire: the bit may belong to a later announcement
-        // than the one seen above, and that parker must be seen as prepared; pairs with `announce`.
+        // Clear the bit, so that two producers wake two workers. acquire: the bit may belong to a later announcement
+        // than the one seen above, and that worker's parker must be seen as prepared; pairs with `announce`.
         const std::uint64_t before = mask_[w].fetch_and(~lowest, std::memory_order_acquire);
         if ((before & lowest) != 0) {
           parkers[w * kBits + static_cast<std::size_t>(std::countr_zero(lowest))].notify();
@@ -76,7 +76,7 @@ class IdleWorkers {
   }
 
   const std::size_t words_;  // number of words of the mask that this run uses
-  // One bit for each worker that sleeps or is about to. Each worker writes its own bit, producers clear it.
+  // By worker: a bit that is set while the worker sleeps or is about to. The worker writes its bit; producers clear it.
   alignas(kCacheLine) std::array<std::atomic<std::uint64_t>, kMost / kBits> mask_{};
 };
 

@@ -10,11 +10,12 @@
 namespace lab {
 namespace {
 
-// Number of tries, some microseconds, before a worker puts a refused unit aside. Where workers share cores, the owner
-// of the next unit may wait for this worker's core. A worker that has a unit aside has already waited in vain.
+// Number of tries, some microseconds in all, before a worker puts a refused unit aside. If workers share cores, a
+// worker tries only once, because the owner of the next unit may wait for this worker's core. A worker that has put a
+// unit aside has already waited in vain, so it also tries only once.
 constexpr int kTries = 64;
 
-// Makes a unit of the next operator from some of a unit's output records.
+// Makes `piece`, a unit of the next operator, from `records` output records of `unit`.
 void fill_piece(Unit& piece, const Unit& unit, std::span<const std::int32_t> itemsizes, std::int64_t from,
                 std::int64_t records) {
   RecordBuffer& own = piece.buffers[piece.in];
@@ -139,8 +140,8 @@ bool OperatorSerials::resume(OrderedWorker& worker) {
 
 bool OperatorSerials::finished(std::int64_t end) const noexcept {
   for (const Line& line : lines_) {
-    // seq_cst: the thread that makes the last of these true sees the others here; pairs with the store behind each
-    // exit.
+    // seq_cst: the thread that makes the last of these conditions true sees the others as true here; pairs with the
+    // store behind each exit.
     if (line.order->next().load(std::memory_order_seq_cst) != end) return false;
     if (line.index + 1 == lines_.size()) break;
     end = lines_[line.index + 1].issued.load(std::memory_order_relaxed);  // see Line

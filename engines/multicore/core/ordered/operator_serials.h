@@ -1,17 +1,17 @@
 // OperatorSerials: gives each operator of an OrderedRun its own serial numbers. The thread at an operator's exit
-// numbers every output and gives it its place in the next operator's worklist.
-// docs/decisions/0032-serials-of-operators.md explains how this differs from serials of the source, which a unit keeps
-// through the whole pipeline.
+// numbers the outputs and pushes them to the next operator's worklist.
+// docs/decisions/0032-serials-of-operators.md compares this with serials of the source, which a unit keeps through the
+// whole pipeline.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 3 and 4 (figures 4 and 7).
 //
-// Here a unit is up to a batch of consecutive records that have one serial number at one operator. Its outputs become
-// units of the next operator, of up to a batch each. A unit without outputs ends.
+// Here a unit is up to a batch of consecutive records with one serial number at one operator. The outputs of a unit
+// become units of the next operator, of up to a batch each. A unit without outputs ends.
 //
-// Bounded memory and no deadlock. An operator has at most `kWindows` windows of units that are numbered and not sent
-// on, so its worklist and its units have room. An exit that would need more waits, and makes an offer. A reordering
-// buffer accepts units one window ahead. A refused worker retries for some microseconds, then puts the unit aside and
-// turns to other work. In the paper it retries forever, but the unit that all workers wait for may be in a partition
-// without a worker, or at a worker that waits for this worker's core.
+// Bounded memory and no deadlock. At most `kWindows` windows of an operator's units are numbered and not yet sent on,
+// so its worklist and its units have room. An exit that needs more room stops, and makes an offer. A reordering buffer
+// accepts units one window ahead. If the buffer refuses a unit, the worker retries for some microseconds, then puts the
+// unit aside and turns to other work. In the paper the worker retries forever. But all workers may wait for a unit in a
+// partition without a worker, or for a unit whose worker needs this worker's core.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -35,7 +35,7 @@ namespace lab {
 
 class OperatorSerials {
  public:
-  // Windows of units for each operator. With more than one, a worker may be ahead of the buffer, as in the paper.
+  // Number of windows of units per operator. With more than one, a worker may be ahead of the buffer, as in the paper.
   static constexpr std::int64_t kWindows = 2;
 
   struct Options {
@@ -45,7 +45,7 @@ class OperatorSerials {
     std::string reordering;   // one of kReorderings
   };
 
-  // The workers' scheduler, and what wakes them.
+  // The workers' scheduler, and the means to wake workers.
   struct Staff {
     OrderedScheduler& scheduler;
     IdleWorkers& idle;
@@ -55,28 +55,28 @@ class OperatorSerials {
   OperatorSerials(Options options, Staff staff, OrderedEgress& egress)
       : options_(std::move(options)), staff_(staff), egress_(egress) {}
 
-  // Adds the next operator, whose worklist has room for all its units. Call before the run.
+  // Adds the next operator, whose worklist must have room for all its units. Call it before the run.
   void add(OrderedStage& stage, Worklist& list);
 
-  // The first operator's units, which the entry fills.
+  // Returns the first operator's units, which the entry fills.
   std::span<Unit> entry_units() noexcept { return lines_.front().units; }
-  // The serial number before which the first operator's units are free for reuse.
+  // Returns the serial number before which the first operator's units are free for reuse.
   const std::atomic<std::int64_t>& sent() const noexcept { return lines_.front().order->next(); }
 
   // Returns the units of all operators.
   std::deque<std::vector<Unit>*> units() noexcept;
 
-  // The exit to which the entry sends units; one thread at a time.
+  // Returns the exit to which the entry sends units. One thread at a time may use it.
   OrderedExit& entrance() noexcept { return entrance_; }
 
   // Takes a unit that a worker has finished.
   void take_finished(std::size_t stage, Unit& unit, OrderedWorker& worker);
 
-  // Retries the units that this worker has put aside, and resumes exits that had no room. Returns whether it did
-  // something. A worker with units aside must not sleep.
+  // Retries the units that this worker has put aside, and resumes exits that had no room. Returns whether it made
+  // progress. A worker with units aside must not sleep.
   bool resume(OrderedWorker& worker);
 
-  // Returns whether none of the `end` units from the entry remain in the pipeline.
+  // Returns whether all of the `end` units from the entry have left the pipeline.
   bool finished(std::int64_t end) const noexcept;
 
  private:
@@ -93,9 +93,9 @@ class OperatorSerials {
     Worklist& list;
     std::vector<Unit> units;  // the unit of serial number t is units[t mod size]
     std::unique_ptr<BoundedReordering> order;
-    std::int64_t sent_records = 0;  // sent records of the unit that is being sent; written by the thread at this exit
-    // Number of serial numbers issued. Written at the preceding exit. A reader that sees that exit's `next` reach the
-    // end also sees the last value.
+    std::int64_t sent_records = 0;  // records already sent of the current unit; written by the thread at this exit
+    // Number of serial numbers issued. Written at the preceding exit. A reader that sees the preceding exit's `next`
+    // reach the end also sees the last value.
     alignas(kCacheLine) std::atomic<std::int64_t> issued{0};
   };
   struct Entrance final : OrderedExit {

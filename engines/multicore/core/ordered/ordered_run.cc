@@ -8,10 +8,10 @@
 namespace lab {
 namespace {
 
-// Without a load, the processing time of one unit in this many records is measured.
+// Without a load, the processing time of one unit per this many records is measured.
 constexpr std::int64_t kTimedEvery = 64;
-// One fifth of the records at either end is not measured, because the start and the end of a run disturb them. Source:
-// Scaling Ordered Stream Processing on Shared-Memory Multicores, section 8, "only markers in the 20th to 80th
+// The first and the last fifth of the records are not measured, because the start and the end of a run disturb them.
+// Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 8, "only markers in the 20th to 80th
 // percentile range".
 constexpr std::int64_t kUntimedDivisor = 5;
 
@@ -139,8 +139,8 @@ void OrderedRun::prepare() {
   entry_ = std::make_unique<OrderedEntry>(std::move(entry), units, feeds());
 }
 
-// Writes to the units' memory before the run. In a virtual machine a page fault may stop a core for tens of
-// milliseconds.
+// Writes to the units' memory before the run, to avoid page faults during the run. In a virtual machine a page fault
+// may stop a core for tens of milliseconds.
 void OrderedRun::touch(std::vector<Unit>& units) {
   const auto width = [](std::span<const std::int32_t> itemsizes) {
     std::int64_t total = 0;
@@ -151,7 +151,7 @@ void OrderedRun::touch(std::vector<Unit>& units) {
   for (const auto& stage : stages_) {
     if (width(stage->spec().itemsizes) > width(widest)) widest = stage->spec().itemsizes;
   }
-  std::int64_t records = 0;  // maximum number of records of a unit on entry
+  std::int64_t records = 0;  // maximum number of records of a unit when it is admitted
   for (const StreamView& view : views()) records += view.size();
   records = std::min(records, options_.batch);
   const bool has_groups = records > 1 && std::any_of(stages_.begin(), stages_.end(),

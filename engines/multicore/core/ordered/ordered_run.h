@@ -2,13 +2,13 @@
 // docs/decisions/0010-ordered-pipelines.md explains the design.
 //
 // Roles. The only threads are the workers and, with a load, the generator's. A worker gets an operator from the
-// scheduler and works on its waiting items for about a time slice. It adds the finished units to the operator's
-// reordering buffer. A thread that finds the exit behind the buffer free sends units on, to the next operator's
-// worklist or out. Workers that look for work also admit units.
+// scheduler and works on the operator's waiting items for about a time slice. It adds the finished units to the
+// operator's reordering buffer. A thread that finds the exit behind the buffer free sends units on: to the next
+// operator's worklist, or out of the pipeline. Workers that look for work also admit units.
 //
 // Bounded memory and no deadlock. At most `window` units are admitted and not yet out. Every worklist and reordering
-// buffer has room for all of them, so no thread ever waits for room. The oldest unit that is not out is always with a
-// worker, in a worklist, or next at an exit, so some thread can always proceed.
+// buffer has room for all of these units, so no thread ever waits for room. The oldest unit that is not out is always
+// with a worker, in a worklist, or next at an exit, so some thread can always proceed.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,26 +29,27 @@ namespace lab {
 
 // `batch`: maximum number of records of a unit; values above `kMaxBatch` count as kMaxBatch.
 struct OrderedOptions : RunSettings {
-  // This many records amortize the cost of a unit; larger units would only take longer to come out.
+  // With this many records the cost of a unit is already negligible; larger units would only increase latency.
   static constexpr std::int64_t kMaxBatch = std::int64_t{1} << 16;
   static constexpr std::int64_t kMaxWindow = std::int64_t{1} << 16;
 
-  // Units in flight; with serials of operators, slots of each reordering buffer. Rounded up to a power of two.
+  // Maximum number of units in flight; with serials of operators, number of slots of each reordering buffer. Rounded up
+  // to a power of two.
   std::int64_t window = 128;
   std::string scheduler = "ct";            // see ordered/heuristic.cc
   std::string worklist = "homed";          // see ordered/worklist.h
   std::string reordering = "nonblocking";  // see ordered/reorder.h
   std::string serials = "source";          // one of kSerials
-  // s of section 6: a worker stays at an operator for this time. It is long compared with a scheduler decision, which
-  // takes 1 ns a record at batch 1 (decision 0010).
+  // s of section 6: the time for which a worker stays at an operator. A slice is long compared with a scheduler
+  // decision, which costs 1 ns a record at batch 1 (decision 0010).
   std::int64_t slice_ns = 100'000;
   std::int64_t window_ns = 10'000'000;        // w of CT: period in which operator time is counted
   std::int64_t capacity = 0;                  // C of QST, in records; 0: half of the records that may be in flight
-  std::vector<std::int32_t> input_itemsizes;  // of the input columns; the int64 timestamp is first
+  std::vector<std::int32_t> input_itemsizes;  // item sizes of the input columns; the int64 timestamp is first
 };
 
-// The source of the serial numbers that order units: the input, once for the whole pipeline, or each operator for its
-// own inputs (ordered/operator_serials.h).
+// Where units get the serial numbers that order them: at the source, once for the whole pipeline, or again at each
+// operator (ordered/operator_serials.h).
 inline constexpr Names<2> kSerials = {"source", "operator"};
 
 class OrderedRun final : public Run, private OrderedStage::Next {
@@ -62,12 +63,14 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   // Adds a stream whose columns have the input's item sizes; see Run::add_view. Returns its index.
   std::int32_t add_stream(StreamView stream);
 
-  // Before and after the run; see OrderedStage.
+  // Only before and after the run.
   OrderedStage& stage(std::size_t index) { return *stages_.at(index); }
 
-  std::int64_t events() const noexcept override { return counts().events; }  // input records whose outputs are out
-  // Histogram counts of the times from the first operator's start on a unit until its outputs were out. With a load, of
-  // all units; without, of one unit in 64 records between the 20th and 80th percentile.
+  // Returns the number of input records whose outputs are out.
+  std::int64_t events() const noexcept override { return counts().events; }
+  // Returns histogram counts of the times from the first operator's start on a unit until the unit's outputs are out.
+  // With a load, all units are timed. Without a load, one unit per 64 records is timed, but none in the first and the
+  // last fifth of the records.
   std::vector<std::int64_t> processing_counts() const;
   StageTotals totals(std::size_t stage) const noexcept { return scheduler_.totals(stage); }
   std::size_t stages() const noexcept { return stages_.size(); }
@@ -76,7 +79,7 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   std::int64_t window() const noexcept { return options_.window; }
 
  private:
-  // Leads to operator `stage`, or out if `stage` is one past the last operator.
+  // Sends units to operator `stage`, or out of the pipeline if `stage` is one past the last operator.
   struct Exit final : OrderedExit {
     Exit(OrderedRun& runtime, std::size_t stage) : runtime_(runtime), stage_(stage) {}
     void send(Units units, OrderedWorker& worker) override { runtime_.deliver(stage_, units, worker); }
@@ -84,19 +87,19 @@ class OrderedRun final : public Run, private OrderedStage::Next {
     OrderedRun& runtime_;
     std::size_t stage_;
   };
-  // One operator's worklist and what follows the operator.
+  // One operator's worklist, and the reordering buffer and exit behind the operator.
   struct Line {
     std::unique_ptr<Worklist> list;
-    // Null with serials of operators.
+    // Both are null with serials of operators.
     std::unique_ptr<Exit> exit;
     std::unique_ptr<Reordering> order;
-    // Partitioned operators only. Written at the preceding exit.
+    // Only for partitioned operators. Written at the preceding exit.
     std::int64_t examined_windows = 0;    // number of windows when the load was last examined
     std::int32_t overloaded_windows = 0;  // number of consecutive windows in which a bundle overloaded its worker
   };
   struct Slot {
     std::unique_ptr<OrderedWorker> worker;
-    std::vector<OperatorLoad> table;  // scratch of the scheduler
+    std::vector<OperatorLoad> table;  // scratch memory for the scheduler
   };
 
   void take_finished(std::size_t stage, Unit& unit, OrderedWorker& worker) override;
@@ -125,7 +128,7 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   OrderedScheduler scheduler_;
   std::vector<std::unique_ptr<OrderedStage>> stages_;
   std::vector<Line> lines_;
-  Line front_;  // before the first operator, if it is partitioned
+  Line front_;  // precedes the first operator if this operator is partitioned
   Exit entrance_{*this, 0};
   std::vector<Unit> units_;                            // empty with serials of operators
   std::unique_ptr<OperatorSerials> operator_serials_;  // null with serials of the source

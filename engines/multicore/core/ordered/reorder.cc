@@ -19,18 +19,18 @@ void NonBlockingReordering::add(Units units, OrderedWorker& worker) {
 }
 
 bool NonBlockingReordering::resume(OrderedWorker& worker) {
-  // seq_cst: a thread that sleeps after this look has announced it before (run/parker.h); pairs with the store in
-  // `take_turn`.
-  if (!offered_.load(std::memory_order_seq_cst)) return false;
-  // acquire: a thread that takes an offer comes to the flag after it was cleared before the offer; pairs with the store
+  // seq_cst: a thread that sleeps after this look has announced its sleep before (run/parker.h); pairs with the store
   // in `take_turn`.
+  if (!offered_.load(std::memory_order_seq_cst)) return false;
+  // acquire: the flag was cleared before the offer, so the thread that takes the offer finds the flag cleared; pairs
+  // with the store in `take_turn`.
   if (!offered_.exchange(false, std::memory_order_acquire)) return false;
   take_turn(worker);
   return true;
 }
 
 void NonBlockingReordering::take_turn(OrderedWorker& worker) {
-  std::int64_t sent = 0;  // of this turn, independent of additions by others
+  std::int64_t sent = 0;  // number of units sent in this turn, even if other threads add more
   for (;;) {
     // release: publishes the slots stored in `add` to the thread that clears the flag. acquire: the last holder's
     // writes to `next_` and behind the exit. Both pair with the exchange below.
@@ -43,8 +43,8 @@ void NonBlockingReordering::take_turn(OrderedWorker& worker) {
     while (sent + static_cast<std::int64_t>(batch_.size()) < max_sends_) {
       Unit* unit = slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `add`
       if (unit == nullptr) break;
-      // EMPTY before the unit is sent: once it is out, its successor by a window may be admitted and come here.
-      // Relaxed: the way through the exit and the entry orders this store before the successor's.
+      // Store EMPTY before the unit is sent: once it is out, the unit one window later may be admitted and use this
+      // slot. Relaxed: the way through the exit and the entry orders this store before that unit's store.
       slot->store(nullptr, std::memory_order_relaxed);
       batch_.push_back(unit);
       slot = &slots_[static_cast<std::uint64_t>(++next_) & mask_];

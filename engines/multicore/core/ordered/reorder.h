@@ -1,8 +1,8 @@
 // Reordering: the buffer after one operator. Workers add finished units in any order; the buffer sends them on in the
 // order of serial numbers. Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 3.
 //
-// There is room for every unit in flight. A unit is admitted only when the unit one window before it has left the last
-// operator, and thus this buffer. Adding therefore never fails.
+// The buffer has room for every unit in flight. A unit is admitted only when the unit one window before it has left the
+// last operator, and thus this buffer. So adding never fails.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace lab {
 
 struct OrderedWorker;
 
-// The receiver of a reordering buffer's units. One thread at a time calls `send`, with several units a call, in order.
+// The receiver of a reordering buffer's units. One thread at a time calls `send`, in order, with several units at once.
 class OrderedExit {
  public:
   virtual ~OrderedExit() = default;
@@ -32,18 +32,19 @@ class Reordering {
  public:
   virtual ~Reordering() = default;
 
-  // Adds finished units in any order, and sends the next units unless another thread does. Any thread.
+  // Adds finished units in any order, and sends the next units unless another thread does. Any thread may call it.
   virtual void add(Units units, OrderedWorker& worker) = 0;
 
-  // Takes a turn at the exit if a turn has ended with units left. Returns whether it took one. Any thread.
+  // Takes a turn at the exit if a turn has ended with units left. Returns whether it took a turn. Any thread may call
+  // it.
   virtual bool resume(OrderedWorker& worker) = 0;
 };
 
-// Figure 4, with a loop in place of the recursion and a bound on the units that one thread sends in a turn.
+// Figure 4, with a loop in place of the recursion, and a limit to the units that one thread sends in a turn.
 //
-// Law of the flag: an adder stores slots, then tries the flag; the sender clears the flag, then reads the slot. Both
-// change the flag by an exchange. Either the adder gets the flag, or its exchange comes before the sender's clearing
-// exchange, which reads the adder's value. The sender then sees the slots, so no unit is left.
+// Law of the flag: an adder stores slots, then tries to take the flag; the sender clears the flag, then reads the next
+// slot. Both change the flag by an exchange. Either the adder gets the flag, or its exchange comes before the sender's
+// clearing exchange, which reads the adder's value. In the second case the sender sees the slots, so no unit is left.
 class NonBlockingReordering final : public Reordering {
  public:
   // `window`: maximum number of units in flight, rounded up to a power of two. `max_sends`: maximum number of units
@@ -53,8 +54,8 @@ class NonBlockingReordering final : public Reordering {
   void add(Units units, OrderedWorker& worker) override;
   bool resume(OrderedWorker& worker) override;
 
-  // Units that a thread sends before it offers the turn to other threads: a few microseconds for units of 64 light
-  // records.
+  // Number of units that a thread sends before it offers the turn to other threads. Units of 64 light records take a
+  // few microseconds.
   static constexpr std::int64_t kMaxSends = 32;
 
  private:
@@ -82,11 +83,11 @@ class LockedReordering final : public Reordering {
   bool resume(OrderedWorker&) override { return false; }
 
  private:
-  static constexpr std::size_t kMaxTogether = 32;  // units sent at once, so that downstream work may begin
+  static constexpr std::size_t kMaxTogether = 32;  // units sent at once; downstream work can begin after them
 
   const std::uint64_t mask_;
   OrderedExit& exit_;
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards the fields below
   std::vector<Unit*> slots_;
   std::int64_t next_ = 0;
   std::vector<Unit*> batch_;
@@ -94,7 +95,7 @@ class LockedReordering final : public Reordering {
 
 inline constexpr Names<2> kReorderings = {"nonblocking", "lock"};
 
-// Makes the buffer named `name`. Throws std::invalid_argument for another name.
+// Makes the buffer named `name`. Throws std::invalid_argument for an unknown name.
 std::unique_ptr<Reordering> make_reordering(std::string_view name, std::int64_t window, OrderedExit& exit);
 
 }  // namespace lab

@@ -1,8 +1,8 @@
 // ItemRing: a worklist queue with one producer at a time, any number of consumers, and room for every item in flight.
 //
-// Law: item i is in slot i mod size; consumers may take item i iff head_ <= i < tail_. A slot is written again only
-// after its item has been taken. The pipeline ensures this: a pushed item belongs to a unit, and the unit one window
-// before it has left.
+// Law: item i is in slot i mod size; consumers may take item i iff head_ <= i < tail_. A slot is overwritten only after
+// its item has been taken. The pipeline ensures this: when a unit's item is pushed, the unit one window before has left
+// the pipeline.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -29,13 +29,13 @@ class ItemRing {
     slots_[put_++ & mask_].store(item, std::memory_order_relaxed);
   }
   void publish() noexcept {
-    // release: publishes the slots and the data that the items refer to; pairs with the load in `pop`. seq_cst: the
-    // producer looks for sleepers after it (ordered/idle.h).
+    // release: publishes the slots and the data to which the items refer; pairs with the load in `pop`. seq_cst: the
+    // producer looks for sleepers after this store (ordered/idle.h).
     tail_.store(put_, std::memory_order_seq_cst);
   }
 
-  // Takes up to `max_items` items, oldest first, and returns their number. Unless the consumer is `alone`, it takes at
-  // most half of the items present, rounded up. Any consumer.
+  // Takes up to `max_items` items, oldest first, and returns their number. Unless `alone`, takes at most half of the
+  // items present, rounded up, to leave work for other consumers. Any consumer may call it.
   std::int64_t pop(T* into, std::int64_t max_items, bool alone = false) noexcept {
     // acquire: the tail load below is then no older than the tail that allowed this head; pairs with the exchange.
     std::uint64_t head = head_.load(std::memory_order_acquire);
@@ -65,7 +65,7 @@ class ItemRing {
  private:
   const std::uint64_t mask_;
   std::vector<std::atomic<T>> slots_;
-  // Number of items put; producer only.
+  // Number of items appended; only the producer uses it.
   alignas(kCacheLine) std::uint64_t put_ = 0;
   // Written by the producer, read by consumers; never decreases.
   alignas(kCacheLine) std::atomic<std::uint64_t> tail_{0};

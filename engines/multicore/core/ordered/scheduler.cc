@@ -8,10 +8,11 @@ namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;  // for statistics, which order nothing
 
-// Assumed cost of a record before the first measurement. Only comparisons use it; the first worker takes one record.
+// Assumed cost of a record before the first measurement. It matters only in comparisons, since the first worker takes
+// one record.
 constexpr double kAssumedCostNs = 1'000;
 
-// Limit of the records of one assignment; far above any slice, and exact as a double.
+// Maximum number of records of one assignment: far above any slice, and exact as a double.
 constexpr double kMaxRecords = 1e9;
 
 // The clock cannot resolve smaller costs.
@@ -94,7 +95,7 @@ void OrderedScheduler::leave(std::int32_t stage, std::int64_t busy_ns, std::int6
 }
 
 void OrderedScheduler::estimate(Load& load) noexcept {
-  // Over the current window and the preceding one.
+  // Average over the current window and the preceding window.
   const std::int64_t rows = load.rows.load(kRelaxed) - load.preceding_rows.load(kRelaxed);
   if (rows <= 0) return;
   const auto count = static_cast<double>(rows);
@@ -106,7 +107,7 @@ void OrderedScheduler::estimate(Load& load) noexcept {
 
 void OrderedScheduler::change_window(std::int64_t now_ns) noexcept {
   std::int64_t end_ns = window_end_ns_.load(kRelaxed);
-  // relaxed: it decides only which thread changes the window; all written values are statistics.
+  // relaxed: the exchange decides only which thread changes the window; all written values are statistics.
   if (now_ns < end_ns || !window_end_ns_.compare_exchange_strong(end_ns, now_ns + window_ns_, kRelaxed)) return;
   for (Load& load : loads_) {
     load.preceding_busy_ns.store(load.window_busy_ns.load(kRelaxed), kRelaxed);
@@ -127,8 +128,8 @@ OrderedScheduler::Busy OrderedScheduler::busy(std::size_t stage) const noexcept 
     const Load& load = loads_[i];
     const auto spent_ns =
         static_cast<double>(load.window_busy_ns.load(kRelaxed) - load.preceding_busy_ns.load(kRelaxed));
-    result.all += spent_ns / window_ns;
-    if (i == stage) result.own = spent_ns / window_ns;
+    result.total += spent_ns / window_ns;
+    if (i == stage) result.at_stage = spent_ns / window_ns;
   }
   return result;
 }

@@ -1,7 +1,7 @@
 // OrderedScheduler: assigns workers an operator and a number of records, and measures the cost of operators.
 //
-// Decisions use values that are slightly out of date. Only one fact must hold, and one exchange ensures it: an operator
-// never has more workers than its limit.
+// Decisions use values that are slightly out of date. Only one fact must hold: an operator never has more workers than
+// its limit. An atomic exchange ensures this.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 2.2 and 6.
 #pragma once
 #include <atomic>
@@ -34,47 +34,48 @@ struct StageTotals {
 
 class OrderedScheduler {
  public:
-  // `capacity`: C of QST, in records. `slice_ns`: time that a worker stays at an operator. `window_ns`: length of the
-  // windows in which operator time is counted.
+  // `capacity`: C of QST, in records. `slice_ns`: time for which a worker stays at an operator. `window_ns`: length of
+  // the windows in which operator time is counted.
   OrderedScheduler(Heuristic heuristic, std::int64_t capacity, std::int64_t slice_ns, std::int64_t window_ns)
       : heuristic_(heuristic),
         heuristic_options_{static_cast<double>(slice_ns), static_cast<double>(capacity)},
         slice_ns_(slice_ns),
         window_ns_(window_ns) {}
 
-  // Adds the next operator: its worklist, and its limit of workers. Call before the run.
+  // Adds the next operator: its worklist, and its limit of workers. Call it before the run.
   void add(const Worklist& list, std::int32_t limit);
 
-  // Chooses an operator and makes the caller one of its workers, until `leave`. `skip`: one bit for each operator at
-  // which this worker has just found no work. `any`: choose some work even if the heuristic declines.
+  // Chooses an operator and makes the caller one of its workers, until `leave`. `skip`: bit mask of the operators at
+  // which this worker has just found no work. `any`: choose some work even if the heuristic selects none.
   Assignment choose(std::int64_t now_ns, std::uint64_t skip, bool any, std::vector<OperatorLoad>& table);
 
-  // Records that the worker has left the operator after `busy_ns`, with these counts of rows and outputs.
+  // Records that a worker has left the operator after `busy_ns`, in which it read `rows` and emitted `outputs` records.
   void leave(std::int32_t stage, std::int64_t busy_ns, std::int64_t rows, std::int64_t outputs);
 
-  // Returns whether one more worker may join the operator, which has just received items.
+  // Returns whether one more worker may join the operator. Call it after a push to the operator's worklist.
   bool has_room(std::size_t stage) const noexcept {
     const Load& load = loads_[stage];
     // seq_cst: follows a push; pairs with `leave`, after which a worker that finds no work looks at the list again.
-    return load.workers.load(std::memory_order_seq_cst) < load.limit.load(std::memory_order_relaxed);  // see `allow`
+    return load.workers.load(std::memory_order_seq_cst) <
+           load.limit.load(std::memory_order_relaxed);  // see `raise_limit`
   }
 
-  // Raises the limit of workers at the operator; it never falls. Called at the preceding exit.
-  void allow(std::size_t stage, std::int32_t limit) noexcept {
+  // Raises the operator's limit of workers; the limit never falls. Only the thread at the preceding exit may call it.
+  void raise_limit(std::size_t stage, std::int32_t limit) noexcept {
     // relaxed: a worker may see the limit late; the thread that raises it looks for work itself before it sleeps.
     loads_[stage].limit.store(limit, std::memory_order_relaxed);
   }
 
-  // The number of completed windows.
+  // Returns the number of completed windows.
   std::int64_t windows() const noexcept { return windows_.load(std::memory_order_relaxed); }  // relaxed: statistics
-  // Time that workers spent at one operator and at all of them in the last window, as multiples of the window.
+  // Time that workers spent at one operator, and at all operators, in the last window; as multiples of the window.
   struct Busy {
-    double own = 0;
-    double all = 0;
+    double at_stage = 0;
+    double total = 0;
   };
   Busy busy(std::size_t stage) const noexcept;
 
-  // Output records per input record of the operator, as last measured.
+  // Returns the operator's number of output records per input record, as last measured.
   double selectivity(std::size_t stage) const noexcept {
     return loads_[stage].selectivity.load(std::memory_order_relaxed);  // relaxed: statistics
   }
@@ -86,7 +87,7 @@ class OrderedScheduler {
   struct alignas(kCacheLine) Load {
     const Worklist* list = nullptr;
     std::atomic<std::int32_t> limit{1};
-    // Read at each decision and written when a worker comes or leaves; the following fields share its line.
+    // Read at each decision and written when a worker comes or leaves; the following fields share its cache line.
     alignas(kCacheLine) std::atomic<std::int32_t> workers{0};
     // Totals since the start; a leaving worker adds to them.
     std::atomic<std::int64_t> busy_ns{0}, rows{0}, outputs{0};

@@ -11,7 +11,8 @@
 namespace lab {
 namespace {
 
-// With at most this many outputs of a record, a group writes them in place; with more, through the worker's scratch.
+// Maximum number of outputs per record with which a group writes outputs in place. With more, it writes them into the
+// worker's scratch memory first.
 constexpr std::int64_t kDirectOutputs = 4;
 
 // Notes the time at which the first operator took a unit, or the first of its groups.
@@ -53,8 +54,8 @@ void OrderedStage::restore(std::span<const std::span<const std::byte>> states) {
   for (std::size_t i = 0; i < keys_.size(); ++i) keys_[i].assign(states[i]);
 }
 
-// Returns the estimated number of outputs of `records` records, with a reserve of a quarter, 16 and the outputs of one
-// record, so that buffers rarely grow.
+// Returns the estimated number of outputs of `records` records. So that buffers rarely grow, it adds a quarter, 16, and
+// the outputs of one record.
 std::int64_t OrderedStage::room_for(std::int64_t records) const noexcept {
   const auto limit = static_cast<double>(records) * static_cast<double>(spec_.max_outputs);
   const double likely = static_cast<double>(records) * scheduler_.selectivity(index_) * 1.25 + 16;
@@ -67,7 +68,7 @@ std::int64_t OrderedStage::run(const StageCall& call, std::int64_t begin, std::i
   return spec_.run(call, begin, end, out);
 }
 
-// Processes entries [begin, end) into a buffer, which grows. Returns the number of records in the buffer.
+// Processes entries [begin, end) into a buffer, which grows on demand. Returns the number of records in the buffer.
 std::int64_t OrderedStage::fill(StageCall& call, std::int64_t begin, std::int64_t end, RecordBuffer& buffer,
                                 OrderedWorker& worker) {
   Emit out{};
@@ -97,7 +98,7 @@ void OrderedStage::group(Unit& unit, std::int32_t bundles, OrderedWorker& worker
     return;
   }
   if (!make_groups(unit, {spec_.partition, spec_.partitions, bundles}, worker)) spec_.fail_by_key();
-  if (unit.group_count == 1) return;  // the group writes to the same place as a whole unit
+  if (unit.group_count == 1) return;  // a single group writes its outputs where a whole unit does
   const std::int64_t max_outputs = spec_.max_outputs;
   unit.part_room =
       max_outputs <= kDirectOutputs

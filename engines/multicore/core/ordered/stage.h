@@ -19,29 +19,29 @@ namespace lab {
 
 class OrderedStage final : public UnitProcessor {
  public:
-  // The receiver of units whose records this operator has processed; such a unit holds its outputs.
+  // The receiver of finished units. The records of a finished unit are this operator's outputs.
   class Next {
    public:
     virtual ~Next() = default;
-    // Takes a finished unit; `hand_over` delivers it later.
+    // Takes a finished unit; a later `hand_over` delivers it.
     virtual void take_finished(std::size_t stage, Unit& unit, OrderedWorker& worker) = 0;
     virtual void hand_over(std::size_t stage, OrderedWorker& worker) = 0;
   };
 
-  // Throws std::invalid_argument on a specification out of range. `tracks_origins`: whether to store the input
-  // record of each output.
+  // Throws std::invalid_argument on a specification out of range. `tracks_origins`: whether to store the number of the
+  // input record with each output.
   OrderedStage(StageSpec spec, std::size_t index, bool tracks_origins, Next& next, const OrderedScheduler& scheduler,
                const std::atomic<bool>& stop);
 
   const StageSpec& spec() const noexcept { return spec_; }
-  // Returns the states, one for each partition if there are partitions, from which another run of this operator can
-  // resume.
+  // Returns the state, or the states by partition, from which another run of this operator can resume.
   std::vector<std::span<const std::byte>> states() const;
-  // Throws std::invalid_argument if their sizes are not those of this operator's states.
+  // Sets the states. Throws std::invalid_argument if their sizes are not those of this operator's states.
   void restore(std::span<const std::span<const std::byte>> states);
   bool partitioned() const noexcept { return spec_.kind == StageSpec::Kind::kPartitioned; }
 
-  // Partitioned operators: splits a unit with records into `bundles` groups for this operator. Any thread.
+  // For a partitioned operator: divides the unit's records into groups by bundle of partitions; there are `bundles`
+  // bundles. Any thread may call it.
   void group(Unit& unit, std::int32_t bundles, OrderedWorker& worker) const;
 
   void operate(Unit& unit, OrderedWorker& worker) override;
@@ -52,7 +52,7 @@ class OrderedStage final : public UnitProcessor {
   }  // relaxed: the run ends soon enough
 
  private:
-  // Calls `work`; an error for lack of memory names the operator.
+  // Calls `work`, and adds the operator's name to errors for lack of memory.
   template <typename Work>
   auto call_named(Work work) const {
     try {
@@ -75,8 +75,8 @@ class OrderedStage final : public UnitProcessor {
   Next& next_;
   const OrderedScheduler& scheduler_;
   const std::atomic<bool>& stop_;
-  std::vector<std::uint64_t> state_;  // of a stateful operator; belongs to its only worker
-  std::vector<KeyStates> keys_;       // by partition; each belongs to the worker that the worklist admits to it
+  std::vector<std::uint64_t> state_;  // state of a stateful operator; belongs to the only worker at the operator
+  std::vector<KeyStates> keys_;       // by partition; belongs to the worker that the worklist admits to the partition
 };
 
 }  // namespace lab

@@ -8,24 +8,24 @@
 namespace lab {
 namespace {
 
-// Maximum numbers of units and of their records that a worker admits before it looks for other work.
+// Maximum numbers of units and records that a worker admits before it looks for other work.
 constexpr std::int64_t kAdmitUnits = 64;
 constexpr std::int64_t kAdmitRecords = 1 << 14;
 
-// Units delivered at once, so that downstream work may begin.
+// Maximum number of units delivered at once, so that downstream work can begin early.
 constexpr std::size_t kDeliverAtOnce = 32;
 
-// A bundle overloads its worker when it takes more than kOverload of one worker's time and more than kOwnShare times a
-// worker's share of all time. Splitting a unit costs a quarter of its work (docs/performance.md), so a bundle slightly
-// above a worker's share is better left whole.
+// A bundle overloads its worker when it takes more than kOverload of one worker's time, and more than kFairShares times
+// the average time of all workers. Splitting a unit costs a quarter of its work (docs/performance.md), so a bundle
+// slightly above the average is better left whole.
 constexpr double kOverload = 0.7;
-constexpr double kOwnShare = 1.2;
-constexpr std::int32_t kOverloadedWindows = 2;  // a single one may be an interruption
+constexpr double kFairShares = 1.2;
+constexpr std::int32_t kOverloadedWindows = 2;  // a single overloaded window may be due to an interruption
 
 }  // namespace
 
 bool OrderedRun::finished() const noexcept {
-  // seq_cst, both: the thread that makes the later of the two true sees the other here.
+  // seq_cst, both: the thread that makes the later of the two conditions true sees the other as true here.
   const std::int64_t end = entry_->end();
   if (end < 0) return false;
   return operator_serials_ != nullptr ? operator_serials_->finished(end)
@@ -36,7 +36,7 @@ void OrderedRun::work(std::int32_t index) {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   bool announced = false;
   const auto take_one_turn = [&](bool before_sleep) {
-    if (announced) idle_.withdraw(index);  // it has slept, or found work at the last look
+    if (announced) idle_.withdraw(index);  // this worker has slept, or found work at its last look
     announced = before_sleep;
     if (before_sleep) idle_.announce(index);
     return take_turn(slot, before_sleep);
@@ -60,7 +60,8 @@ bool OrderedRun::take_turn(Slot& slot, bool any) {
   if (progress) return true;
   ++worker.counts.empty_polls;
   if (worker.deferred.empty()) return false;
-  // No thread would wake this worker for its deferred units, and the owner of the next unit may wait for this core.
+  // Do not sleep: no thread would wake this worker for its deferred units. The owner of the next unit may wait for this
+  // core.
   std::this_thread::yield();
   return true;
 }
@@ -111,9 +112,9 @@ bool OrderedRun::schedule(Slot& slot, bool any) {
       return true;
     }
     if (any && !lines_[index].list->empty()) {
-      // The item was pushed while this worker was at the operator, so no sleeper was woken (`deliver`). Law: the pusher
-      // makes the list non-empty, then looks for room; the leaver makes room, then looks at the list. All four are
-      // sequentially consistent. Otherwise other workers have locked the items: yield the core to them.
+      // An item was pushed while this worker was at the operator, so no sleeper was woken (`deliver`). Law: the pusher
+      // makes the list non-empty, then looks for room; the leaver makes room, then looks at the list. All four steps
+      // are sequentially consistent. Otherwise other workers have locked the items: yield the core to them.
       std::this_thread::yield();
       return true;
     }
@@ -143,8 +144,8 @@ bool OrderedRun::is_overloaded(std::size_t stage) {
   if (windows == line.examined_windows) return false;
   line.examined_windows = windows;
   const OrderedScheduler::Busy busy = scheduler_.busy(stage);
-  const double bundle_share = busy.own * line.list->heaviest_share();
-  const bool overloads = bundle_share > kOverload && bundle_share * options_.workers > kOwnShare * busy.all;
+  const double bundle_share = busy.at_stage * line.list->heaviest_share();
+  const bool overloads = bundle_share > kOverload && bundle_share * options_.workers > kFairShares * busy.total;
   line.overloaded_windows = overloads ? line.overloaded_windows + 1 : 0;
   return line.overloaded_windows >= kOverloadedWindows;
 }
@@ -155,7 +156,7 @@ void OrderedRun::rebundle(std::size_t stage, Units units, OrderedWorker& worker)
   if (is_overloaded(stage) && line.list->split()) {
     ++worker.counts.splits;
     line.overloaded_windows = 0;
-    scheduler_.allow(stage, std::min(options_.workers, line.list->bundles()));
+    scheduler_.raise_limit(stage, std::min(options_.workers, line.list->bundles()));
   }
   const std::int32_t bundles = line.list->bundles();
   for (Unit* unit : units) {

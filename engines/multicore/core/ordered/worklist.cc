@@ -12,14 +12,14 @@
 namespace lab {
 namespace {
 
-// Maximum number of light units, or tokens, that a worker takes at once. Several at once, since all workers share the
+// Maximum number of light units, or tokens, that a worker takes at once. It is above 1 because all workers share the
 // queue's head.
 constexpr std::int64_t kMaxItems = 16;
 
-// Items handed over together are at most this fraction of a slice of work.
+// Light items are handed over at least this many times per slice of work.
 constexpr std::int64_t kHandOversPerSlice = 8;
 
-// The bits of a word; with more workers, several share a queue.
+// Maximum number of queues: one bit of a word each. With more workers, several workers share a queue.
 constexpr std::int32_t kMaxQueues = 64;
 
 // Spins of a worker that waits for its turn before it yields the core.
@@ -34,8 +34,8 @@ std::int64_t items_to_take(std::int64_t left, std::int64_t size) {
   return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size), 1, kMaxItems);
 }
 
-// Returns the number of items of `size` records each to finish, for the `left` records of a slice, before a hand-over.
-// They take some microseconds.
+// Returns the number of items of `size` records to finish before a hand-over, when `left` records of a slice are left.
+// These items take some microseconds.
 std::int64_t items_per_hand_over(std::int64_t left, std::int64_t size) {
   return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size) / kHandOversPerSlice, 1, kMaxItems);
 }
@@ -81,8 +81,8 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool i
       if (i % items == items - 1) processor.hand_over(worker);
     }
     processor.hand_over(worker);
-    // From another worker's queue, take one unit to learn the weight, then up to half of the rest, as each time costs a
-    // decision. Then stop, because this worker's own queue may have units.
+    // From another worker's queue, take one unit to learn its weight, then up to half of the rest, since each visit
+    // costs a scheduler decision. Then stop, because this worker's home queue may have units.
     if (!is_home && !first) break;
     max_items = items_to_take(records - done, sum / count);
   }
@@ -124,8 +124,8 @@ std::int64_t SharedGroups::work(std::int64_t records, UnitProcessor& processor, 
     const std::int64_t size = group->end - group->begin;
     add_worked(size);
     done += size;
-    // The holder of an earlier ticket has already taken its group, and waits only for still earlier tickets. The holder
-    // of the first never waits. acquire: the partition's state; pairs with the store below.
+    // The holder of an earlier ticket has already taken its group, and waits only for even earlier tickets. The holder
+    // of the first ticket never waits. acquire: the partition's state; pairs with the store below.
     for (int spins = 0; turn.serving.load(std::memory_order_acquire) != ticket; ++spins) {
       if (spins == 0) ++worker.counts.waits;
       if (processor.stopped()) return done;
@@ -189,9 +189,9 @@ std::int64_t PartitionedGroups::work(std::int64_t records, UnitProcessor& proces
       std::int64_t unpublished_groups = 0;
       const auto hand_over = [&] {
         processor.hand_over(worker);
-        add_worked(done - before);  // not for each group: all workers share these counts
+        add_worked(done - before);  // not after each group, since all workers share these counts
         before = done;
-        // relaxed: a thread that sees it late makes one useless look.
+        // relaxed: a thread that sees the count late makes one useless look.
         taken_.fetch_add(static_cast<std::int64_t>(head - first), std::memory_order_relaxed);
         first = head;
         unpublished_groups = 0;
@@ -255,7 +255,7 @@ bool HybridGroups::split() {
   const std::int32_t after = std::min(2 * before, max_bundles_);
   marks_left_.store(after - before, std::memory_order_relaxed);  // relaxed: published with the marks
   for (std::int32_t new_bundle = before; new_bundle < after; ++new_bundle) {
-    // relaxed: a worker that takes one of its tokens has seen the token, published after this.
+    // relaxed: a worker that takes a token of the new bundle has seen the token, which is published after this.
     queues_[static_cast<std::size_t>(new_bundle)].count.fetch_add(1, std::memory_order_relaxed);
     Group& mark = marks_[static_cast<std::size_t>(new_bundle)];
     mark.partition = new_bundle;
@@ -283,12 +283,12 @@ struct HybridGroups::Turn {
   OrderedWorker& worker;
   std::int64_t records = 0;
   std::int64_t groups = 0;
-  std::int64_t counted = 0;             // records already added to the list's count
-  std::int64_t unpublished_groups = 0;  // groups since the last hand-over
+  std::int64_t counted = 0;             // number of records already added to the list's count
+  std::int64_t unpublished_groups = 0;  // number of groups since the last hand-over
   bool has_other_work = false;          // whether groups were left to other workers, or a mark was reached
 };
 
-// Works on a bundle whose count the caller has raised from zero by `tokens`, until the count is zero again.
+// Works on a bundle until its count is zero again. The caller has raised the count from zero to `tokens`.
 void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
   Queue& queue = queues_[static_cast<std::size_t>(bundle)];
   while (tokens > 0) {
@@ -310,21 +310,21 @@ void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
       turn.records += size;
       turn.processor.operate_group(group, turn.worker);
     }
-    // acq_rel: releases the state to the bundle's next worker; acquires the groups of tokens left to this one.
+    // acq_rel: releases the state to the bundle's next worker; acquires the groups of the tokens left to this worker.
     tokens = queue.count.fetch_sub(tokens, std::memory_order_acq_rel) - tokens;
   }
 }
 
 void HybridGroups::hand_over(Turn& turn) {
   turn.processor.hand_over(turn.worker);
-  add_worked(turn.records - turn.counted);  // not for each group: all workers share the count
+  add_worked(turn.records - turn.counted);  // not after each group, since all workers share the count
   turn.counted = turn.records;
   turn.unpublished_groups = 0;
 }
 
 void HybridGroups::take(ItemRing<std::int32_t>& master, bool is_home, Turn& turn) {
   std::array<std::int32_t, kMaxItems> tokens{};
-  // Take few tokens of heavy records.
+  // From another worker's master, take fewer tokens if records are heavy and the target thus is small.
   std::int64_t max_items = is_home ? 1 : std::clamp<std::int64_t>(turn.target_records, 1, kMaxItems);
   while (turn.records < turn.target_records) {
     const std::int64_t count = master.pop(tokens.data(), max_items, bundles() == 1);

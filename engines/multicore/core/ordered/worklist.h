@@ -1,7 +1,7 @@
 // Worklist: the items that wait for one operator of an OrderedRun.
 //
-// Units are pushed in the order of their serial numbers by one thread at a time, the one at the preceding operator's
-// exit. A unit for a partitioned operator comes in groups (ordered/groups.h).
+// One thread at a time pushes units, in the order of their serial numbers: the thread at the preceding operator's exit.
+// For a partitioned operator, a unit is divided into groups (ordered/groups.h).
 // Law: the groups of one partition are processed one at a time, in the order in which they were pushed.
 // A worklist may schedule partitions in bundles. Then a group has the records of a bundle, and `Group::partition` is
 // the bundle's number.
@@ -29,45 +29,47 @@ struct OrderedWorker;
 class UnitProcessor {
  public:
   virtual ~UnitProcessor() = default;
-  // Process a whole unit, or a group. The item then belongs to the callee.
+  // Process a whole unit, or one group. The item then belongs to the callee.
   virtual void operate(Unit& unit, OrderedWorker& worker) = 0;
   virtual void operate_group(Group& group, OrderedWorker& worker) = 0;
-  // Hands over the items finished since the last call. The caller of the functions above calls it soon after.
+  // Hands over the items finished since the last call. Call it soon after the functions above.
   virtual void hand_over(OrderedWorker& worker) = 0;
-  virtual bool stopped() const noexcept = 0;  // whether the run has failed; do not wait then
+  virtual bool stopped() const noexcept = 0;  // whether the run has failed; a worker must then not wait
 };
 
 class Worklist {
  public:
   virtual ~Worklist() = default;
 
-  // Adds units with records. Only the thread at the preceding exit.
+  // Adds units, each with at least one record. Only the thread at the preceding exit may call it.
   void push(Units units) {
     std::int64_t records = 0;
     for (const Unit* unit : units) records += unit->records;
-    // relaxed: statistics, one writer at a time. `put` comes last, since the units then belong to other threads.
+    // relaxed: statistics, one writer at a time. `put` comes last, since afterwards the units belong to other threads.
     pushed_.store(pushed_.load(std::memory_order_relaxed) + records, std::memory_order_relaxed);
     put(units);
   }
 
-  // Takes and processes items of about `records` records in all, at least one item. Returns the number of records, or
-  // 0 if no item could be taken. Any thread.
+  // Takes and processes at least one item, and items of about `records` records in all. Returns the number of records,
+  // or 0 if no item could be taken. Any thread may call it.
   virtual std::int64_t work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) = 0;
 
   // Returns whether no item can be taken. Its loads are seq_cst, for the last look before sleep; pairs with the pushes.
   virtual bool empty() const noexcept = 0;
 
-  // The number of bundles of partitions; a unit splits into one group for each. Only `split`, at the preceding exit,
-  // changes it. relaxed: units grouped by an earlier number are grouped again there.
+  // Returns the number of bundles of partitions. A unit is divided into at most one group per bundle. Only `split`
+  // changes the number. relaxed: the thread at the preceding exit regroups units that were grouped by an earlier
+  // number.
   std::int32_t bundles() const noexcept { return bundles_.load(std::memory_order_relaxed); }
 
-  // Doubles the number of bundles if possible. Returns whether it did. Only the thread at the preceding exit.
+  // Doubles the number of bundles. Returns false if this is not possible. Only the thread at the preceding exit may
+  // call it.
   virtual bool split() { return false; }
 
-  // The largest bundle's share of all records since the last split. Only the thread at the preceding exit.
+  // Returns the largest bundle's share of all records since the last split. Only for the thread at the preceding exit.
   virtual double heaviest_share() const { return 0; }
 
-  // Estimated number of waiting records.
+  // Returns the estimated number of waiting records.
   std::int64_t queued() const noexcept {
     // relaxed: statistics.
     return std::max<std::int64_t>(0, pushed_.load(std::memory_order_relaxed) - worked_.load(std::memory_order_relaxed));
@@ -88,13 +90,13 @@ class Worklist {
 
 // Whole units, for operators that are not partitioned.
 //
-// With several queues, units are distributed over them by serial number, in runs. Each worker has a home queue where it
-// looks first; when it is empty, the worker takes from the other queues. If the window is a multiple of all runs (for
-// example two workers at a window of 128), a worker meets the same units every time. Their memory is reused after a
-// window, so its lines stay in a core's cache.
+// With several queues, units are distributed by serial number, in runs of consecutive units. Each worker looks into its
+// home queue first, and takes from the other queues while the home queue is empty. If the window is a multiple of kRun
+// times the number of queues (for example 128, with two workers), a unit object always goes to the same queue. Its
+// memory is reused after a window, so the memory stays in one core's cache.
 class UnitList final : public Worklist {
  public:
-  // `queues`: 1 if units must be taken in order. `alone`: whether the operator has one worker at a time.
+  // `queues`: 1 if units must be taken in order. `alone`: whether the operator has at most one worker at a time.
   UnitList(std::int64_t window, std::int32_t queues, bool alone = false);
 
   std::int64_t work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) override;
@@ -113,8 +115,8 @@ class UnitList final : public Worklist {
   std::deque<ItemRing<Unit*>> queues_;
 };
 
-// One queue of groups. Each group gets a ticket as it is pushed: its turn within its partition. A worker that takes a
-// group thus knows its place in the partition's order without a lock, and waits for its turn.
+// One queue of groups. When a group is pushed, it gets a ticket: its turn within its partition. A worker that takes a
+// group thus knows the group's place in the partition's order without a lock, and waits for the group's turn.
 class SharedGroups final : public Worklist {
  public:
   SharedGroups(std::int64_t window, std::int32_t partitions);
@@ -134,7 +136,7 @@ class SharedGroups final : public Worklist {
   std::vector<Turn> turns_;
 };
 
-// One queue for each partition; a worker locks one that has items. No worker waits for a lock.
+// One queue per partition. A worker locks a queue that has items; no worker waits for a lock.
 class PartitionedGroups final : public Worklist {
  public:
   // `workers`: number of workers, which start at partitions far apart.
@@ -168,23 +170,23 @@ class PartitionedGroups final : public Worklist {
   alignas(kCacheLine) std::atomic<std::int64_t> taken_{0};          // groups; written by workers
 };
 
-// Figure 7: one queue for each partition, and a master queue. The master queue holds a token, the partition's number,
-// for each group.
+// Figure 7: one queue per partition, and a master queue. The master queue holds one token per group: the number of the
+// group's partition.
 //
 // Law: `count` of a partition is the number of its tokens that were taken from the master queue and whose groups are
-// not done. The worker that raises it from zero is the partition's worker until it is zero again. Each token came after
-// its group, so every counted token has a group.
+// not done. The worker that raises `count` from zero is the partition's worker until `count` is zero again. A group is
+// stored before its token, so every counted token has a group.
 //
 // Homed: partitions are scheduled in bundles, and the law of a partition holds for a bundle. At first one bundle has
-// all partitions, and a unit passes through whole. `split` moves half of the partitions of each bundle into a new one:
+// all partitions, and a unit passes through whole. `split` moves half of each bundle's partitions into a new bundle:
 // bundle b of n keeps the partitions p with p mod 2n = b, and bundle b + n gets the rest. Law: before the new bundle
-// has a token, its count is raised as if b's worker were at it, and a mark goes into b's queue. The worker that reaches
-// the mark has done all items from before the split. It lowers the count and does the items that other workers have
-// left there meanwhile.
+// has a token, its count is raised as if b's worker worked on it, and a mark goes into b's queue. The worker that
+// reaches the mark has done all items from before the split. It lowers the new bundle's count, and does the items that
+// other workers have left in the new bundle meanwhile.
 //
-// With several masters, bundles are distributed over them, and each worker has a home master where it looks first. The
-// state of its keys stays in its core's cache. When its home is empty it takes from the other masters, so that no
-// worker idles while there is work. The law does not depend on which worker takes a token.
+// With several master queues, bundles are distributed over them, and each worker looks into its home master first. So
+// the state of a bundle's keys stays in one core's cache. While its home master is empty, a worker takes from the other
+// masters, so that no worker idles while there is work. The law does not depend on which worker takes a token.
 class HybridGroups final : public Worklist {
  public:
   struct Shape {
@@ -226,28 +228,29 @@ class HybridGroups final : public Worklist {
   const std::int32_t max_bundles_;
   std::deque<ItemRing<std::int32_t>> masters_;
   std::vector<Queue> queues_;
-  // One window of groups for each bundle, and another for the mark of a split. A group is read after its token: the
-  // master queue and `count` order the accesses.
+  // By bundle: a window of groups. If bundles can split, another window follows, for the mark of a split. A group is
+  // read after its token: the master queue and `count` order the accesses.
   std::vector<Group*> slots_;
-  // All written at the preceding exit; adjacent because they move from thread to thread with the exit.
+  // The thread at the preceding exit writes these fields. They are adjacent because they move from thread to thread
+  // with the exit.
   std::vector<std::uint64_t> tails_;
-  std::vector<std::int64_t> records_;  // of each bundle, since the last split
+  std::vector<std::int64_t> records_;  // by bundle: number of records since the last split
   std::vector<Group> marks_;           // by new bundle; a mark has no unit
   std::uint64_t touched_ = 0;          // bit mask of the masters with unpublished tokens
-  // Number of marks not reached; `split` waits until it is 0. Written at the exit, then by the workers that reach
-  // marks.
+  // Number of marks not reached; while it is above 0, `split` refuses. Written at the exit, then by the workers that
+  // reach marks.
   alignas(kCacheLine) std::atomic<std::int32_t> marks_left_{0};
 };
 
 // Maximum number of groups of all units in flight in the lists above: 128 MiB of pointers.
 inline constexpr std::int64_t kMaxGroups = std::int64_t{1} << 24;
 
-// `homed` is HybridGroups with a master for each worker and, at first, all partitions in one bundle. `hybrid` has one
-// master, and always one bundle for each partition.
+// `homed` is HybridGroups with one master per worker; at first all partitions are in one bundle. `hybrid` is
+// HybridGroups with a single master, and always one bundle per partition.
 inline constexpr Names<4> kWorklists = {"homed", "hybrid", "partitioned", "shared"};
 
-// Makes the list named `name` of a partitioned operator. Throws std::invalid_argument for another name, or for more
-// than kMaxGroups groups.
+// Makes the worklist named `name` for a partitioned operator. Throws std::invalid_argument for an unknown name, or for
+// more than kMaxGroups groups.
 std::unique_ptr<Worklist> make_group_list(std::string_view name, std::int64_t window, std::int32_t partitions,
                                           std::int32_t workers, std::size_t stage);
 

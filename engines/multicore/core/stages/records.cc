@@ -22,7 +22,7 @@ std::size_t RecordBuffer::bytes_for(std::int64_t rows) const noexcept {
 }
 
 void RecordBuffer::allocate(std::size_t bytes) {
-  const std::size_t size = std::bit_ceil(bytes);  // a slightly larger unit needs no new memory
+  const std::size_t size = std::bit_ceil(bytes);  // so that a slightly larger unit needs no new memory
   memory_.reset(new std::byte[size + kAlign]);
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
   begin_ = memory_.get() + (kAlign - address % kAlign) % kAlign;
@@ -48,7 +48,7 @@ void RecordBuffer::shape(std::span<const std::int32_t> itemsizes, std::int64_t r
 }
 
 void RecordBuffer::grow(std::int64_t used, std::int64_t rows) {
-  const std::unique_ptr<std::byte[]> old_memory = std::move(memory_);  // until its rows are copied
+  const std::unique_ptr<std::byte[]> old_memory = std::move(memory_);  // kept until its rows are copied
   const std::vector<void*> columns = columns_;
   const std::int32_t* sources = sources_;
   allocate(bytes_for(rows));
@@ -68,7 +68,7 @@ void copy_records(std::span<const std::int32_t> itemsizes, const void* const* so
     const auto size = static_cast<std::size_t>(itemsizes[c]);
     const auto* first = static_cast<const std::byte*>(source[c]) + static_cast<std::size_t>(from) * size;
     auto* into = static_cast<std::byte*>(target[c]) + static_cast<std::size_t>(to) * size;
-    if (rows == 1 && size == 8) {  // one tuple, for which a call would cost more
+    if (rows == 1 && size == 8) {  // a call of memcpy would cost more for one value
       std::memcpy(into, first, 8);
     } else {
       std::memcpy(into, first, static_cast<std::size_t>(rows) * size);

@@ -10,18 +10,17 @@ namespace lab {
 
 class RecordBuffer {
  public:
-  // Makes room for `rows` records and discards the present ones. `itemsizes` is borrowed and must outlive the buffer's
-  // use.
+  // Makes room for `rows` records and discards the present records. `itemsizes` must outlive the use of the buffer.
   void shape(std::span<const std::int32_t> itemsizes, std::int64_t rows);
 
-  // Makes room for `rows` records and keeps the first `used`.
+  // Makes room for `rows` records and keeps the first `used` records.
   void grow(std::int64_t used, std::int64_t rows);
 
-  // Writes to all its memory, so that its pages exist.
+  // Writes to all of the buffer's memory, so that its pages exist.
   void touch() noexcept;
 
   void* const* columns() const noexcept { return columns_.data(); }
-  std::int32_t* sources() const noexcept { return sources_; }  // one number for each record
+  std::int32_t* sources() const noexcept { return sources_; }  // by record: the number of its source record
   std::int64_t capacity() const noexcept { return capacity_; }
 
  private:

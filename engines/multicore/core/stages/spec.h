@@ -24,11 +24,11 @@ struct StageSpec {
   StageKernel process = nullptr;
   PartitionKernel partition = nullptr;  // null unless the operator is partitioned
   std::int32_t partitions = 1;
-  std::int64_t state_bytes = 0;         // size of the state, or of the state of a key
-  std::int64_t max_outputs = 1;         // maximum number of outputs of one record
-  std::vector<std::int32_t> itemsizes;  // item sizes of output fields; the first is the int64 timestamp
+  std::int64_t state_bytes = 0;         // size of the state, or of the state per key
+  std::int64_t max_outputs = 1;         // maximum number of outputs per record
+  std::vector<std::int32_t> itemsizes;  // item sizes of output fields; the first field is the int64 timestamp
 
-  // Returns the beginning of the operator's errors.
+  // Returns the prefix of the operator's error messages.
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 
   // Returns the number of 8-byte words of a state.
@@ -38,7 +38,7 @@ struct StageSpec {
   // or emits too many records.
   std::int64_t run(const StageCall& call, std::int64_t begin, std::int64_t end, Emit& out) const;
 
-  // Writes the partition of each of `records` from `base` on. Throws std::runtime_error if the key function fails.
+  // Writes the partitions of the `records` records from `base` on. Throws std::runtime_error if the key function fails.
   void divide(const void* const* columns, std::int64_t base, std::int64_t records, std::int32_t* to) const;
 
   [[noreturn]] void fail_for_memory() const;  // throws NoMemory
@@ -46,11 +46,10 @@ struct StageSpec {
   [[noreturn]] void fail_without_progress() const;
 };
 
-// Returns the specification. Throws std::invalid_argument if a value is out of range.
+// Returns the specification unchanged. Throws std::invalid_argument if a value is out of range.
 StageSpec checked(StageSpec spec);
 
-// The states of the keys of a partition, in whole cache lines, since neighbouring partitions belong to different
-// workers.
+// The states of a partition's keys. Aligned to cache lines, since neighbouring partitions belong to different workers.
 class alignas(kCacheLine) KeyStates {
  public:
   // An entry of the table is a stamp, the key, and the state (run/key_table.h).
@@ -59,10 +58,10 @@ class alignas(kCacheLine) KeyStates {
   KeyStates() = default;
   explicit KeyStates(const StageSpec& spec) : stride_(kHeadBytes + spec.words() * 8) {}
 
-  // Throws NoMemory if memory ran out for one of the tables of a call of this operator.
+  // Throws NoMemory if memory ran out for one of the tables of a call. `spec`: the operator's specification.
   static void check_memory(const StageCall& call, const StageSpec& spec);
 
-  // Makes a call find its states in the adjacent tables of `partitions` partitions, beginning with this table.
+  // Makes a call find its states in `partitions` adjacent tables, one per partition, beginning with this table.
   void serve(StageCall& call, std::int64_t partitions = 1) noexcept {
     call.state = this;
     call.find = &KeyStates::find;
@@ -93,7 +92,7 @@ class alignas(kCacheLine) KeyStates {
   std::size_t stride_ = 0;
   bool lacks_memory_ = false;  // whether memory ran out in `find`; an exception cannot pass through compiled code
 };
-// Law: stages/kernels.py relies on this.
+// Law: stages/kernels.py relies on this size and layout.
 static_assert(sizeof(KeyStates) == 128 && std::is_standard_layout_v<KeyStates>);
 
 }  // namespace lab

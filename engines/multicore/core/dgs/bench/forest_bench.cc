@@ -1,4 +1,4 @@
-// Two leaves of a tree synchronize; the last to arrive alternates. One thread performs the work of both.
+// Synchronizes the two leaves of a tree; they alternate as the last to arrive. One thread does the work of both.
 #include <vector>
 
 #include "registry.h"

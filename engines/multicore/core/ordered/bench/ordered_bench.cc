@@ -1,7 +1,7 @@
 // ordered_bench KINDS WORKERS BATCH RECORDS: one run of an ordered pipeline with native operators.
 //
-// KINDS has a letter for each operator: l stateless, p partitioned, f stateful. Operators do as little as possible, so
-// that the bench shows the cost of the runtime: they forward each record, and add to its state if they have states.
+// KINDS has one letter per operator: l stateless, p partitioned, f stateful. Operators do as little as possible, so
+// that the bench shows the cost of the runtime: they forward each record, and add to a state if they have one.
 //
 // Prints the wall time and the CPU time of all threads per input record in ns, and the CPU time of the scheduler per
 // record. Fails if the outputs are not all records in order.

@@ -1,10 +1,9 @@
 // reordering_bench SCHEME WORKERS UNITS SPINS [HOLD]: the cost of putting units back into order.
 //
-// WORKERS threads take units in turn, spin SPINS times over each as an operator would, and add it to a reordering
-// buffer. Its exit does almost nothing: it spins HOLD times (default 0) over each unit, as sending many outputs would.
-// SCHEME is nonblocking, lock, or none. With none, a unit goes unordered to an exit private to the thread, as a
-// baseline for the others. As in a pipeline, a unit is admitted once the unit one window before it is
-// out.
+// WORKERS threads take units in turn. For each unit a thread spins SPINS times, in place of an operator, and adds the
+// unit to a reordering buffer. The buffer's exit spins HOLD times (default 0) per unit, in place of sending many
+// outputs. SCHEME is nonblocking, lock, or none. With none, units go unordered to an exit private to the thread, as a
+// baseline for the other schemes. As in a pipeline, a unit is admitted once the unit one window before it is out.
 //
 // Prints the wall time and the CPU time of all threads per unit in ns. Fails if the exit does not see all units in
 // order.
@@ -51,14 +50,14 @@ class Exit final : public lab::OrderedExit {
     }
     done_.store(next_, std::memory_order_seq_cst);  // pairs with the load in `done`; also releases the slot
   }
-  void offer(lab::OrderedWorker&) override {}  // no thread sleeps: taking or awaiting a unit resumes
+  void offer(lab::OrderedWorker&) override {}  // no thread sleeps: threads resume when they take or await a unit
 
   std::int64_t done() const noexcept { return done_.load(std::memory_order_seq_cst); }
   bool ordered() const noexcept { return ordered_; }
 
  private:
   const std::int64_t hold_;
-  alignas(lab::kCacheLine) std::int64_t next_ = 0;  // the sending thread
+  alignas(lab::kCacheLine) std::int64_t next_ = 0;  // only the sending thread uses it
   bool ordered_ = true;
   alignas(lab::kCacheLine) std::atomic<std::int64_t> done_{0};
 };
