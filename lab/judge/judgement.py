@@ -170,12 +170,12 @@ def _write_measurements(case: Case, job: EngineTrial, result: Result) -> None:
     if job.histograms is not None and histograms:
         write_log(histograms, case.duration_s, job.histograms)
     if job.series is not None:
-        write_series(_make_recording(case), job.series)
+        write_series(_collect_series(case), job.series)
     if job.reconfigurations is not None and measured.elasticity is not None:
         elastic.write_reconfigurations(measured.elasticity, job.reconfigurations)
 
 
-def _make_recording(case: Case) -> Recording:
+def _collect_series(case: Case) -> Recording:
     load, timed = case.load, case.timed
     return Recording(
         phases=Phases(

@@ -62,7 +62,7 @@ def _write(
     rows_per_file: int,
     part: FilePart,
 ) -> WrittenStream:
-    """Write a file or a stream."""
+    """Write one file of a table with `each_row`, or all files of another table."""
     table = tables[part.stream]
     stream = (folder, table.name, table.kinds, table.dtypes)
     if not table.each_row:

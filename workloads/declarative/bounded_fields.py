@@ -1,6 +1,6 @@
-"""Defines the fields of a window's class that are not numbers: a bounded set, and the largest values.
+"""Defines the fields, besides numbers, of a user's window class: `BoundedSet` and `LargestValues`.
 
-`BoundedSet` and `LargestValues` are public names of `streamlab`. The state of a window has arrays for them
+Both are public names of `streamlab`. The state of a window has arrays for them
 (`state_functions`). Their uses in `add` and `result` become calls of functions on these arrays.
 """
 

@@ -35,7 +35,7 @@ class RowFunction:
 
 
 def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction:
-    """Return the declaration of a function of a row that yields at most `most` rows.
+    """Compile a user's generator function, which takes one row and yields at most `most` rows.
 
     Raises:
         ModelError: it yields no rows, or one of its parts cannot be compiled.

@@ -84,8 +84,8 @@ def predict(plan: Plan, streams: Sequence[StreamProfile], costs: Costs) -> Predi
     synchronizations = 0
     for tree in plan.trees:
         events = _tag_events(tree, streams)
-        synchronizations += _count(tree.root, events, workers, reads, above=frozenset())
-    synchronizations += _count_across(plan, streams, workers, reads)
+        synchronizations += _add_tree_steps(tree.root, events, workers, reads, above=frozenset())
+    synchronizations += _add_cross_key_steps(plan, streams, workers, reads)
     steps_of = []
     for worker, counts in workers.items():
         read = sum(streams[index].events for index in reads[worker])
@@ -109,7 +109,7 @@ def _tag_events(tree: Tree, streams: Sequence[StreamProfile]) -> dict[ImplTag, i
     }
 
 
-def _count(
+def _add_tree_steps(
     node: PlanNode,
     events: dict[ImplTag, int],
     workers: dict[int, dict[str, int]],
@@ -127,12 +127,14 @@ def _count(
         reads.setdefault(node.worker, set()).update(tag.stream for tag in node.tags | above)
         return 0
     members = _workers(node)
-    total = sum(_count(child, events, workers, reads, above | node.tags) for child in node.children)
+    total = sum(
+        _add_tree_steps(child, events, workers, reads, above | node.tags) for child in node.children
+    )
     _meet(members, node_events * _height(node), workers)
     return total + node_events
 
 
-def _count_across(
+def _add_cross_key_steps(
     plan: Plan,
     streams: Sequence[StreamProfile],
     workers: dict[int, dict[str, int]],

@@ -182,7 +182,7 @@ class OperatorKernels(KernelSet):
     def expire(self) -> int:
         """Return the address of the kernel for expiring windows; 0 if they expire without a trace."""
         operator = self._operator
-        if _is_traceless(operator):
+        if _expires_without_call(operator):
             return 0
         functions: Functions = {}
         calls = []
@@ -393,10 +393,10 @@ class OperatorKernels(KernelSet):
 
 def _is_lazy(operator: Operator) -> bool:
     """Return whether windows are single and traceless, so that updates can move them."""
-    return _is_traceless(operator) and operator.window.type == SINGLE
+    return _expires_without_call(operator) and operator.window.type == SINGLE
 
 
-def _is_traceless(operator: Operator) -> bool:
+def _expires_without_call(operator: Operator) -> bool:
     """Return whether windows expire without a call of f_O or f_S."""
     slides = operator.slide not in (None, keep) or (
         operator.slide is None and operator.stores and operator.window.type == SINGLE

@@ -93,13 +93,18 @@ def _engines(options: Options, workers: list[int], **fields: Any) -> list[dict[s
 def _by_copies(run: Run, value: Value, options: Options) -> tuple[Series, ...]:
     """Return a quantity of VSN, Flink, this lab's VSN and this lab's SN."""
 
-    def joined(variant: str, part: str = "") -> Series:
+    def merge_instance_counts(variant: str, part: str = "") -> Series:
         spreads: dict[int, tuple[Spread, ...]] = {}
         for n in options.instances:
             spreads |= series(run, f"forward@n{n}", variant, value, options=part).by_workers
         return Series(spreads)
 
-    return joined(VSN, f"/{GATE}"), joined(FLINK), joined(VSN, f"/{ORDER}"), joined(SN)
+    return (
+        merge_instance_counts(VSN, f"/{GATE}"),
+        merge_instance_counts(FLINK),
+        merge_instance_counts(VSN, f"/{ORDER}"),
+        merge_instance_counts(SN),
+    )
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:

@@ -101,7 +101,7 @@ def _scale(options: Options) -> float:
 
 def _tree(options: Options) -> Tree:
     ws_ms = window_ms(_scale(options))
-    windows = 4  # one to fill the join's window, three to compare with
+    windows = 4  # the first fills the join's window; the other three are compared with it full
     return {
         "run": run_table(options, timeout_s=900),
         "workload": [

@@ -37,7 +37,7 @@ peak rate divided by this number."""
 
 
 def scale(options: Options) -> float:
-    """Return the share of the paper's lengths."""
+    """Return the run's day and window lengths as a share of the paper's."""
     return options.scaled(0.01, 0.003)
 
 

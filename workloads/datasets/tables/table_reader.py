@@ -49,7 +49,11 @@ KEYS = "keys"
 
 
 class ChunkReader:
-    """Converts one chunk of rows to columns of numbers and texts."""
+    """Converts one chunk of rows to columns of numbers and texts.
+
+    A role names the purpose of a column (`required_columns`): "ts", "kind", "key", or ".NAME" for field NAME. Each
+    method that converts a column also notes rows that are empty, bad or to be skipped. `columns` leaves them out.
+    """
 
     def __init__(
         self,

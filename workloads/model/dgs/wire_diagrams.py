@@ -91,7 +91,7 @@ class _Diagram:
         self, pair: ForkJoin, state: Any, kinds: Kinds, depth: int, indent: str
     ) -> tuple[Any, list[Any]]:
         semantics = self.semantics
-        predicates = self._predicates(pair, kinds)
+        predicates = self._draw_predicates(pair, kinds)
         parts = semantics.fork(pair, state, *predicates)
         words = ", ".join(semantics.kinds_words(pred) for pred in predicates)
         self.lines.append(f"{indent}fork({words}):")
@@ -112,7 +112,7 @@ class _Diagram:
         self.lines.append(f"{indent}join: {semantics.words(pair.parent, joined)}")
         return joined, orders[0] + orders[1]
 
-    def _predicates(self, pair: ForkJoin, kinds: Kinds) -> tuple[Kinds, Kinds]:
+    def _draw_predicates(self, pair: ForkJoin, kinds: Kinds) -> tuple[Kinds, Kinds]:
         """Draw predicates; mostly as in a plan, with work for both parts."""
         program = self.semantics.program
         if self.draw(st.integers(0, 3)) < 3:

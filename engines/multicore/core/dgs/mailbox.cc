@@ -1,3 +1,4 @@
+// Implements the steps that dgs/mailbox.h explains.
 #include "dgs/mailbox.h"
 
 #include <algorithm>
@@ -138,7 +139,7 @@ bool Mailbox::step(std::span<Parker> parkers) {
       if (lane.next == lane.end && lane.bound() < horizon) complete = false;
     }
     if (first != nullptr && complete) {
-      order(*first, parkers);
+      process_ordering_event(*first, parkers);
       progress = true;
     }
   }
@@ -183,14 +184,14 @@ bool Mailbox::resume(std::span<Parker> parkers) {
     crossing_ = nullptr;
   } else {
     if (!Forest::released(forest_.tree(parked_tree_), arrival_)) return false;
-    leave(arrival_, parked_tree_, parkers);
+    finish_synchronization(arrival_, parked_tree_, parkers);
   }
   parked_ = false;
   return true;
 }
 
 // Forks the state from the node where the mailbox was parked down to its leaf, after the release.
-void Mailbox::leave(const Arrival& arrival, std::int32_t tree_index, std::span<Parker> parkers) {
+void Mailbox::finish_synchronization(const Arrival& arrival, std::int32_t tree_index, std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
   const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival.node)];
   const std::int32_t child = arrival.side == 0 ? node.first : node.second;
@@ -365,7 +366,7 @@ void Mailbox::record_each(const StreamView& stream, std::int64_t begin, std::int
   }
 }
 
-void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
+void Mailbox::process_ordering_event(Lane& lane, std::span<Parker> parkers) {
   const std::int32_t tag = lane.source->stream().tag == nullptr ? 0 : lane.source->stream().tag[lane.ordering];
   const std::int32_t tree = lane.order_tree[tag];
   const std::int32_t owner = lane.order_node[tag];
@@ -379,13 +380,13 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
                                                              : lane.source->ring.at(lane.block).stamp_ns);
   lane.next = lane.ordering;
   if (owner >= 0) [[likely]] {
-    if (!meet(lane, tree, owner, {lane.ordering, latest_stamp_, taken_ns}, parkers)) {
+    if (!process_on_tree(lane, tree, owner, {lane.ordering, latest_stamp_, taken_ns}, parkers)) {
       parked_ = true;
       parked_tree_ = tree;
     }
   } else {
     const AcrossKernel update = lane.across[static_cast<std::size_t>(kAcross - owner)];
-    cross(lane, crossings[static_cast<std::size_t>(tree)], update, taken_ns, parkers);
+    process_across_trees(lane, crossings[static_cast<std::size_t>(tree)], update, taken_ns, parkers);
   }
   fresh_ = true;
   ++lane.next;
@@ -395,12 +396,12 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
 
 // Processes an ordering event of the lane on a state of one tree. Returns false if the mailbox must wait for others;
 // `arrival_` then says where.
-bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, const OrderingEvent& event,
-                   std::span<Parker> parkers) {
+bool Mailbox::process_on_tree(Lane& lane, std::int32_t tree_index, std::int32_t owner, const OrderingEvent& event,
+                              std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
   const std::int32_t leaf = leaf_of_tree[static_cast<std::size_t>(tree_index)];
   if (owner == leaf) {
-    apply(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], event);
+    update_state(lane, tree.shape->nodes[static_cast<std::size_t>(leaf)].state_type, tree.states[leaf], event);
     return true;
   }
   const bool timed = counters_.synchronizations % kSyncSampling == 0;
@@ -413,8 +414,8 @@ bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, cons
     ++counters_.parked;
     return false;
   }
-  apply(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
-        {event.index, arrival.latest_stamp, event.taken_ns});
+  update_state(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
+               {event.index, arrival.latest_stamp, event.taken_ns});
   forest_.descend(tree, owner, leaf, parkers);
   if (timed) sync_.record(now_ns() - start, 1);
   ++counters_.synchronizations;
@@ -422,8 +423,8 @@ bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, cons
 }
 
 // Processes the lane's ordering event on the states of many trees.
-void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
-                    std::span<Parker> parkers) {
+void Mailbox::process_across_trees(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
+                                   std::span<Parker> parkers) {
   const bool timed = counters_.synchronizations % kSyncSampling == 0;
   const std::int64_t start = timed ? now_ns() : 0;
   Crossing& crossing = part.crossing();
@@ -444,7 +445,7 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
   crossing_ = &part;
 }
 
-void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, const OrderingEvent& event) {
+void Mailbox::update_state(Lane& lane, std::int32_t state_type, void* state, const OrderingEvent& event) {
   const StreamView& stream = lane.source->stream();
   Emit* emit = out_.open(max_outputs_per_event);
   const RunKernel update = lane.update[static_cast<std::size_t>(state_type)];

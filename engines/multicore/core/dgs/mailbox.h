@@ -145,17 +145,17 @@ class alignas(kCacheLine) Mailbox {
   bool cut_is_next(const EventKey& horizon, const Lane* first) const noexcept;
   bool go_to_cut(std::span<Parker> parkers);
   bool resume(std::span<Parker> parkers);
-  void order(Lane& lane, std::span<Parker> parkers);
-  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const OrderingEvent& event,
-                                          std::span<Parker> parkers);
-  [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
-                               std::span<Parker> parkers);
+  void process_ordering_event(Lane& lane, std::span<Parker> parkers);
+  [[gnu::always_inline]] inline bool process_on_tree(Lane& lane, std::int32_t tree, std::int32_t owner,
+                                                     const OrderingEvent& event, std::span<Parker> parkers);
+  [[gnu::noinline]] void process_across_trees(Lane& lane, CrossingPart& part, AcrossKernel update,
+                                              std::int64_t taken_ns, std::span<Parker> parkers);
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
   [[gnu::noinline]] void process_directly(Lane& lane, std::int64_t end);
-  void apply(Lane& lane, std::int32_t state_type, void* state, const OrderingEvent& event);
+  void update_state(Lane& lane, std::int32_t state_type, void* state, const OrderingEvent& event);
   [[gnu::always_inline]] inline void record_outputs(const Lane& lane, std::int64_t max_outputs,
                                                     const OrderingEvent& event);
-  void leave(const Arrival& arrival, std::int32_t tree, std::span<Parker> parkers);
+  void finish_synchronization(const Arrival& arrival, std::int32_t tree, std::span<Parker> parkers);
   void report_progress(Lane& lane, std::span<Parker> parkers);
   std::int64_t stamp(std::int64_t events) noexcept;
   std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;

@@ -32,7 +32,7 @@ class ChainLog final : public Handover {
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }
   WindowState* state(std::int32_t) override { return state_.get(); }
   bool feed(Recorder&, const InstanceMapping&) override { return output_log_->advance(); }
-  bool call(std::int64_t number) override { return call_in(output_log_->log(), number); }
+  bool append_switch(std::int64_t number) override { return append_switch_to(output_log_->log(), number); }
   bool has_switch_time() const noexcept override { return false; }
   bool switch_time(std::int64_t*) const noexcept override { return false; }
   std::int64_t delivered() const noexcept override { return -1; }

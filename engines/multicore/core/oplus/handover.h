@@ -49,7 +49,7 @@ class Handover {
   virtual bool feed(Recorder& recorder, const InstanceMapping& now) = 0;
 
   // Puts switch `number` into the log of every active instance. Returns false when the run is over.
-  virtual bool call(std::int64_t number) = 0;
+  virtual bool append_switch(std::int64_t number) = 0;
 
   // Returns whether this class sets the event time from which a switch holds, for all instances and one switch at a
   // time. Otherwise a switch holds from the watermark at which an instance reads it, which is the same for all
@@ -90,9 +90,9 @@ class PrivateLogs : public Handover {
   std::deque<Receiver> receivers_;
 };
 
-// For a log that all instances read. `call_in` puts switch `number` into the log; it returns false when the run is
+// For a log that all instances read. `append_switch_to` puts switch `number` into the log; it returns false when the run is
 // over. `change_readers` makes the joining instances readers and removes the leaving ones; no state moves.
-bool call_in(TupleBuffer& log, std::int64_t number);
+bool append_switch_to(TupleBuffer& log, std::int64_t number);
 void change_readers(TupleBuffer& log, const Change& change, std::span<OperatorInstance* const> instances);
 
 class SharedLog final : public Handover {
@@ -114,7 +114,7 @@ class SharedLog final : public Handover {
   WindowState* state(std::int32_t) override { return state_.get(); }
   const RowMarks* marks() const noexcept override { return marks_.get(); }
   bool feed(Recorder& recorder, const InstanceMapping& now) override;
-  bool call(std::int64_t number) override { return call_in(*log_, number); }
+  bool append_switch(std::int64_t number) override { return append_switch_to(*log_, number); }
   bool has_switch_time() const noexcept override { return false; }
   bool switch_time(std::int64_t*) const noexcept override { return false; }
   std::int64_t delivered() const noexcept override { return -1; }

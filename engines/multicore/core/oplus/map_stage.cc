@@ -30,7 +30,7 @@ void MapStage::start(std::int32_t max_instances, const InstanceMapping&) {
   options_.readers = 1;
   const auto receivers = static_cast<std::size_t>(max_instances);
   for (std::size_t s = 0; s < streams_.size(); ++s) {
-    hand_overs_.emplace_back();
+    feed_progress_.emplace_back();
     for (std::size_t m = 0; m < maps_.size(); ++m) {
       maps_[m].parts.emplace_back(spec_, streams_[s], mapped_[s], static_cast<std::int64_t>(m), std::ssize(maps_),
                                   receivers, kQueueRows);
@@ -54,17 +54,17 @@ void MapStage::start(std::int32_t max_instances, const InstanceMapping&) {
 bool MapStage::feed(Recorder& recorder, const InstanceMapping& now) {
   bool progress = false;
   for (std::size_t s = 0; s < feeds_.size(); ++s) {
-    progress |= move_blocks(feeds_[s], [&] { return !feeds_[s].closed && take_in(s, recorder); });
+    progress |= move_blocks(feeds_[s], [&] { return !feeds_[s].closed && feed_stream(s, recorder); });
   }
   for (std::size_t m = 0; m < maps_.size(); ++m) {
-    progress |= move_under(maps_[m].flag, [&] { return map(maps_[m], m, now.owner.data(), recorder); });
+    progress |= move_under(maps_[m].flag, [&] { return run_map_instance(maps_[m], m, now.owner.data(), recorder); });
   }
   for (TupleBuffer* const log : logs_) progress |= log->advance();
   return progress;
 }
 
 // Takes blocks of a stream while the slowest part does not lag too far. Returns whether it took any block.
-bool MapStage::take_in(std::size_t stream, Recorder& recorder) {
+bool MapStage::feed_stream(std::size_t stream, Recorder& recorder) {
   Feed& feed = feeds_[stream];
   std::int64_t slowest = std::numeric_limits<std::int64_t>::max() - kAhead;
   for (const MapInstance& instance : maps_) slowest = std::min(slowest, instance.parts[stream].position());
@@ -82,18 +82,20 @@ bool MapStage::take_in(std::size_t stream, Recorder& recorder) {
   }
   if (!took_any) return false;
   if (feed.pumped) recorder.emitted(feed.row - before);
-  HandOver& hand_over = hand_overs_[stream];
-  hand_over.rows.store(feed.row, std::memory_order_seq_cst);  // both pair with `map`, in a pass (run/merge_flag.h)
-  hand_over.bound.store(bound, std::memory_order_seq_cst);
+  FeedProgress& progress = feed_progress_[stream];
+  progress.rows.store(feed.row,
+                      std::memory_order_seq_cst);  // both pair with `run_map_instance`, in a pass (run/merge_flag.h)
+  progress.bound.store(bound, std::memory_order_seq_cst);
   return true;
 }
 
-bool MapStage::map(MapInstance& instance, std::size_t index, const std::int32_t* owner, Recorder& recorder) {
+bool MapStage::run_map_instance(MapInstance& instance, std::size_t index, const std::int32_t* owner,
+                                Recorder& recorder) {
   bool progress = false;
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     MapPart& part = instance.parts[s];
-    const std::int64_t bound = hand_overs_[s].bound.load(std::memory_order_seq_cst);  // both pair with `take_in`
-    const std::int64_t rows = hand_overs_[s].rows.load(std::memory_order_seq_cst);
+    const std::int64_t bound = feed_progress_[s].bound.load(std::memory_order_seq_cst);  // both pair with `feed_stream`
+    const std::int64_t rows = feed_progress_[s].rows.load(std::memory_order_seq_cst);
     const std::int64_t done = part.done();
     progress |= part.run(rows, bound, owner, logs_, source_of(s, index));
     if (part.done() != done) recorder.consumed(static_cast<double>(part.done() - done));

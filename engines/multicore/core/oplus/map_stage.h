@@ -34,7 +34,7 @@ class MapStage final : public PrivateLogs {
 
   void start(std::int32_t max_instances, const InstanceMapping& initial) override;
   bool feed(Recorder& recorder, const InstanceMapping& now) override;
-  bool call(std::int64_t) override { return false; }  // the run refuses changes: see above
+  bool append_switch(std::int64_t) override { return false; }  // the run refuses changes: see above
   bool switch_time(std::int64_t*) const noexcept override { return false; }
   // Aggregate instances read mapped tuples, so the stage counts the tuples of the streams.
   std::int64_t delivered() const noexcept override;
@@ -44,9 +44,9 @@ class MapStage final : public PrivateLogs {
   std::int64_t emitted() const noexcept;  // tuples of all map instances
 
  private:
-  // The progress of a stream's hand-over. Written under its feed's flag, `rows` first; read under a map instance's
+  // How far a stream's feed has handed over its rows. Written under its feed's flag, `rows` first; read under a map instance's
   // flag, `bound` first. So rows from the `rows` that the reader saw on are not below the `bound` that it saw.
-  struct alignas(kCacheLine) HandOver {
+  struct alignas(kCacheLine) FeedProgress {
     std::atomic<std::int64_t> rows{0};
     std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none
   };
@@ -59,8 +59,8 @@ class MapStage final : public PrivateLogs {
   int source_of(std::size_t stream, std::size_t map) const noexcept {
     return static_cast<int>(stream * maps_.size() + map);
   }
-  bool take_in(std::size_t stream, Recorder& recorder);
-  bool map(MapInstance& instance, std::size_t index, const std::int32_t* owner, Recorder& recorder);
+  bool feed_stream(std::size_t stream, Recorder& recorder);
+  bool run_map_instance(MapInstance& instance, std::size_t index, const std::int32_t* owner, Recorder& recorder);
 
   const OperatorSpec& spec_;
   std::string tuple_buffer_;
@@ -69,8 +69,8 @@ class MapStage final : public PrivateLogs {
   std::span<const MappedStream> mapped_;
   std::deque<Feed>& feeds_;
   std::deque<MapInstance> maps_;
-  std::vector<TupleBuffer*> logs_;   // of the receivers
-  std::deque<HandOver> hand_overs_;  // by stream
+  std::vector<TupleBuffer*> logs_;          // of the receivers
+  std::deque<FeedProgress> feed_progress_;  // by stream
 };
 
 }  // namespace lab

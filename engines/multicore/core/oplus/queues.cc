@@ -350,7 +350,7 @@ void Queues::halt(std::size_t s, const InstanceMapping& now) {
   for (const std::int32_t i : now.instances) log(i).control(number_);
 }
 
-bool Queues::call(std::int64_t number) {
+bool Queues::append_switch(std::int64_t number) {
   for (Feed& feed : feeds_) feed.flag.enter_waiting();
   const bool open = std::any_of(feeds_.begin(), feeds_.end(), [](const Feed& feed) { return !feed.closed; });
   if (open) {

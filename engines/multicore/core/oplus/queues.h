@@ -69,7 +69,7 @@ class Queues final : public PrivateLogs {
 
   void start(std::int32_t max_instances, const InstanceMapping& initial) override;
   bool feed(Recorder& recorder, const InstanceMapping& now) override;
-  bool call(std::int64_t number) override;
+  bool append_switch(std::int64_t number) override;
   bool switch_time(std::int64_t* until) const noexcept override {
     *until = until_;
     return true;

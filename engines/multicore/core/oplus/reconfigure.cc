@@ -17,14 +17,14 @@ void OperatorStage::reach_barrier(std::int32_t index) {
   const std::int32_t expected = active_count();
   // acq_rel: the last to arrive sees the earlier stores of each instance; it makes the switch for all.
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) == expected - 1) {
-    apply(index, number);
+    apply_switch(index, number);
   } else {
     worker.awaited_switch = number;  // `take_turn` finds no work until the switch is applied
   }
 }
 
 // Publishes the waiting outputs of an instance that is no longer active, then closes its source.
-bool OperatorStage::leave(std::int32_t index) {
+bool OperatorStage::publish_and_leave(std::int32_t index) {
   const std::lock_guard lock(epochs_mutex_);  // no switch makes the instance active again meanwhile
   Worker& worker = at(index);
   if (!worker.leaving.load(std::memory_order_relaxed)) return true;  // relaxed: written under the mutex
@@ -36,7 +36,7 @@ bool OperatorStage::leave(std::int32_t index) {
   return true;
 }
 
-void OperatorStage::apply(std::int32_t index, std::int64_t number) {
+void OperatorStage::apply_switch(std::int32_t index, std::int64_t number) {
   Worker& me = at(index);
   const std::lock_guard lock(epochs_mutex_);
   Epoch& epoch = epochs_[static_cast<std::size_t>(number)];
@@ -99,7 +99,7 @@ std::int64_t OperatorStage::reconfigure(InstanceMapping next) {
     called.after = next.instances;
     epochs_.push_back({std::move(next), std::move(called)});
   }
-  if (!handover_->call(number)) return -1;
+  if (!handover_->append_switch(number)) return -1;
   last_request_ = number;
   threads_.notify(reach());
   return number;
@@ -122,7 +122,7 @@ void OperatorStage::wake_waiter() noexcept {
 }
 
 void OperatorStage::add_to(Snapshot& into) const {
-  // acquire: pairs with the store in `apply`; null before the start. A statistic, like all fields here.
+  // acquire: pairs with the store in `apply_switch`; null before the start. A statistic, like all fields here.
   if (const InstanceMapping* const now = assignment_.load(std::memory_order_acquire); now != nullptr) {
     into.active = now->instances;
   }

@@ -1,3 +1,4 @@
+// Implements SharedLog, and what every log with several instances as readers needs (oplus/handover.h).
 #include <algorithm>
 #include <iterator>
 
@@ -40,7 +41,7 @@ bool SharedLog::feed(Recorder& recorder, const InstanceMapping& now) {
   return feeder_.feed(recorder, &marker);
 }
 
-bool call_in(TupleBuffer& log, std::int64_t number) {
+bool append_switch_to(TupleBuffer& log, std::int64_t number) {
   if (!log.control(number)) return false;
   log.advance();
   return true;

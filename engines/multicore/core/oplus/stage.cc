@@ -31,7 +31,7 @@ void OperatorStage::map(std::vector<std::int32_t> owner) {
 void OperatorStage::start(std::unique_ptr<Handover> handover, const InputTimes& input) {
   handover_ = std::move(handover);
   first_stage_ = this;
-  begin(input);
+  start_instances(input);
 }
 
 void OperatorStage::start(std::unique_ptr<ChainLog> link, OperatorStage& before, const InputTimes& input) {
@@ -39,7 +39,7 @@ void OperatorStage::start(std::unique_ptr<ChainLog> link, OperatorStage& before,
   handover_ = std::move(link);
   previous_stage_ = &before;
   first_stage_ = before.first_stage_;
-  begin(input);
+  start_instances(input);
   before.next_stage_ = this;
   before.publish_into(*input_log_, 0, 0);
 }
@@ -55,7 +55,7 @@ void OperatorStage::publish_into(OutputLog& log, std::int32_t first_thread, std:
   }
 }
 
-void OperatorStage::begin(const InputTimes& input) {
+void OperatorStage::start_instances(const InputTimes& input) {
   input_ = input;
   const InstanceMapping& first = epochs_.front().assignment;
   handover_->start(options_.max_instances, first);
@@ -82,11 +82,11 @@ bool OperatorStage::take_turn(std::int32_t index) {
   Worker& worker = at(index);
   // Check the awaited switch first, because it may make this instance inactive.
   if (worker.awaited_switch >= 0) {
-    // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
+    // seq_cst: pairs with the store in `apply_switch`, whose notify must not miss a sleeper; acquire: the new mapping.
     if (applied_.load(std::memory_order_seq_cst) < worker.awaited_switch) return false;
     worker.awaited_switch = -1;
   }
-  if (!active(index)) return engaged(index) && leave(index);
+  if (!active(index)) return engaged(index) && publish_and_leave(index);
   if (worker.done) return false;
   // The log may now have room for waiting outputs. Waiting outputs do not stop the instance from reading, unless room
   // is certain to come.
@@ -94,12 +94,12 @@ bool OperatorStage::take_turn(std::int32_t index) {
   const bool published = has_waiting && publish_outputs(index);
   if (worker.input_ended) {
     if (worker.out->waiting() != 0) return published;
-    finish(index);
+    finish_instance(index);
     return true;
   }
   if (published) return true;
   if (has_waiting && output_log_->will_have_room(index)) return false;
-  if (read(index)) return true;
+  if (process_ready_runs(index)) return true;
   TupleBuffer& log = handover_->log(index);
   const int reader = handover_->reader(index);
   if (log.ended(reader)) {
@@ -107,7 +107,7 @@ bool OperatorStage::take_turn(std::int32_t index) {
     if (worker.pending_switch >= 0 && handover_->has_switch_time()) {
       reach_barrier(index);
     } else {
-      end(index);
+      end_input(index);
     }
     return true;
   }
@@ -117,7 +117,7 @@ bool OperatorStage::take_turn(std::int32_t index) {
   return fed || !log.read(reader).empty() || tidy(index);
 }
 
-bool OperatorStage::read(std::int32_t index) {
+bool OperatorStage::process_ready_runs(std::int32_t index) {
   Worker& worker = at(index);
   const std::span<const LogRun> runs = handover_->log(index).read(handover_->reader(index));
   if (runs.empty()) return false;
@@ -128,7 +128,7 @@ bool OperatorStage::read(std::int32_t index) {
   for (; taken < runs.size() && rows < options_.batch_rows && !at_switch; ++taken) {
     LogRun part = runs[taken];
     if (part.source == kControlEntry) {
-      process(index, worker.batch);
+      process_runs(index, worker.batch);
       worker.batch.clear();
       worker.pending_switch = part.begin;
       worker.gamma = worker.instance->watermark();
@@ -140,7 +140,7 @@ bool OperatorStage::read(std::int32_t index) {
       continue;
     }
     if (part.source == kWatermarkEntry) {
-      process(index, worker.batch);
+      process_runs(index, worker.batch);
       worker.batch.clear();
       // Between operators, the entry has a promise of the earlier operator's instances: their watermark plus 1.
       const std::int64_t watermark = input_log_ == nullptr ? part.end : part.end - 1;
@@ -148,13 +148,13 @@ bool OperatorStage::read(std::int32_t index) {
         at_switch = true;
         break;
       }
-      advance(index, watermark);
+      advance_watermark(index, watermark);
       continue;
     }
     part.begin += worker.skipped_rows;
     worker.skipped_rows = 0;
     if (worker.pending_switch >= 0) {
-      process(index, worker.batch);  // updates the rows read of each stream
+      process_runs(index, worker.batch);  // updates the rows read of each stream
       worker.batch.clear();
       const std::int64_t before = rows_until(index, part, worker.had_tuple, worker.gamma);
       if (before != part.end) {
@@ -167,14 +167,14 @@ bool OperatorStage::read(std::int32_t index) {
     rows += part.end - part.begin;
     if (at_switch) break;
   }
-  process(index, worker.batch);
-  release(index, taken);
+  process_runs(index, worker.batch);
+  release_runs(index, taken);
   if (output_log_ != nullptr) publish_outputs(index);
   if (at_switch) reach_barrier(index);
   return true;
 }
 
-void OperatorStage::release(std::int32_t index, std::size_t runs) {
+void OperatorStage::release_runs(std::int32_t index, std::size_t runs) {
   handover_->log(index).release(handover_->reader(index), runs);
   if (input_log_ != nullptr && input_log_->starved()) threads_.notify(previous_stage_->reach());
 }
@@ -198,7 +198,7 @@ std::int64_t OperatorStage::rows_until(std::int32_t index, const LogRun& part, b
   return place;
 }
 
-void OperatorStage::process(std::int32_t index, std::span<const LogRun> runs) {
+void OperatorStage::process_runs(std::int32_t index, std::span<const LogRun> runs) {
   if (runs.empty()) return;
   Worker& worker = at(index);
   WorkMeter& meter = threads_.meter(index);
@@ -226,7 +226,7 @@ void OperatorStage::count_outputs(std::int32_t index) noexcept {
   threads_.meter(index).recorder.made(outputs - std::exchange(worker.counted_outputs, outputs));
 }
 
-void OperatorStage::advance(std::int32_t index, std::int64_t watermark) {
+void OperatorStage::advance_watermark(std::int32_t index, std::int64_t watermark) {
   if (!input_.end) return;
   // Promises may reach beyond the last tuple, so limit the watermark to the known end of the input. An earlier stage
   // has already limited its promises.
@@ -289,24 +289,24 @@ void OperatorStage::notify_readers() noexcept {
   }
 }
 
-void OperatorStage::end(std::int32_t index) {
+void OperatorStage::end_input(std::int32_t index) {
   Worker& worker = at(index);
   // For all instances, time has passed up to the last tuple, including instances that the tuple does not concern.
   // Behind another operator, time has also passed up to that operator's watermark: its instances have finished, since
   // this log has ended. Every instance active at its end has that watermark, which became visible when it closed its
   // source.
   if (previous_stage_ == nullptr) {
-    if (input_.end) advance(index, *input_.end);
+    if (input_.end) advance_watermark(index, *input_.end);
   } else {
     const std::int32_t other = previous_stage_->assignment().instances.front();
-    advance(index, std::max(worker.instance->watermark(), previous_stage_->at(other).instance->watermark()));
+    advance_watermark(index, std::max(worker.instance->watermark(), previous_stage_->at(other).instance->watermark()));
   }
   worker.input_ended = true;
   if (output_log_ != nullptr) publish_outputs(index);
-  if (output_log_ == nullptr || worker.out->waiting() == 0) finish(index);
+  if (output_log_ == nullptr || worker.out->waiting() == 0) finish_instance(index);
 }
 
-void OperatorStage::finish(std::int32_t index) {
+void OperatorStage::finish_instance(std::int32_t index) {
   at(index).done = true;
   if (threads_.meter(index).on()) count_outputs(index);  // outputs of windows that a switch expired
   if (output_log_ != nullptr) {

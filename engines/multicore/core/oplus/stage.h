@@ -69,7 +69,7 @@ class OperatorStage {
   // if it announced that before the call.
   bool take_turn(std::int32_t index);
   bool active(std::int32_t index) const noexcept {
-    // seq_cst: a notify follows the store in `apply` (run/parker.h). Also acquires the set-up that `apply` made for us.
+    // seq_cst: a notify follows the store in `apply_switch` (run/parker.h). Also acquires the set-up that `apply` made for us.
     return at(index).active.load(std::memory_order_seq_cst);
   }
   // Returns whether the instance is active and not at a barrier. Such an instance stays active until its thread, the
@@ -128,28 +128,28 @@ class OperatorStage {
 
   Worker& at(std::int32_t index) noexcept { return workers_[static_cast<std::size_t>(index)]; }
   const Worker& at(std::int32_t index) const noexcept { return workers_[static_cast<std::size_t>(index)]; }
-  void begin(const InputTimes& input);
-  bool read(std::int32_t index);
-  void release(std::int32_t index, std::size_t runs);
-  void process(std::int32_t index, std::span<const LogRun> runs);
-  void advance(std::int32_t index, std::int64_t watermark);
+  void start_instances(const InputTimes& input);
+  bool process_ready_runs(std::int32_t index);
+  void release_runs(std::int32_t index, std::size_t runs);
+  void process_runs(std::int32_t index, std::span<const LogRun> runs);
+  void advance_watermark(std::int32_t index, std::int64_t watermark);
   bool tidy(std::int32_t index);
   std::int64_t due_of_time(std::int32_t index, std::int64_t watermark) const noexcept;
   std::int64_t rows_until(std::int32_t index, const LogRun& part, bool had_tuple, std::int64_t until);
   bool publish_outputs(std::int32_t index);
-  void end(std::int32_t index);
-  void finish(std::int32_t index);
+  void end_input(std::int32_t index);
+  void finish_instance(std::int32_t index);
   void notify_readers() noexcept;
   void publish_counts(Worker& worker) noexcept;
   void count_outputs(std::int32_t index) noexcept;
-  // Returns the assignment in force, for active instances. relaxed: written at a barrier, which orders it; `apply`
+  // Returns the assignment in force, for active instances. relaxed: written at a barrier, which orders it; `apply_switch`
   // notifies the instances that join or leave.
   const InstanceMapping& assignment() const noexcept { return *assignment_.load(std::memory_order_relaxed); }
   std::int32_t active_count() const noexcept { return assignment().count(); }
   // oplus/reconfigure.cc
   void reach_barrier(std::int32_t index);
-  void apply(std::int32_t index, std::int64_t number);
-  bool leave(std::int32_t index);
+  void apply_switch(std::int32_t index, std::int64_t number);
+  bool publish_and_leave(std::int32_t index);
 
   const OplusOptions& options_;
   InstanceThreads& threads_;

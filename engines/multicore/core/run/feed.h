@@ -38,7 +38,7 @@ struct alignas(kCacheLine) Feed {
 
 // Calls `move` under the flag, unless another thread holds it. Calls `move` again if a thread arrived meanwhile, since
 // that thread may have made room that this pass did not see, and may go to sleep (run/merge_flag.h). Returns whether a
-// row moved or a thread may still wait for a pass. The caller then takes another turn before it sleeps.
+// row moved or a thread may still wait for a pass. If so, the caller takes another turn before it sleeps.
 template <typename Move>
 bool move_under(MergeFlag& flag, Move move) {
   constexpr int kPassesInARow = 4;

@@ -103,7 +103,7 @@ class CheckpointFolder:
     def write(
         self, rows: bytes, positions: tuple[int, ...], plan: str, joined: JoinedStates | None
     ) -> None:
-        """Make outputs durable, and then a checkpoint after them; see `Checkpoint` for the arguments.
+        """Write outputs to disk, then a checkpoint that covers them; see `Checkpoint` for the arguments.
 
         Raises:
             EngineError: the write failed; earlier checkpoints and outputs are intact.
