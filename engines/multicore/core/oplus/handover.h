@@ -90,8 +90,8 @@ class PrivateLogs : public Handover {
   std::deque<Receiver> receivers_;
 };
 
-// For a log that all instances read. `append_switch_to` puts switch `number` into the log; it returns false when the run is
-// over. `change_readers` makes the joining instances readers and removes the leaving ones; no state moves.
+// For a log that all instances read. `append_switch_to` puts switch `number` into the log; it returns false when the
+// run is over. `change_readers` makes the joining instances readers and removes the leaving ones; no state moves.
 bool append_switch_to(TupleBuffer& log, std::int64_t number);
 void change_readers(TupleBuffer& log, const Change& change, std::span<OperatorInstance* const> instances);
 

@@ -44,8 +44,9 @@ class MapStage final : public PrivateLogs {
   std::int64_t emitted() const noexcept;  // tuples of all map instances
 
  private:
-  // How far a stream's feed has handed over its rows. Written under its feed's flag, `rows` first; read under a map instance's
-  // flag, `bound` first. So rows from the `rows` that the reader saw on are not below the `bound` that it saw.
+  // How far a stream's feed has handed over its rows. Written under its feed's flag, `rows` first; read under a map
+  // instance's flag, `bound` first. So rows from the `rows` that the reader saw on are not below the `bound` that it
+  // saw.
   struct alignas(kCacheLine) FeedProgress {
     std::atomic<std::int64_t> rows{0};
     std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none

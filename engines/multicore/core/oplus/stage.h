@@ -69,7 +69,8 @@ class OperatorStage {
   // if it announced that before the call.
   bool take_turn(std::int32_t index);
   bool active(std::int32_t index) const noexcept {
-    // seq_cst: a notify follows the store in `apply_switch` (run/parker.h). Also acquires the set-up that `apply` made for us.
+    // seq_cst: a notify follows the store in `apply_switch` (run/parker.h). Also acquires the set-up that `apply` made
+    // for us.
     return at(index).active.load(std::memory_order_seq_cst);
   }
   // Returns whether the instance is active and not at a barrier. Such an instance stays active until its thread, the
@@ -142,8 +143,8 @@ class OperatorStage {
   void notify_readers() noexcept;
   void publish_counts(Worker& worker) noexcept;
   void count_outputs(std::int32_t index) noexcept;
-  // Returns the assignment in force, for active instances. relaxed: written at a barrier, which orders it; `apply_switch`
-  // notifies the instances that join or leave.
+  // Returns the assignment in force, for active instances. relaxed: written at a barrier, which orders it;
+  // `apply_switch` notifies the instances that join or leave.
   const InstanceMapping& assignment() const noexcept { return *assignment_.load(std::memory_order_relaxed); }
   std::int32_t active_count() const noexcept { return assignment().count(); }
   // oplus/reconfigure.cc
