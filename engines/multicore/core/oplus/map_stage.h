@@ -45,8 +45,7 @@ class MapStage final : public PrivateLogs {
 
  private:
   // How far a stream's feed has handed over its rows. Written under its feed's flag, `rows` first; read under a map
-  // instance's flag, `bound` first. So rows from the `rows` that the reader saw on are not below the `bound` that it
-  // saw.
+  // instance's flag, `bound` first. So no row after those `rows` that the reader saw is below the `bound` that it saw.
   struct alignas(kCacheLine) FeedProgress {
     std::atomic<std::int64_t> rows{0};
     std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none

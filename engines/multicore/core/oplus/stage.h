@@ -69,8 +69,8 @@ class OperatorStage {
   // if it announced that before the call.
   bool take_turn(std::int32_t index);
   bool active(std::int32_t index) const noexcept {
-    // seq_cst: a notify follows the store in `apply_switch` (run/parker.h). Also acquires the set-up that `apply` made
-    // for us.
+    // seq_cst: a notify follows the store in `apply_switch` (run/parker.h). Also acquires the set-up that
+    // `apply_switch` made for us.
     return at(index).active.load(std::memory_order_seq_cst);
   }
   // Returns whether the instance is active and not at a barrier. Such an instance stays active until its thread, the
