@@ -422,8 +422,8 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
       log(i).publish(static_cast<int>(s), queues_[static_cast<std::size_t>(i)][s].rows(), frontier);
     }
   }
-  number_ =
-      -1;  // needs no flags: feeding threads stand at the barrier, and `append_switch` waits for the previous switch
+  // needs no flags: feeding threads stand at the barrier, and `append_switch` waits for the previous switch
+  number_ = -1;
   for (Router& router : routers_) {
     router.halted = false;
     router.masked_end = router.masked_begin;  // rows have other owners now
