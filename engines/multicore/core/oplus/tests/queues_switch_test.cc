@@ -62,7 +62,7 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
     Rig rig(streams, 4, {0, 1, 0}, 2, log);
     fill(rig, 3);
     for (int i = 0; i < 3; ++i) CHECK(rig.feed());  // up to 20, 25 and the end
-    CHECK(rig.queues().call(1));
+    CHECK(rig.queues().append_switch(1));
     std::int64_t until = 0;
     CHECK(rig.queues().switch_time(&until));
     CHECK_EQ(until, 25);
@@ -95,7 +95,7 @@ void a_switch_halts_the_sources_at_the_latest_tuple_handed_over() {
       CHECK(rig.ended(i));
     }
     CHECK(rig.of(2).switches.empty());
-    CHECK(!rig.queues().call(2));  // all sources have ended
+    CHECK(!rig.queues().append_switch(2));  // all sources have ended
   }
 }
 
@@ -113,7 +113,7 @@ void a_switch_may_replace_all_instances() {
     std::int64_t number = 0;
     const auto change = [&](std::vector<std::int32_t> instances, std::vector<std::int32_t> owner) {
       for (int i = 0; i < 3; ++i) CHECK(rig.feed());
-      CHECK(rig.queues().call(++number));
+      CHECK(rig.queues().append_switch(++number));
       rig.settle();
       std::int64_t until = 0;
       CHECK(rig.queues().switch_time(&until));
@@ -154,7 +154,7 @@ void an_instance_that_joins_gets_earlier_promises() {
     };
     advance(0);
     CHECK_EQ(rig.of(0).rows.size(), std::size_t{2});
-    CHECK(rig.queues().call(1));
+    CHECK(rig.queues().append_switch(1));
     rig.settle();
     CHECK(rig.of(0).switches.empty());  // the first source may still have a tuple of time 20
     advance(50);
@@ -187,7 +187,7 @@ void every_tuple_goes_to_the_owners_of_its_time(unsigned seed) {
       if (random() % 2 == 0) moved |= rig.read(i, 1 + random() % 20);
     }
     if (!switching && random() % 3 == 0) {
-      if (rig.queues().call(number + 1)) {
+      if (rig.queues().append_switch(number + 1)) {
         ++number;
         switching = moved = true;
       }
