@@ -42,9 +42,9 @@ class LayerLink {
   };
   static constexpr std::int64_t kNoPromise = std::numeric_limits<std::int64_t>::min();
 
-  // `log`: null unless `kind` is kLogged; the link becomes its next source. `rows`: size of the ring, a power of
-  // two, at least 2. `spill`: limit of spilled rows. `acknowledged_rows`: LogOptions::acknowledged_rows, or 0 without
-  // groups. Throws std::invalid_argument.
+  // `log`: null unless `kind` is kLogged; the link becomes its next source. `rows`: size of the ring, a power of two,
+  // at least 2. `spill`: limit of spilled rows. `acknowledged_rows`: LogOptions::acknowledged_rows, or 0 if rows are
+  // not acknowledged in groups. Throws std::invalid_argument.
   LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log, Parker& producer,
             Parker& consumer, Spill spill = Spill(), std::int64_t acknowledged_rows = 0);
   LayerLink(const LayerLink&) = delete;

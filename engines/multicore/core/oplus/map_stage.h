@@ -45,7 +45,8 @@ class MapStage final : public PrivateLogs {
 
  private:
   // How far a stream's feed has handed over its rows. Written under its feed's flag, `rows` first; read under a map
-  // instance's flag, `bound` first. So no row after those `rows` that the reader saw is below the `bound` that it saw.
+  // instance's flag, `bound` first. So the rows after the `rows` that a reader loads are not below the `bound` that it
+  // loads.
   struct alignas(kCacheLine) FeedProgress {
     std::atomic<std::int64_t> rows{0};
     std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none

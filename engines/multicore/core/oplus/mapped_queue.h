@@ -1,5 +1,5 @@
-// Queues tuples from a map instance to an aggregate instance. A ring has the time, the key and the columns that f_U
-// reads.
+// Queues tuples from a map instance to an aggregate instance. The ring holds each tuple's time, its key and the columns
+// that f_U reads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -104,7 +104,7 @@ class MappedQueue {
   StreamView view_;
   OperatorStream stream_;
   std::int64_t rows_ = 0;
-  std::int64_t end_ = 0;  // rows below it have room
+  std::int64_t end_ = 0;  // rows before this one have room
 };
 
 }  // namespace lab

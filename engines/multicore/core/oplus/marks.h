@@ -44,7 +44,7 @@ class RowMarks {
     return true;
   }
 
-  // The marks as one instance reads them.
+  // Gives one instance access to the marks.
   class Reader {
    public:
     std::uint8_t of(std::size_t source, std::int64_t row) const noexcept {

@@ -8,13 +8,13 @@
 // Several operators. Thread i runs instance i of each; logs connect them (oplus/chain_log.h). In each turn, a thread
 // scans the operators from the last to the first and does the first piece of work that it finds. This is the flow
 // control: ready work of later operators comes first. So outputs pile up between two operators only where another
-// thread lags in the earlier log, and that log bounds the lag. Per instance, at most the outputs of one window and of
-// the rows in flight in the earlier log wait. No thread blocks on room.
+// thread lags in the earlier log, and that log bounds the lag. Per instance, no more outputs wait than those of one
+// window and of the rows in flight in the earlier log. No thread blocks on room.
 //
 // Downstream readers (oplus/downstream.h) may follow the last operator. Their threads come after those of the
 // instances. Instances do no work for readers: an instance whose outputs wait for a reader stops reading earlier logs.
 //
-// `reconfigure`, `await` and `snapshot` are for one other thread during `run`.
+// During `run`, one other thread may call `reconfigure`, `await` and `snapshot`.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -62,7 +62,7 @@ class OplusRun final : public Run {
 
   std::vector<std::vector<LoadStep>> load_steps() const;  // by thread of the instances
   std::vector<Switch> switches(std::size_t op = 0) const { return stages_.at(op)->switches(); }
-  // Tuples read by every instance of the first operator that was active at the end.
+  // Returns the number of tuples that the first operator's instances, if active at the end, have all read.
   std::int64_t events() const noexcept override { return stages_.front()->events(); }
   std::int64_t compared() const noexcept { return stages_.front()->compared(); }
 

@@ -73,13 +73,13 @@ class alignas(kCacheLine) OutputBuffer {
     std::int64_t rows;
   };
   std::int64_t waiting() const noexcept { return rows_ - taken_; }
-  // Returns the oldest rows that wait. Only if rows wait.
+  // Returns the oldest rows that wait. Call only if rows wait.
   Piece oldest() const noexcept {
     const Chunk& chunk = chunks_.front();
     const std::int64_t end = chunks_.size() == 1 ? emit_.count : chunk.rows;
     return {chunk.columns.data(), front_, end - front_};
   }
-  void take(std::int64_t rows);  // at most the rows of `oldest`
+  void take(std::int64_t rows);  // removes the oldest rows, at most those of `oldest`
   // Makes `open` throw, as Spill::check does, if `open` needs another chunk while too many rows wait.
   void limit_waiting(const Spill& spill) noexcept { spill_ = &spill; }
 
@@ -97,7 +97,7 @@ class alignas(kCacheLine) OutputBuffer {
     std::size_t segment = 0;  // segment of the latest row
   };
   // Appends the rows recorded since the mark to `into`, and moves the mark to their end. The writer may call it between
-  // kernel calls; any thread may call it after the end of the writer. Not together with `take`.
+  // kernel calls; any thread may call it after the end of the writer. Do not combine it with `take`.
   void since(Mark& mark, std::vector<OutputPiece>& into) const;
 
   struct Segment {
