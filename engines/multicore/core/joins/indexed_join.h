@@ -8,7 +8,7 @@
 // 2^16 apart, so no partner is in another cell.
 //
 // Memory: 16 bytes per row and 8 per chain, for two to four times the maximum number of rows of a window. Only one
-// thread uses it.
+// thread uses an IndexedJoin.
 #pragma once
 #include "joins/pair_consumer.h"
 

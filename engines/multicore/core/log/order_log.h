@@ -2,8 +2,7 @@
 //
 // Layout: only the holder of the merge flag (run/merge_flag.h) writes `entries_`; entry i is in slot i mod capacity.
 // Validity: a reader may read entry i iff i < tail_. The slot of i may be overwritten iff every active reader's
-// position > i. Hence tail_
-// - slowest <= capacity. A run of any length costs 24 bytes.
+// position > i. Hence tail_ - slowest <= capacity. A run of any length costs 24 bytes.
 #pragma once
 #include <array>
 #include <atomic>

@@ -1,5 +1,5 @@
-// RunMerger: merges the ready rows of all sources into runs, in the order (timestamp, source, row). Only `OrderLog`
-// uses it. Only the holder of the merge flag (run/merge_flag.h) calls it.
+// RunMerger: merges the ready rows of all sources into runs, in the order (timestamp, source, row). `OrderLog` and
+// layers/in.h use it. One thread at a time calls it: in an OrderLog, the holder of the merge flag (run/merge_flag.h).
 //
 // The horizon H is the lowest (bound, source) of all open sources. A source's bound is the later of its frontier and
 // the timestamp of its last published row. A row is ready iff (ts, source) <= H. The merger computes H once per pass;

@@ -69,7 +69,7 @@ void ScaleGate::grow(Writer& mine) {
   for (std::size_t i = kGrowth; i-- > 0;) mine.free_nodes.push_back(&mine.nodes.back()[i]);
 }
 
-// Frees the source's nodes that no reader and no source can reach any more.
+// Moves the source's nodes that no reader and no source can reach any more to `free_nodes`.
 void ScaleGate::reclaim(Writer& mine) {
   // Load the readers first: a source that joins after the scan of the sources starts past this position.
   const std::uint64_t slowest = readers_.slowest(std::numeric_limits<std::uint64_t>::max());

@@ -73,7 +73,7 @@ void Downstream::take(std::int32_t reader, std::span<const LogRun> runs) {
   }
 }
 
-// Counts rows and checks the order of their times. The first reader also stores them; several readers also hash them.
+// Counts rows and checks the order of their times. Reader 0 also stores them. Several readers also hash them.
 void Downstream::take_rows(std::int32_t reader, const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows) {
   Reader& mine = readers_[static_cast<std::size_t>(reader)];
   const std::int64_t* const ts = ring.memory.ts() + item;

@@ -1,8 +1,8 @@
 // Runs the downstream readers (STRETCH, section 5, figure 3): d threads that read the output log of the last operator,
-// TB_out. Each reader takes all output tuples during the run, in the same order. The latency of an output ends when the
-// first reader takes it. The paper leaves a downstream operator's work open. Here the first reader stores the tuples as
-// the answer. Each reader also counts and hashes the tuples, so that a run can check that all readers have received the
-// same tuples.
+// TB_out. Each reader takes all output tuples during the run, in the same order. The latency of an output ends when
+// reader 0 takes it. The paper leaves a downstream operator's work open. Here reader 0 stores the tuples as the answer.
+// Each reader also counts and hashes the tuples, so that a run can check that all readers have received the same
+// tuples.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -25,7 +25,7 @@ class Downstream {
   // readers.
   Downstream(const OplusOptions& options, InstanceThreads& threads, OutputLog& log, const OperatorStage& last);
 
-  // Touches memory for `rows` rows. Before the run.
+  // Touches memory for `rows` rows. Call before the run.
   void reserve(std::int64_t rows) { pool_->reserve(rows, 1); }
 
   // Does one piece of a reader's work, like OperatorStage::take_turn. Only the reader's thread calls it.
@@ -62,7 +62,7 @@ class Downstream {
   const OperatorStage& last_;
   const RowMover mover_;
   std::shared_ptr<OutputPool> pool_;
-  std::unique_ptr<OutputBuffer> out_;  // of the first reader
+  std::unique_ptr<OutputBuffer> out_;  // of reader 0
   std::vector<Reader> readers_;
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // readers that have finished
 };

@@ -72,9 +72,9 @@ constexpr std::int32_t routed_words(std::int32_t instances) noexcept {
   return (instances + kRoutedAtOnce - 1) / kRoutedAtOnce;
 }
 
-// Writes one bit per row and instance: whether `owner` assigns a bucket of the row's keys to the instance. masks[w *
-// stride + r] gets the bits of row begin + r for instances 64 * w to 64 * w + 63. Throws std::runtime_error when f_MK,
-// the user's `keys`, raised.
+// Writes one bit per row and instance: whether `owner` assigns a bucket of the row's keys to the instance. Element w *
+// stride + r of `masks` gets the bits of row begin + r for instances 64 * w to 64 * w + 63. Throws std::runtime_error
+// when f_MK, the user's `keys`, raised.
 inline void route_rows(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                        std::int32_t instances, std::uint64_t* masks, std::int64_t stride) {
   for (std::int32_t first = 0; first < instances; first += kRoutedAtOnce, masks += stride) {
@@ -257,7 +257,7 @@ class alignas(kCacheLine) OperatorInstance {
     for (std::size_t s = 0; s < streams_.size(); ++s) total += streams_[s].input == input ? rows_read_[s] : 0;
     return total;
   }
-  virtual std::int64_t in_window(std::int32_t) const noexcept { return 0; }  // stored tuples of one input; joins only
+  virtual std::int64_t in_window(std::int32_t) const noexcept { return 0; }  // tuples of one input; joins only
   std::int64_t compared() const noexcept { return compared_; }               // pairs
   std::int64_t kernel_calls() const noexcept { return kernel_calls_; }
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kFirstKeys = 256;  // initial room for keys, at least kPlaces
 constexpr std::int64_t kKeysAtOnce =
-    std::int64_t{1} << 16;  // maximum room for keys of several tuples; one tuple may have up to KeyColumns::kMaxKeys
+    std::int64_t{1}
+    << 16;  // from this room on, it grows only for one tuple with more keys (up to KeyColumns::kMaxKeys)
 constexpr std::int64_t kCachedBytes = 1 << 19;  // entries of more bytes exceed the second-level cache
 constexpr std::int64_t kPrefetchedWindows = 8;  // with more windows, their lines would evict each other
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();

@@ -62,7 +62,7 @@ class OplusRun final : public Run {
 
   std::vector<std::vector<LoadStep>> load_steps() const;  // by thread of the instances
   std::vector<Switch> switches(std::size_t op = 0) const { return stages_.at(op)->switches(); }
-  // Returns the number of tuples that the first operator's instances, if active at the end, have all read.
+  // Returns the number of the first operator's tuples that all instances active at the end have read.
   std::int64_t events() const noexcept override { return stages_.front()->events(); }
   std::int64_t compared() const noexcept { return stages_.front()->compared(); }
 

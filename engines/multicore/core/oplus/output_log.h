@@ -90,7 +90,8 @@ class OutputLog {
   // at a barrier; it starts from their progress. Throws as TupleBuffer::rejoin.
   void join(std::int32_t source, std::span<const std::int32_t> active);
 
-  // Returns the outputs of instance `source` that found no room. During the run, only its thread may call it.
+  // Returns the outputs of instance `source` that found no room. During the run, only the instance's thread may call
+  // it.
   const Spill& spill(std::int32_t source) const noexcept { return sources_[static_cast<std::size_t>(source)].spill; }
 
   // Returns whether any instance has outputs that found no room. After each `release` of a log, the reader must then

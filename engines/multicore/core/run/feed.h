@@ -31,7 +31,6 @@ struct alignas(kCacheLine) Feed {
     return &source->ring.at(next + skipped);
   }
   // Releases the next `blocks` blocks.
-  // Releases the next `blocks` blocks.
   void pass(std::uint64_t blocks = 1) noexcept {
     next += blocks;
     source->ring.advance(reader, next, pumped);

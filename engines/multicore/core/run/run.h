@@ -71,9 +71,8 @@ class Run {
   // `run` rethrows.
   std::int64_t run(const std::function<void()>& poll = {});
 
-  std::int64_t start_ns() const noexcept {
-    return threads_ ? threads_->start_ns() : 0;
-  }  // 0 before the start; any thread may call it
+  // Returns 0 before the start. Any thread may call it.
+  std::int64_t start_ns() const noexcept { return threads_ ? threads_->start_ns() : 0; }
 
   // With `LoadOptions::received`, states that the first `rows` rows and the first `heartbeats` heartbeats of a stream
   // have arrived and their columns are written. Only one thread calls it, which is not a thread of the run.
@@ -111,7 +110,7 @@ class Run {
   // Checks the state after the end of the threads. Throws std::runtime_error.
   virtual void check_end() const {}
   virtual std::vector<const OutputBuffer*> outputs() const = 0;  // all share one pool
-  // Adds the counters of the family.
+  // Adds the family's counters to an empty list.
   virtual void count(Counts&) const {}
   // Returns the threads that wait for the generator to publish events of a stream: all, unless a family overrides it.
   virtual std::vector<std::int32_t> readers_of(std::size_t stream) const;

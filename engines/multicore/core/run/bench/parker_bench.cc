@@ -26,7 +26,7 @@ std::int64_t run(std::int64_t n) {
   });
 }
 
-// `prepare` always returns ticket 0 here, since the parker is never woken.
+// `prepare` always returns ticket 0 here, since no parker is ever woken.
 std::int64_t expected(std::int64_t n) { return (n + kPrepareEvery - 1) / kPrepareEvery; }
 
 }  // namespace
