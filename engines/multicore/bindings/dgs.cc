@@ -74,6 +74,7 @@ void place(AnyRun& run, const Array<std::int32_t>& trees, const Array<std::int32
   }
 }
 
+// Like `place`, and enters the leaf of each tree into the mailbox.
 void place_in_mailbox(DgsRun& run, std::int32_t mailbox, const Array<std::int32_t>& trees,
                       const Array<std::int32_t>& leaves, const States& storage, std::int64_t stride) {
   place(run, trees, leaves, storage, stride);

@@ -61,7 +61,8 @@ bool LogFeeder::move_rows(Feed& feed, Recorder& recorder, RowMarker* marker) {
   while (moved < feed.max_rows && !feed.closed) {
     const Block* block = feed.block();
     if (block == nullptr) break;
-    // The feeder may move blocks in parts, since a log may have room for some rows and report no more until they come.
+    // The feeder may move a block in parts: a log with room for some of its rows may report no more room until these
+    // come.
     if (room < block->end - feed.row) room = log_.room(view.index);
     const std::int64_t count = std::min(block->end - feed.row, room);
     if (count == 0 && feed.row != block->end) break;

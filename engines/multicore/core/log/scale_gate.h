@@ -57,7 +57,7 @@ class ScaleGate final : public TupleBuffer {
   std::int64_t next_row(int reader, int source) const override { return readers_.rows(reader, source); }
   const LogColumns& columns(std::int32_t source) const override { return rows_[static_cast<std::size_t>(source)]; }
 
-  // Returns the number of nodes for which a source has memory; the source reuses them. Owner only.
+  // Returns the number of nodes for which a source has memory; the source reuses them. Only the owner calls it.
   std::size_t nodes(int source) noexcept { return writer(source).nodes.size() * kGrowth; }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace lab {
 
-// For one thread. Adjacent outputs of one cause share one entry.
+// Only one thread uses it. Adjacent outputs of one cause share one entry.
 class Causes {
  public:
   // Adds the cause of the next `rows` outputs. `due_ns`: in ns after the start; `taken_ns`: on the clock.

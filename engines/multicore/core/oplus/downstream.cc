@@ -99,7 +99,7 @@ void Downstream::keep(const OutputLog::Ring& ring, std::int64_t item, std::int64
   }
 }
 
-// Records the latency of the run's outputs, which ends here. At full speed, only counts the outputs.
+// Records the latency of the outputs in a run of the log; it ends here. At full speed, only counts the outputs.
 void Downstream::account(Recorder& recorder, const OutputLog::Ring& ring, const LogRun& run) {
   if (ring.due.empty()) {
     recorder.made(run.end - run.begin);

@@ -27,7 +27,7 @@ struct Change {
 
   const InstanceMapping& before;
   const InstanceMapping& after;
-  const std::int32_t performer;       // the instance whose thread makes the change; active before
+  const std::int32_t performer;       // the instance whose thread makes the change; it is active before
   std::vector<std::int32_t> joining;  // active after the change only, ascending
   std::vector<std::int32_t> leaving;  // active before the change only, ascending
   std::vector<std::int32_t> all;      // active before or after the change, ascending

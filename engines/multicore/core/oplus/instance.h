@@ -1,5 +1,5 @@
 // Declares one instance of an operator O+, which processes the tuples that its stage reads from the log (Algorithms 2
-// and 4).
+// and 4). For f_MK, f_U, f_O and f_S see oplus/kernel.h.
 //
 // An instance belongs to one thread. All instances of a virtual shared-nothing operator share one WindowState and read
 // one log. Each updates the keys of the buckets that the mapping assigns to it. The mapping changes only while all of
@@ -296,10 +296,10 @@ class alignas(kCacheLine) OperatorInstance {
 //
 // When a window closes, the instance emits all its outputs at once, since outputs of later tuples must follow them
 // (Lemma 2). It removes the window's entries later, bucket by bucket: before the next tuple with a key in the bucket,
-// after a kernel call, or when the thread is idle. So a tuple waits only for the buckets of its own keys and for one
-// more. Until then the bucket is hidden: kernels find its table empty and call `find`. So no tuple meets an entry of a
-// closed window, and outputs and their order do not change. Joins purge stored tuples in the same way, but hide
-// nothing, since no tuple matches the tuples to be purged.
+// after a kernel call, or when the thread is idle. So a tuple waits only for the cleaning of the buckets of its own
+// keys, and of one more bucket. Until then the bucket is hidden: kernels find its table empty and call `find`. So no
+// tuple meets an entry of a closed window, and outputs and their order do not change. Joins purge stored tuples in the
+// same way, but hide nothing, since no tuple matches the tuples to be purged.
 class KeyedInstance final : public OperatorInstance {
  public:
   // `routed`: whether every input row has a key of this instance. `marks`: the marks of the input rows; null if rows

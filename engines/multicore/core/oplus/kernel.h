@@ -1,6 +1,7 @@
 // Declares the C interface of compiled O+ functions. oplus/kernels.py produces them; the offsets must match.
 //
-// Kernels return a position plus one, because compiled code returns 0 after an exception.
+// STRETCH's f_MK, f_U, f_O and f_S are the user's functions `keys`, `update`, `expire` and `slide`. Kernels return a
+// position plus one, because compiled code returns 0 after an exception.
 #pragma once
 #include <cstddef>
 #include <cstdint>

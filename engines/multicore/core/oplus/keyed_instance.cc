@@ -15,9 +15,8 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kFirstKeys = 256;  // initial room for keys, at least kPlaces
-constexpr std::int64_t kKeysAtOnce =
-    std::int64_t{1}
-    << 16;  // from this room on, it grows only for one tuple with more keys (up to KeyColumns::kMaxKeys)
+// Once there is room for this many keys, it grows only for one tuple with more keys (up to KeyColumns::kMaxKeys).
+constexpr std::int64_t kKeysAtOnce = std::int64_t{1} << 16;
 constexpr std::int64_t kCachedBytes = 1 << 19;  // entries of more bytes exceed the second-level cache
 constexpr std::int64_t kPrefetchedWindows = 8;  // with more windows, their lines would evict each other
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();

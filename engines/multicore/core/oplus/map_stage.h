@@ -3,8 +3,8 @@
 // key. Each aggregate instance merge-sorts the tuples from the map instances, and has its own state.
 //
 // With several streams, every map instance has one part per stream, with its own queues, as if M followed each u_i,j
-// (proof of Theorem 2). Map instances have no threads. Instead, an aggregate instance's thread without tuples to read
-// runs one map instance at a time, under a flag for which no thread waits.
+// (proof of Theorem 2). Map instances have no threads. Instead, the thread of an aggregate instance that has no tuples
+// to read runs one map instance at a time, under a flag for which no thread waits.
 //
 // The number of instances is fixed: a change would have to pass the map instances, each at another place in its stream.
 #pragma once

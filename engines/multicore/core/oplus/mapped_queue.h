@@ -18,7 +18,7 @@ struct CarriedColumn {
   std::int32_t itemsize = 0;  // 0 if only another stream has the column
 };
 
-// The description of a stream for map instances.
+// Describes a stream for map instances.
 struct MappedStream {
   MapKernel map = nullptr;
   std::vector<CarriedColumn> carried;

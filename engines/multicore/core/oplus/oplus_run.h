@@ -1,9 +1,10 @@
 // Runs a chain of operators O+ (oplus/stage.h) from start to end, with its streams, sources and threads. The instances
 // are virtual shared-nothing or shared-nothing (oplus/handover.h).
 //
-// Division of work. Sources hand over tuples (run/source.h): at full speed, any thread that runs out of work pumps
-// them; with a load, the generator's thread does. Any thread moves these tuples into the first log (`feed`, one thread
-// at a time, under a flag for which no thread waits). Any thread merges a log. Each thread reads every log completely.
+// Division of work. Sources hand over tuples (run/source.h): at full speed, any thread that runs out of work pumps the
+// sources; with a load, the generator's thread does. Any thread moves these tuples into the first log (`feed`, one
+// thread at a time, under a flag for which no thread waits). Any thread may merge a log. Each thread reads every log
+// completely.
 //
 // Several operators. Thread i runs instance i of each; logs connect them (oplus/chain_log.h). In each turn, a thread
 // scans the operators from the last to the first and does the first piece of work that it finds. This is the flow
@@ -41,7 +42,8 @@ class OplusRun final : public Run {
   void add_operator(const OperatorSpec& spec, ProcessKernel process, std::vector<std::int32_t> output_itemsizes);
 
   // Adds a stream of the first operator; see Run::add_view. Returns its index. `process` and `route` are null for
-  // joins. `route`, and `shapes` of the columns behind the timestamp, are for shared-nothing instances only.
+  // joins. `route`, and `shapes` of the columns behind the timestamp, serve queues and marks (oplus/queues.h,
+  // oplus/marks.h).
   std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route = nullptr,
                           std::vector<ColumnShape> shapes = {});
 

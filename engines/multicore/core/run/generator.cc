@@ -99,7 +99,7 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
     recorder.observe(now);
     const bool progress = take_turn(start_ns, now, parkers);
     // Without a free core the thread sleeps once all due events are published. At a high rate the next event is always
-    // due already. Without the sleep the thread would occupy the core of a worker and send events by twos.
+    // due already. Without the sleep the thread would occupy the core of a worker and publish events two at a time.
     if (progress && (spin_ || has_waiting_events())) continue;
     std::int64_t next = kEndOfTime;
     bool all_exhausted = true;

@@ -2,11 +2,11 @@
 // run.
 //
 // Each worker appends to its own chunks, without synchronization. A *segment* is a range of rows. It records the
-// mailbox that emitted the rows and the stream whose events caused them. After the run, `merge_outputs` merges the
-// sequences of all (mailbox, stream) pairs by event time. Each sequence stays in order of emission: a late row has the
-// key of the latest row before it in its sequence. So no sort hides disorder. Ties go by stream, then by the position
-// of the first event of the segment. No segment spans an ordering event, so that position decides between dependent
-// rows.
+// mailbox (dgs/mailbox.h) that emitted the rows and the stream whose events caused them. After the run, `merge_outputs`
+// merges the sequences of all (mailbox, stream) pairs by event time. Each sequence stays in order of emission: a late
+// row has the key of the latest row before it in its sequence. So no sort hides disorder. Ties go by stream, then by
+// the position of the first event of the segment. No segment spans an ordering event, so that position decides between
+// dependent rows.
 //
 // Between two operators of a query no merge follows; the next operator takes outputs during the run
 // (oplus/chain_log.h).
