@@ -41,6 +41,7 @@ auto keep_alive(Run& run, const AnArray& array) {
   return array.data();
 }
 
+// Like `keep_alive`, but returns all items of the array.
 template <typename T>
 std::span<const T> kept_span(Run& run, const Array<T>& array) {
   return {keep_alive(run, array), array.shape(0)};
@@ -48,7 +49,7 @@ std::span<const T> kept_span(Run& run, const Array<T>& array) {
 
 using Due = std::optional<Array<std::int64_t>>;  // due times of events or heartbeats; None without a load
 
-// Returns a stream whose first column is the timestamp.
+// Returns a stream whose only column yet is the timestamp. The run keeps the arrays alive.
 inline StreamView stream_of(Run& run, const Array<std::int64_t>& ts, const Array<std::int64_t>& heartbeats,
                             const Due& due, const Due& heartbeat_due) {
   StreamView stream;
@@ -98,7 +99,7 @@ nb::list list_of(const Names& names) {
   return result;
 }
 
-// One function per family, in the file with the family's name. Call `bind_run` first.
+// Each function binds a family, in the file with the family's name. `bind_run` binds their base class; call it first.
 void bind_run(nb::module_& m);
 void bind_dgs(nb::module_& m);
 void bind_oplus(nb::module_& m);

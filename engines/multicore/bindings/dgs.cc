@@ -9,6 +9,7 @@
 namespace lab::python {
 namespace {
 
+// Cuts as arrays: timestamps, streams, positions.
 using Cuts = std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<std::int64_t>>;
 using States = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -73,6 +74,7 @@ void place(AnyRun& run, const Array<std::int32_t>& trees, const Array<std::int32
   }
 }
 
+// Like `place`, and enters the leaf of each tree into the mailbox.
 void place_in_mailbox(DgsRun& run, std::int32_t mailbox, const Array<std::int32_t>& trees,
                       const Array<std::int32_t>& leaves, const States& storage, std::int64_t stride) {
   place(run, trees, leaves, storage, stride);
@@ -117,7 +119,7 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
   run.add_lane(mailbox, stream, std::move(lane));
 }
 
-// The functions below serve a thread that writes snapshots while another thread is in `run` (dgs/checkpoints.h).
+// A thread that writes snapshots calls the `snapshot_` functions while another thread is in `run` (dgs/checkpoints.h).
 
 std::vector<Cut> cuts_of(const Array<std::int64_t>& ts, const Array<std::int32_t>& stream,
                          const Array<std::int64_t>& position) {
@@ -167,7 +169,7 @@ nb::bytes own_state(DgsRun& run, std::int32_t crossing) {
 using NodeTuple = std::tuple<std::int32_t, std::vector<std::pair<std::int32_t, std::int32_t>>,
                              std::vector<std::tuple<std::int32_t, std::vector<std::int32_t>, Address>>>;
 
-// `crosses`: whether the kernels process events across keys.
+// Converts a node. `crosses`: whether the kernels process events across keys.
 NodeActor::Node node_of(NodeTuple tuple, bool crosses) {
   NodeActor::Node node;
   auto& [worker, flows, tags] = tuple;

@@ -6,6 +6,7 @@
 namespace lab::python {
 namespace {
 
+// Returns the items of a column of T, which the run keeps alive. Throws unless the column is as long as `ts`.
 template <typename T>
 const void* column(JoinsRun& run, const nb::object& object, const Array<std::int64_t>& ts) {
   const auto array = nb::cast<Array<T>>(object, false);

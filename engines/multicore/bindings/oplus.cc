@@ -32,8 +32,8 @@ std::int32_t add_mapped_stream(OplusRun& run, const Array<std::int64_t>& ts, con
   return run.add_mapped_stream(std::move(stream), input, pointer_at<ProcessKernel>(process), std::move(mapped));
 }
 
-// The fields of a snapshot: (time_ns, active instances, busy_ns, processed, windows, compared). None once the run is
-// over.
+// A snapshot as a tuple: (time_ns, active instances, busy_ns, processed, windows, compared). `snapshot` returns None
+// once the run is over.
 using Seen = std::tuple<std::int64_t, std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<std::int64_t>,
                         std::vector<std::int64_t>, std::int64_t>;
 std::optional<Seen> snapshot(const OplusRun& run) {

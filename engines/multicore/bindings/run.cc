@@ -6,7 +6,7 @@
 namespace lab::python {
 namespace {
 
-// (warm_up_ns, end_ns, whole_blocks, tick_ns, received)
+// LoadOptions as a tuple: (warm_up_ns, end_ns, whole_blocks, tick_ns, received).
 using Load = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t, bool>;
 
 void collect(const Run& run, const std::vector<Address>& columns) {

@@ -37,6 +37,7 @@ std::int32_t add_records(AnyRun& run, const Array<std::int64_t>& ts, const std::
   return run.add_stream(std::move(stream));
 }
 
+// Binds the methods that OrderedRun and LayersRun share.
 template <typename AnyRun>
 nb::class_<AnyRun, Run>& bind_stages(nb::class_<AnyRun, Run>&& binding) {
   return binding

@@ -1,3 +1,4 @@
+// Implements BandJoin; see joins/band_join.h.
 #include "joins/band_join.h"
 
 #include "run/errors.h"
@@ -8,8 +9,8 @@ namespace {
 // If the loop over a tile reports a probe, the tile is searched for the probe's partners, this many rows at a time.
 constexpr std::int64_t kCloseRows = 64;
 
-// At an edge, if at least one pair in kDense is in the window, all pairs are compared, four probes at a time. Otherwise
-// each probe is compared alone, which takes kDense times as long per pair.
+// At an edge (see `compare_at_edge`), if at least one pair in kDense is in the window, all pairs are compared, four
+// probes at a time. Otherwise each probe is compared alone, which takes kDense times as long per pair.
 constexpr std::int64_t kDense = 8;
 
 }  // namespace
@@ -38,6 +39,7 @@ void BandJoin::process(std::span<const LogRun> runs) {
   join(new_rows);
 }
 
+// Compares the new rows of both inputs with this thread's share of the rows in the window, and emits the matches.
 void BandJoin::join(const Rows (&new_rows)[2]) {
   for (std::size_t i = 0; i < 2; ++i) {
     if (new_rows[i].size() == 0) continue;
@@ -112,8 +114,8 @@ void BandJoin::compare_at_edge(std::size_t prober, Rows probes, Rows stored) {
   }
 }
 
-// Compares probes with stored rows. `all_pairs`: whether every probe makes a pair with every stored row; otherwise a
-// probe makes pairs only with the rows in its reach.
+// Compares probes with stored rows and appends the matches to `pairs_`. `all_pairs`: whether every probe makes a pair
+// with every stored row; otherwise a probe makes pairs only with the rows in its reach.
 void BandJoin::compare(std::size_t prober, Rows probes, Rows stored, bool all_pairs) {
   const BandColumns probe = inputs_.band_columns(prober), store = inputs_.band_columns(1 - prober);
   const auto limits = [this](std::int64_t p) { return limits_.data() + (p - limits_begin_); };

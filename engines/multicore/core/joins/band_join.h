@@ -3,9 +3,9 @@
 //
 // Stored tuples are dealt to the threads in turn, `kShareRows` consecutive rows at a time. A thread compares new tuples
 // with its stored rows of the other input. So the earlier tuple of a pair, in the total order, decides which thread
-// compares the pair, and each thread may cut the sequence of tuples into different runs. Up to `kProbeRows` new tuples
-// are compared with a tile of `kTileRows` stored rows (8 KiB of two attributes, a fraction of the first-level cache).
-// A tile is thus fetched once for all of these new tuples.
+// compares the pair. This holds no matter how each thread cuts the sequence of tuples into runs. Up to `kProbeRows` new
+// tuples are compared with a tile of `kTileRows` stored rows (8 KiB of two attributes, a fraction of the first-level
+// cache). A tile is thus fetched once for all of these new tuples.
 #pragma once
 #include "joins/pair_consumer.h"
 

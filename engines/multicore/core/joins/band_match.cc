@@ -1,3 +1,4 @@
+// Implements the probe loop for several instruction sets; see joins/band_match.h.
 #include "joins/band_match.h"
 
 #include <limits>

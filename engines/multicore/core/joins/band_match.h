@@ -3,7 +3,7 @@
 //
 // The predicate is that of the benchmark (STRETCH, Operator 10): |x - a| <= band and |y - b| <= band. Only one row in
 // 200,000 matches, so the loop only answers whether any row matches, for four probes at a time, without a branch. It is
-// a plain loop that the compiler translates to the machine's widest vectors. The callers test the hits exactly.
+// a plain loop that the compiler translates to the machine's widest vectors. The callers then test each hit exactly.
 //
 // Law: the loop never misses a match. It may report a probe without a match, since x - a is taken modulo 2^32 and the
 // limits y -+ band are rounded outwards. `is_match` decides.

@@ -1,3 +1,4 @@
+// Implements IndexedJoin; see joins/indexed_join.h.
 #include "joins/indexed_join.h"
 
 #include <cmath>
@@ -94,6 +95,7 @@ void IndexedJoin::process_tuple(std::size_t input, std::int64_t row) {
   insert(grids_[input], input, row);
 }
 
+// Appends the pairs of a new row with rows of the other input to `pairs_`.
 void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) {
   if (other.first == other.end) return;
   const BandColumns own_columns = inputs_.band_columns(input);
@@ -116,6 +118,8 @@ void IndexedJoin::probe(std::size_t input, std::int64_t row, const Grid& other) 
             [](const Pair& a, const Pair& b) { return a.left != b.left ? a.left < b.left : a.right < b.right; });
 }
 
+// Makes a new row the latest of its chain. If the grid is full, first drops the rows that have left the window, and
+// grows the grid if that does not free half of it.
 void IndexedJoin::insert(Grid& grid, std::size_t input, std::int64_t row) {
   if (grid.end - grid.first == static_cast<std::int64_t>(grid.places.size())) {
     // Rows leave when the other input advances. If it does not, they leave here.

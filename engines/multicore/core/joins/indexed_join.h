@@ -7,7 +7,8 @@
 // have left. Values from 2^40 on, and NaNs, share one cell. In single precision, different values there are at least
 // 2^16 apart, so no partner is in another cell.
 //
-// Memory: 16 bytes per row and 8 per chain, for two to four times the maximum number of rows of a window. One thread.
+// Memory: 16 bytes per row and 8 per chain, for two to four times the maximum number of rows of a window. Only one
+// thread uses an IndexedJoin.
 #pragma once
 #include "joins/pair_consumer.h"
 

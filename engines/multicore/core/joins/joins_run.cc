@@ -1,3 +1,4 @@
+// Implements JoinsRun; see joins/joins_run.h.
 #include "joins/joins_run.h"
 
 #include <algorithm>
@@ -93,6 +94,7 @@ void JoinsRun::work(std::int32_t index) {
       [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
 }
 
+// Processes the next rows, or else moves rows from the sources into the total order. Returns false if there is no work.
 bool JoinsRun::take_turn(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   Recorder& recorder = threads().meter(index).recorder;

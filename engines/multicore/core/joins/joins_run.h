@@ -24,7 +24,7 @@ enum class JoinKind {
   kIndexed,  // one thread searches a grid
 };
 
-// Names of the kinds, in this order.
+// Names of the kinds, in the order of JoinKind.
 inline constexpr Names<3> kJoinKinds = {"adhoc", "1t", "indexed"};
 
 // How pairs are compared. kIndexed permits only kTiles.

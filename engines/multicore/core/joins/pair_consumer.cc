@@ -1,3 +1,4 @@
+// Implements PairConsumer; see joins/pair_consumer.h.
 #include "joins/pair_consumer.h"
 
 namespace lab {

@@ -1,3 +1,4 @@
+// Implements TupleJoin; see joins/tuple_join.h.
 #include "joins/tuple_join.h"
 
 #include <cmath>

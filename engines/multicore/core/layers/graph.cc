@@ -1,4 +1,4 @@
-// Builds the query graph of a LayersRun: threads, links, logs.
+// Builds the query graph of a LayersRun: threads, links and logs; see layers/layers_run.h.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -12,12 +12,13 @@ namespace {
 // Maximum number of runs that the reader of an ordered log may lag behind.
 constexpr std::int64_t kLogEntries = 1 << 13;
 
-// Item sizes of rows that go by number (RowNumber).
+// Item sizes of rows that are sent as row numbers (RowNumber in layers/route.h).
 constexpr std::int32_t kTimeSize = 8;
 constexpr std::int32_t kNumberSize = 8;
 
 }  // namespace
 
+// Returns the levels of the graph behind the injectors: the instances of each operator, then the sinks.
 std::vector<LayersRun::Level> LayersRun::levels() const {
   std::vector<Level> result;
   if (operator_) {
@@ -36,7 +37,7 @@ std::vector<LayersRun::Level> LayersRun::levels() const {
   return result;
 }
 
-// Returns the length of a slice of event time that holds about a unit of input records.
+// Returns the length of a slice of event time that holds about `unit_` input records.
 std::uint64_t LayersRun::slice_width() const noexcept {
   std::int64_t rows = 0;
   std::int64_t first = kEndOfTime;
@@ -81,6 +82,7 @@ void LayersRun::prepare() {
   for (std::size_t index = 0; index < graph_levels.size(); ++index) ids = add_level(graph_levels, index, ids);
 }
 
+// Adds a thread and returns its index.
 std::int32_t LayersRun::add(Part part, std::unique_ptr<LayerNode> node) {
   Place& place = places_.emplace_back();
   place.part = part;
@@ -88,6 +90,7 @@ std::int32_t LayersRun::add(Part part, std::unique_ptr<LayerNode> node) {
   return static_cast<std::int32_t>(places_.size()) - 1;
 }
 
+// Adds an injector for each stream and returns their threads.
 std::vector<std::int32_t> LayersRun::add_injectors() {
   std::vector<std::int32_t> ids;
   for (std::size_t i = 0; i < views().size(); ++i) {
@@ -101,6 +104,7 @@ std::vector<std::int32_t> LayersRun::add_injectors() {
   return ids;
 }
 
+// Adds consumer `number` of level `index` and returns its thread.
 std::int32_t LayersRun::add_consumer(const Level& level, std::size_t index, std::int32_t number) {
   WorkMeter& meter = threads().meter(static_cast<std::int32_t>(places_.size()));
   const bool every_time = options_.load.has_value();
@@ -125,6 +129,7 @@ std::int32_t LayersRun::add_consumer(const Level& level, std::size_t index, std:
   return add(Part::kInstance, std::move(instance));
 }
 
+// Adds the consumers of level `index`, with mergers if needed, and links all producers to them. Returns their threads.
 std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels, std::size_t index,
                                                const std::vector<std::int32_t>& producers) {
   const Level& level = levels[index];
@@ -194,6 +199,7 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
   return ids;
 }
 
+// Gives a producer its links to the consumers of a level, and the route that selects among them.
 void LayersRun::connect(std::int32_t producer, std::vector<std::unique_ptr<LayerLink>> links, const Level& level,
                         std::size_t index) {
   auto& node = static_cast<LayerProducer&>(*places_[static_cast<std::size_t>(producer)].node);

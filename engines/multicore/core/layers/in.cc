@@ -1,3 +1,4 @@
+// Implements the inputs of a thread; see layers/in.h.
 #include "layers/in.h"
 
 #include <algorithm>
@@ -89,7 +90,7 @@ LayerPiece LogIn::next(std::int64_t max_rows) {
     // `advance` returns true also if other threads merged meanwhile; then this thread must look again before it sleeps.
     merged = !log_.advance();
     if (!merged) ++merges_;
-    runs_ = log_.read(reader_);  // another thread may have merged on this one's behalf
+    runs_ = log_.read(reader_);  // another thread may have merged instead of this one
   }
 }
 

@@ -34,7 +34,7 @@ class LayerIn {
   // parker.
   virtual LayerPiece next(std::int64_t max_rows) = 0;
 
-  // Passes the rows that `next` returned last.
+  // Passes the rows that `next` returned last: the thread needs them no longer.
   virtual void pass() = 0;
 
   // After an empty `next`, returns a lower bound of the times of later rows.
@@ -58,7 +58,7 @@ class LayerIn {
   const std::vector<LayerLink*> links_;
 };
 
-// Queues, polled in turn: in the link's order with one link, in no order with several.
+// Reads queues in turn. With one link, rows come in its order; with several, in no order.
 class QueueIn final : public LayerIn {
  public:
   explicit QueueIn(std::vector<LayerLink*> links);
@@ -81,7 +81,7 @@ class QueueIn final : public LayerIn {
   std::int64_t piece_rows_ = 0;  // number of rows that `next` returned last
 };
 
-// An ordered log whose only reader is this thread.
+// Reads an ordered log, as its only reader.
 class LogIn final : public LayerIn {
  public:
   LogIn(std::vector<LayerLink*> links, TupleBuffer& log);
@@ -106,7 +106,7 @@ class LogIn final : public LayerIn {
   std::int64_t merges_ = 0;
 };
 
-// Queues that the thread itself merges in the order (timestamp, link, row); for a merge-sorting operator.
+// Reads queues and merges them in the order (timestamp, link, row); for a merge-sorting operator.
 class MergeIn final : public LayerIn {
  public:
   explicit MergeIn(std::vector<LayerLink*> links);
@@ -132,8 +132,8 @@ class MergeIn final : public LayerIn {
   bool ended_ = false;
 };
 
-// Queues merged in the same order one tuple at a time, like the operator of Viper's section 3. Each tuple costs a
-// comparison with the first tuple of every queue, and a queue operation that releases the tuple's room.
+// Reads queues and merges them in the same order, but one tuple at a time, like the operator of Viper's section 3. Each
+// tuple costs a comparison with the first tuple of every queue, and a queue operation that releases the tuple's room.
 class TupleMergeIn final : public LayerIn {
  public:
   explicit TupleMergeIn(std::vector<LayerLink*> links);

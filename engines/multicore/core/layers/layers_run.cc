@@ -1,3 +1,4 @@
+// Implements LayersRun, except the construction of its graph (layers/graph.cc); see layers/layers_run.h.
 #include "layers/layers_run.h"
 
 #include <algorithm>
@@ -113,7 +114,8 @@ std::int64_t LayersRun::events() const noexcept {
   return total;
 }
 
-// Reports times of the graph's threads, each from the start of the run to the end of the thread.
+// CPU times and context switches of the graph's threads are counted from the start of the run to the end of each
+// thread.
 void LayersRun::count(Counts& into) const {
   std::array<std::int64_t, 4> parts{};  // threads, by Part
   std::int64_t compared = 0, spilled = 0, peak = 0, merges_by_producers = 0, merges_by_readers = 0;

@@ -1,6 +1,6 @@
 // LayersRun: runs a pipeline, or an operator O+, as a query graph with one thread per part. The parts are the injectors
-// (one per physical stream), the instances of each operator, and the sinks. After Gulisano et al., "Viper" (2019).
-// docs/decisions/0011-determinism-layers.md.
+// (one per physical stream), the instances of each operator, and the sinks. It follows Gulisano et al., "Viper" (2019);
+// see docs/decisions/0011-determinism-layers.md.
 //
 // Rows from several producers are put in the order (timestamp, producer, row) in one of two places, or not at all:
 //   operator        A merge-sorting operator, a separate thread between queues, precedes each consumer.

@@ -1,3 +1,4 @@
+// Implements LayerLink; see layers/link.h.
 #include "layers/link.h"
 
 #include <algorithm>
@@ -28,6 +29,7 @@ LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_
   if (log_ != nullptr) source_ = log_->add_source(rows_, kNoPromise);
 }
 
+// Returns the first row that the consumer has not released.
 std::int64_t LayerLink::released() noexcept {
   if (log_ != nullptr) return log_->consumed(source_);
   // acquire: the consumer has read the rows; seq_cst: a thread that sleeps after this load is woken. Pairs with

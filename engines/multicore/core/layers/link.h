@@ -42,9 +42,9 @@ class LayerLink {
   };
   static constexpr std::int64_t kNoPromise = std::numeric_limits<std::int64_t>::min();
 
-  // `log`: null unless `kind` is kLogged; the link becomes its next source. `rows`: size of the ring, a power of
-  // two, at least 2. `spill`: limit of spilled rows. `acknowledged_rows`: LogOptions::acknowledged_rows, or 0 without
-  // groups. Throws std::invalid_argument.
+  // `log`: null unless `kind` is kLogged; the link becomes its next source. `rows`: size of the ring, a power of two,
+  // at least 2. `spill`: limit of spilled rows. `acknowledged_rows`: LogOptions::acknowledged_rows, or 0 if rows are
+  // not acknowledged in groups. Throws std::invalid_argument.
   LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_t rows, TupleBuffer* log, Parker& producer,
             Parker& consumer, Spill spill = Spill(), std::int64_t acknowledged_rows = 0);
   LayerLink(const LayerLink&) = delete;
@@ -142,7 +142,7 @@ class LayerLink {
   ColumnRing ring_;
   LogColumns rows_;  // the ring, as logs and mergers read it
 
-  // Only for the producer.
+  // Only the producer uses these fields, up to `merges_`.
   alignas(kCacheLine) std::int64_t end_ = 0;  // first row not appended
   std::int64_t published_ = 0;                // first row not published
   std::int64_t room_end_ = 0;                 // rows below this may be appended without a look at the consumer
@@ -157,7 +157,7 @@ class LayerLink {
 
   // First row of a queue that is not released. Written by the consumer, read by the producer; never decreases.
   alignas(kCacheLine) std::atomic<std::int64_t> released_{0};
-  // For a log's source: the first row not released. Only for the consumer; the log's own positions are for producers.
+  // For a log's source: the first row not released. Only the consumer uses it; producers use the log's own positions.
   std::int64_t released_in_log_ = 0;
   // While the producer waits for room: the value of `released_` at which the ring is full; otherwise kNoWait. Written
   // by the producer, read by the consumer.

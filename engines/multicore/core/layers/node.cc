@@ -1,3 +1,4 @@
+// Implements the threads of a query graph; see layers/node.h.
 #include "layers/node.h"
 
 #include <algorithm>
@@ -76,6 +77,7 @@ std::size_t LayerInjector::point_columns(std::int64_t begin, std::int64_t rows) 
   return itemsizes_.size();
 }
 
+// Sends rows [begin, begin + rows), at most a unit, with their stamps.
 void LayerInjector::inject(std::int64_t begin, std::int64_t rows) {
   tick(rows);
   const std::size_t fields = point_columns(begin, rows);

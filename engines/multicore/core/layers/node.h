@@ -96,8 +96,8 @@ class LayerRelay : public LayerProducer {
  protected:
   virtual void process(const LayerPiece& piece) = 0;
 
-  // Handles the fact that later rows have ts >= `frontier`; kEndOfTime means that no rows follow. Returns whether it
-  // sent rows.
+  // Advances time: later rows have ts >= `frontier`; kEndOfTime means that no rows follow. Returns whether it sent
+  // rows.
   virtual bool pass_time(std::int64_t) { return false; }
 
   // Returns what this node can promise once its later input rows have ts >= `frontier`, which is not kEndOfTime.

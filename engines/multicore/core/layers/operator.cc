@@ -1,3 +1,4 @@
+// Implements LayerOperator; see layers/operator.h.
 #include "layers/operator.h"
 
 #include <algorithm>
@@ -68,6 +69,7 @@ void LayerOperator::process(const LayerPiece& piece) {
   if (rows_ >= unit_) process_runs();
 }
 
+// Processes the collected rows and sends the outputs. Returns whether it sent any.
 bool LayerOperator::process_runs() {
   call_guarded([this] { instance_->process(runs_, {}); });
   runs_.clear();
@@ -95,6 +97,7 @@ std::int64_t LayerOperator::promised(std::int64_t frontier) const noexcept {
   return op_.spec.window.earliest(frontier) + op_.spec.window.size;
 }
 
+// Sends the waiting outputs with their stamps. Returns whether there were any.
 bool LayerOperator::send_outputs() {
   const bool has_outputs = outputs_.waiting() != 0;
   const std::size_t fields = op_.itemsizes.size();

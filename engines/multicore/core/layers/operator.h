@@ -13,8 +13,8 @@
 // promises t or more on all its links before it sleeps. Hence every instance that waits for rows promises the end of
 // t's window or more, and no sink with earlier rows waits for that instance. The argument of layers/out.h then holds.
 //
-// Rows arrive by number and kernels read them in place, since tuples may have lists. Each of several instances of a
-// keyed operator gets the rows with a key of this instance. Each instance of a join gets all rows, and compares the
+// Rows arrive by number and kernels read them in place, since tuples may have lists. If a keyed operator has several
+// instances, each gets only the rows that have one of its keys. Each instance of a join gets all rows, and compares the
 // pairs whose earlier tuple it stores. An instance's windows are private, as in shared-nothing systems.
 //
 // Stamps. An output's due time is that of the tuple or promise that caused the output (Causes). Its delivery time is

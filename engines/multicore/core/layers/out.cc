@@ -1,3 +1,4 @@
+// Implements LayerOut; see layers/out.h.
 #include "layers/out.h"
 
 #include <algorithm>

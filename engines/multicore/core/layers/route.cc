@@ -1,3 +1,4 @@
+// Implements the routes of rows to consumers; see layers/route.h.
 #include "layers/route.h"
 
 #include <algorithm>

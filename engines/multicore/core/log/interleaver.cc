@@ -1,3 +1,4 @@
+// Implements Interleaver; see log/interleaver.h.
 #include "log/interleaver.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ T select(T a, T b, std::int64_t chosen) noexcept {
   return static_cast<T>(a ^ ((a ^ b) & static_cast<T>(chosen)));
 }
 
-// Merges while both inputs have rows, up to `room`. Returns the number of rows merged.
+// Merges up to `room` rows, while both inputs have rows. Moves the inputs past these rows and returns their number.
 template <bool kTimes>
 std::int64_t merge_two(SortedRows& a, SortedRows& b, std::int64_t* ts, std::uint8_t* source,
                        std::int64_t room) noexcept {
@@ -53,6 +54,7 @@ std::int64_t merge_two(SortedRows& a, SortedRows& b, std::int64_t* ts, std::uint
   return done;
 }
 
+// Copies up to `room` rows of one input. Moves the input past these rows and returns their number.
 template <bool kTimes>
 std::int64_t copy(SortedRows& from, std::int64_t* ts, std::uint8_t* source, std::int64_t room) noexcept {
   const std::int64_t count = std::min(from.rows(), room);
@@ -96,6 +98,7 @@ std::size_t Interleaver::merge(std::uint8_t* out, std::size_t capacity) noexcept
   return static_cast<std::size_t>(done);
 }
 
+// Refills the buffer of an inner node, if it is empty, with up to `room` rows.
 void Interleaver::fill(std::size_t node, std::int64_t room) noexcept {
   if (node >= leaves_ || rows_[node].rows() != 0) return;
   Buffer& buffer = buffers_[node];
@@ -103,8 +106,8 @@ void Interleaver::fill(std::size_t node, std::int64_t room) noexcept {
   rows_[node].end = pull<true>(node, buffer.ts.data(), buffer.source.data(), std::min(room, kBuffer));
 }
 
-// Merges the rows of a node's children, at most `room`, and returns their number. A lower number means that no more
-// rows are ready.
+// Merges up to `room` rows of a node's children and returns their number. Fewer than `room` means that no more are
+// ready.
 template <bool kTimes>
 std::int64_t Interleaver::pull(std::size_t node, std::int64_t* ts, std::uint8_t* source, std::int64_t room) noexcept {
   SortedRows& a = rows_[2 * node];

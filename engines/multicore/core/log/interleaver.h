@@ -27,7 +27,7 @@ struct SortedRows {
   std::int64_t rows() const noexcept { return end - next; }
 };
 
-// Used by one thread.
+// Only one thread may use an Interleaver.
 class Interleaver {
  public:
   static constexpr std::size_t kMaxInputs = 64;
@@ -35,8 +35,8 @@ class Interleaver {
   // Allocates memory for `inputs` inputs, at most kMaxInputs.
   explicit Interleaver(std::size_t inputs = kMaxInputs);
 
-  // Returns `count` inputs for the caller to fill, at most as many as the memory holds. No two inputs may share a
-  // source.
+  // Returns `count` inputs for the caller to fill. `count` is at most the constructor's `inputs`. No two inputs may
+  // share a source.
   std::span<SortedRows> inputs(std::size_t count) noexcept;
 
   // Writes the sources of all inputs' rows, at most `capacity`, in the order of (timestamp, input). Moves each input's
@@ -59,7 +59,7 @@ class Interleaver {
   std::size_t leaves_ = 2;
   std::size_t count_ = 0;
   std::array<SortedRows, 2 * kMaxInputs> rows_;
-  std::unique_ptr<Buffer[]> buffers_;  // outputs of the nodes between the root and the inputs
+  std::unique_ptr<Buffer[]> buffers_;  // outputs of the tree's inner nodes, except the root
 };
 
 }  // namespace lab

@@ -1,3 +1,4 @@
+// Implements LogFeeder; see log/log_feeder.h.
 #include "log/log_feeder.h"
 
 #include <algorithm>
@@ -8,9 +9,10 @@
 namespace lab {
 namespace {
 
-// Rows in the log precede every later change of the mapping. So the feeder moves rows for at most some milliseconds of
-// the instances' work at once, in whole blocks. It doubles the rows per move after a move that took less than kShortNs,
-// and halves them after a move that took more than kLongNs. Rows that wait in the sources do not delay a change.
+// A change of the mapping of keys to instances waits for the rows that are already in the log. So the feeder moves rows
+// for at most some milliseconds of the instances' work at once, in whole blocks. It doubles the rows per move after a
+// move that took less than kShortNs, and halves them after a move that took more than kLongNs. Rows that wait in the
+// sources do not delay a change.
 constexpr std::int64_t kMinRows = 64;
 constexpr std::int64_t kShortNs = 2'000'000;
 constexpr std::int64_t kLongNs = 8'000'000;
@@ -48,6 +50,8 @@ void LogFeeder::adapt(Feed& feed, std::int64_t moved) {
   feed.filled_ns = now;
 }
 
+// Moves up to `feed.max_rows` rows of one source into the log; closes the source after its last row. Returns whether it
+// moved rows or a promise.
 bool LogFeeder::move_rows(Feed& feed, Recorder& recorder, RowMarker* marker) {
   const StreamView& view = feed.source->stream();
   std::int64_t moved = 0;
@@ -57,7 +61,8 @@ bool LogFeeder::move_rows(Feed& feed, Recorder& recorder, RowMarker* marker) {
   while (moved < feed.max_rows && !feed.closed) {
     const Block* block = feed.block();
     if (block == nullptr) break;
-    // The feeder may move blocks in parts, since a log may have room for some rows and report no more until they come.
+    // The feeder may move a block in parts: a log with room for some of its rows may report no more room until these
+    // come.
     if (room < block->end - feed.row) room = log_.room(view.index);
     const std::int64_t count = std::min(block->end - feed.row, room);
     if (count == 0 && feed.row != block->end) break;

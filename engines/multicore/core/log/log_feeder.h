@@ -1,4 +1,4 @@
-// LogFeeder: moves the rows that sources have delivered into an ordered log. Any worker calls it.
+// LogFeeder: moves the rows that sources have delivered into an ordered log. Any worker may call it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -27,7 +27,8 @@ class LogFeeder {
   // Adds the sources to the log. Call before readers are added.
   void start();
 
-  // Marks, moves and merges all available rows. Returns whether readers have new rows or promises. Any thread.
+  // Marks, moves and merges all available rows. Returns whether readers have new rows or promises. Any thread may call
+  // it.
   bool feed(Recorder& recorder, RowMarker* marker = nullptr);
 
  private:

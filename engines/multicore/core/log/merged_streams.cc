@@ -1,3 +1,4 @@
+// Implements MergedOrder; see log/merged_streams.h.
 #include "log/merged_streams.h"
 
 #include <limits>
@@ -23,6 +24,7 @@ bool MergedOrder::feed(Recorder& recorder) {
   return !runs_.empty();
 }
 
+// Takes the blocks that the input's source has delivered. Returns the number of rows.
 std::int64_t MergedOrder::take(Input& input) {
   Feed& feed = *input.feed;
   const std::int64_t before = feed.row;
@@ -38,6 +40,7 @@ std::int64_t MergedOrder::take(Input& input) {
   return feed.row - before;
 }
 
+// Appends the ready rows of both inputs to `runs_`, at most `rows_ahead_` rows.
 void MergedOrder::merge() {
   const std::int64_t* ts[2];
   for (std::size_t i = 0; i < 2; ++i) ts[i] = inputs_[i].feed->source->stream().ts.data();

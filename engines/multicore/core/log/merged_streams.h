@@ -17,11 +17,11 @@ class TotalOrder {
  public:
   virtual ~TotalOrder() = default;
 
-  // Takes the rows that the sources have delivered and puts them in order. Any thread. Returns whether any thread has
-  // new rows to read; the caller must then notify all threads.
+  // Takes the rows that the sources have delivered and puts them in order. Any thread may call it. Returns whether any
+  // thread has new rows to read; the caller must then notify all threads.
   virtual bool feed(Recorder& recorder) = 0;
 
-  // As in TupleBuffer.
+  // As in TupleBuffer, for the reader `thread`.
   virtual std::span<const LogRun> read(std::int32_t thread) = 0;
   virtual void release(std::int32_t thread, std::size_t runs) = 0;
   virtual bool ended(std::int32_t thread) = 0;
@@ -52,11 +52,11 @@ class LoggedOrder final : public TotalOrder {
   LogFeeder feeder_;
 };
 
-// Merges two streams in the only reading thread, without a log. Readiness as in log/tuple_buffer.h.
+// Merges two streams in the only reading thread, without a log. A row is ready as defined in log/tuple_buffer.h.
 class MergedOrder final : public TotalOrder {
  public:
-  // `rows_ahead`: number of rows merged at once. At full speed, the merge takes at most this many rows and one block
-  // from a source before it needs them.
+  // `rows_ahead`: number of rows merged at once. At full speed, the merge holds at most this many unmerged rows of a
+  // source, plus one block.
   MergedOrder(std::deque<Feed>& feeds, std::int64_t rows_ahead);
 
   bool feed(Recorder& recorder) override;

@@ -1,3 +1,4 @@
+// Implements OrderLog; see log/order_log.h.
 #include "log/order_log.h"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ bool OrderLog::reusable(int source, std::int64_t rows) const noexcept {
   return readers_.released(source, rows) == rows;
 }
 
-// Returns whether (from_ts, source) is above the last entry of the log. Under the flag.
+// Returns whether (from_ts, source) is above the last entry of the log. Call under the flag.
 bool OrderLog::above_all(std::int64_t from_ts, int source) const noexcept {
   return from_ts >= watermark_ && (from_ts > last_ts_ || (from_ts == last_ts_ && source > last_source_));
 }
@@ -101,8 +102,8 @@ void OrderLog::publish(int source, std::int64_t end_row, std::int64_t frontier, 
   assert(end_row >= mine.end.load(std::memory_order_relaxed));
   assert(frontier >= mine.frontier.load(std::memory_order_relaxed));
   mine.end.store(end_row, std::memory_order_release);  // publishes the rows; pairs with the acquire in `gather`
-  // Last, and seq_cst: a merger that sees the frontier sees the rows. A merger that does not is seen asleep
-  // (run/parker.h). With `more`, a later store wakes it.
+  // The frontier is stored last: a merging thread that sees it sees the rows. seq_cst: if that thread misses it and
+  // sleeps, this thread sees the sleeper (run/parker.h). With `more`, a later store wakes the sleeper.
   if (more) {
     mine.frontier.store(frontier, std::memory_order_release);
   } else {
@@ -164,7 +165,7 @@ std::int64_t OrderLog::consumed(int source) {
 }
 
 bool OrderLog::advance() noexcept {
-  // relaxed: the load only avoids the exchange. seq_cst: as the store, which is rare.
+  // relaxed: the load only avoids the exchange. seq_cst: as for the store; both are rare.
   bool news = unannounced_.load(std::memory_order_relaxed) && unannounced_.exchange(false, std::memory_order_seq_cst);
   for (int i = 0; flag_.enter(); ++i) {
     news = pass() || news;
@@ -180,6 +181,8 @@ void OrderLog::leave_changed() noexcept {
   if (advance()) unannounced_.store(true, std::memory_order_seq_cst);  // the caller's next `advance` reports it
 }
 
+// Appends waiting control entries and ready rows, or else a watermark entry. Returns whether readers have news: a new
+// entry, or the end of the log.
 bool OrderLog::pass() noexcept {
   flag_.begin_pass();
   bool news = false;
@@ -189,7 +192,7 @@ bool OrderLog::pass() noexcept {
   news = news || rows;
   const std::int64_t horizon = merger_.horizon_ts();
   if (options_.watermarks && !rows && horizon != kEndOfTime && horizon > std::max(last_ts_, watermark_) &&
-      !merger_.ready()) {  // ready rows may have found no room
+      !merger_.ready()) {  // not if ready rows have found no room
     if (const std::span<LogRun> free_slots = free_entries(); !free_slots.empty()) {
       free_slots[0] = {horizon, horizon, kWatermarkEntry, 0};
       watermark_ = horizon;
@@ -263,7 +266,7 @@ bool OrderLog::control(std::int64_t id) {
     const std::lock_guard lock(mutex_);
     if (final_.load(std::memory_order_relaxed)) return false;  // relaxed: written under the mutex
     controls_.push_back(id);
-    // seq_cst: a holder of the flag that misses it finds the caller's note (`advance`).
+    // seq_cst: a holder of the flag that misses this store finds the note of the caller's `advance`.
     waiting_controls_.store(static_cast<int>(controls_.size()), std::memory_order_seq_cst);
   }
   return true;

@@ -1,8 +1,8 @@
 // OrderLog: implements the ordered log as a bounded ring of runs over the sources' own columns. Rows are never copied.
 //
-// Layout: only the holder of the merge flag writes `entries_`; entry i is in slot i mod capacity. Validity: a reader
-// may read entry i iff i < tail_. The slot of i may be overwritten iff every active reader's position > i. Hence tail_
-// - slowest <= capacity. A run of any length costs 24 bytes.
+// Layout: only the holder of the merge flag (run/merge_flag.h) writes `entries_`; entry i is in slot i mod capacity.
+// Validity: a reader may read entry i iff i < tail_. The slot of i may be overwritten iff every active reader's
+// position > i. Hence tail_ - slowest <= capacity. A run of any length costs 24 bytes.
 #pragma once
 #include <array>
 #include <atomic>
@@ -46,26 +46,27 @@ class OrderLog : public TupleBuffer {
 
  protected:
   static constexpr std::size_t kPiece = 256;                                // runs appended before readers see them
-  static constexpr std::int64_t kMinPlaces = 1 << 6, kMaxPlaces = 1 << 16;  // of interleaved rows
+  static constexpr std::int64_t kMinPlaces = 1 << 6, kMaxPlaces = 1 << 16;  // size of `order_`
   static constexpr std::int64_t kPlacesAtOnce = 1 << 10;  // places appended before readers see them, below 2^16
 
-  // Appends the rows that the last gather found ready, until the log has no more room. Returns whether it appended any.
+  // Appends the rows that the last `merger_.gather` found ready, until the log has no more room. Returns whether it
+  // appended any.
   virtual bool append_rows() noexcept;
   // Returns whether a closed slot may get a new owner, once all its `rows` rows are merged.
   virtual bool reusable(int source, std::int64_t rows) const noexcept;
   virtual void reset(int source) noexcept { readers_.reset(source); }
-  // Throws std::invalid_argument.
+  // Throws std::invalid_argument if the log cannot use these columns.
   virtual void check(const LogColumns& rows) const;
 
-  std::span<LogRun> free_entries() noexcept;               // up to where the ring wraps, at most kPiece
-  void commit(std::size_t entries) noexcept;               // publishes them to the readers
-  std::size_t append_interleaved(LogRun& entry) noexcept;  // returns the places; 0 without ready rows or room
+  std::span<LogRun> free_entries() noexcept;               // free slots up to where the ring wraps, at most kPiece
+  void commit(std::size_t entries) noexcept;               // publishes the next slots to the readers
+  std::size_t append_interleaved(LogRun& entry) noexcept;  // returns the number of rows; 0 if none is ready or fits
   void merged_up_to(std::int64_t ts, std::int32_t source) noexcept {
     last_ts_ = ts;
     last_source_ = source;
   }
   SourceLine& line(int source) noexcept { return lines_[static_cast<std::size_t>(source)]; }
-  std::int64_t rows_in_flight(int source) const noexcept;
+  std::int64_t rows_in_flight(int source) const noexcept;  // maximum number of published, unreleased rows
 
   const LogOptions options_;
   LogReaders readers_;
@@ -87,7 +88,7 @@ class OrderLog : public TupleBuffer {
   // Guarded by the flag.
   alignas(kCacheLine) std::uint64_t slowest_ = 0;  // a lower bound of the readers' positions
   std::uint64_t head_ = 0;                         // the flag holder's copy of tail_
-  std::vector<std::uint8_t> order_;                // a ring, valid from the first unreleased place
+  std::vector<std::uint8_t> order_;                // see LogOrder; a ring, valid from the first unreleased place
   std::int64_t placed_ = 0;                        // places ever written
   std::int64_t places_released_ = 0;               // a lower bound of the places that all readers have released
   std::int64_t last_ts_ = kNever;                  // time of the last row merged
@@ -103,8 +104,8 @@ class OrderLog : public TupleBuffer {
 
   // Control entries that wait for their place, and the end of the log.
   alignas(kCacheLine) std::atomic<int> waiting_controls_{0};  // size of controls_; written under the mutex
-  std::atomic<bool> drained_{false};  // all sources are closed and merged; under the flag and the mutex
-  std::atomic<bool> final_{false};    // a reader has seen the end, so no append may follow; under the mutex
+  std::atomic<bool> drained_{false};  // all sources are closed and merged; written under the flag and the mutex
+  std::atomic<bool> final_{false};    // a reader has seen the end, so no append may follow; written under the mutex
   std::mutex mutex_;
   std::vector<std::int64_t> controls_;
 

@@ -1,3 +1,4 @@
+// Implements RunMerger; see log/order_log_merge.h.
 #include "log/order_log_merge.h"
 
 #include <algorithm>
@@ -118,11 +119,13 @@ bool RunMerger::ready() const noexcept {
   return false;
 }
 
+// Returns the packed key of a row of input `place` at time `ts`, which is at least `base_`.
 std::uint64_t RunMerger::pack(std::int64_t ts, std::size_t place) const noexcept {
   const std::uint64_t distance = static_cast<std::uint64_t>(ts) - static_cast<std::uint64_t>(base_);  // ts >= base_
   return std::min(distance, kFar) << kPlaceBits | place;
 }
 
+// Returns the packed key of an input's next row, or kNoRow if it has none.
 std::uint64_t RunMerger::head(std::size_t place) const noexcept {
   const Input& input = inputs_[place];
   return input.next < input.end ? pack(input.ts_at(input.next), place) : kNoRow;
@@ -164,7 +167,7 @@ std::size_t RunMerger::merge(LogRun* out, std::size_t capacity, std::int64_t max
   }
 }
 
-// Returns the first row after those with ts <= last_ts, from input.next + 1 on (input.next is one of them).
+// Returns the first row after `input.next` with ts > last_ts, at most `end`. The row `input.next` has ts <= last_ts.
 std::int64_t RunMerger::run_end(const Input& input, std::int64_t last_ts, std::int64_t end) const noexcept {
   if (input.ts_at(end - 1) <= last_ts) return end;
   std::int64_t low = input.next;  // its ts <= last_ts
@@ -181,6 +184,7 @@ std::int64_t RunMerger::run_end(const Input& input, std::int64_t last_ts, std::i
   return high;
 }
 
+// Merges long runs: one search finds the end of each run.
 std::size_t RunMerger::gallop(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept {
   const auto count = static_cast<std::size_t>(count_);
   std::array<std::uint64_t, static_cast<std::size_t>(kMaxLogSources)> keys;
@@ -216,6 +220,7 @@ std::size_t RunMerger::gallop(LogRun* out, std::size_t capacity, std::int64_t ma
   return runs;
 }
 
+// Merges short runs row by row, in a loser tree.
 template <unsigned kLevels>
 std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept {
   LoserTree<kLevels> lowest(static_cast<std::size_t>(count_), [this](std::size_t place) { return head(place); });
@@ -247,7 +252,7 @@ std::size_t RunMerger::tree(LogRun* out, std::size_t capacity, std::int64_t max_
   return runs;
 }
 
-// Returns the first row of an input that is not ready, at most `input.end`.
+// Returns the first unready row of input `place`, or the input's `end` if all are ready.
 std::int64_t RunMerger::ready_end(std::size_t place) const noexcept {
   const Input& input = inputs_[place];
   const auto is_ready = [&](std::int64_t row) {
@@ -319,7 +324,7 @@ std::size_t RunMerger::interleave_two(std::uint8_t* out, std::size_t capacity) n
 // Records the lengths of the runs in interleaved rows.
 void RunMerger::observe(const std::uint8_t* places, std::size_t count) noexcept {
   if (count == 0) return;
-  std::uint16_t changes = 0;  // enough for a call; a narrow type makes a faster vector loop
+  std::uint16_t changes = 0;  // 16 bits suffice for a call; a narrow type makes a faster vector loop
   for (std::size_t i = 1; i < count; ++i) changes = static_cast<std::uint16_t>(changes + (places[i] != places[i - 1]));
   observed_rows_ += static_cast<std::int64_t>(count);
   observed_runs_ += changes + 1;

@@ -1,15 +1,16 @@
-// RunMerger: merges the ready rows of all sources into runs, in the order (timestamp, source, row). `OrderLog` uses it.
-// One thread at a time calls it, the holder of the merge flag.
+// RunMerger: merges the ready rows of all sources into runs, in the order (timestamp, source, row). `OrderLog` and
+// layers/in.h use it. One thread at a time calls it: in an OrderLog, the holder of the merge flag (run/merge_flag.h).
 //
 // The horizon H is the lowest (bound, source) of all open sources. A source's bound is the later of its frontier and
 // the timestamp of its last published row. A row is ready iff (ts, source) <= H. The merger computes H once per pass;
-// a row is then ready without a further look-up.
+// one comparison then tells whether a row is ready.
 //
-// Keys are packed as (ts - base) << 8 | place, so comparing them also breaks ties. `base` is the lowest timestamp of
-// the rows to merge, which leaves 56 bits for the distance. A row at a greater distance waits for a later base.
+// The next row of input `place` has the packed key (ts - base) << 8 | place, so comparing keys also breaks ties. `base`
+// is the lowest timestamp of the rows to merge, which leaves 56 bits for the distance. A row at a greater distance
+// waits for a later base.
 //
-// Galloping finds long runs with one search per run. A loser tree without branches merges short runs, with log2 k
-// minima per row. The observed run length selects the method. Interleaved merging does not form runs
+// Galloping finds long runs with one search per run. A loser tree without branches merges short runs of k sources, with
+// log2 k minima per row. The observed run length selects the method. Interleaved merging does not form runs
 // (log/interleaver.h).
 #pragma once
 #include <array>
@@ -26,8 +27,8 @@
 namespace lab {
 
 // The progress that a source publishes. Its owner writes it; the holder of the merge flag reads it. The owner stores
-// `end` first and `frontier` last; the merge loads `frontier` first. So rows from the `end` that the merge then sees
-// have ts >= the `frontier` that it saw.
+// `end` first and `frontier` last; the merge loads `frontier` first. So the rows after the `end` that the merge loads
+// have ts >= the `frontier` that it loaded.
 struct alignas(kCacheLine) SourceLine {
   std::atomic<std::int64_t> frontier{kEndOfTime};  // kEndOfTime if the source is closed
   std::atomic<std::int64_t> end{0};                // first row not published
@@ -40,18 +41,18 @@ class RunMerger {
   explicit RunMerger(bool interleaved = false)
       : interleaver_(interleaved ? std::make_unique<Interleaver>() : nullptr) {}
 
-  // Adds a source whose first row is `first`. `line` and `rows` must outlive the source. Holder of the flag.
+  // Adds a source whose first row is `first`. `line` and `rows` must outlive the source.
   void add(int source, const SourceLine* line, const LogColumns* rows, std::int64_t first = 0) noexcept;
 
-  // Reads the progress of all sources; drops those that are closed and merged. Holder of the flag.
+  // Reads the progress of all sources; drops those that are closed and merged.
   void gather() noexcept;
 
   // Merges ready rows of the last `gather` into at most `capacity` runs with at most `max_rows` rows in total. Returns
-  // the number of runs, or 0 without ready rows or capacity. Call it until it returns 0 before the next `gather`.
+  // the number of runs; 0 if no row is ready or fits. Call it until it returns 0 before the next `gather`.
   std::size_t merge(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
 
-  // Like `merge`, but writes the source of each row, at most `capacity` (2^16 - 1) of them, and returns their number.
-  // Only if `interleaves()`.
+  // Like `merge`, but writes the source of each row and returns the number of rows, at most `capacity`, which is below
+  // 2^16. Call only if `interleaves()`.
   std::size_t interleave(std::uint8_t* out, std::size_t capacity) noexcept;
 
   // Returns whether `interleave` is the better method: the last runs were short, and there are 2 to kMaxInputs
@@ -75,7 +76,7 @@ class RunMerger {
     const std::int64_t* ts = nullptr;
     std::uint64_t mask = 0;
     std::int64_t next = 0;  // first row not merged
-    std::int64_t end = 0;   // first row not seen
+    std::int64_t end = 0;   // end of the rows that `gather` saw
     std::int32_t source = 0;
     std::int32_t kind = 0;
     const SourceLine* line = nullptr;
@@ -104,7 +105,7 @@ class RunMerger {
   std::int64_t base_ = 0;
   std::uint64_t limit_ = 0;         // the horizon, packed
   bool short_runs_ = false;         // whether the last observed runs were short
-  std::int64_t observed_rows_ = 0;  // rows and runs since the last observation
+  std::int64_t observed_rows_ = 0;  // rows and runs merged since `short_runs_` was set
   std::int64_t observed_runs_ = 0;
 };
 

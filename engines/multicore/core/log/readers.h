@@ -2,8 +2,9 @@
 //
 // Validity: only a reader's own thread writes its position and its rows; they never decrease. Entries and rows below
 // the lowest of all active readers may be overwritten. Readers join and leave under the merge flag. A thread that
-// computes a lowest value without the flag loads `membership_` before and after its scan. Otherwise the scan could pass
-// a slot before a reader joins there, and then see its origin (the reader from which it was copied) further ahead.
+// computes a lowest value without the flag loads `membership_` before and after its scan. Otherwise a reader could be
+// copied into a slot that the scan has passed, and the scan could then see the copied reader (the origin) further
+// ahead.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -25,7 +26,7 @@ class LogReaders {
   // `readers`: maximum number of active readers. Throws std::invalid_argument.
   explicit LogReaders(int readers) : slots_(checked(readers)) {}
 
-  // Adds a reader at position 0. Before the run.
+  // Adds a reader at position 0. Call before the run.
   int add() {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       if (active(static_cast<int>(i))) continue;
@@ -35,7 +36,7 @@ class LogReaders {
     throw std::length_error("a log has at most " + std::to_string(size()) + " readers");
   }
 
-  // Activates `reader` at the position of reader `like`. The thread of `like`, under the merge flag.
+  // Activates `reader` at the position of reader `like`. Only the thread of `like` calls it, under the merge flag.
   void add_at(int reader, int like) {
     if (reader < 0 || reader >= size() || active(reader)) {
       throw std::invalid_argument("reader " + std::to_string(reader) + " is not an inactive slot below " +
@@ -56,7 +57,7 @@ class LogReaders {
     activate(static_cast<std::size_t>(reader));
   }
 
-  // Removes a reader. Under the merge flag.
+  // Removes a reader. Call under the merge flag.
   void remove(int reader) noexcept {
     slot(reader).active.store(false, std::memory_order_seq_cst);  // pairs with the load in `lowest`
     membership_.fetch_add(1, std::memory_order_seq_cst);
@@ -71,13 +72,13 @@ class LogReaders {
     return slot(reader).next.load(std::memory_order_relaxed);  // relaxed: own store, or transferred with the slot
   }
 
-  // Returns the number of rows of a source that the reader has released. Only the reader's thread.
+  // Returns the number of rows of a source that the reader has released. Only the reader's thread calls it.
   std::int64_t rows(int reader, int source) const noexcept {
     return slot(reader).released[static_cast<std::size_t>(source)].load(
         std::memory_order_relaxed);  // relaxed: own store
   }
 
-  // Returns the reader's place in the order; relaxed as in `position`.
+  // Returns the first place of the order (LogOrder) that the reader has not released; relaxed as in `position`.
   std::int64_t places_of(int reader) const noexcept { return slot(reader).places.load(std::memory_order_relaxed); }
 
   // Returns the reader's position, for other threads.
@@ -85,7 +86,7 @@ class LogReaders {
     return slot(reader).next.load(std::memory_order_acquire);  // pairs with the store in `release`
   }
 
-  // Releases `runs` and moves the reader to `next`. Only the reader's thread.
+  // Releases `runs` and moves the reader to `next`. Only the reader's thread calls it.
   void release(int reader, std::span<const LogRun> runs, std::uint64_t next, const LogOrder& order) noexcept {
     Slot& own_slot = slot(reader);
     for (const LogRun& run : runs) {
@@ -119,7 +120,7 @@ class LogReaders {
     });
   }
 
-  // Returns the lowest position, at most `limit`; `limit` without active readers.
+  // Returns the lowest position of the active readers, at most `limit`; returns `limit` if no reader is active.
   std::uint64_t slowest(std::uint64_t limit) const noexcept {
     // seq_cst: see `release`. It also acquires: the reader has released the entries.
     return lowest(limit, [](const Slot& s) { return s.next.load(std::memory_order_seq_cst); });
@@ -134,7 +135,7 @@ class LogReaders {
     });
   }
 
-  // Restarts the rows of `source` at 0. Under the merge flag, after all readers have released all of its rows.
+  // Restarts the rows of `source` at 0. Call under the merge flag, after all readers have released all of its rows.
   void reset(int source) noexcept {
     for (Slot& s : slots_) {
       // relaxed: transferred with the flag and the slot of the source; no reader writes it meanwhile.
@@ -158,7 +159,7 @@ class LogReaders {
     const std::int64_t count = run.end - run.begin;
     std::int64_t left = count;
     for (std::uint8_t s = 0; left != 0; ++s) {  // sources have low numbers; one pass per source is a vector loop
-      std::uint16_t rows = 0;                   // enough; a narrow type makes a faster loop
+      std::uint16_t rows = 0;                   // 16 bits suffice; a narrow type makes a faster loop
       for (std::int64_t i = 0; i < count; ++i) rows = static_cast<std::uint16_t>(rows + (sources[i] == s));
       if (rows == 0) continue;
       left -= rows;
@@ -187,6 +188,7 @@ class LogReaders {
     membership_.fetch_add(1, std::memory_order_seq_cst);
   }
 
+  // Returns the lowest get(slot) of the active readers, at most `limit`.
   template <typename Value, typename Get>
   Value lowest(Value limit, Get get) const noexcept {
     for (;;) {
@@ -197,7 +199,7 @@ class LogReaders {
         if (!slots_[i].active.load(std::memory_order_seq_cst)) continue;
         result = std::min(result, get(slots_[i]));
       }
-      // If a reader was copied meanwhile, its origin advanced only after this count changed.
+      // If a reader was copied meanwhile, its origin advanced only after `membership_` changed.
       if (membership_.load(std::memory_order_seq_cst) == before) return result;
     }
   }

@@ -1,3 +1,4 @@
+// Implements ScaleGate; see log/scale_gate.h.
 #include "log/scale_gate.h"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ bool ScaleGate::less(const Node& a, const Node& b) noexcept {
 
 // ---- sources
 
+// Returns a free or new node of the source, with a random height.
 ScaleGate::Node* ScaleGate::allocate(Writer& mine) {
   if (mine.free_nodes.empty()) reclaim(mine);
   if (mine.free_nodes.empty()) grow(mine);
@@ -67,6 +69,7 @@ void ScaleGate::grow(Writer& mine) {
   for (std::size_t i = kGrowth; i-- > 0;) mine.free_nodes.push_back(&mine.nodes.back()[i]);
 }
 
+// Moves the source's nodes that no reader and no source can reach any more to `free_nodes`.
 void ScaleGate::reclaim(Writer& mine) {
   // Load the readers first: a source that joins after the scan of the sources starts past this position.
   const std::uint64_t slowest = readers_.slowest(std::numeric_limits<std::uint64_t>::max());
@@ -93,7 +96,7 @@ void ScaleGate::reclaim(Writer& mine) {
   }
   while (!mine.used_nodes.empty()) {
     Node* node = mine.used_nodes.front();
-    // relaxed: a position below `slowest` is visible since that was acquired.
+    // relaxed: a position below `slowest` is visible, because `slowest` was acquired.
     const std::uint64_t position = node->position.load(std::memory_order_relaxed);
     if (position == 0 || position >= bound) return;
     mine.used_nodes.pop_front();
@@ -101,6 +104,7 @@ void ScaleGate::reclaim(Writer& mine) {
   }
 }
 
+// Links `node` at its sorted place, in each level up to its height. Moves the source's `update` and `low` forward.
 void ScaleGate::insert(Writer& mine, Node* node) noexcept {
   Node* at = mine.update[kLevels - 1];
   for (int level = kLevels - 1; level >= 0; --level) {
@@ -217,12 +221,14 @@ bool ScaleGate::all_closed() const noexcept {
 
 // ---- changes of membership, and control entries: under the flag, while no reader walks
 
+// Sets `pause_`, which stops the readers. Returns whether none walks any more. The caller clears `pause_` afterwards.
 bool ScaleGate::stand_still() noexcept {
   pause_.store(true, std::memory_order_seq_cst);  // pairs with the load in `read`
   return std::none_of(cursors_.begin(), cursors_.end(),
                       [](const Cursor& c) { return c.walking.load(std::memory_order_seq_cst); });
 }
 
+// Returns the furthest node that any reader has passed, including readers that have left.
 const ScaleGate::Node* ScaleGate::furthest() noexcept {
   std::uint64_t position = floor_position_.load(std::memory_order_relaxed);  // relaxed: written under the flag
   const Node* result = position != 0 ? floor_ : &head_;
@@ -245,9 +251,9 @@ bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts)
   return less(node, probe);
 }
 
-// Opens a source with a frontier node, at its sorted place after the last node of the furthest reader. If a source
-// joins again at that node's timestamp, the frontier node may sort before that node. It then goes right behind the node
-// and the node's control entries, which the reader may have seen. Each search for a place passes this inversion: the
+// Opens a source: links a frontier node at its sorted place after `behind`, the last node of the furthest reader. If a
+// source joins again at the timestamp of `behind`, the frontier node may sort before `behind`. It is then linked right
+// after `behind` and its control entries, which the reader may have seen. This inversion misleads no search: the
 // source's own searches start behind it, and nodes that other sources still add are greater than both of its sides.
 void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
   Writer& w = writer(source);
@@ -270,7 +276,7 @@ void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
       before = next;
       next = before->next[0].load(std::memory_order_acquire);
     }
-    // The node is linked in level 0 only; its upper levels lead into the lists of the others.
+    // The node is linked in level 0 only; its upper levels lead into the lists of other nodes.
     Node* up = next;
     for (std::size_t l = 0; l < static_cast<std::size_t>(kLevels); ++l) {
       while (up != nullptr && up->height <= static_cast<int>(l)) up = up->next[0].load(std::memory_order_acquire);
@@ -369,6 +375,7 @@ void ScaleGate::rejoin(int source, std::int64_t from_ts) {
                          std::to_string(from_ts) + ", and the log is at " + std::to_string(at) + problem);
 }
 
+// Inserts the waiting control entries. Returns false, and inserts none, if a reader is walking.
 bool ScaleGate::insert_controls() {
   const bool stands_still = stand_still();
   if (stands_still) {
@@ -418,7 +425,7 @@ bool ScaleGate::advance() noexcept {
     if (news_.exchange(false, std::memory_order_seq_cst)) news = true;  // pairs with the store in `publish`
     if (waiting_controls_.load(std::memory_order_seq_cst) > 0) {
       insert_controls();
-      news = true;  // also when a reader was walking: the caller calls again
+      news = true;  // also if a reader was walking: the caller then calls again
     }
     if (!flag_.leave() || news) return news;
   }
@@ -465,6 +472,7 @@ void ScaleGate::remove_reader(int reader) {
   flag_.leave();
 }
 
+// Forgets `floor_` once an active reader has come as far.
 void ScaleGate::drop_floor() noexcept {
   const std::uint64_t floor = floor_position_.load(std::memory_order_relaxed);  // relaxed: written under the flag
   if (floor == 0) return;
@@ -475,6 +483,7 @@ void ScaleGate::drop_floor() noexcept {
   }
 }
 
+// Moves the cursor over ready nodes and stores their entries, at most kReadAtOnce, in `at.runs`.
 void ScaleGate::walk(Cursor& at) noexcept {
   while (at.end < kReadAtOnce) {
     const Node* anchor = at.node->anchor;

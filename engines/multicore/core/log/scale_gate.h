@@ -1,18 +1,18 @@
-// ScaleGate: implements the ordered log as a skip list, for comparison (`tuple_buffer = "scalegate"`). After Gulisano
-// et al., "ScaleJoin" (2016), and the structure of its public Java code: p = 1/2, four levels, one node for each tuple.
-// A source inserts its node with one CAS per level, from its last insertion (`update`), then stores `written`. Readers
-// walk level 0 and judge readiness by the `written` pointers.
+// ScaleGate: implements the ordered log as a skip list, for comparison (`tuple_buffer = "scalegate"`). It follows
+// Gulisano et al., "ScaleJoin" (2016), and the structure of their public Java code: p = 1/2, four levels, one node for
+// each tuple. A source searches from its last insertion (`update`), links its node with one CAS per level, then stores
+// `written`. Readers walk level 0 and judge readiness by the `written` pointers.
 //
 // Correct answers need these differences from the paper:
 // - Ties: nodes are sorted by (ts, source, row), except where a source joins again (`link_joining`). The paper sorts
 //   by ts alone, with ties in order of arrival.
 // - Readiness: a reader may stand on a source's latest node, but may not pass it. So no tuple is lost (the elastic Java
-//   variant skips such nodes), and the last row of a source is delivered without another one behind it.
+//   variant skips such nodes), and the last row of a source is delivered without a later row behind it.
 // - A watermark tuple for flow control (LogOptions::acknowledged_rows) is a node behind its row. A reader acknowledges
-//   it when it releases the entry.
+//   it by releasing its entry.
 // - A frontier past the last row is its own node (a dummy tuple, as in the paper), until the readers have passed it.
-// - A source may reuse its node x iff every reader stands past x and no source's `update` is at or before x. A
-//   node's position gives that order; the first reader that passes the node writes it.
+// - A source may reuse its node x iff every reader stands past x and no source's `update` is at or before x. Nodes are
+//   compared by position. The first reader that passes a node writes its position.
 //
 // Control entries are inserted behind the furthest reader, while no reader walks.
 #pragma once
@@ -57,7 +57,7 @@ class ScaleGate final : public TupleBuffer {
   std::int64_t next_row(int reader, int source) const override { return readers_.rows(reader, source); }
   const LogColumns& columns(std::int32_t source) const override { return rows_[static_cast<std::size_t>(source)]; }
 
-  // Returns the number of nodes for which a source has memory; the source reuses them. Owner only.
+  // Returns the number of nodes for which a source has memory; the source reuses them. Only the owner calls it.
   std::size_t nodes(int source) noexcept { return writer(source).nodes.size() * kGrowth; }
 
  private:
@@ -72,7 +72,7 @@ class ScaleGate final : public TupleBuffer {
     std::int64_t order = -1;
     std::int64_t row = 0;  // or the id of a control entry
     std::int32_t source = -1;
-    // Below 0: a frontier or a watermark tuple, before the row of the same order. Above 0: control entries.
+    // 0: a row. Below 0: a frontier or a watermark tuple, before the row of the same order. Above 0: control entries.
     std::int32_t sequence = 0;
     std::int32_t height = 1;
     const Node* anchor = this;               // of a control entry: the ordinary node that it follows
@@ -105,7 +105,7 @@ class ScaleGate final : public TupleBuffer {
     // Only the reader uses the fields below; the holder of the flag may use them while the reader does not walk.
     const Node* node = nullptr;                                     // the last node passed
     std::uint64_t position = 0;                                     // of that node's anchor
-    std::int64_t bound = std::numeric_limits<std::int64_t>::min();  // no later row is below
+    std::int64_t bound = std::numeric_limits<std::int64_t>::min();  // lower bound of later rows' ts
     std::array<LogRun, kReadAtOnce> runs{};
     std::array<std::uint64_t, kReadAtOnce> positions{};
     std::size_t begin = 0;  // runs [begin, end) are read, not released
@@ -114,7 +114,7 @@ class ScaleGate final : public TupleBuffer {
 
   static bool less(const Node& a, const Node& b) noexcept;
   std::span<const Writer> used_writers() const noexcept {
-    // seq_cst: pairs with `add_source`, which then opens the slot. A scan that misses it came before.
+    // seq_cst: pairs with `add_source`, which then opens the slot. A scan that misses the slot came before it opened.
     return {writers_.data(), writers_used_.load(std::memory_order_seq_cst)};
   }
   Writer& writer(int source) noexcept { return writers_[static_cast<std::size_t>(source)]; }
@@ -145,7 +145,7 @@ class ScaleGate final : public TupleBuffer {
   std::vector<Cursor> cursors_;
   Node head_;
   MergeFlag flag_;
-  // The place where the furthest departed reader stood, until another reader has come as far. No node before it may
+  // The last node of the furthest reader that has left, until another reader has come as far. No node before it may
   // change, because that reader has seen these nodes. Written under the flag; sources read the position; 0: none.
   const Node* floor_ = nullptr;
   std::atomic<std::uint64_t> floor_position_{0};

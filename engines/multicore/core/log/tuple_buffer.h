@@ -1,21 +1,22 @@
 // Declares the ordered log: m sources each add a timestamp-sorted stream, and n readers each see every tuple once. All
-// readers see one total order (timestamp, source, row), except where a source joins again (`rejoin`). After Gulisano et
-// al.'s ScaleGate and STRETCH's Elastic ScaleGate.
+// readers see one total order (timestamp, source, row), except where a source joins again (`rejoin`). The design
+// follows Gulisano et al.'s ScaleGate and STRETCH's Elastic ScaleGate.
 //
-// Readiness. Let b be the next row of source q that is not yet in the log, or else q's frontier. Row (t, s) is ready
-// iff b is above it for every other open source q. A frontier f promises that later rows have ts >= f. So q < s needs a
-// frontier f > t, and q > s needs f >= t. Each caller of `advance` appends ready rows; no thread waits for it.
+// Readiness. For a source q, let b be its next row that is not yet in the log; if it has none, its frontier. Row (t, s)
+// is ready iff b is above the row for every other open source q. A frontier f promises that later rows have ts >= f. So
+// a source q < s needs a frontier f > t, and a source q > s needs f >= t. Any caller of `advance` appends the ready
+// rows; no other thread waits meanwhile.
 //
-// Waiting belongs to the caller: no function blocks. Another thread may sleep for some condition. A sequentially
-// consistent store makes each such condition true (run/parker.h). So these notifications lose no wake-up:
+// No function blocks; callers that must wait sleep on their own. The store that makes a sleeper's condition true is
+// sequentially consistent (run/parker.h). So no wake-up is lost if callers notify as follows:
 // - After `publish`, `close` or `control`, and whenever a source or a reader joins or leaves: call `advance`; if it
 //   returns true, notify the readers. (A source that leaves merging to the readers notifies one of them instead.)
 // - After `release`: notify sources that sleep for room, and notify readers when `advance` returns true.
 // - A reader may sleep when `read` is empty, `advance` is false and `read` is still empty, checked in this order
 //   between Parker::prepare and commit.
 //
-// If another thread holds the merge, the caller leaves a note, which the holder reads before it leaves. So when
-// `advance` returns false, some thread merges the rows that the caller has published.
+// If another thread is merging, `advance` leaves a note, which that thread reads before it stops. So when `advance`
+// returns false, some thread merges the rows that the caller has published.
 //
 // Limits: 256 sources, 256 readers; timestamps below kEndOfTime.
 #pragma once
@@ -33,15 +34,16 @@ namespace lab {
 inline constexpr int kMaxLogSources = 256;
 inline constexpr int kMaxLogReaders = 256;
 
-// The kinds of entries, as the `source` of a run below 0.
+// Values of LogRun::source for entries that are not rows of one source.
 inline constexpr std::int32_t kControlEntry = -1;       // begin = the id passed to `control`
-inline constexpr std::int32_t kWatermarkEntry = -2;     // begin = end: see below
+inline constexpr std::int32_t kWatermarkEntry = -2;     // begin = end: the bound of event time, see LogRun
 inline constexpr std::int32_t kInterleavedEntry = -3;   // see `LogOrder`
 inline constexpr std::int32_t kAcknowledgedEntry = -4;  // `begin` rows of source `kind` precede it: see LogOptions
 
-// One entry of the log. source >= 0: rows [begin, end) of `columns(source)`, consecutive in the total order. source <
-// 0: `end` bounds event time at this place, which is the same for all readers. Every row before it has ts <= end, every
-// row after it ts >= end (before any row or promise: the lowest int64).
+// One entry of the log. source >= 0: rows [begin, end) of `columns(source)`, consecutive in the total order.
+// kInterleavedEntry: see LogOrder. Every other entry is at the same place for all readers, and its `end` bounds event
+// time there: rows before it have ts <= end, rows after it have ts >= end. Before any row or promise, `end` is the
+// lowest int64.
 struct LogRun {
   std::int64_t begin;
   std::int64_t end;
@@ -50,7 +52,7 @@ struct LogRun {
 };
 static_assert(sizeof(LogRun) == 24);
 
-// Rows of several sources in short runs, one byte each. An entry with source `kInterleavedEntry` consists of
+// The sources of rows that come in short runs, one byte per row. An entry with source `kInterleavedEntry` consists of
 // `of(begin)`, ..., `of(end - 1)`: each byte is the source of the next row. The bytes of an entry are contiguous.
 struct LogOrder {
   const std::uint8_t* sources = nullptr;
@@ -61,7 +63,8 @@ struct LogOrder {
   }
 };
 
-// The location of a source's rows: row r is item r & mask of every column. Borrowed; must outlive the log.
+// The location of a source's rows: row r is item r & mask of every column. The memory is borrowed and must outlive the
+// log.
 struct LogColumns {
   const std::int64_t* ts = nullptr;
   std::uint64_t mask = ~std::uint64_t{0};  // size - 1 of a ring (a power of two); all ones: no wrap
@@ -70,8 +73,8 @@ struct LogColumns {
 };
 
 struct LogOptions {
-  std::int64_t entries = 1 << 14;         // runs that the slowest reader may lag; rounded up to a power of two
-  std::int64_t rows_in_flight = 1 << 16;  // rows of one source, published and not released; bounds `room`
+  std::int64_t entries = 1 << 14;         // runs by which the slowest reader may lag; rounded up to a power of two
+  std::int64_t rows_in_flight = 1 << 16;  // published rows of one source that are not yet released; bounds `room`
   int readers = kMaxLogReaders;           // maximum number of readers at a time; the log has memory for them
   // Whether to append a watermark entry when the frontiers rose and no row became ready, so that windows close while
   // sources are silent.
@@ -80,8 +83,8 @@ struct LogOptions {
   // readers must count the rows of each source.
   bool interleaved = false;
   // ScaleGate's flow control as in Viper (section 3.3). A source adds a watermark tuple after every `acknowledged_rows`
-  // rows, and before it closes. A reader that releases a watermark tuple acknowledges all rows before it at once. 0:
-  // rows count as they are released.
+  // rows, and before it closes. A reader that releases a watermark tuple acknowledges all rows before it at once. 0: no
+  // watermark tuples; each row counts when it is released.
   std::int64_t acknowledged_rows = 0;
 };
 
@@ -92,11 +95,11 @@ class TupleBuffer {
   TupleBuffer& operator=(const TupleBuffer&) = delete;
   virtual ~TupleBuffer() = default;
 
-  // Adds a source and returns its index; any thread, also during the run. No row of the source is below `from_ts`.
-  // During the run, (from_ts, index) must be above the last entry of the log. This holds if another source of the same
-  // caller keeps a frontier <= from_ts meanwhile; the log then selects an index above the sources that conflict. The
-  // log reuses a slot only after every reader has released the rows of its last owner. Throws std::invalid_argument
-  // (columns), std::length_error (no slot), std::logic_error (order, or the log ended).
+  // Adds a source and returns its index. Any thread may call it, also during the run. No row of the source is below
+  // `from_ts`. During the run, (from_ts, index) must be above the last entry of the log. This holds if another source
+  // of the same caller keeps a frontier <= from_ts meanwhile; the log then selects an index above the sources that
+  // conflict. The log reuses a slot only after every reader has released the rows of its last owner. Throws
+  // std::invalid_argument (columns), std::length_error (no slot), std::logic_error (order, or the log ended).
   virtual int add_source(const LogColumns& rows, std::int64_t from_ts) = 0;
   int add_source(const std::int64_t* ts, std::uint64_t mask, std::int64_t from_ts) {
     return add_source(LogColumns{.ts = ts, .mask = mask, .kind = 0, .columns = {}}, from_ts);
@@ -104,72 +107,73 @@ class TupleBuffer {
 
   // Publishes the rows before `end_row` (at most `room` more than before). Every later row has ts >= frontier, which is
   // below kEndOfTime. The same `end_row` as before is a heartbeat, which is always allowed. Neither value may decrease.
-  // Owner only. `more`: whether the owner will publish again, without `more`, before it calls `advance`.
+  // Only the owner calls it. `more`: whether the owner will publish again, without `more`, before it calls `advance`.
   virtual void publish(int source, std::int64_t end_row, std::int64_t frontier, bool more) = 0;
   void publish(int source, std::int64_t end_row, std::int64_t frontier) { publish(source, end_row, frontier, false); }
 
   // Returns how many more rows may be published now. The slowest reader bounds this number. A result below `min_rows`
-  // is the current room; a result of at least `min_rows` may be an older, smaller value. Owner only.
+  // is the current room; a result of at least `min_rows` may be an older, smaller value. Only the owner calls it.
   virtual std::int64_t room(int source, std::int64_t min_rows) = 0;
   std::int64_t room(int source) { return room(source, 1); }
 
-  // Ends the source. Its published rows stay, and the slot may get a new owner. Owner only. A source also leaves this
-  // way (removeSources of STRETCH's Table II): it no longer delays readiness, and all its published rows are delivered.
+  // Ends the source, or makes it leave (removeSources of STRETCH's Table II). It no longer delays readiness, and all
+  // its published rows are still delivered. The slot may get a new owner. Only the owner calls it.
   virtual void close(int source) = 0;
 
   // Makes a source that has left join again (addSources), with the same rows and columns. Its next row follows those
-  // that it published, and no later row is below `from_ts`. The log's timestamp (of its last entry) must be at
-  // most `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At
-  // exactly that timestamp, the source's rows come behind all entries that the log already has, including entries of
-  // higher sources. So timestamps never decrease, and all readers see one order. Any thread, on behalf of the owner,
-  // which does not use the source meanwhile. Throws std::logic_error (the source has not left, order, or the log
-  // ended).
+  // that it published, and no later row is below `from_ts`. The log's timestamp (of its last entry) must be at most
+  // `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At exactly that
+  // timestamp, the source's rows come behind all entries that the log already has, including entries of higher sources.
+  // So timestamps never decrease, and all readers see one order. Any thread may call it on behalf of the owner, which
+  // must not use the source meanwhile. Throws std::logic_error (the source has not left, order, or the log ended).
   virtual void rejoin(int source, std::int64_t from_ts) = 0;
 
-  // Returns the number of rows of the source that no reader will read again; a ring may overwrite them. Owner only.
+  // Returns the number of rows of the source that no reader will read again; a ring may overwrite them. Only the owner
+  // calls it.
   virtual std::int64_t consumed(int source) = 0;
 
-  // Merges the ready rows unless another thread is merging. Returns whether it appended any entry. Any thread.
+  // Merges the ready rows unless another thread is merging. Returns whether it appended any entry. Any thread may call
+  // it.
   virtual bool advance() noexcept = 0;
 
   // Appends a control entry at the current end of the log, whatever the sources do. All readers see it at the same
-  // place. Returns false, and appends nothing, once a reader has seen the end of the log. Any thread; afterwards the
-  // caller calls `advance` and notifies.
+  // place. Returns false, and appends nothing, once a reader has seen the end of the log. Any thread may call it; it
+  // must then call `advance` and notify.
   virtual bool control(std::int64_t id) = 0;
 
-  // Adds a reader that starts at the beginning and returns its index. Before the run.
+  // Adds a reader that starts at the beginning and returns its index. Call before the run.
   virtual int add_reader() = 0;
 
   // Makes the inactive slot `reader` (any below LogOptions::readers) continue exactly after the last entry that `like`
   // has released. The thread of `like` calls it, and must notify the new reader's thread afterwards.
   virtual void add_reader_at(int reader, int like) = 0;
 
-  // Makes the reader's slot inactive, so that it no longer bounds the sources. The reader's own thread, or any after it
-  // stopped.
+  // Makes the reader's slot inactive, so that it no longer bounds the sources. Only the reader's own thread calls it,
+  // or any thread after that one has stopped.
   virtual void remove_reader(int reader) = 0;
 
-  // Returns the runs after those released, up to the last one appended or to where the ring wraps; empty: nothing now.
-  // Valid until released. Only the reader's own thread, as for `release` and `next_row`.
+  // Returns the next runs that the reader has not released; empty if there are none now. They stay valid until
+  // released. Only the reader's own thread calls `read`, `release` and `next_row`.
   virtual std::span<const LogRun> read(int reader) = 0;
 
   // Releases the first `runs` of the runs that `read` returned last, with their rows.
   virtual void release(int reader, std::size_t runs) = 0;
 
-  // Returns the first row of the source that the reader has not released; an interleaved entry continues there. The
-  // reader's own thread.
+  // Returns the first row of the source that the reader has not released; the source's rows in an interleaved entry
+  // begin there.
   virtual std::int64_t next_row(int reader, int source) const = 0;
 
-  // Returns whether all sources are closed and the reader has released everything. True stays true.
+  // Returns whether all sources are closed and the reader has released everything. Once true, it stays true.
   virtual bool ended(int reader) = 0;
 
-  // Returns the columns of this source's rows. They do not change between the runs of one owner of the slot.
+  // Returns the columns of this source's rows. They change only when the slot gets a new owner.
   virtual const LogColumns& columns(std::int32_t source) const = 0;
 
   // Returns the bytes to which interleaved entries refer; such entries occur only with the option `interleaved`.
   virtual LogOrder order() const { return {}; }
 };
 
-// OrderLog and ScaleGate.
+// The names of OrderLog and ScaleGate.
 inline constexpr Names<2> kTupleBuffers = {"order", "scalegate"};
 
 // Creates the log named `name`. Throws std::invalid_argument for another name, or for options out of range.

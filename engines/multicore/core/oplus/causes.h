@@ -1,5 +1,5 @@
-// Stores the causes of outputs that wait for the next operator or reader, in the order of the outputs. A cause has a
-// due time and the time when the operator took it.
+// Causes: stores what caused each output that waits for the next operator or reader, in the order of the outputs. A
+// cause is an input tuple or a watermark; it has a due time and the time when the operator took it.
 #pragma once
 #include <algorithm>
 #include <cassert>
@@ -8,10 +8,10 @@
 
 namespace lab {
 
-// For one thread. Adjacent outputs of one cause share one entry.
+// Only one thread uses it. Adjacent outputs of one cause share one entry.
 class Causes {
  public:
-  // `due_ns`: after the start; `taken_ns`: on the clock.
+  // Adds the cause of the next `rows` outputs. `due_ns`: in ns after the start; `taken_ns`: on the clock.
   void add(std::int64_t rows, std::int64_t due_ns, std::int64_t taken_ns) {
     if (!runs_.empty() && runs_.back().due_ns == due_ns && runs_.back().taken_ns == taken_ns) {
       runs_.back().rows += rows;
@@ -20,7 +20,7 @@ class Causes {
     }
   }
 
-  // Takes the causes of the next `rows` outputs, which must exist. `taken` may be null.
+  // Removes the causes of the oldest `rows` outputs, and writes their times to `due` and `taken`. `taken` may be null.
   void take(std::int64_t* due, std::int64_t* taken, std::int64_t rows) {
     while (rows > 0) {
       assert(!runs_.empty());

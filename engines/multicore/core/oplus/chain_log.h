@@ -1,5 +1,5 @@
-// Implements the log between two operators of a query: TB_out of the first and TB_in of the next. All instances of the
-// next operator read it.
+// Implements the log between two operators of a query: it is TB_out of the first (oplus/output_log.h) and TB_in of the
+// next. All instances of the next operator read it.
 #pragma once
 #include <cstdint>
 #include <memory>

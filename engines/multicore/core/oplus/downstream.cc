@@ -1,3 +1,4 @@
+// Implements Downstream; see oplus/downstream.h.
 #include "oplus/downstream.h"
 
 #include <algorithm>
@@ -72,6 +73,7 @@ void Downstream::take(std::int32_t reader, std::span<const LogRun> runs) {
   }
 }
 
+// Counts rows and checks the order of their times. Reader 0 also stores them. Several readers also hash them.
 void Downstream::take_rows(std::int32_t reader, const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows) {
   Reader& mine = readers_[static_cast<std::size_t>(reader)];
   const std::int64_t* const ts = ring.memory.ts() + item;
@@ -84,6 +86,7 @@ void Downstream::take_rows(std::int32_t reader, const OutputLog::Ring& ring, std
   if (reader == 0) keep(ring, item, rows);
 }
 
+// Appends rows to the answer.
 void Downstream::keep(const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows) {
   while (rows > 0) {
     Emit* const to = out_->open(1);
@@ -96,7 +99,7 @@ void Downstream::keep(const OutputLog::Ring& ring, std::int64_t item, std::int64
   }
 }
 
-// The latency of an output ends here. At full speed, outputs are only counted.
+// Records the latency of the outputs in a run of the log; it ends here. At full speed, only counts the outputs.
 void Downstream::account(Recorder& recorder, const OutputLog::Ring& ring, const LogRun& run) {
   if (ring.due.empty()) {
     recorder.made(run.end - run.begin);
@@ -113,7 +116,7 @@ void Downstream::account(Recorder& recorder, const OutputLog::Ring& ring, const 
   }
 }
 
-// Returns a sum of row hashes. It does not depend on the order of rows of one time, which may differ between logs.
+// Returns a sum of row hashes. The sum ignores the order of the rows: logs may order rows of one time differently.
 std::uint64_t Downstream::sum_of(const OutputLog::Ring& ring, std::int64_t item, std::int64_t rows) const noexcept {
   std::uint64_t sum = 0;
   const std::vector<std::int32_t>& itemsizes = log_.itemsizes();

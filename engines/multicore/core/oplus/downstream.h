@@ -1,7 +1,8 @@
-// Runs the downstream readers of TB_out (STRETCH, section 5, figure 3): d readers behind the last operator, one thread
-// each. Each reader takes all tuples during the run, in the same order. The latency of an output ends here.
-// The paper leaves a downstream operator's work open. Here the first reader stores the tuples as the answer. Each
-// reader also counts and hashes the tuples, so that a run can check that all readers have received the same tuples.
+// Runs the downstream readers (STRETCH, section 5, figure 3): d threads that read the output log of the last operator,
+// TB_out. Each reader takes all output tuples during the run, in the same order. The latency of an output ends when
+// reader 0 takes it. The paper leaves a downstream operator's work open. Here reader 0 stores the tuples as the answer.
+// Each reader also counts and hashes the tuples, so that a run can check that all readers have received the same
+// tuples.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -20,13 +21,14 @@ namespace lab {
 
 class Downstream {
  public:
-  // `log`: the log into which `last` publishes, already started; with one copy per reader, or one copy for all readers.
+  // `log`: the log into which `last` publishes, already started. It has one copy per reader, or one copy for all
+  // readers.
   Downstream(const OplusOptions& options, InstanceThreads& threads, OutputLog& log, const OperatorStage& last);
 
-  // Touches memory for `rows` rows. Before the run.
+  // Touches memory for `rows` rows. Call before the run.
   void reserve(std::int64_t rows) { pool_->reserve(rows, 1); }
 
-  // Does one piece of a reader's work; see OperatorStage. Only the reader's thread calls it.
+  // Does one piece of a reader's work, like OperatorStage::take_turn. Only the reader's thread calls it.
   bool take_turn(std::int32_t reader);
 
   const OutputBuffer& answer() const noexcept { return *out_; }
@@ -37,7 +39,7 @@ class Downstream {
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
-  // Written by the reader's thread; read afterwards.
+  // Written by the reader's thread; read after the run.
   struct alignas(kCacheLine) Reader {
     std::int64_t rows = 0;
     std::int64_t last_ts = kNever;
@@ -60,7 +62,7 @@ class Downstream {
   const OperatorStage& last_;
   const RowMover mover_;
   std::shared_ptr<OutputPool> pool_;
-  std::unique_ptr<OutputBuffer> out_;  // of the first reader
+  std::unique_ptr<OutputBuffer> out_;  // of reader 0
   std::vector<Reader> readers_;
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // readers that have finished
 };

@@ -1,8 +1,9 @@
-// Declares how tuples reach the instances of an operator from the sources, and how a change of the mapping is made.
+// Declares how tuples pass from the sources to the instances of an operator, and how the mapping of key buckets to
+// instances changes (InstanceMapping in oplus/instance.h).
 //
 // `SharedLog` is virtual shared-nothing: all instances read one log and share one state; a change moves no state.
-// `Queues` (oplus/queues.h) is shared-nothing. `MapStage` (oplus/map_stage.h) is, too, with one tuple per key.
-// `ChainLog` (oplus/chain_log.h) is the log between two operators.
+// `Queues` (oplus/queues.h) is shared-nothing. `MapStage` (oplus/map_stage.h) is shared-nothing, too, but sends one
+// tuple per key. `ChainLog` (oplus/chain_log.h) is the log between two operators.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -26,7 +27,7 @@ struct Change {
 
   const InstanceMapping& before;
   const InstanceMapping& after;
-  const std::int32_t performer;       // the instance whose thread makes the change; active before
+  const std::int32_t performer;       // the instance whose thread makes the change; it is active before
   std::vector<std::int32_t> joining;  // active after the change only, ascending
   std::vector<std::int32_t> leaving;  // active before the change only, ascending
   std::vector<std::int32_t> all;      // active before or after the change, ascending
@@ -45,15 +46,17 @@ class Handover {
   virtual WindowState* state(std::int32_t instance) = 0;              // null for joins
   virtual const RowMarks* marks() const noexcept { return nullptr; }  // null if rows are not marked
 
-  // Moves rows that the sources handed over on to the instances. Returns whether any row moved. Any instance's thread.
+  // Moves rows from the sources' feeds to the instances. Returns whether any row moved. Any instance's thread may call
+  // it.
   virtual bool feed(Recorder& recorder, const InstanceMapping& now) = 0;
 
-  // Puts switch `number` into the log of every active instance. Returns false when the run is over.
+  // Puts switch `number`, a requested change of the mapping, into the log of every active instance. Returns false when
+  // the run is over.
   virtual bool append_switch(std::int64_t number) = 0;
 
-  // Returns whether this class sets the event time from which a switch holds, for all instances and one switch at a
-  // time. Otherwise a switch holds from the watermark at which an instance reads it, which is the same for all
-  // instances. With a switch time, each row in an instance's log has a key of the instance.
+  // Returns whether this class sets a switch time: the event time from which a switch holds in all instances. Then only
+  // one switch is pending at a time, and each row in an instance's log has a key of the instance. Without a switch
+  // time, a switch holds from the watermark at which an instance reads it; all instances read it at the same watermark.
   virtual bool has_switch_time() const noexcept = 0;
 
   // Sets `until` to the switch time, for an instance that has read the switch. Returns false without a switch time.
@@ -62,8 +65,8 @@ class Handover {
   // Returns the number of tuples delivered to the instances; -1 if all instances read all tuples.
   virtual std::int64_t delivered() const noexcept = 0;
 
-  // Returns the number of delivered tuples of one source; only with a switch time. Any thread, during the run. Up to a
-  // queue's length of these tuples may still wait for each instance.
+  // Returns the number of delivered tuples of one source; only with a switch time. Any thread may call it during the
+  // run. Up to a queue's length of these tuples may still wait for each instance.
   virtual std::int64_t delivered_of(std::size_t) const noexcept { return 0; }
 
   // Makes the change. Returns the number of bytes of state that it serialised.

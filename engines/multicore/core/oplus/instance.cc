@@ -1,3 +1,4 @@
+// Implements the functions of oplus/instance.h that all kinds of instances share.
 #include "oplus/instance.h"
 
 #include <algorithm>

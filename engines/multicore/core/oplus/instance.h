@@ -1,5 +1,5 @@
 // Declares one instance of an operator O+, which processes the tuples that its stage reads from the log (Algorithms 2
-// and 4).
+// and 4). For f_MK, f_U, f_O and f_S see oplus/kernel.h.
 //
 // An instance belongs to one thread. All instances of a virtual shared-nothing operator share one WindowState and read
 // one log. Each updates the keys of the buckets that the mapping assigns to it. The mapping changes only while all of
@@ -72,8 +72,9 @@ constexpr std::int32_t routed_words(std::int32_t instances) noexcept {
   return (instances + kRoutedAtOnce - 1) / kRoutedAtOnce;
 }
 
-// Writes one bit per row and instance: whether `owner` assigns a bucket of the row's keys to the instance. The bits of
-// instances 64 * w, ... go to masks[w * stride], ... Throws std::runtime_error when f_MK raised.
+// Writes one bit per row and instance: whether `owner` assigns a bucket of the row's keys to the instance. Element w *
+// stride + r of `masks` gets the bits of row begin + r for instances 64 * w to 64 * w + 63. Throws std::runtime_error
+// when f_MK, the user's `keys`, raised.
 inline void route_rows(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                        std::int32_t instances, std::uint64_t* masks, std::int64_t stride) {
   for (std::int32_t first = 0; first < instances; first += kRoutedAtOnce, masks += stride) {
@@ -93,18 +94,18 @@ struct OperatorSpec {
   std::string name;  // name in error messages
   WindowShape window;
   std::int32_t inputs = 1;
-  std::int64_t entry_bytes = 0;  // of an entry in a window table, with all windows of a key; keyed operators only
+  std::int64_t entry_bytes = 0;  // size of a window table's entry, which has all windows of a key; keyed operators only
   std::int32_t buckets = 1;
   ExpireKernel expire = nullptr;  // null: windows expire without a trace (no f_O)
   std::int64_t max_outputs = 1;   // records that one call of a user function may emit
   bool emits_on_update = false;
-  bool keeps_time = false;  // an output has the time of its tuple, so a later output may be timed at the watermark
-  bool bag = false;         // update sees a key as often as f_MK adds it; read by map stages, compiled into kernels
+  bool keeps_time = false;  // an output has its tuple's time, so later outputs may still have the watermark's time
+  bool bag = false;  // a key that f_MK adds n times is updated n times; read by map stages, compiled into kernels
   std::vector<std::int32_t> stored_fields;  // see StoredFields; empty if windows store no tuples; keyed operators only
-  // Whether f_U joins two inputs by comparing a tuple with the stored tuples of the other input. The run counts pairs.
-  // Stored tuples that no later tuple can match are purged even for keys without new tuples (Operator 10).
+  // Whether f_U joins two inputs by comparing a tuple with the stored tuples of the other input. The run then counts
+  // pairs, and purges stored tuples that no later tuple can match, even for keys without new tuples (Operator 10).
   bool matches_stored = false;
-  // Kernels of joins of all pairs by columns; null for keyed operators.
+  // Kernels of a join that compares all pairs of rows; null for keyed operators.
   MatchKernel match_by_left = nullptr;  // probe: rows of the first input
   MatchKernel match_by_right = nullptr;
   PairKernel emit_pairs = nullptr;
@@ -134,8 +135,9 @@ void check_assignment(const OperatorSpec& spec, const InstanceMapping& assignmen
 // Throws std::runtime_error if user functions emitted `refused` records for which the buffer had no room.
 void check_refused(const OperatorSpec& spec, std::int64_t refused);
 
-// Returns the due time, in ns after the start, by which every source stream has promised that no later tuple is below
-// `watermark`, through an event, a heartbeat or its end. Returns -1 without a load.
+// Returns when `watermark` was due, in ns after the start. That is the earliest due time by which every source stream
+// has promised, by an event, a heartbeat or its end, that no later tuple is below `watermark`. Returns -1 without a
+// load.
 inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, std::int64_t watermark) noexcept {
   std::int64_t result = -1;
   for (const OperatorStream& stream : streams) {
@@ -183,7 +185,7 @@ class WindowState {
   void release_stored(WindowTable& table) const noexcept {
     stored_.each(table.entries(stored_.stride), [](StoredTuples& tuples) { tuples.release(); });
   }
-  // Releases the memory of empty deques. Call before the table removes the keys whose states are zero.
+  // Releases the memory of empty deques of stored tuples. Call before the table removes the keys whose states are zero.
   void release_empty(WindowTable& table) const noexcept {
     stored_.each(table.entries(stored_.stride), [](StoredTuples& tuples) {
       if (tuples.first == tuples.last) tuples.release();
@@ -211,18 +213,18 @@ class alignas(kCacheLine) OperatorInstance {
   OperatorInstance(const OperatorInstance&) = delete;
   OperatorInstance& operator=(const OperatorInstance&) = delete;
 
-  // Processes consecutive runs of the log; `order` has the sources of interleaved rows. Throws std::runtime_error when
-  // a kernel fails.
+  // Processes consecutive runs of the log; `order` has the sources of interleaved rows (LogOrder). Throws
+  // std::runtime_error when a kernel fails.
   virtual void process(std::span<const LogRun> runs, const LogOrder& order) = 0;
 
   // Advances time to `watermark` and expires the windows that end by then. `due_ns`: with a load, when the watermark
   // was due, in ns after the start.
   virtual void advance(std::int64_t watermark, std::int64_t due_ns) = 0;
 
-  // Returns whether `advance` would expire windows, so that its `due_ns` matters.
+  // Returns whether `advance` to this watermark would expire windows, so that its `due_ns` matters.
   virtual bool expires_by(std::int64_t) const noexcept { return false; }
 
-  // Removes some entries that closed windows left behind. Returns false if none was left.
+  // Removes some entries that closed windows left behind. Returns false if there were none.
   virtual bool tidy() { return false; }
 
   // Adopts a new mapping: bucket b belongs to this instance iff owner[b] is its index. Call with all instances at a
@@ -287,17 +289,17 @@ class alignas(kCacheLine) OperatorInstance {
   std::int64_t stamp_ = 0;  // tuples read
   std::int64_t compared_ = 0;
   std::int64_t kernel_calls_ = 0;
-  bool started_ = false;  // has seen a tuple
+  bool started_ = false;  // whether it has seen a tuple
 };
 
 // An instance of an operator with keyed windows.
 //
 // When a window closes, the instance emits all its outputs at once, since outputs of later tuples must follow them
 // (Lemma 2). It removes the window's entries later, bucket by bucket: before the next tuple with a key in the bucket,
-// after a kernel call, or when the thread is idle. So a tuple waits only for the buckets of its own keys and for one
-// more. Until then the bucket is hidden: kernels find its table empty and call `find`. So no tuple meets an entry of a
-// closed window, and outputs and their order do not change. Joins purge stored tuples in the same way, but hide
-// nothing, since no tuple matches the tuples to be purged.
+// after a kernel call, or when the thread is idle. So a tuple waits only for the cleaning of the buckets of its own
+// keys, and of one more bucket. Until then the bucket is hidden: kernels find its table empty and call `find`. So no
+// tuple meets an entry of a closed window, and outputs and their order do not change. Joins purge stored tuples in the
+// same way, but hide nothing, since no tuple matches the tuples to be purged.
 class KeyedInstance final : public OperatorInstance {
  public:
   // `routed`: whether every input row has a key of this instance. `marks`: the marks of the input rows; null if rows
@@ -322,8 +324,8 @@ class KeyedInstance final : public OperatorInstance {
   // of this many tuples just fit the first-level cache.
   static constexpr std::int64_t kPlaces = 256;
 
-  // Number of entries that are cleaned after a kernel call, per row of the call, and by one call of `tidy`. 1,024
-  // entries take some microseconds. More entries are cleaned only to complete a bucket.
+  // Number of entries to clean: kRemovedPerRow per row of a kernel call, after that call; kRemovedAtOnce per call of
+  // `tidy`, which takes some microseconds. More entries are cleaned only to complete a bucket.
   static constexpr std::int64_t kRemovedPerRow = 4;
   static constexpr std::int64_t kRemovedAtOnce = 1'024;
 
@@ -376,18 +378,18 @@ class KeyedInstance final : public OperatorInstance {
   std::int64_t closed_left_ = 0;  // begin of the windows that `clean` removes
   KeyColumns keys_;
   KeyColumns row_keys_;
-  // The current tuples. For each place: its row, as an item of the columns, and its stream.
+  // The current tuples, one per place. `rows_`: the tuple's row, as an item of the columns; `sources_`: its stream.
   std::array<std::int64_t, kPlaces> rows_;
   std::array<std::uint8_t, kPlaces> sources_;
   std::array<std::int64_t, 2 * kPlaces> own_keys_;
   std::int64_t places_ = 0;
-  std::int64_t run_places_ = 0;    // places that `run_places` runs
+  std::int64_t run_places_ = 0;    // number of places that `run_places` is processing
   std::int64_t passed_over_ = 0;   // rows of other instances between the places
   bool has_foreign_rows_ = false;  // whether a place may have no key of this instance
   bool has_single_keys_ = true;    // whether every tuple evaluated by stream had one key
   // Whether kernels evaluate f_MK stream by stream. They then also evaluate rows between the places, which must be few.
   bool by_stream_ = true;
-  std::vector<std::int64_t> begins_;                    // rows read of each stream before the current places
+  std::vector<std::int64_t> begins_;                    // by stream: rows read before the current places
   std::vector<std::int64_t> firsts_, counts_, shifts_;  // see InstanceView
   // The row last added or passed over.
   std::uint8_t last_source_ = 0;

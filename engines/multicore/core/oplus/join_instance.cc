@@ -1,3 +1,4 @@
+// Implements JoinInstance; see oplus/instance.h.
 #include <algorithm>
 #include <stdexcept>
 
@@ -45,6 +46,7 @@ void JoinInstance::process(std::span<const LogRun> runs, const LogOrder&) {
 
 void JoinInstance::advance(std::int64_t watermark, std::int64_t) { watermark_ = std::max(watermark_, watermark); }
 
+// Joins new rows of both inputs with the earlier rows in the window, and emits the results.
 void JoinInstance::join(const Rows (&fresh)[2]) {
   const std::int64_t count = (fresh[0].end - fresh[0].begin) + (fresh[1].end - fresh[1].begin);
   if (count == 0) return;
@@ -86,6 +88,8 @@ void JoinInstance::join(const Rows (&fresh)[2]) {
   stamp_ += count;
 }
 
+// Compares new rows of input `prober` with stored rows of the other input. Appends the matching pairs to `pairs_`.
+// `all_in_window`: whether every probe makes a pair with every stored row.
 void JoinInstance::tile(std::size_t prober, Rows probes, Rows stored, bool all_in_window) {
   const std::size_t keeper = 1 - prober;
   const MatchKernel match = prober == 0 ? spec_.match_by_left : spec_.match_by_right;
@@ -107,7 +111,8 @@ void JoinInstance::tile(std::size_t prober, Rows probes, Rows stored, bool all_i
     pairs_.insert(pairs_.end(), scratch_.begin(), scratch_.begin() + matches);
     return;
   }
-  // At the edges of the window, skip pairs of tuples too far apart, and pairs that the other tuple's probe produces.
+  // At the edges of the window, skip pairs of tuples too far apart, and pairs that are found when the other tuple
+  // probes.
   const auto is_counted = [&](std::int64_t probe, std::int64_t row) {
     return ts(keeper, row) + spec_.window.size >= ts(prober, probe) && before(keeper, row, prober, probe);
   };
@@ -156,8 +161,9 @@ void JoinInstance::emit() {
   }
 }
 
-// A pair may emit any number of records, so a record finds its pair by its time. Among pairs of one time, records match
-// pairs in order, until the pairs run out.
+// Records the latency of the last `added` records, which pairs [begin, end) emitted. A pair may emit any number of
+// records, so a record finds its pair by its time. Among pairs of one time, records match pairs in order, until the
+// pairs run out.
 void JoinInstance::account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added) {
   if (added == 0 || !recorder_.on()) return;
   recorder_.tick();

@@ -1,6 +1,7 @@
 // Declares the C interface of compiled O+ functions. oplus/kernels.py produces them; the offsets must match.
 //
-// Kernels return a position plus one, because compiled code returns 0 after an exception.
+// STRETCH's f_MK, f_U, f_O and f_S are the user's functions `keys`, `update`, `expire` and `slide`. Kernels return a
+// position plus one, because compiled code returns 0 after an exception.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,7 @@ struct KeySet {
   void* const* columns;  // int64 keys, int32 buckets, uint64 hashes: `capacity` each, plus one for scratch
   std::int64_t count;
   std::int64_t capacity;
-  std::int64_t refused;  // keys without room: the tuple is repeated with more room
+  std::int64_t refused;  // keys that had no room; the caller retries the tuple with more room
   const std::int32_t* owner;
   std::int64_t me;
 };
@@ -80,7 +81,8 @@ using RouteKernel = std::int64_t (*)(const std::int32_t* owner, std::int64_t fir
 using MapKernel = std::int64_t (*)(KeySet* keys, const void* const* columns, const std::int64_t* rows,
                                    std::int64_t count, std::int64_t* ends);
 
-// Runs f_O on the windows of entries [begin, end) that begin at `left`; for single windows, also f_S and the advance.
+// For entries [begin, end), runs f_O on the windows that begin at `left`. For single windows, also runs f_S and
+// advances the windows.
 using ExpireKernel = std::int64_t (*)(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left,
                                       Emit* out);
 

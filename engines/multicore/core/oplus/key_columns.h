@@ -13,7 +13,7 @@ class KeyColumns {
  public:
   static constexpr std::int64_t kMaxKeys = std::int64_t{1} << 28;  // of one tuple
 
-  // `me`: the instance whose keys are stored: those of the buckets that `set.owner` assigns to it.
+  // Stores the keys of instance `me`: those in the buckets that `set.owner` assigns to it.
   KeyColumns(std::int64_t capacity, std::int64_t me) {
     set.me = me;
     grow(capacity);

@@ -1,3 +1,4 @@
+// Implements how a KeyedInstance processes tuples; see oplus/instance.h, and oplus/window_closing.cc for expiry.
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
@@ -14,8 +15,8 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kFirstKeys = 256;  // initial room for keys, at least kPlaces
-constexpr std::int64_t kKeysAtOnce = std::int64_t{1}
-                                     << 16;     // of several tuples; one tuple may have up to KeyColumns::kMaxKeys
+// Once there is room for this many keys, it grows only for one tuple with more keys (up to KeyColumns::kMaxKeys).
+constexpr std::int64_t kKeysAtOnce = std::int64_t{1} << 16;
 constexpr std::int64_t kCachedBytes = 1 << 19;  // entries of more bytes exceed the second-level cache
 constexpr std::int64_t kPrefetchedWindows = 8;  // with more windows, their lines would evict each other
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -88,6 +89,7 @@ void KeyedInstance::settle(std::int64_t watermark, std::int64_t due_ns) {
   clean_all();
 }
 
+// Counts the entries of the own buckets anew, and marks no bucket as unclean.
 void KeyedInstance::count_live() {
   live_entries_ = 0;
   filled_buckets_.assign((static_cast<std::size_t>(spec_.buckets) + 63) / 64, 0);
@@ -243,8 +245,9 @@ void KeyedInstance::add_places(const std::uint8_t* sources, std::int64_t count, 
   has_foreign_rows_ |= !is_routed_ && own_buckets_.size() != static_cast<std::size_t>(spec_.buckets);
 }
 
-// Adds those of the next `count` rows that may concern this instance according to their marks. Returns false, and adds
-// none, if windows expire within these rows. Rows of other instances may expire windows, too.
+// Of the next `count` rows, adds those that may concern this instance according to their marks (RowMarks). Returns
+// false, and adds none, before the first tuple, and if windows expire within these rows, even by rows of other
+// instances.
 bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t count) noexcept {
   if (!started_) return false;
   const RowMarks::Reader marks = marks_->reader(index_);
@@ -275,7 +278,7 @@ bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t cou
   return true;
 }
 
-// Processes all places, in one kernel call per stretch of streams with one layout.
+// Processes all places, stretch by stretch. The streams of a stretch have one layout, and so one kernel.
 void KeyedInstance::run_places() {
   const std::int64_t count = std::exchange(places_, 0);
   const std::int64_t passed_over = std::exchange(passed_over_, 0);
@@ -283,7 +286,7 @@ void KeyedInstance::run_places() {
   throw_if_stopped(stop_);
   run_places_ = count;
   view_.mine = std::exchange(has_foreign_rows_, false) ? 0 : 1;
-  by_stream_ = 2 * passed_over <= 3 * count;  // with two instances
+  by_stream_ = 2 * passed_over <= 3 * count;  // few enough with two instances, not with more
   for (std::int64_t begin = 0; begin < count;) {
     std::int64_t end = count;
     if (!one_layout_) {
@@ -301,6 +304,8 @@ void KeyedInstance::run_places() {
   if (unclean_count_ != 0) clean_some(kRemovedPerRow * (count + passed_over));
 }
 
+// Runs the kernel on places [begin, end), whose streams have one layout. Expires windows before the tuples that end
+// them. If keys or outputs find no room, makes room and continues.
 void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
   if (!started_) {
     started_ = true;
@@ -378,6 +383,7 @@ std::int64_t KeyedInstance::span_rows(std::int64_t begin, std::int64_t end) noex
   return end;
 }
 
+// Records the latency of the last `added` outputs, which places [begin, end) caused.
 void KeyedInstance::account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added) {
   if (added == 0 || !recorder_.on()) return;
   recorder_.tick();

@@ -1,3 +1,4 @@
+// Implements MapPart; see oplus/map_part.h.
 #include "oplus/map_part.h"
 
 #include <algorithm>
@@ -63,6 +64,7 @@ void MapPart::map() {
   if (!spec_.bag) remove_repeats();
 }
 
+// Removes the repeated keys of each mapped row from `keys_`, and lowers `ends_` accordingly.
 void MapPart::remove_repeats() {
   std::int64_t unique_count = 0, begin = 0;
   for (std::int64_t r = 0; r < mapped_to_ - mapped_from_; ++r) {
@@ -99,6 +101,7 @@ bool MapPart::emit(const std::int32_t* owner, std::span<TupleBuffer* const> logs
   return true;
 }
 
+// Publishes new tuples, and a higher frontier, to the receivers' logs. Returns whether there was anything to publish.
 bool MapPart::publish(std::int64_t frontier, std::span<TupleBuffer* const> logs, int source) {
   const bool is_higher = frontier > frontier_;
   frontier_ = std::max(frontier, frontier_);

@@ -83,7 +83,7 @@ class alignas(kCacheLine) MapPart {
  private:
   static constexpr std::int64_t kRows = 128;           // maximum number of rows whose keys a kernel computes at once
   static constexpr std::int64_t kFirstKeys = 1 << 10;  // initial room for their keys; one tuple may have more
-  static constexpr std::int64_t kTuples = 1 << 11;     // about as many are emitted per run
+  static constexpr std::int64_t kTuples = 1 << 11;     // about this many tuples are emitted per run
 
   std::int64_t ts(std::int64_t row) const noexcept { return stream_.view->ts[static_cast<std::size_t>(row)]; }
   bool gather(std::int64_t end_row) noexcept;

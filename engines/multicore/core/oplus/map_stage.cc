@@ -1,3 +1,4 @@
+// Implements MapStage; see oplus/map_stage.h.
 #include "oplus/map_stage.h"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ bool MapStage::feed_stream(std::size_t stream, Recorder& recorder) {
   return true;
 }
 
+// Runs the parts of a map instance on the rows that the feeds have handed over. Returns whether any part made progress.
 bool MapStage::run_map_instance(MapInstance& instance, std::size_t index, const std::int32_t* owner,
                                 Recorder& recorder) {
   bool progress = false;

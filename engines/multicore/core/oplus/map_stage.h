@@ -3,8 +3,8 @@
 // key. Each aggregate instance merge-sorts the tuples from the map instances, and has its own state.
 //
 // With several streams, every map instance has one part per stream, with its own queues, as if M followed each u_i,j
-// (proof of Theorem 2). Map instances have no threads. Instead, an aggregate instance's thread without tuples to read
-// runs one map instance at a time, under a flag for which no thread waits.
+// (proof of Theorem 2). Map instances have no threads. Instead, the thread of an aggregate instance that has no tuples
+// to read runs one map instance at a time, under a flag for which no thread waits.
 //
 // The number of instances is fixed: a change would have to pass the map instances, each at another place in its stream.
 #pragma once
@@ -45,7 +45,8 @@ class MapStage final : public PrivateLogs {
 
  private:
   // How far a stream's feed has handed over its rows. Written under its feed's flag, `rows` first; read under a map
-  // instance's flag, `bound` first. So no row after those `rows` that the reader saw is below the `bound` that it saw.
+  // instance's flag, `bound` first. So the rows after the `rows` that a reader loads are not below the `bound` that it
+  // loads.
   struct alignas(kCacheLine) FeedProgress {
     std::atomic<std::int64_t> rows{0};
     std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none

@@ -1,5 +1,5 @@
-// Queues tuples from a map instance to an aggregate instance. A ring has the time, the key and the columns that f_U
-// reads.
+// Queues tuples from a map instance to an aggregate instance. The ring holds each tuple's time, its key and the columns
+// that f_U reads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct CarriedColumn {
   std::int32_t itemsize = 0;  // 0 if only another stream has the column
 };
 
-// The description of a stream for map instances.
+// Describes a stream for map instances.
 struct MappedStream {
   MapKernel map = nullptr;
   std::vector<CarriedColumn> carried;
@@ -104,7 +104,7 @@ class MappedQueue {
   StreamView view_;
   OperatorStream stream_;
   std::int64_t rows_ = 0;
-  std::int64_t end_ = 0;  // rows below it have room
+  std::int64_t end_ = 0;  // rows before this one have room
 };
 
 }  // namespace lab

@@ -1,3 +1,4 @@
+// Implements RowMarks; see oplus/marks.h.
 #include "oplus/marks.h"
 
 #include <bit>
@@ -65,7 +66,8 @@ void RowMarks::mark(std::size_t source, std::int64_t begin, std::int64_t end, co
   }
 }
 
-// Writes the marks of at most `kAtOnce` rows. Returns false when f_MK raised.
+// Writes the marks of at most `kAtOnce` rows, and counts the instances of rows that are judged. Returns false when f_MK
+// raised.
 bool RowMarks::evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                         std::uint8_t* marks) noexcept {
   Source& state = sources_[source];

@@ -1,10 +1,10 @@
 // Marks the rows of a shared log with the instances that they concern. The thread that hands a row over computes its
-// mark once. Other instances then skip the row after loading one byte, instead of evaluating f_MK. (Between its own
-// rows, an instance evaluates f_MK where that is faster.)
+// mark once. Other instances then skip the row after loading one byte, instead of evaluating f_MK. (Where that is
+// faster, an instance still evaluates f_MK for the rows between its own.)
 //
-// A mark is one byte; its bit i stands for all instances that equal i modulo 8. If the bit is clear, the instance has
-// no key of the row; if it is set, the instance may have one. If all active instances are below 7, a set bit is
-// certain, unless all bits are set. Marks follow the mapping in force when the row was handed over, so a switch
+// A mark is one byte; its bit i stands for all instances whose index is i modulo 8. If the bit is clear, the instance
+// has no key of the row; if it is set, the instance may have one. If all active instances have indices below 7, a set
+// bit is certain, unless all bits are set. Marks follow the mapping in force when the row was handed over, so a switch
 // invalidates earlier marks.
 //
 // Layout: one ring per source, with the mark of row r at r mod size. The holder of the feed's flag writes a mark before
@@ -33,7 +33,7 @@ class RowMarks {
   // Switches to a new assignment, from the next rows of the feeds on. No thread may feed or read.
   void switch_over(const std::deque<Feed>& feeds, const InstanceMapping& next) noexcept;
 
-  // Marks rows [begin, end) of a source by `owner`, the owner of each bucket. Under its feed's flag.
+  // Marks rows [begin, end) of a source by `owner`, the owner of each bucket. Call under the flag of the source's feed.
   void mark(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner) noexcept;
 
   // Returns whether marks follow the mapping in force from these rows on. `rows`: one row per source.
@@ -44,7 +44,7 @@ class RowMarks {
     return true;
   }
 
-  // The marks as one instance reads them.
+  // Gives one instance access to the marks.
   class Reader {
    public:
     std::uint8_t of(std::size_t source, std::int64_t row) const noexcept {

@@ -1,3 +1,4 @@
+// Implements OplusRun; see oplus/oplus_run.h.
 #include "oplus/oplus_run.h"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ OplusOptions checked(OplusOptions options) {
   return options;
 }
 
+// Throws std::invalid_argument unless a run with a map stage is possible.
 void check_mapped(const OplusOptions& options, const OperatorSpec& spec) {
   if (options.map_instances < 0)
     throw std::invalid_argument("map_instances must be at least 1, or 0 without a map stage");

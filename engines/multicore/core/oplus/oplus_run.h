@@ -1,20 +1,21 @@
 // Runs a chain of operators O+ (oplus/stage.h) from start to end, with its streams, sources and threads. The instances
 // are virtual shared-nothing or shared-nothing (oplus/handover.h).
 //
-// Division of work. Sources hand over tuples (run/source.h): at full speed, any thread that runs out of work pumps
-// them; with a load, the generator's thread does. Any thread moves these tuples into the first log (`feed`, one thread
-// at a time, under a flag for which no thread waits). Any thread merges a log. Each thread reads every log completely.
+// Division of work. Sources hand over tuples (run/source.h): at full speed, any thread that runs out of work pumps the
+// sources; with a load, the generator's thread does. Any thread moves these tuples into the first log (`feed`, one
+// thread at a time, under a flag for which no thread waits). Any thread may merge a log. Each thread reads every log
+// completely.
 //
 // Several operators. Thread i runs instance i of each; logs connect them (oplus/chain_log.h). In each turn, a thread
 // scans the operators from the last to the first and does the first piece of work that it finds. This is the flow
 // control: ready work of later operators comes first. So outputs pile up between two operators only where another
-// thread lags in the earlier log, and that log bounds the lag. Per instance, at most the outputs of one window and of
-// the rows in flight in the earlier log wait. No thread blocks on room.
+// thread lags in the earlier log, and that log bounds the lag. Per instance, no more outputs wait than those of one
+// window and of the rows in flight in the earlier log. No thread blocks on room.
 //
 // Downstream readers (oplus/downstream.h) may follow the last operator. Their threads come after those of the
 // instances. Instances do no work for readers: an instance whose outputs wait for a reader stops reading earlier logs.
 //
-// `reconfigure`, `await` and `snapshot` are for one other thread during `run`.
+// During `run`, one other thread may call `reconfigure`, `await` and `snapshot`.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -41,7 +42,8 @@ class OplusRun final : public Run {
   void add_operator(const OperatorSpec& spec, ProcessKernel process, std::vector<std::int32_t> output_itemsizes);
 
   // Adds a stream of the first operator; see Run::add_view. Returns its index. `process` and `route` are null for
-  // joins. `route`, and `shapes` of the columns behind the timestamp, are for shared-nothing instances only.
+  // joins. `route`, and `shapes` of the columns behind the timestamp, serve queues and marks (oplus/queues.h,
+  // oplus/marks.h).
   std::int32_t add_stream(StreamView stream, std::int32_t input, ProcessKernel process, RouteKernel route = nullptr,
                           std::vector<ColumnShape> shapes = {});
 
@@ -62,7 +64,7 @@ class OplusRun final : public Run {
 
   std::vector<std::vector<LoadStep>> load_steps() const;  // by thread of the instances
   std::vector<Switch> switches(std::size_t op = 0) const { return stages_.at(op)->switches(); }
-  // Tuples read by every instance of the first operator that was active at the end.
+  // Returns the number of the first operator's tuples that all instances active at the end have read.
   std::int64_t events() const noexcept override { return stages_.front()->events(); }
   std::int64_t compared() const noexcept { return stages_.front()->compared(); }
 

@@ -45,7 +45,7 @@ struct Snapshot {
   std::vector<std::int32_t> active;   // instances, ascending
   std::vector<std::int64_t> busy_ns;  // by thread, over all operators; 0 when not measured
   // Of the first operator.
-  std::vector<std::int64_t> processed;  // by input, tuples that every active instance has processed, or has a copy of
+  std::vector<std::int64_t> processed;  // by input: tuples processed by every active instance; with queues, delivered
   std::vector<std::int64_t> windows;    // by input, tuples in the window; joins only
   std::int64_t compared = 0;
 };

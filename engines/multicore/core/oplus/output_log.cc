@@ -1,3 +1,4 @@
+// Implements OutputLog; see oplus/output_log.h.
 #include "oplus/output_log.h"
 
 #include <algorithm>

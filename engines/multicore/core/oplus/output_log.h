@@ -50,8 +50,8 @@ class OutputLog {
   // Throws std::invalid_argument for an unknown tuple buffer or options out of range.
   OutputLog(std::string_view tuple_buffer, const LogOptions& options, Shape shape);
 
-  // Before the run. `max_instances`: instances that may ever publish; those in `active`, ascending, publish from the
-  // start.
+  // Call before the run. `max_instances`: number of instances that may ever publish; those in `active`, ascending,
+  // publish from the start.
   void start(std::int32_t max_instances, std::span<const std::int32_t> active);
 
   std::int32_t copies() const noexcept { return shape_.copies; }
@@ -73,12 +73,13 @@ class OutputLog {
 
   // Moves waiting outputs of instance `source` into the log, as many as fit, and promises the frontier that follows
   // from its `watermark` (`kNever`: no promise). Returns whether it published anything; the caller must then call
-  // `advance`. Only the instance's thread may call it, as for all functions of a source. Throws std::runtime_error when
-  // more outputs still wait than `spill_rows` allows.
+  // `advance`. Only the instance's thread may call it. Throws std::runtime_error when more outputs still wait than
+  // `spill_rows` allows.
   bool move(std::int32_t source, OutputBuffer& outputs, Causes& causes, std::int64_t watermark);
 
   // Returns whether waiting outputs will get room without further action by this instance. This holds when readers have
-  // ready rows of its ring at hand: the readers will release these rows, and then find the source `starved`.
+  // ready rows of its ring at hand: the readers will release these rows, and then find the source `starved`. Only the
+  // instance's thread may call it.
   bool will_have_room(std::int32_t source);
 
   bool advance() noexcept;
@@ -89,7 +90,8 @@ class OutputLog {
   // at a barrier; it starts from their progress. Throws as TupleBuffer::rejoin.
   void join(std::int32_t source, std::span<const std::int32_t> active);
 
-  // Returns the outputs of instance `source` that found no room. Only its thread; after the run, any thread.
+  // Returns the outputs of instance `source` that found no room. During the run, only the instance's thread may call
+  // it.
   const Spill& spill(std::int32_t source) const noexcept { return sources_[static_cast<std::size_t>(source)].spill; }
 
   // Returns whether any instance has outputs that found no room. After each `release` of a log, the reader must then

@@ -1,3 +1,4 @@
+// Implements TupleQueue and Queues; see oplus/queues.h.
 #include "oplus/queues.h"
 
 #include <algorithm>
@@ -217,6 +218,8 @@ bool Queues::feed(Recorder& recorder, const InstanceMapping& now) {
   return progress;
 }
 
+// Moves rows of source `s` into the queues of the instances and publishes them; halts the source at a switch. Returns
+// whether anything changed.
 bool Queues::route(std::size_t s, const InstanceMapping& now, Recorder& recorder) {
   Feed& feed = feeds_[s];
   Router& router = routers_[s];
@@ -317,6 +320,8 @@ void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, co
   }
 }
 
+// Copies rows of source `s` from `begin` on into the queues. Returns the end of the copied rows, which is at most
+// `end`.
 std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const InstanceMapping& now) {
   Router& router = routers_[s];
   end = evaluate(s, begin, end, now);
@@ -343,6 +348,7 @@ void Queues::publish(std::size_t s, std::int64_t frontier, const InstanceMapping
   }
 }
 
+// Halts source `s` for the current switch. When the last source halts, puts the switch into the instances' logs.
 void Queues::halt(std::size_t s, const InstanceMapping& now) {
   routers_[s].halted = true;
   // acq_rel: the mover of the last source notifies the instances after all sources have published.
@@ -422,7 +428,7 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
       log(i).publish(static_cast<int>(s), queues_[static_cast<std::size_t>(i)][s].rows(), frontier);
     }
   }
-  // needs no flags: feeding threads stand at the barrier, and `append_switch` waits for the previous switch
+  // This needs no flags: feeding threads stand at the barrier, and `append_switch` waits for the previous switch.
   number_ = -1;
   for (Router& router : routers_) {
     router.halted = false;

@@ -43,7 +43,7 @@ class TupleQueue {
     std::int64_t elements = 0;         // a power of two
   };
 
-  std::size_t place(std::size_t i) const noexcept {  // of the row that comes `i` rows after the next
+  std::size_t place(std::size_t i) const noexcept {  // of the row that is `i` rows after the next one
     return static_cast<std::size_t>((static_cast<std::uint64_t>(rows_) + i) & mask_);
   }
   template <typename Item>
@@ -81,7 +81,7 @@ class Queues final : public PrivateLogs {
   std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) override;
 
  private:
-  struct Share {                     // the rows that concern an instance
+  struct Share {                     // the rows with a key of an instance
     std::vector<std::int64_t> rows;  // has room for one more row than `distribute` handles at once
     std::size_t count = 0;
     std::span<const std::int64_t> all() const noexcept { return {rows.data(), count}; }
@@ -114,7 +114,8 @@ class Queues final : public PrivateLogs {
   std::deque<std::deque<TupleQueue>> queues_;  // by instance and source
   std::vector<Router> routers_;
   std::unique_ptr<std::atomic<std::int64_t>[]> routed_;  // rows by source; written under its feed's flag, read by all
-  // Written with all flags held, or by the performer of a switch. Read under a flag, or after the switch's log entry.
+  // Written with all feeds' flags held, or by the performer of a switch. Read under a flag, or after the switch's log
+  // entry.
   std::int64_t number_ = -1;  // current switch
   std::int64_t until_ = std::numeric_limits<std::int64_t>::min();
   std::atomic<std::int32_t> halted_{0};  // sources that have halted; the last one notifies the instances

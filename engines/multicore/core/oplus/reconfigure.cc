@@ -1,4 +1,4 @@
-// Implements the changes of an operator's mapping (oplus/stage.h).
+// Implements the changes of an OperatorStage's mapping; see oplus/stage.h.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -7,6 +7,7 @@
 
 namespace lab {
 
+// Stops an instance at the barrier of its pending switch. The last instance to arrive applies the switch.
 void OperatorStage::reach_barrier(std::int32_t index) {
   Worker& worker = at(index);
   const std::int64_t number = worker.pending_switch;
@@ -23,7 +24,8 @@ void OperatorStage::reach_barrier(std::int32_t index) {
   }
 }
 
-// Publishes the waiting outputs of an instance that is no longer active, then closes its source.
+// Publishes the waiting outputs of an instance that is no longer active, then closes its source. Returns whether it
+// made progress.
 bool OperatorStage::publish_and_leave(std::int32_t index) {
   const std::lock_guard lock(epochs_mutex_);  // no switch makes the instance active again meanwhile
   Worker& worker = at(index);
@@ -36,6 +38,8 @@ bool OperatorStage::publish_and_leave(std::int32_t index) {
   return true;
 }
 
+// Changes the mapping while all active instances stand at the barrier, then releases them. Instance `index` makes the
+// change.
 void OperatorStage::apply_switch(std::int32_t index, std::int64_t number) {
   Worker& me = at(index);
   const std::lock_guard lock(epochs_mutex_);
@@ -43,8 +47,8 @@ void OperatorStage::apply_switch(std::int32_t index, std::int64_t number) {
   std::vector<OperatorInstance*> instances;
   for (const Worker& worker : workers_) instances.push_back(worker.instance.get());
   const Change change(assignment(), epoch.assignment, index);
-  // In the order of Algorithm 4: a joining instance becomes a source of TB_out before a reader of TB_in. A leaving one
-  // stops being a reader before it stops being a source.
+  // In the order of Algorithm 4: a joining instance becomes a source of TB_out before it becomes a reader of TB_in. A
+  // leaving one stops being a reader before it stops being a source.
   for (const std::int32_t i : change.joining) {
     if (output_log_ == nullptr) break;
     // relaxed: under the mutex. An instance that is still leaving has remained a source.
@@ -117,7 +121,7 @@ std::optional<Switch> OperatorStage::await(std::int64_t number) {
 void OperatorStage::wake_waiter() noexcept {
   {
     const std::lock_guard lock(epochs_mutex_);
-  }  // now each waiter has seen the flag, or already waits
+  }  // now each waiter has seen that the run is over, or is waiting already
   switched_.notify_all();
 }
 

@@ -1,4 +1,4 @@
-// Implements SharedLog, and what every log with several instances as readers needs (oplus/handover.h).
+// Implements Change, SharedLog, and the switches of every log that several instances read; see oplus/handover.h.
 #include <algorithm>
 #include <iterator>
 
@@ -7,6 +7,7 @@
 namespace lab {
 namespace {
 
+// Marks the rows that a feeder moves, for the mapping `owner`.
 class Marker final : public RowMarker {
  public:
   Marker(RowMarks& marks, const std::int32_t* owner) : marks_(marks), owner_(owner) {}

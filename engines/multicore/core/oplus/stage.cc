@@ -1,3 +1,4 @@
+// Implements OperatorStage, except switches (oplus/reconfigure.cc); see oplus/stage.h.
 #include "oplus/stage.h"
 
 #include <algorithm>
@@ -117,6 +118,7 @@ bool OperatorStage::take_turn(std::int32_t index) {
   return fed || !log.read(reader).empty() || tidy(index);
 }
 
+// Processes and releases a batch of runs from the log, at most up to a switch. Returns false if no run is ready.
 bool OperatorStage::process_ready_runs(std::int32_t index) {
   Worker& worker = at(index);
   const std::span<const LogRun> runs = handover_->log(index).read(handover_->reader(index));
@@ -142,7 +144,7 @@ bool OperatorStage::process_ready_runs(std::int32_t index) {
     if (part.source == kWatermarkEntry) {
       process_runs(index, worker.batch);
       worker.batch.clear();
-      // Between operators, the entry has a promise of the earlier operator's instances: their watermark plus 1.
+      // Between operators, the entry carries the promise of the earlier operator's instances: their watermark plus 1.
       const std::int64_t watermark = input_log_ == nullptr ? part.end : part.end - 1;
       if (worker.pending_switch >= 0 && (!worker.had_tuple || watermark > worker.gamma)) {
         at_switch = true;
@@ -179,6 +181,8 @@ void OperatorStage::release_runs(std::int32_t index, std::size_t runs) {
   if (input_log_ != nullptr && input_log_->starved()) threads_.notify(previous_stage_->reach());
 }
 
+// Returns the first row of `part` (the first place, if interleaved) with a time above `until`, or its end if there is
+// none. Without an earlier tuple, returns its beginning.
 std::int64_t OperatorStage::rows_until(std::int32_t index, const LogRun& part, bool had_tuple, std::int64_t until) {
   if (!had_tuple) return part.begin;
   const std::span<const OperatorStream> streams = handover_->streams(index);
@@ -210,7 +214,7 @@ void OperatorStage::process_runs(std::int32_t index, std::span<const LogRun> run
   if (input_log_ == nullptr) publish_counts(worker);
   if (!meter.on()) return;
   const std::int64_t after = meter.recorder.tick();
-  // Queues count the rows they hand over; tuples between operators are not events.
+  // Queues count the rows that they hand over; tuples between operators are not events.
   if (input_log_ == nullptr && !handover_->has_switch_time()) {
     meter.recorder.consumed(static_cast<double>(rows) / active_count());
   }
@@ -250,6 +254,7 @@ bool OperatorStage::tidy(std::int32_t index) {
   return true;
 }
 
+// Returns when `watermark` was due, in ns after the start; -1 without a load.
 std::int64_t OperatorStage::due_of_time(std::int32_t index, std::int64_t watermark) const noexcept {
   if (!options_.load) return -1;
   // Tuples between operators carry later times than their causes, so they may raise a watermark before the sources
@@ -272,6 +277,8 @@ void OperatorStage::publish_counts(Worker& worker) noexcept {
   }
 }
 
+// Moves waiting outputs into the output log and promises the instance's watermark. Returns whether it published
+// anything.
 bool OperatorStage::publish_outputs(std::int32_t index) {
   Worker& worker = at(index);
   std::int64_t watermark = worker.instance->started() ? worker.instance->watermark() : OutputLog::kNever;
@@ -289,12 +296,12 @@ void OperatorStage::notify_readers() noexcept {
   }
 }
 
+// Ends the input of an instance: advances it to the input's last time, and publishes its last outputs.
 void OperatorStage::end_input(std::int32_t index) {
   Worker& worker = at(index);
-  // For all instances, time has passed up to the last tuple, including instances that the tuple does not concern.
-  // Behind another operator, time has also passed up to that operator's watermark: its instances have finished, since
-  // this log has ended. Every instance active at its end has that watermark, which became visible when it closed its
-  // source.
+  // For every instance, time has passed up to the last tuple, even if that tuple does not concern the instance. Behind
+  // another operator, time has also passed up to that operator's watermark: its instances have finished, since this log
+  // has ended. Every instance active at its end has that watermark, which became visible when it closed its source.
   if (previous_stage_ == nullptr) {
     if (input_.end) advance_watermark(index, *input_.end);
   } else {
@@ -306,6 +313,7 @@ void OperatorStage::end_input(std::int32_t index) {
   if (output_log_ == nullptr || worker.out->waiting() == 0) finish_instance(index);
 }
 
+// Closes the outputs of an instance that has published them all. Without an output log, the last instance ends the run.
 void OperatorStage::finish_instance(std::int32_t index) {
   at(index).done = true;
   if (threads_.meter(index).on()) count_outputs(index);  // outputs of windows that a switch expired

@@ -10,8 +10,8 @@
 // An instance that leaves by a switch may have outputs for which the log has no room. It is `leaving` until it has
 // published them. Then it stops being a source of TB_out.
 //
-// One thread does the set-up and reads the results. `take_turn(i)` is for thread i; `reconfigure`, `await` and `add_to`
-// are for one other thread during the run.
+// One thread does the set-up and reads the results. Only thread i calls `take_turn(i)`. During the run, one other
+// thread may call `reconfigure`, `await` and `add_to`.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -61,7 +61,7 @@ class OperatorStage {
   // Makes the stage publish into `log`, which has started. Its readers are `readers` threads from `first_thread` on, or
   // the next stage.
   void publish_into(OutputLog& log, std::int32_t first_thread, std::int32_t readers);
-  // Touches memory for `rows` output rows of all instances, in a stage without readers. Before the threads run.
+  // Touches memory for `rows` output rows of all instances, in a stage without readers. Call before the threads run.
   void reserve(std::int64_t rows) { pool_->reserve(rows, spec_.max_outputs); }
   std::int64_t outputs_grown() const noexcept { return pool_->grown(); }  // see OutputPool
 
@@ -70,7 +70,7 @@ class OperatorStage {
   bool take_turn(std::int32_t index);
   bool active(std::int32_t index) const noexcept {
     // seq_cst: a notify follows the store in `apply_switch` (run/parker.h). Also acquires the set-up that
-    // `apply_switch` made for us.
+    // `apply_switch` made for the instance.
     return at(index).active.load(std::memory_order_seq_cst);
   }
   // Returns whether the instance is active and not at a barrier. Such an instance stays active until its thread, the
@@ -85,7 +85,7 @@ class OperatorStage {
   // If a thread makes work for another thread that is not yet counted here, the other thread sees that work.
   std::int32_t reach() const noexcept { return reach_.load(std::memory_order_seq_cst); }
 
-  // See OplusRun.
+  // See the functions of OplusRun that call these.
   std::int64_t reconfigure(InstanceMapping next);
   std::optional<Switch> await(std::int64_t number);
   void wake_waiter() noexcept;
@@ -93,10 +93,11 @@ class OperatorStage {
   std::vector<Switch> switches() const;
 
   const OutputBuffer& outputs(std::int32_t index) const noexcept { return *at(index).out; }
-  std::int64_t events() const noexcept;  // tuples read by every instance active at the end
+  std::int64_t events() const noexcept;  // tuples that all instances active at the end have read
   std::int64_t compared() const noexcept;
   std::int64_t kernel_calls() const noexcept;
-  // Numbers of outputs that found no room in the next log: the total, and the peak of one instance. After the run.
+  // Return the number of outputs that found no room in the next log: in total, and the peak of one instance. Call after
+  // the run.
   std::int64_t spilled() const noexcept;
   std::int64_t spilled_peak() const noexcept;
 
@@ -109,7 +110,7 @@ class OperatorStage {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<OperatorInstance> instance;
     Causes causes;                     // of the outputs that wait for the next operator, under a load
-    std::vector<LogRun> batch;         // runs at hand
+    std::vector<LogRun> batch;         // runs to process next
     std::int64_t skipped_rows = 0;     // processed rows of the first unreleased run
     std::int64_t counted_outputs = 0;  // outputs reported to the recorder; at full speed
     std::int64_t pending_switch = -1;  // the last switch read and not yet applied; -1: none

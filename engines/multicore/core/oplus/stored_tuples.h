@@ -8,7 +8,7 @@
 // has only zero bytes: new entries start this way, and a key with only zero bytes is removable. Tables move entries as
 // bytes, including the deques. Code that drops an entry must first release the memory (`release_stored`).
 //
-// One user at a time: the instance that owns the entry's bucket, as for the table itself.
+// Only the instance that owns the entry's bucket uses a deque, as it does the table.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +45,7 @@ struct StoredTuples {
   bool reserve(StoredFields fields) noexcept {
     constexpr std::size_t kMinRoom = 4;  // tuples
     if (last != limit) return true;
-    // If half of the room is free at the front, tuples move there as rarely as the room doubles.
+    // If half of the room is free at the front, move the tuples there. This happens as rarely as doubling the room.
     if (memory != nullptr && count() <= room() / 2) {
       copy(memory, room(), fields);
       return true;
@@ -81,6 +81,7 @@ struct StoredTuples {
     return static_cast<std::int64_t*>(std::malloc(room * tuple_bytes(fields)));
   }
 
+  // Moves the tuples into new memory with room for `room` tuples. Without memory, changes nothing and returns false.
   bool move(std::size_t room, StoredFields fields) noexcept {
     auto* const larger = allocate(room, fields);
     if (larger == nullptr) return false;

@@ -1,4 +1,5 @@
-// Implements how the windows of an instance close: outputs at once, entries bucket by bucket (oplus/instance.h).
+// Implements how a KeyedInstance closes windows: it emits outputs at once and removes entries bucket by bucket; see
+// oplus/instance.h.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -35,7 +36,7 @@ void KeyedInstance::advance(std::int64_t watermark, std::int64_t due_ns) {
   set_expiry();
 }
 
-// Emits the outputs of all tables, and hides the tables until their windows are removed.
+// Closes the windows that begin at `left`: emits their outputs, and hides the tables until `clean` removes the windows.
 void KeyedInstance::expire(std::int64_t left) {
   for (std::size_t word = 0; word < filled_buckets_.size(); ++word) {
     for (std::uint64_t rest = filled_buckets_[word]; rest != 0; rest &= rest - 1) {
@@ -62,7 +63,7 @@ bool KeyedInstance::tidy() {
   return true;
 }
 
-// Cleans whole tables until they had `entries` entries in total.
+// Cleans whole tables, until the cleaned tables had at least `entries` entries in total, or no table is left.
 void KeyedInstance::clean_some(std::int64_t entries) {
   while (unclean_count_ != 0 && entries > 0) {
     while (unclean_buckets_[unclean_word_] == 0) ++unclean_word_;
@@ -71,7 +72,7 @@ void KeyedInstance::clean_some(std::int64_t entries) {
   }
 }
 
-// Removes closed windows from a table. Returns the number of entries before.
+// Removes closed windows from a table. Returns the number of entries that it had before.
 std::int64_t KeyedInstance::clean(std::int64_t bucket) {
   WindowTable& table = state_.table(bucket);
   table.show();

@@ -36,14 +36,15 @@ class BlockRing {
     mask_ = size - 1;
   }
 
-  // Adds a reader and returns its index. Only before the first block is published, or the first after `reset`.
+  // Adds a reader and returns its index. Call it only before the first block is published, or before the first one
+  // after `reset`.
   std::size_t add_reader() {
     assert(published_.load(std::memory_order_relaxed) == 0);  // relaxed: set-up is single-threaded
     cursors_.push_back(std::make_unique<Cursor>());
     return cursors_.size() - 1;
   }
 
-  // Empties the ring and removes its readers. Only while no other thread uses the ring.
+  // Empties the ring and removes its readers. Call it only while no other thread uses the ring.
   void reset() noexcept {
     cursors_.clear();
     slowest_ = 0;
@@ -54,12 +55,12 @@ class BlockRing {
   std::size_t readers() const noexcept { return cursors_.size(); }
   std::uint64_t capacity() const noexcept { return mask_ + 1; }
 
-  // Returns the number of blocks published so far. Producer only.
+  // Returns the number of blocks published so far. Only the producer calls it.
   std::uint64_t published_by_me() const noexcept {
     return published_.load(std::memory_order_relaxed);  // relaxed: the producer reads its own store
   }
 
-  // Returns whether `publish` may be called. Producer only.
+  // Returns whether `publish` may be called. Only the producer calls it.
   bool has_room() noexcept {
     const std::uint64_t head = published_.load(std::memory_order_relaxed);  // relaxed: own store
     if (head - slowest_ <= mask_) return true;
@@ -74,8 +75,8 @@ class BlockRing {
     return head - slowest_ <= mask_;
   }
 
-  // Publishes a block; `has_room` must have returned true. Producer only. `relaxed`: whether a flag guards both ends
-  // of the ring and orders all accesses.
+  // Publishes a block; `has_room` must have returned true. Only the producer calls it. `relaxed`: whether a flag guards
+  // both ends of the ring and orders all accesses.
   void publish(const Block& block, bool relaxed = false) noexcept {
     const std::uint64_t head = published_.load(std::memory_order_relaxed);  // relaxed: own store
     assert(head - slowest_ <= mask_);
@@ -88,7 +89,7 @@ class BlockRing {
     }
   }
 
-  // Returns the number of blocks published so far. Any reader.
+  // Returns the number of blocks published so far. Any reader may call it.
   std::uint64_t published() const noexcept {
     return published_.load(std::memory_order_seq_cst);  // pairs with the store in `publish`
   }
@@ -96,7 +97,7 @@ class BlockRing {
   // Returns block `index`, which must be below a value that `published` returned to this reader, and not released.
   const Block& at(std::uint64_t index) const noexcept { return slots_[index & mask_]; }
 
-  // Releases all blocks below `next`. Only the thread of the reader. `relaxed`: see `publish`.
+  // Releases all blocks below `next`. Only the reader's thread calls it. `relaxed`: see `publish`.
   void advance(std::size_t reader, std::uint64_t next, bool relaxed = false) noexcept {
     // release: orders the slot reads before it; pairs with the load in `has_room`. seq_cst for a sleeping producer.
     if (relaxed) {

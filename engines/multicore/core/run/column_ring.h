@@ -1,5 +1,5 @@
-// ColumnRing, RowMover: rings of columns with one writer, for the rows between two threads, and the copy of rows
-// between columns. Logs and links use both. The copy is fast for few rows, since it dominates the cost of small blocks.
+// ColumnRing: a ring of columns with one writer, which passes rows between two threads. RowMover: copies rows between
+// columns. Logs and links use both. The copy is fast for few rows, since it dominates the cost of small blocks.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// Implements core_to_core_ns; see run/core_to_core.h.
 #include "run/core_to_core.h"
 
 #include <algorithm>
@@ -89,7 +90,7 @@ double core_to_core_ns(std::int32_t first, std::int32_t second, std::int64_t lim
       lowest = lowest < 0 ? one_way_ns : std::min(lowest, one_way_ns);
     }
   };
-  std::jthread second_thread(body, second, 1);  // ends at the deadline if the second thread fails to start
+  std::jthread second_thread(body, second, 1);  // ends at the deadline if `first_thread` fails to start
   std::jthread first_thread(body, first, 0);
   first_thread.join();
   second_thread.join();

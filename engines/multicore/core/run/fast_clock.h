@@ -21,7 +21,7 @@
 
 namespace lab {
 
-// One thread owns it.
+// Only one thread uses a FastClock.
 class FastClock {
  public:
   std::int64_t now() noexcept {
@@ -56,6 +56,7 @@ class FastClock {
     return result;
   }
 
+  // Returns a reading of `now_ns()`, and makes it the new anchor unless an interruption may have falsified it.
   std::int64_t anchor() noexcept {
     const std::uint64_t before = __rdtsc();
     const std::int64_t ns = now_ns();
@@ -65,7 +66,8 @@ class FastClock {
     const std::uint64_t passed = ticks - anchor_ticks_;
     // An interruption between the two readings would falsify the rate.
     if (passed_ns >= kShortestNs && ticks - before < kTightTicks) {
-      // After a long sleep the product could overflow. The first anchor has no predecessor. Both keep the current rate.
+      // After a long sleep the product could overflow. The first anchor has no predecessor. In both cases the rate
+      // stays the same.
       const bool updates_rate =
           anchor_ns_ != 0 && passed_ns < 1'000'000'000 && passed > static_cast<std::uint64_t>(passed_ns) / 16;
       if (updates_rate) {

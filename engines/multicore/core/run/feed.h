@@ -14,7 +14,7 @@ struct alignas(kCacheLine) Feed {
   static constexpr std::int64_t kMaxRows = 4096;  // limit of `max_rows`
 
   Source* source = nullptr;
-  std::size_t reader = 0;
+  std::size_t reader = 0;  // index of this reader in the source's ring
   // Whether the mover makes the source publish, as at full speed. The flag then guards both ends of the ring. Otherwise
   // a generator publishes.
   bool pumped = false;
@@ -30,6 +30,7 @@ struct alignas(kCacheLine) Feed {
     if (source->ring.published() == next + skipped && (!pumped || !source->pump(true))) return nullptr;
     return &source->ring.at(next + skipped);
   }
+  // Releases the next `blocks` blocks.
   void pass(std::uint64_t blocks = 1) noexcept {
     next += blocks;
     source->ring.advance(reader, next, pumped);

@@ -1,3 +1,4 @@
+// Implements Generator; see run/generator.h.
 #include "run/generator.h"
 
 #include <algorithm>
@@ -24,9 +25,9 @@ constexpr std::int64_t kSpinNs = 100'000;
 // 20,000 times a second instead of a million times.
 constexpr std::int64_t kShortestSleepNs = 50'000;
 
-// Number of sleeps in the running mean of their delay, by which the next sleeps are shortened. The delay is 30 us and
-// more on a virtual machine; without the correction, events due within 110 us instead of 50 went together. A sleep
-// lasts at least kMinSleepNs, since a generator that does not sleep occupies the core of a worker.
+// Sleeps end late. The next sleep is shortened by the mean delay of about this many sleeps. The delay is 30 us and more
+// on a virtual machine; without the correction, events due within 110 us, instead of 50 us, were published together. A
+// sleep lasts at least kMinSleepNs, since a generator that does not sleep occupies the core of a worker.
 constexpr std::int64_t kSleepsToLearn = 16;
 constexpr std::int64_t kMinSleepNs = 5'000;
 
@@ -98,7 +99,7 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
     recorder.observe(now);
     const bool progress = take_turn(start_ns, now, parkers);
     // Without a free core the thread sleeps once all due events are published. At a high rate the next event is always
-    // due already. Without the sleep the thread would occupy the core of a worker and send events by twos.
+    // due already. Without the sleep the thread would occupy the core of a worker and publish events two at a time.
     if (progress && (spin_ || has_waiting_events())) continue;
     std::int64_t next = kEndOfTime;
     bool all_exhausted = true;
@@ -108,7 +109,7 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
       next = std::min(next, entry.source->waits() ? now - start_ns + kFullRingNs : entry.source->next_due());
     }
     if (all_exhausted) return;
-    // Reads the sources, so before unlocking them.
+    // This reads the sources, so it comes before they are unlocked.
     const bool waits_for_rows = receipts_ != nullptr && !has_waiting_events();
     if (lock) lock.unlock();
     if (waits_for_rows) {
@@ -119,6 +120,7 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
   }
 }
 
+// Publishes the due events of all sources, and notifies their readers. Returns whether it published anything.
 bool Generator::take_turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept {
   bool progress = false;
   for (Scheduled& entry : scheduled_) {
@@ -148,6 +150,7 @@ bool Generator::has_waiting_events() const noexcept {
                      [](const Scheduled& entry) { return entry.source->waits(); });
 }
 
+// Sleeps until about `until_ns`; with a free core, spins for the last part. May return earlier.
 void Generator::wait(std::int64_t until_ns) noexcept {
   std::int64_t now = now_ns();
   const std::int64_t spin_ns = spin_ ? kSpinNs : 0;

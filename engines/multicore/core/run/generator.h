@@ -32,7 +32,7 @@ struct LoadOptions {
   bool received = false;        // whether rows arrive from outside during the run (`Run::receive`)
 };
 
-// Counts the calls of `Run::receive`, and wakes the generator. Any thread.
+// Counts the calls of `Run::receive`, and wakes the generator. Any thread may use it.
 class Receipts {
  public:
   void notify() noexcept;
@@ -48,22 +48,22 @@ class Receipts {
 
 class alignas(kCacheLine) Generator {
  public:
-  // `spin`: whether the generator spins just before a due time, because it has a core of its own. `receipts`: what it
-  // waits for instead of due times, with `LoadOptions::received`; otherwise null.
+  // `spin`: whether the generator spins just before a due time, because it has a core of its own. `receipts`: with
+  // `LoadOptions::received`, the generator waits for these instead of due times; otherwise null.
   Generator(const LoadOptions& options, bool spin, bool on = true, std::int64_t steps = Recorder::kSteps,
             Receipts* receipts = nullptr)
       : recorder(on, steps), options_(options), spin_(spin), receipts_(receipts) {}
 
-  // Adds a source. `readers` are the indices of the parkers of the threads that wait for it. Before `run`.
+  // Adds a source. `readers` are the indices of the parkers of the threads that wait for it. Call before `run`.
   void add(Source* source, std::vector<std::int32_t> readers) { scheduled_.push_back({source, std::move(readers)}); }
 
-  // Publishes all events on schedule, from `start_ns` on. Returns once all sources are exhausted or `stop` is set.
-  // One thread.
+  // Publishes all events on schedule, from `start_ns` on. Returns once all sources are exhausted or `stop` is set. Only
+  // one thread calls it.
   void run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept;
 
-  // Permits `hold`, for a run that changes its use of the sources while it runs. Before `run`.
+  // Permits `hold`, for a run that changes its use of the sources while it runs. Call before `run`.
   void make_holdable() noexcept { holdable_ = true; }
-  // Returns a lock under which only the caller uses the sources. Any thread; only after `make_holdable`.
+  // Returns a lock under which only the caller uses the sources. Any thread may call it, after `make_holdable`.
   std::unique_lock<std::mutex> hold() {
     // relaxed: a hint for a generator that rarely releases the lock
     hold_requested_.store(true, std::memory_order_relaxed);
@@ -99,7 +99,7 @@ class alignas(kCacheLine) Generator {
   std::mutex sources_mutex_;  // guards the sources after `make_holdable`; the generator holds it except in sleeps
   Histogram lag_;
   std::int64_t emitted_ = 0;
-  std::int64_t mean_delay_ns_ = 0;  // mean delay of the ends of sleeps
+  std::int64_t mean_delay_ns_ = 0;  // mean time by which sleeps end late
   bool real_time_ = false;
 };
 
@@ -110,7 +110,7 @@ struct GeneratorTrial {
   std::vector<std::int64_t> lag_counts;  // by histogram bucket
 };
 
-// Runs a generator with a reader, in its own thread, that only releases blocks. The result is the upper limit of the
+// Runs a generator whose only reader, a thread of its own, just releases blocks. The result is the upper limit of the
 // rates that this machine can offer. With `rate_eps` 0, all events are due at once.
 GeneratorTrial try_generator(std::int64_t events, std::int64_t batch, double rate_eps);
 

@@ -25,7 +25,7 @@ class Histogram {
     if (counts_ == nullptr) throw std::bad_alloc();
   }
 
-  // Adds `n` samples of `value_ns`. A value outside [0, 1 h] counts as the nearest end. One thread.
+  // Adds `n` samples of `value_ns`. A value outside [0, 1 h] counts as the nearest end. Only one thread calls it.
   void record(std::int64_t value_ns, std::int64_t n) noexcept {
     const std::int64_t value = value_ns < 0 ? 0 : (value_ns > kHighest ? kHighest : value_ns);
     const std::int64_t index = index_of(value);

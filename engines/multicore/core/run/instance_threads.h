@@ -36,7 +36,7 @@ class alignas(kCacheLine) WorkMeter {
 
   bool on() const noexcept { return recorder.on(); }
 
-  // Records the work between two readings of the clock. Only if `on()`.
+  // Records the work between two readings of the clock. Call only if `on()`.
   void worked(std::int64_t from_ns, std::int64_t to_ns, std::int64_t compared) noexcept {
     const std::int64_t step =
         std::clamp<std::int64_t>((to_ns - recorder.start()) / Recorder::kStepNs, 0, grid_steps_ - 1);
@@ -84,8 +84,8 @@ class InstanceThreads {
   }
   Backoff backoff() const noexcept { return backoff_; }
 
-  // Both store with seq_cst, then notify. A thread about to sleep sees the flag, or `notify` sees it asleep
-  // (run/parker.h).
+  // `fail` and `finish` store with seq_cst, then notify. A thread about to sleep sees the flag, or `notify` sees it
+  // asleep (run/parker.h).
   void fail() noexcept { set(failed_); }
   void finish() noexcept { set(finished_); }
   bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }      // pairs with `fail`
@@ -111,7 +111,7 @@ class InstanceThreads {
     for (std::int32_t i = first; i < end; ++i) parkers_[static_cast<std::size_t>(i)].notify();
   }
 
-  // Sets the start of the run. Before the release of the threads.
+  // Sets the start of the run. Call before the release of the threads.
   void begin(std::int64_t start_ns, std::int64_t warm_up_ns) noexcept {
     start_ns_.store(start_ns, std::memory_order_relaxed);  // relaxed: the release of the waiting threads follows
     for (const auto& meter : meters_) meter->recorder.begin(start_ns, warm_up_ns);

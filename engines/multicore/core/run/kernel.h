@@ -5,8 +5,8 @@
 
 namespace lab {
 
-// Where a kernel appends output records: one array for each output field. Law: the offsets, on which compiled code
-// (kernels/emitter.py) relies.
+// The arrays to which a kernel appends output records, one for each output field. Law: compiled code
+// (kernels/emitter.py) relies on the offsets.
 struct Emit {
   void* const* columns;
   std::int64_t count;

@@ -7,10 +7,10 @@
 // to another instance and orders the accesses. Neighbouring buckets belong to different instances, so the entries of
 // two tables never share a cache line.
 //
-// Law: the layouts of an entry and of `WindowTable`, which compiled code (oplus/window_tables.py) reads. An entry
-// starts with an int64 stamp. A place for each window that may be alive follows (WindowShape::place). A place holds,
-// for each input: int64 key, int64 left, and the state, padded to 8 bytes. The keys of a place are equal. A place whose
-// `left` belongs to another window is empty. The first access for the new window sets `left` and zeroes the states.
+// Law: compiled code (oplus/window_tables.py) relies on the layouts of an entry and of `WindowTable`. An entry starts
+// with an int64 stamp. A place for each window that may be alive follows (WindowShape::place). A place holds, for each
+// input: int64 key, int64 left, and the state, padded to 8 bytes. The keys of a place are equal. A place whose `left`
+// belongs to another window is empty. The first access for the new window sets `left` and zeroes the states.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -27,8 +27,8 @@
 
 namespace lab {
 
-// The mixing step of splitmix64 (Steele, Lea, Flood 2014): every bit of the key changes half of the result's.
-// oplus/keyset.py repeats it: the bucket of a key is `mix_key(key) % buckets`.
+// The mixing step of splitmix64 (Steele, Lea, Flood 2014): a change of any bit of the key changes about half of the
+// result's bits. oplus/keyset.py repeats it: the bucket of a key is `mix_key(key) % buckets`.
 inline std::uint64_t mix_key(std::int64_t key) noexcept {
   auto x = static_cast<std::uint64_t>(key) + 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -211,7 +211,8 @@ class alignas(64) WindowTable {
 
   void grow(std::size_t stride) { resize(grown_slots(), stride); }
 
-  // `slots`: at least twice the number of entries. Throws std::bad_alloc and leaves the table unchanged.
+  // Moves the entries into new memory with `slots` slots, at least twice the number of entries. Throws std::bad_alloc
+  // and leaves the table unchanged.
   void resize(std::size_t slots, std::size_t stride) {
     std::unique_ptr<void, Free> memory(std::aligned_alloc(kCacheLine, bytes_of(slots, stride)));
     if (memory == nullptr) throw std::bad_alloc();
@@ -223,6 +224,7 @@ class alignas(64) WindowTable {
     reindex(stride);
   }
 
+  // Fills the slots anew from the entries.
   void reindex(std::size_t stride) noexcept {
     if (index_.limit == 0) return;
     std::memset(memory_.get(), 0, size() * sizeof(std::uint32_t));

@@ -1,4 +1,4 @@
-// MergeFlag: the right to merge. The first thread takes it; movers of feeds and merges never wait for it.
+// MergeFlag: the right to merge. The first thread takes it; threads that move or merge rows never wait for it.
 //
 // Law: a thread that finds the flag taken leaves a note (`again`), then checks the flag again. The holder releases the
 // flag, then checks for a note. On both sides a store precedes a load, hence all are sequentially consistent: either
@@ -26,12 +26,12 @@ class alignas(kCacheLine) MergeFlag {
     return !busy_.load(std::memory_order_seq_cst) && !busy_.exchange(true, std::memory_order_seq_cst);
   }
 
-  // Waits for the flag, yielding. For changes of membership, which are rare.
+  // Waits for the flag, yielding. Use it only for rare changes, such as of membership.
   void enter_waiting() noexcept {
     while (!enter()) std::this_thread::yield();
   }
 
-  // Removes the notes. Holder only, before it looks at the sources.
+  // Removes the notes. Only the holder calls it, before it looks at the sources.
   void begin_pass() noexcept {
     // relaxed load: a missed note stays set. seq_cst store: the following loads see the data that the note announces.
     if (again_.load(std::memory_order_relaxed)) again_.store(false, std::memory_order_seq_cst);

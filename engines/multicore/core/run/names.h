@@ -12,7 +12,7 @@ namespace lab {
 template <std::size_t N>
 using Names = std::array<std::string_view, N>;
 
-// Returns the index of `name` in `names`. Throws std::invalid_argument, which names the `option`.
+// Returns the index of `name` in `names`. If there is none, throws std::invalid_argument, which names the `option`.
 template <std::size_t N>
 std::size_t index_of(std::string_view option, const Names<N>& names, std::string_view name) {
   const auto match = std::find(names.begin(), names.end(), name);

@@ -1,3 +1,4 @@
+// Implements OutputPool; see run/output_pool.h.
 #include "run/output_pool.h"
 
 #include <algorithm>

@@ -1,10 +1,11 @@
-// OutputPool: memory for outputs, allocated and touched before a run. All workers of the run take chunks of one size.
+// OutputPool: memory for outputs, allocated and touched (written once, so that its pages exist) before a run. All
+// workers of the run take chunks of one size.
 //
 // The number of rows of a run is known beforehand; their distribution over the workers is not. A worker takes a chunk
 // of several megabytes when its last chunk is full, so a mutex is cheap enough.
 //
 // Fresh memory costs page faults. In a virtual machine the host may take milliseconds to find a huge page. A run with
-// many outputs would spend most of its time there, and none of it in the engine.
+// many outputs would spend most of its time on such faults, not in the engine.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -35,16 +36,16 @@ class OutputPool {
                       std::size_t chunk_bytes = kChunkBytes);
 
   // Adds touched chunks for `rows` rows of any buffers, besides each buffer's first chunk. `unused`: maximum number of
-  // rows that a buffer leaves free at the end of a chunk; these rows at most double the number of chunks. Before the
-  // run; one thread.
+  // rows that a buffer leaves free at the end of a chunk; these rows at most double the number of chunks. Call it
+  // before the run, from one thread.
   void reserve(std::int64_t rows, std::int64_t unused);
   // Adds touched chunks for `bytes` bytes, up to 256 MiB, of other small data of `buffers` buffers, in separate chunks.
   void reserve_bytes(std::int64_t bytes, std::int64_t buffers);
   void add(std::int64_t chunks);  // adds touched chunks
 
-  // Takes a chunk. If no touched chunk is left, allocates a new one and counts it. Any thread.
+  // Takes a chunk. If no touched chunk is left, allocates a new one and counts it. Any thread may call it.
   Memory take();
-  // Returns a chunk. The pool keeps as many as it reserved, or a few, and frees the rest. Any thread.
+  // Returns a chunk. The pool keeps as many as it reserved, or a few, and frees the rest. Any thread may call it.
   void give(Memory memory);
 
   std::int64_t grown() const noexcept;  // number of chunks taken beyond the reserved ones

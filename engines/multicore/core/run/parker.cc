@@ -1,3 +1,4 @@
+// Implements Parker; see run/parker.h.
 #include "run/parker.h"
 
 #if defined(__linux__)

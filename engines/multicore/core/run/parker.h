@@ -1,10 +1,10 @@
 // Parker: puts an idle worker to sleep and wakes it, by an event count over a futex. Every thread that waits has one.
 //
 // Law: a sleeper first announces itself (prepare), then checks once more everything that it waits for, then sleeps
-// (commit). A waker first makes the condition true with a sequentially consistent store, then calls notify.
-// On both sides a store precedes a load, so all four operations are sequentially consistent: either the sleeper sees
-// the condition or the waker sees the sleeper. With acquire/release alone both can miss (measured elsewhere: 6 % of
-// adversarial rounds).
+// (commit). A waker first makes the condition true with a sequentially consistent store, then calls notify. On both
+// sides a store precedes a load, so all four operations are sequentially consistent: either the sleeper sees the
+// condition or the waker sees the sleeper. With acquire/release alone they can miss each other (measured elsewhere: 6 %
+// of adversarial rounds).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace lab {
 
 class alignas(kCacheLine) Parker {
  public:
-  // Announces that the owner is about to sleep. Owner only.
+  // Announces that the owner is about to sleep. Only the owner calls it.
   std::uint32_t prepare() noexcept {
     const std::uint32_t ticket = epoch_.load(std::memory_order_seq_cst);
     sleeping_.store(1, std::memory_order_seq_cst);  // pairs with the load in notify
     return ticket;
   }
 
-  // Withdraws the announcement because the owner has found work. Owner only.
+  // Withdraws the announcement because the owner has found work. Only the owner calls it.
   void cancel() noexcept { sleeping_.store(0, std::memory_order_relaxed); }  // a spurious notify is harmless
 
-  // Sleeps until notified after `prepare` returned `ticket`; may return early. Owner only.
+  // Sleeps until notified after `prepare` returned `ticket`; may return early. Only the owner calls it.
   void commit(std::uint32_t ticket) noexcept;
 
   // Wakes the owner if it sleeps or is about to. The caller must have stored its condition with sequential consistency
-  // before. Any thread.
+  // before. Any thread may call it.
   void notify() noexcept {
     if (asleep()) wake();
   }
@@ -93,9 +93,9 @@ class Backoff {
   static constexpr std::int64_t kPatienceNs = 0;
 #else
   static constexpr std::int32_t kYields = 20;
-  // Longer than the wait of two running workers for each other. A sleep and a wake-up cost 50 us and more, and a pair
-  // that sleeps at each synchronization is slower than one worker. If the partner does not run, the first yield takes
-  // longer than this, and the thread sleeps.
+  // Longer than two running workers wait for each other. A sleep and a wake-up cost 50 us and more, and a pair that
+  // sleeps at each synchronization is slower than one worker. If the partner does not run, the first yield takes longer
+  // than this, and the thread sleeps.
   static constexpr std::int64_t kPatienceNs = 100'000;
 #endif
 
@@ -107,7 +107,7 @@ class Backoff {
   FastClock clock_;
 };
 
-// One turn of a spin loop, with the pause hint of the processor.
+// Makes one turn of a spin loop: gives the processor a pause hint.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -1,3 +1,4 @@
+// Implements the sums over recorders; see run/recorder.h.
 #include "run/recorder.h"
 
 #include <algorithm>

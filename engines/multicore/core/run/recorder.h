@@ -1,8 +1,8 @@
 // Recorder: the measurements of one thread, a worker or the generator: latency histograms, and counts on a 100 ms grid.
 //
-// Only the owning thread writes a recorder, and readers come after its end. So it needs no locks, no atomics and no
-// allocation after construction. The owner reads the clock at each hand-over of work and at each output. In between,
-// `now()` is the last reading, at most one block old.
+// Only the owning thread writes a recorder; other threads read it after that thread has ended. So it needs no locks, no
+// atomics and no allocation after construction. The owner reads the clock at each hand-over of work and at each output.
+// In between, `now()` is the last reading, at most one block old.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -73,7 +73,7 @@ class alignas(kCacheLine) Recorder {
     if (on && !steps_) throw std::bad_alloc();
   }
 
-  // Sets the start of the run and the length of its warm-up. Before the owner starts.
+  // Sets the start of the run and the length of its warm-up. Call before the owner starts.
   void begin(std::int64_t start_ns, std::int64_t warm_up_ns) noexcept {
     start_ = now_ = start_ns;
     steady_from_ = start_ns + warm_up_ns;
@@ -130,7 +130,7 @@ class alignas(kCacheLine) Recorder {
   std::int64_t used() const noexcept { return used_; }
 
   Histogram steady;   // latency of outputs due after the warm-up
-  Histogram warm_up;  // latency of outputs due before its end
+  Histogram warm_up;  // latency of outputs due before the end of the warm-up
   Histogram service;  // see `served`
 
  private:
@@ -155,10 +155,10 @@ class alignas(kCacheLine) Recorder {
   std::unique_ptr<Step[], void (*)(void*)> steps_;
 };
 
-// The counters of the work of a thread, which increments them. The run reads them at its end.
+// Counts the work of a thread. The thread increments the counters; the run reads them at its end.
 struct Counters {
-  std::int64_t synchronizations = 0;  // won synchronizations, so that each counts once
-  std::int64_t parked = 0;            // arrivals before the last
+  std::int64_t synchronizations = 0;  // synchronizations that this thread won, so that each counts once
+  std::int64_t parked = 0;            // arrivals at a synchronization, except the last
   std::int64_t moved_bytes = 0;       // bytes of states that moved to another worker and back
   std::int64_t kernel_calls = 0;
   std::int64_t events = 0;  // events of streams; each reader counts them

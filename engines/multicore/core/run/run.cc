@@ -1,3 +1,4 @@
+// Implements Run; see run/run.h.
 #include "run/run.h"
 
 #include <algorithm>

@@ -58,22 +58,24 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // Keeps an object that streams, kernels or states borrow alive until all other members of the run are destroyed.
+  // Keeps alive an object that streams, kernels or states borrow, until all other members of the run are destroyed.
   void keep(std::shared_ptr<const void> borrowed) { borrowed_.push_back(std::move(borrowed)); }
 
-  // Prepares the family and creates the threads, which wait for `run`. Once. Throws std::system_error if the system
-  // cannot create a thread. After this error no thread is left, and `run` must not be called.
+  // Prepares the family and creates the threads, which wait for `run`. Call it once. Throws std::system_error if the
+  // system cannot create a thread. After this error no thread is left, and `run` must not be called.
   void start();
 
   // Runs to the end of all streams and joins the threads. Returns the duration in ns, from the release of the threads
-  // to the end of the last. Throws std::runtime_error if a thread failed, NoMemory if memory ran out. This thread calls
-  // `poll`, unless it is empty, every `RunThreads::kPollEvery`. If `poll` throws, the threads end, and `run` rethrows.
+  // to the end of the last. Throws std::runtime_error if a thread failed, NoMemory if memory ran out. The calling
+  // thread calls `poll`, unless it is empty, every `RunThreads::kPollEvery`. If `poll` throws, the threads end, and
+  // `run` rethrows.
   std::int64_t run(const std::function<void()>& poll = {});
 
-  std::int64_t start_ns() const noexcept { return threads_ ? threads_->start_ns() : 0; }  // 0 before; any thread
+  // Returns 0 before the start. Any thread may call it.
+  std::int64_t start_ns() const noexcept { return threads_ ? threads_->start_ns() : 0; }
 
   // With `LoadOptions::received`, states that the first `rows` rows and the first `heartbeats` heartbeats of a stream
-  // have arrived and their columns are written. One thread that is not a thread of the run.
+  // have arrived and their columns are written. Only one thread calls it, which is not a thread of the run.
   void receive(std::size_t stream, std::int64_t rows, std::int64_t heartbeats) noexcept;
 
   std::int64_t rows() const;                           // number of output records
@@ -101,13 +103,14 @@ class Run {
   virtual const RunSettings& settings() const noexcept = 0;
   // Sets up the data of the threads, once, after the last stream.
   virtual void prepare() = 0;
-  // The work of thread `index`, until the end of the run or `threads().failed()`. A std::exception fails the run.
+  // Does the work of thread `index`, until the end of the run or `threads().failed()`. A std::exception fails the run.
   virtual void work(std::int32_t index) = 0;
-  // After a failure, wakes the sleepers other than the threads. Any thread.
+  // After a failure, wakes sleepers that are not threads of the run. Any thread may call it.
   virtual void wake_others() noexcept {}
   // Checks the state after the end of the threads. Throws std::runtime_error.
   virtual void check_end() const {}
-  virtual std::vector<const OutputBuffer*> outputs() const = 0;  // all of one pool
+  virtual std::vector<const OutputBuffer*> outputs() const = 0;  // all share one pool
+  // Adds the family's counters to an empty list.
   virtual void count(Counts&) const {}
   // Returns the threads that wait for the generator to publish events of a stream: all, unless a family overrides it.
   virtual std::vector<std::int32_t> readers_of(std::size_t stream) const;
@@ -116,8 +119,8 @@ class Run {
   // the last core.
   virtual std::int32_t turn_of(std::int32_t thread) const noexcept { return thread; }
 
-  // Once, before the first use of `threads()` and at the latest in `prepare`. `thread_name`: name of a thread in
-  // errors.
+  // Creates the state of the threads. Call it once, before the first use of `threads()` and at the latest in `prepare`.
+  // `thread_name`: name of a thread in errors.
   void make_threads(std::int32_t count, const char* thread_name);
   InstanceThreads& threads() noexcept { return *threads_; }
   const InstanceThreads& threads() const noexcept { return *threads_; }
@@ -131,12 +134,12 @@ class Run {
   // needs due times, ascending from 0 to `kLatestDueNs`, for all events and heartbeats; without a load there are none.
   // With arrival times (`LoadOptions::tick_ns`), the view's first column, `ts` and heartbeats are memory of the run.
   StreamView& add_view(StreamView stream);
-  // Creates the source that replays a stream, or a feed that reads its blocks without their stamps. `stamped`: see
-  // Source.
+  // `add_source` creates the source that replays a stream. `add_feed` also creates a feed that reads its blocks without
+  // their stamps. `stamped`: see Source.
   Source& add_source(const StreamView& view, bool stamped);
   Feed& add_feed(const StreamView& view);
 
-  // See Generator; with a load, after `make_threads`. Without a load, both functions do nothing.
+  // See Generator. With a load, call these functions after `make_threads`. Without a load, they do nothing.
   void make_generator_holdable() noexcept {
     if (generator_) generator_->make_holdable();
   }

@@ -1,3 +1,4 @@
+// Implements OutputBuffer and merge_outputs; see run/sink.h.
 #include "run/sink.h"
 
 #include <algorithm>

@@ -2,11 +2,11 @@
 // run.
 //
 // Each worker appends to its own chunks, without synchronization. A *segment* is a range of rows. It records the
-// mailbox that emitted the rows and the stream whose events caused them. After the run, `merge_outputs` merges the
-// sequences of all (mailbox, stream) pairs by event time. Each sequence stays in order of emission: a late row has the
-// key of the latest row before it in its sequence. So no sort hides disorder. Ties go by stream, then by the position
-// of the first event of the segment. No segment spans an ordering event, so that position decides between dependent
-// rows.
+// mailbox (dgs/mailbox.h) that emitted the rows and the stream whose events caused them. After the run, `merge_outputs`
+// merges the sequences of all (mailbox, stream) pairs by event time. Each sequence stays in order of emission: a late
+// row has the key of the latest row before it in its sequence. So no sort hides disorder. Ties go by stream, then by
+// the position of the first event of the segment. No segment spans an ordering event, so that position decides between
+// dependent rows.
 //
 // Between two operators of a query no merge follows; the next operator takes outputs during the run
 // (oplus/chain_log.h).
@@ -73,13 +73,13 @@ class alignas(kCacheLine) OutputBuffer {
     std::int64_t rows;
   };
   std::int64_t waiting() const noexcept { return rows_ - taken_; }
-  // Returns the oldest rows that wait. Only if rows wait.
+  // Returns the oldest rows that wait. Call only if rows wait.
   Piece oldest() const noexcept {
     const Chunk& chunk = chunks_.front();
     const std::int64_t end = chunks_.size() == 1 ? emit_.count : chunk.rows;
     return {chunk.columns.data(), front_, end - front_};
   }
-  void take(std::int64_t rows);  // at most the rows of `oldest`
+  void take(std::int64_t rows);  // removes the oldest rows, at most those of `oldest`
   // Makes `open` throw, as Spill::check does, if `open` needs another chunk while too many rows wait.
   void limit_waiting(const Spill& spill) noexcept { spill_ = &spill; }
 
@@ -97,7 +97,7 @@ class alignas(kCacheLine) OutputBuffer {
     std::size_t segment = 0;  // segment of the latest row
   };
   // Appends the rows recorded since the mark to `into`, and moves the mark to their end. The writer may call it between
-  // kernel calls; any thread may call it after the end of the writer. Not together with `take`.
+  // kernel calls; any thread may call it after the end of the writer. Do not combine it with `take`.
   void since(Mark& mark, std::vector<OutputPiece>& into) const;
 
   struct Segment {

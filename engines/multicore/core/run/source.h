@@ -58,7 +58,8 @@ class Source {
         whole_blocks_(whole_blocks),
         stamped_(stamped) {}
 
-  // Publishes the next block if the ring has room. Returns whether it did. Owner only. `relaxed`: see BlockRing.
+  // Publishes the next block if the ring has room. Returns whether it did. Only the owner calls it. `relaxed`: see
+  // BlockRing.
   bool pump(bool relaxed = false) noexcept {
     if (exhausted_ || !ring.has_room()) return false;
     const std::int64_t n = stream_.size();
@@ -90,7 +91,7 @@ class Source {
     std::int64_t first_due_ns;  // due time of the first of these events
   };
 
-  // Accepts all events due by `elapsed_ns` after the start. Returns the newly due events. Owner only.
+  // Accepts all events due by `elapsed_ns` after the start. Returns the newly due events. Only the owner calls it.
   DueEvents notice(std::int64_t elapsed_ns) noexcept {
     if (stream_.received != nullptr) [[unlikely]]
       return notice_received(elapsed_ns);
@@ -127,7 +128,7 @@ class Source {
 
   // If the ring has room, publishes a block of noticed events, or a higher bound on later timestamps. Returns whether
   // it did. Declares the end of the stream only after the last event and the last heartbeat. `stamp_ns`: the current
-  // time. Owner only.
+  // time. Only the owner calls it.
   bool publish(std::int64_t stamp_ns) noexcept {
     if (!waits()) return false;
     was_full_ = !ring.has_room();
@@ -152,8 +153,8 @@ class Source {
   }
 
   // Returns the events that no longer wait for the owner: published events, events that found the ring full, and events
-  // that became due after these before the ring drained. All other due events wait for the owner. Owner only, after a
-  // call of `publish`.
+  // that became due after these before the ring drained. All other due events wait for the owner. Only the owner calls
+  // it, after a call of `publish`.
   DueEvents count_handed_over() noexcept {
     if (was_full_) due_end_at_full_ring_ = due_end_;
     const std::int64_t before = handed_over_end_;
@@ -178,7 +179,7 @@ class Source {
   }
 
   // Restarts at event `first`, independently of earlier publications, with an empty ring and new readers. The schedule
-  // keeps its state. Only while no other thread uses the source.
+  // keeps its state. Call it only while no other thread uses the source.
   void restart(std::int64_t first) noexcept {
     ring.reset();
     next_ = first;
@@ -208,7 +209,7 @@ class Source {
     due_end_ = stream_.received->rows.load(std::memory_order_acquire);  // the columns; pairs with `Run::receive`
     return {due_end_ - before, due_end_ == before ? 0 : due(before)};
   }
-  // Not inlined, so that `publish` keeps its registers.
+  // Sets the arrival times of events [begin, end). Not inlined, so that `publish` keeps its registers.
   [[gnu::noinline]] void write_arrivals(std::int64_t begin, std::int64_t end) const noexcept {
     std::fill(stream_.arrivals + begin, stream_.arrivals + end, elapsed_ns_ / stream_.tick_ns);
   }
@@ -222,6 +223,7 @@ class Source {
   bool ends_at(std::int64_t next) const noexcept {
     return next == stream_.size() && heartbeat_ == stream_.heartbeats.size();
   }
+  // Returns the end of the block of `batch_` events that begins at `begin`.
   std::int64_t unit_end(std::int64_t begin) const noexcept { return std::min(begin + batch_, stream_.size()); }
 
   // Set once; read by the owner and by every reader.

@@ -1,3 +1,4 @@
+// Implements RunThreads; see run/threads.h.
 #include "run/threads.h"
 
 #include <span>
@@ -29,7 +30,7 @@ void place_thread(std::span<const std::int32_t> cores, std::int32_t index, bool 
   const bool has_allowed = pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) == 0;
   CPU_ZERO(&target);
   CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(index)]), &target);
-  pthread_setaffinity_np(pthread_self(), sizeof target, &target);  // returns on that core
+  pthread_setaffinity_np(pthread_self(), sizeof target, &target);  // the call returns on that core
   if (!pinned && has_allowed) pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
 #else
   static_cast<void>(cores);

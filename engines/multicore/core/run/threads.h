@@ -16,7 +16,7 @@
 
 namespace lab {
 
-// A `Run` owns one. One thread calls set-up, `run` and the destructor.
+// A `Run` owns one RunThreads. One thread calls set-up, `run` and the destructor.
 //
 // Law: only `start` and `run` call the functions of a plan, and all threads have ended when `run` returns. If `run` is
 // never called, the threads end with this object and call no function of the plan.
@@ -28,7 +28,7 @@ class RunThreads {
     bool pinned = false;                     // whether it stays there
     const char* thread_name = "thread";      // name in errors, as in "thread 3: ..."
     std::function<void(std::int32_t)> body;  // the work of thread i
-    std::function<void()> fail;              // makes all bodies and `helper` return; any thread
+    std::function<void()> fail;              // makes all bodies and `helper` return; any thread may call it
     std::function<void()> helper;            // the work of one more thread, such as the generator; may be empty
   };
 
@@ -37,12 +37,12 @@ class RunThreads {
   RunThreads(const RunThreads&) = delete;
   RunThreads& operator=(const RunThreads&) = delete;
 
-  // Reserves the only start, even if it fails later. Throws std::logic_error at the second call.
+  // Marks the run as started, even if its start fails later. Throws std::logic_error at the second call.
   void claim();
   bool started() const noexcept { return started_; }
 
-  // Creates the threads, once, after `claim`; they wait for `run`. Throws std::system_error if the system cannot create
-  // one. Then all threads have ended, and `run` is impossible.
+  // Creates the threads, which wait for `run`. Call it once, after `claim`. Throws std::system_error if the system
+  // cannot create one; all threads have then ended, and `run` must not be called.
   void start(Plan plan);
 
   static constexpr std::chrono::milliseconds kPollEvery{50};

@@ -1,9 +1,9 @@
 // ordered_log_bench FORM SOURCES READERS BATCH TUPLES [RUN]: one threaded trial of an ordered log.
 //
-// Prints tuples/s from the first publish until the last reader has every tuple. Also prints the CPU time of all threads
-// per tuple in ns, which is more reliable on a shared machine. Timestamps are columns in memory. Sources
-// alternate after every RUN rows (default 1). Readers merge, sum all timestamps and check the order. The program fails
-// if a reader does not get every tuple once, in order.
+// FORM is order, interleaved or scalegate. Prints the tuples/s from the first publish until the last reader has every
+// tuple. Also prints the CPU time of all threads per tuple in ns, which is more reliable on a shared machine.
+// Timestamps are columns in memory. Sources alternate after every RUN rows (default 1). Readers merge, sum all
+// timestamps and check the order. The program fails if a reader does not get every tuple once, in order.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>

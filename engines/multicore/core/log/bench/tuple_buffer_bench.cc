@@ -1,4 +1,4 @@
-// Measures the cost of a tuple without contention for each form of the log. Sources with alternating rows publish in
+// Measures the cost per tuple of each form of the log, without contention. Sources with alternating rows publish in
 // turns, then readers empty the log in turns.
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-// One producer fills a ring, two readers empty it, in turns.
+// Measures a BlockRing that one producer fills and two readers empty, in turns.
 #include "registry.h"
 
 #include "run/block_ring.h"

@@ -1,4 +1,4 @@
-// Records latencies of all sizes, and some out of range, in a histogram.
+// Measures Histogram::record with latencies of all sizes, some out of range.
 #include <cstddef>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kValues = 4096;
 
-// From below 0 to more than an hour; the same on every machine.
+// Returns values from below 0 to more than an hour, the same on every machine.
 std::vector<std::int64_t> values() {
   std::vector<std::int64_t> result;
   std::uint64_t state = 1;

@@ -1,4 +1,4 @@
-// `notify` without a sleeper, as in nearly all calls of a run.
+// Measures Parker::notify without a sleeper, as in nearly all calls of a run.
 #include <vector>
 
 #include "registry.h"
@@ -16,7 +16,7 @@ std::int64_t run(std::int64_t n) {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       Parker& parker = parkers[static_cast<std::size_t>(i % 2)];
-      if (i % kPrepareEvery == 0) {  // announced and withdrawn: the owner found work
+      if (i % kPrepareEvery == 0) {  // the owner announces a sleep, then finds work
         sum += 1 + parker.prepare();
         parker.cancel();
       }
@@ -26,7 +26,7 @@ std::int64_t run(std::int64_t n) {
   });
 }
 
-// A parker without a wake-up still has ticket 0.
+// `prepare` always returns ticket 0 here, since no parker is ever woken.
 std::int64_t expected(std::int64_t n) { return (n + kPrepareEvery - 1) / kPrepareEvery; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A worker records one output after the other, with times set by the benchmark.
+// Measures a Recorder: a worker records one output after the other, at times that the benchmark sets.
 #include <cstddef>
 
 #include "registry.h"

@@ -1,4 +1,4 @@
-// Appends records to an output buffer one by one, and merges two buffers.
+// Measures an OutputBuffer: appends records one by one, and merges two buffers.
 #include <vector>
 
 #include "registry.h"
@@ -28,7 +28,7 @@ std::int64_t merged_checksum(std::span<const OutputBuffer* const> buffers, std::
   return 0;
 }
 
-// Position and content of every record.
+// Returns a sum over the position and content of every record.
 std::int64_t checksum(const std::vector<std::int64_t>& ts, const std::vector<std::int64_t>& value) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < ts.size(); ++i) sum += static_cast<std::int64_t>(i % 16 + 1) * (ts[i] + value[i]);

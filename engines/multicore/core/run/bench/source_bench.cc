@@ -1,4 +1,4 @@
-// A source cuts a stream into blocks, at full speed and on a schedule; one reader takes them.
+// Measures a Source: it cuts a stream into blocks, at full speed and on a schedule, and one reader takes them.
 #include <vector>
 
 #include "registry.h"
@@ -53,7 +53,8 @@ std::int64_t expected(std::int64_t n) {
   return sum;
 }
 
-// On a schedule, as the generator does it (run/generator.cc), but with a clock of equal steps.
+// The second benchmark publishes on a schedule, as the generator does (run/generator.cc), but its clock has equal
+// steps.
 constexpr std::int64_t kGapNs = 1'000;     // between events
 constexpr std::int64_t kCheckNs = 50'000;  // between two readings of the clock
 constexpr std::int64_t kLargest = 64;      // events of a block
