@@ -1,3 +1,4 @@
+// Implements the packing of rows into words; see dataflow/row_words.h.
 #include "dataflow/row_words.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 constexpr std::uint64_t kSign = std::uint64_t{1} << (kWordBits - 1);
 constexpr std::int64_t kMaxSpanBlocks = 64;  // maximum length of a span
 
-// Converts a value of a column to a number that compares unsigned, or back.
+// Converts a value of a column to an unsigned number in the same order, or back.
 std::uint64_t to_unsigned_order(const FlowSpec& sort, std::size_t column, std::uint64_t value) noexcept {
   return sort.fields[column] == FlowSpec::Field::kSigned ? value ^ kSign : value;
 }

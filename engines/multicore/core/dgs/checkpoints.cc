@@ -1,3 +1,4 @@
+// Implements the snapshots that dgs/checkpoints.h explains.
 #include "dgs/checkpoints.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace lab {
 namespace {
 
 constexpr std::uint64_t kTakenMask = 0xFFFF'FFFF;  // the taken cut and kStops
-constexpr std::uint64_t kCutMask = 0x7FFF'FFFF;
+constexpr std::uint64_t kCutMask = 0x7FFF'FFFF;    // the taken cut; both masks select bits of the word
 
 constexpr std::uint64_t word_of(std::uint64_t decided, std::uint64_t taken) noexcept { return decided << 32 | taken; }
 

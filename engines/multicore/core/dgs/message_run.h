@@ -1,5 +1,5 @@
-// MessageRun: runs synchronization plans in the published form: actors that send single messages. `DgsRun` runs the
-// lab's own form.
+// MessageRun: runs a synchronization plan in the form that the DGS paper published, as actors that send single
+// messages. `DgsRun` (dgs/dgs_run.h) runs the lab's own form.
 //
 // Source: DGS paper, section 3.4. Every node of every tree, and every crossing, is an actor (dgs/node_actor.h); every
 // stream has a producer (dgs/producer.h). As in the paper's Erlang programs, few threads run all actors and producers.

@@ -1,3 +1,4 @@
+// Implements the start of the pipeline; see ordered/entry.h.
 #include "ordered/entry.h"
 
 #include <algorithm>
@@ -37,6 +38,7 @@ bool OrderedEntry::admit(const std::atomic<std::int64_t>& done, std::int64_t max
   return false;
 }
 
+// Admits up to `max_units` units while there is room and rows are ready. Returns their number. Only with the flag.
 std::int64_t OrderedEntry::pass(const std::atomic<std::int64_t>& done, std::int64_t max_units, OrderedExit* exit,
                                 OrderedWorker& worker) {
   // relaxed: written by holders of the flag.
@@ -118,6 +120,7 @@ const LogRun* OrderedEntry::next_run(OrderedWorker& worker) {
   }
 }
 
+// Moves past `rows` rows of the next run.
 void OrderedEntry::pass_rows(std::int64_t rows) noexcept {
   run_offset_ += rows;
   if (runs_[passed_runs_].begin + run_offset_ < runs_[passed_runs_].end) return;

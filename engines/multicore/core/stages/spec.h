@@ -1,4 +1,4 @@
-// StageSpec: the specification of an operator of a pipeline: its functions, states and errors.
+// StageSpec, KeyStates: the specification of an operator of a pipeline, and the states of its keys.
 #pragma once
 #include <cstddef>
 #include <cstdint>
