@@ -88,7 +88,10 @@ class CoreRun:
         *arguments: object,
         add: Callable[..., object] | None = None,
     ) -> None:
-        """Add a stream to the core, which borrows its arrays; `arguments` follow the heartbeats."""
+        """Add a stream to the core, which borrows its arrays.
+
+        `add` replaces the core's `add_stream`. It gets `arguments` after the heartbeats.
+        """
         if self._settings.received:
             _check_borrowed(stream, columns)
         heartbeats, *due = stream_times(index, stream, self._settings.load)
@@ -153,7 +156,7 @@ class CoreRun:
 
 
 def _check_borrowed(stream: Stream, columns: Any) -> None:
-    """Raise UnsupportedError if the core would copy a column: rows from outside would not reach the copy."""
+    """Raise UnsupportedError if the core would copy a column, because rows from outside would not reach the copy."""
     arrays = [column for column in stream.payload.values() if isinstance(column, np.ndarray)]
     for column in columns:
         if column is None or any(np.may_share_memory(column, array) for array in arrays):

@@ -31,7 +31,7 @@ def columns_of(
 
 
 def cuts_after(cuts: Cuts, positions: Sequence[int]) -> Cuts:
-    """Return the cuts after the given stream positions; their positions count from there."""
+    """Return the cuts after the given stream positions; the positions of the returned cuts count from there."""
     offset = np.asarray(positions, dtype=np.int64)[cuts["stream"]]
     later = cuts["position"] > offset
     rest: Cuts = cuts[later]

@@ -80,6 +80,7 @@ class CheckpointFolder:
             self._files = stack.pop_all()
 
     def _recover(self) -> None:
+        """Find the usable checkpoints; set `checkpoint` to the newest one, and `refused`."""
         foreign = False
         self._checkpoint_paths: list[Path] = []
         with self._io_errors("read"):
