@@ -101,7 +101,7 @@ class MulticoreEngine(BaseEngine):
 
 
 def _check_model(task: Task, family: Family) -> str | None:
-    """Return a message that names a suitable variant if `family` does not run the task's model, or None."""
+    """Return None if `family` runs the task's model; otherwise a message that names a suitable variant."""
     program = task.workload.program
     if isinstance(program, family.models):
         return None

@@ -301,7 +301,7 @@ def _share_of(keys: Any, shares: int) -> npt.NDArray[np.unsignedinteger[Any]]:
 
 
 def _narrow(shares: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Return the numbers of shares in the smallest dtype, because each pass over them then costs less."""
+    """Return share numbers in the smallest possible dtype, which makes each pass over them cheaper."""
     return shares.astype(np.min_scalar_type(shares.max(initial=0)))
 
 

@@ -170,7 +170,7 @@ class ActorWiring:
         )
 
     def _from_crossings(self) -> _Mailbox:
-        """Return the part of a root's mailbox that crossings fill; each `across` is a parent."""
+        """Return the part of a root's mailbox that crossings fill; each `across` is a parent of the root."""
         mailbox = _Mailbox()
         for parent, across in enumerate(self._program.across):
             mailbox.add(self._tags_across(across), parent)

@@ -52,7 +52,7 @@ class Separation:
     pair: ForkJoin
 
     def streams(self, dataset: Dataset) -> tuple[int, ...]:
-        """Return the streams of separators."""
+        """Return the indices of the streams with separators."""
         streams = enumerate(dataset.streams)
         return tuple(src for src, stream in streams if self.separators.issuperset(stream.kinds))
 

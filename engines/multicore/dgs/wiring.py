@@ -189,7 +189,7 @@ class Wiring:
         return crossings
 
     def _add_lanes(self, group: "_Group", mailbox: "_Mailbox", crossings: "_Crossings") -> None:
-        """Add a lane for each stream with events of a mailbox's leaves, their ancestors or across keys."""
+        """Add a lane for each stream with events of the group's leaves or their ancestors, or events across their keys."""
         parts = {
             group_of_keys: part
             for group_of_keys, crossing in crossings.items()
@@ -311,7 +311,7 @@ class _Group:
         return streams
 
     def trees(self) -> tuple[Int32Array, Int32Array]:
-        """Return all trees (one per key) and the leaf of each, in slot order."""
+        """Return all trees (one per key) and the leaf of each, in the order in which the mailbox stores the states."""
         trees = [
             np.arange(shape.first_tree, shape.first_tree + len(shape.keys), dtype=np.int32)
             for shape, _ in self.leaves

@@ -93,7 +93,7 @@ def compile_kernel(
     bounds: bool,
     width: bool = False,
 ) -> Any:
-    """Compile the function that `source` decorates with `@kernel` to a C callback.
+    """Compile to a C callback the function that `source` decorates with `@kernel`.
 
     Args:
         where: owner of the users' functions, for error messages.

@@ -1,4 +1,4 @@
-"""Compiles functions to LLVM IR without machine code, for functions that only kernels call.
+"""Compiles functions to LLVM IR, but not to machine code. Only kernels can call these functions.
 
 Numba optimizes each function together with its callees, and generates machine code, before a caller inlines it.
 With calls nested five deep, Numba does this five times for one function.

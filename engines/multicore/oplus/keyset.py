@@ -197,6 +197,7 @@ def expect_key(code: Code, keys: Any, place: Any) -> None:
 
 @intrinsic(lambda keys, *values: types.void(keys, types.int64, types.int64, types.uint64))
 def _put(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
+    """Write a key to the expected place, and count it."""
     builder = code.builder
     place = builder.load(keys.place)
     builder.store(key, builder.gep(keys.keys, [place]))

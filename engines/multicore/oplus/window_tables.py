@@ -80,7 +80,7 @@ def make_windows(address: Any, key: Any, left: Any, count: Any, nbytes: Any) -> 
 
 @part
 def free_windows(address: Any, left: Any, inputs: Any, nbytes: Any) -> None:
-    """Reset expired windows, one for each input from `address` on, for a new left boundary."""
+    """Reset the expired windows of all inputs, from `address` on, and set their left boundary."""
     for index in range(inputs):
         window = offset(address, index * nbytes)
         store_word(window, LEFT, left)

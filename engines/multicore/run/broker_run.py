@@ -38,7 +38,7 @@ def refusal(task: Task) -> str | None:
 
 
 class BrokerRun:
-    """A run whose input is on a broker when the clock starts."""
+    """A run that reads its input from a broker."""
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ class CoreRun:
     HAS_SERVICE_LATENCY: ClassVar[bool] = True
     """Whether the core records when a worker took an output's input (service latency)."""
     FULL_SPEED: ClassVar[tuple[str, str] | None] = None
-    """The core's histogram of latencies without a load, and its definition; None if the core measures none."""
+    """Name and definition of the core's histogram of latencies without a load; None if the core measures none."""
 
     def __init__(self, output: np.dtype[np.void], settings: RunSettings) -> None:
         self._output = output

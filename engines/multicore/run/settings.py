@@ -41,7 +41,7 @@ class RunSettings:
             their memory in advance, up to a quarter of the available memory. The run allocates memory for
             further records when it needs it (counter `outputs_grown`).
         bounds: whether users' functions check array indices; docs/performance.md states the cost.
-        received: whether events arrive from outside during the run. Such a run needs a load, whose due times then only
+        received: whether events arrive from outside during the run. Such a run needs a load; the load's due times only
             stamp outputs.
         arrival_tick_ns: see `Query`.
         link_rows: capacity of a link between operators in rows; None for the variant's capacity. Tests lower it.

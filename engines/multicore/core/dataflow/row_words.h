@@ -77,8 +77,8 @@ class WordLayouts {
   // span, because with small blocks one call per block would make threads wait for one another.
   Span span_of(std::int64_t block);
 
-  // Makes the times in the parts of a span relative to the end of a block of the span. Returns false if the rows of the
-  // block must be sent as rows.
+  // Adapts the parts of a span to one of its blocks: adds the block's end to the lowest time. Returns false if the rows
+  // of the block must be sent as rows.
   bool shift_times(std::int64_t block, std::span<WordPart> parts) const noexcept;
 
   // Reports rows of a block that did not fit, so that blocks whose span is not yet requested get room for such rows.

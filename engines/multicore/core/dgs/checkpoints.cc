@@ -88,7 +88,7 @@ bool Checkpoints::is_taken(const Cut& cut) noexcept {
   return (word & kCutMask) == index + 1;
 }
 
-// Returns the number of decided cuts once cut `index` is skipped because `current_snapshot` is under way.
+// Returns how many cuts are decided if cut `index` is skipped, since `current_snapshot` is under way.
 std::uint64_t Checkpoints::skipped_with(std::uint64_t index, std::uint64_t current_snapshot) const noexcept {
   if (may_stop_) return index + 1;
   const std::uint64_t skipped = index + 1 - (current_snapshot & kCutMask);

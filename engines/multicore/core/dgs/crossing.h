@@ -52,7 +52,7 @@ class Crossing {
   // Returns the latest stamp of all participants. Only for the last to arrive.
   std::int64_t latest_stamp() const noexcept;
 
-  // Calls the update. Returns whether the update ran to its end. Only for the last to arrive.
+  // Updates the states with an event. Returns false if the kernel raised an exception. Only for the last to arrive.
   bool update(AcrossKernel kernel, const void* const* columns, std::int64_t event, Emit* out) const {
     return kernel(group_state_, states_.data(), keys_.data(), static_cast<std::int64_t>(keys_.size()), columns, event,
                   out) == kDone;

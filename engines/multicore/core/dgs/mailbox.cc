@@ -8,9 +8,9 @@
 namespace lab {
 namespace {
 
-// Maximum number of events of a kernel call over several blocks. The call delays the outputs of its first event by a
-// few microseconds. Under a load each sending time makes a small block, so a worker that has fallen behind finds many
-// blocks and processes them in one call.
+// Maximum number of events of one kernel call that covers several blocks. The call delays the outputs of its first
+// event by a few microseconds. Under a load each sending time makes a small block, so a worker that has fallen behind
+// finds many blocks and processes them in one call.
 constexpr std::int64_t kMaxCallEvents = 1024;
 
 // Number of events that a direct lane takes at once, unless its kernel calls take more. These events share one reading
@@ -160,7 +160,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   bool complete = true;
   for (Lane& lane : lanes) {
     progress |= run_lane<true>(lane, cut_->key, parkers);
-    // As in `step`, except that the cut may lie between events of its stream that have the time of the cut.
+    // As in `step`, except that the cut may lie between two events of its stream with the same time.
     if (lane.index() == cut_->key.stream) {
       if (lane.next < cut_->position) complete = false;
     } else if (lane.next == lane.end && lane.bound() < cut_->key) {
@@ -209,7 +209,8 @@ bool Mailbox::look_ahead(Lane& lane) noexcept {
   lane.end = n - lane.next <= burst ? n : lane.next + burst;
   lane.bound_ts = lane.end == n ? kEndOfTime : ts[static_cast<std::size_t>(lane.end)];
   if (lane.end == n) return true;
-  // Prefetch the next reads, which often lie in two lines. Each miss costs some 3 % of a block of 4,096.
+  // Prefetch the next reads, which often lie in two lines. Each miss costs some 3 % of the time of a block of 4,096
+  // events.
   const std::int64_t next_end = std::min(n - 1, lane.end + burst);
   __builtin_prefetch(ts.data() + next_end - 1);
   __builtin_prefetch(ts.data() + next_end);

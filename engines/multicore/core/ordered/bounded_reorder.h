@@ -28,7 +28,7 @@ class BoundedExit {
   // Sends a unit downstream. Returns false if there was no room for the whole unit; the caller must then call again for
   // the same unit.
   virtual bool send(Unit& unit, OrderedWorker& worker) = 0;
-  // Returns whether there may be room, by a sequentially consistent load of the state that makes room. Any thread may
+  // Returns whether there may be room. It must load the state that decides with sequential consistency. Any thread may
   // call it.
   virtual bool has_room() const = 0;
 };

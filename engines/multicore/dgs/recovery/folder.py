@@ -2,7 +2,7 @@
 
     lock                  held by the running process
     checkpoint-00000012   the last two checkpoints, see format.py
-    unfinished-...        a checkpoint during its writing
+    unfinished-...        a checkpoint that is being written
     outputs.rows          records of the program's output, one after the other
 
 The newest checkpoint whose rename reached the disk survives a crash at any time, with all outputs before it.
