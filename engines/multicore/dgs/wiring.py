@@ -189,7 +189,7 @@ class Wiring:
         return crossings
 
     def _add_lanes(self, group: "_Group", mailbox: "_Mailbox", crossings: "_Crossings") -> None:
-        """Add a lane for each stream with events of the group's leaves or their ancestors, or events across their keys."""
+        """Add a lane for each stream with events of the group's leaves or their ancestors, or across their keys."""
         parts = {
             group_of_keys: part
             for group_of_keys, crossing in crossings.items()

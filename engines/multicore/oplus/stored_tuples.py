@@ -148,7 +148,7 @@ class _TuplesOfRecord(AttributeTemplate):
 
 
 def _deque_in(builder: ir.IRBuilder, window: ir.Value) -> ir.Value:
-    """Return the address of the deque of the window instance at an address."""
+    """Return the address of a window instance's deque; `window` is the address of the instance."""
     deque = builder.gep(builder.bitcast(window, BYTES), [WORD(_core.STORED_TUPLES_AT)])
     return builder.bitcast(deque, WORD.as_pointer())
 

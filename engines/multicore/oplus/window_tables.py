@@ -71,7 +71,7 @@ def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> A
 
 @part
 def make_windows(address: Any, key: Any, left: Any, count: Any, nbytes: Any) -> None:
-    """Write the heads of a new entry's windows of all inputs: `count` windows of `nbytes` bytes, from `address` on."""
+    """Write the heads of all windows of a new entry: `count` windows of `nbytes` bytes each, from `address` on."""
     for index in range(count):
         window = offset(address, index * nbytes)
         store_word(window, 0, key)

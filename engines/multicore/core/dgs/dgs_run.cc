@@ -198,7 +198,7 @@ bool DgsRun::is_direct(const Lane& lane, std::int32_t worker) const noexcept {
 void DgsRun::reserve() {
   const std::int64_t room = Mailbox::max_room(options_.max_outputs_per_event, options_.batch, *pool_);
   pool_->reserve(options_.reserved_rows, std::max(room, options_.max_outputs_across));
-  std::int64_t segments = 0;  // no more than rows or than kernel calls
+  std::int64_t segments = 0;  // at most one per row, and at most one per kernel call
   for (const Entry& entry : mailboxes_) segments += entry.mailbox->max_segments(options_.batch);
   if (options_.load || segments > options_.reserved_rows) segments = options_.reserved_rows;
   if (segments <= OutputBuffer::kFirstSegments) return;
@@ -250,7 +250,7 @@ bool DgsRun::step(std::int32_t index) {
   return progress;
 }
 
-// Takes one turn of the first worker at every place that has been handed over. Returns whether there was any work.
+// Takes one turn of the first worker at every place that it may serve. Returns whether there was any work.
 bool DgsRun::work_for_all() {
   bool progress = take_turn(0, unused_parkers_);
   for (std::int32_t i = 1; i < options_.workers; ++i) {

@@ -28,7 +28,7 @@ OrderedEntry::OrderedEntry(Options options, std::span<Unit> units, std::deque<Fe
 
 bool OrderedEntry::admit(const std::atomic<std::int64_t>& done, std::int64_t max_units, OrderedExit* exit,
                          OrderedWorker& worker) {
-  // Law: as in run/merge_flag.h. A thread that makes room, finds the flag taken and then sleeps has left a note before.
+  // Law: as in run/merge_flag.h. A thread that makes room and finds the flag taken leaves a note before it sleeps.
   for (int i = 0; flag_.enter(); ++i) {
     flag_.begin_pass();
     const bool has_units = pass(done, max_units, exit, worker) != 0;
@@ -38,7 +38,8 @@ bool OrderedEntry::admit(const std::atomic<std::int64_t>& done, std::int64_t max
   return false;
 }
 
-// Admits up to `max_units` units while there is room and rows are ready. Returns their number. Only with the flag.
+// Admits up to `max_units` units while there is room and rows are ready, and returns their number. The caller holds the
+// flag.
 std::int64_t OrderedEntry::pass(const std::atomic<std::int64_t>& done, std::int64_t max_units, OrderedExit* exit,
                                 OrderedWorker& worker) {
   // relaxed: written by holders of the flag.

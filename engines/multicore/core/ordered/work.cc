@@ -118,9 +118,10 @@ bool OrderedRun::schedule(Slot& slot, bool any) {
       return true;
     }
     if (any && !lines_[index].list->empty()) {
-      // An item was pushed while this worker was at the operator, so no sleeper was woken (`deliver`). Law: the pusher
-      // makes the list non-empty, then looks for room; the leaver makes room, then looks at the list. All four steps
-      // are sequentially consistent. Otherwise other workers have locked the items: yield the core to them.
+      // One of two cases. Either an item was pushed while this worker was at the operator, so no sleeper was woken
+      // (`deliver`). Law: the pusher makes the list non-empty, then looks for room; the leaver makes room, then looks
+      // at the list. All four steps are sequentially consistent. Or other workers have locked the items: yield the core
+      // to them.
       std::this_thread::yield();
       return true;
     }

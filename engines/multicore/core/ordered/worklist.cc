@@ -31,7 +31,7 @@ std::uint64_t all_groups(std::int64_t window, std::int32_t partitions) {
   return slots_for(window) * static_cast<std::uint64_t>(partitions);
 }
 
-// Returns the number of items of `size` records each to take for `left` records.
+// Returns how many items of `size` records each to take next, when `left` records of a slice are left.
 std::int64_t items_to_take(std::int64_t left, std::int64_t size) {
   return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size), 1, kMaxItems);
 }

@@ -17,7 +17,7 @@ MAX_CUTS = 1 << 16
 
 
 CUT = np.dtype([("ts", np.int64), ("stream", np.int32), ("position", np.int64)])
-"""A cut: time, stream, and position in its stream, of the first event after the cut."""
+"""A cut, given by the first event after it: the event's time, its stream, and its position in the stream."""
 Cuts = npt.NDArray[np.void]
 """Cuts in the order of events, as records of `CUT`."""
 
