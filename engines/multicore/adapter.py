@@ -77,7 +77,7 @@ class MulticoreEngine(BaseEngine):
         return FAMILIES[variant].properties
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
-        """Return the generator's rate in events/s into a reader that does no work."""
+        """Return the rate in events/s at which the generator feeds a reader that does no work."""
         duration_ns, _ = _core.try_generator(CEILING_EVENTS, batch, 0.0)
         return CEILING_EVENTS / duration_ns * 1e9
 
@@ -96,12 +96,12 @@ class MulticoreEngine(BaseEngine):
         return split_work(program, dataset, shares=shares, partials=partials)
 
     def unresumable(self, program: Program) -> str | None:
-        """Return why a program's work cannot be done in parts, or None."""
+        """Return why a program cannot run on consecutive parts of its input, or None."""
         return unresumable(program)
 
 
 def _check_model(task: Task, family: Family) -> str | None:
-    """Return a message that names a suitable variant if `family` does not run the task's model, or None."""
+    """Return None if `family` runs the task's model; otherwise a message that names a suitable variant."""
     program = task.workload.program
     if isinstance(program, family.models):
         return None

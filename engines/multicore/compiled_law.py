@@ -79,7 +79,7 @@ def _check_same_answer(family: Family, program: Program, draw: Draw) -> None:
 
 
 def _layout(program: Program) -> list[tuple[str, ...]]:
-    """Return the kinds of each stream: one stream per kind, and for DGS programs and graphs two of the first kind."""
+    """Return the kinds of each stream: one stream per kind; DGS programs and graphs have two of the first kind."""
     kinds: list[tuple[str, ...]] = [(kind,) for kind in program.kinds]
     return [kinds[0], *kinds] if isinstance(program, DGSProgram | Dataflow) else kinds
 
@@ -91,6 +91,7 @@ def _output(program: Program) -> OutputType:
 
 
 def _run(family: Family, program: Program, data: Input) -> Columns:
+    """Run a program on the core and return its answer."""
     settings = RunSettings(workers=WORKERS, batch=4, pin=False, measure=False, bounds=True)
     ended = flushed(program, data)
     with closing(family.run(program, ended, settings, family.options())) as run:

@@ -38,7 +38,7 @@ def deployment_picture(
         program: a query or a pipeline.
         workers: number of threads.
         streams: number of physical streams of each kind.
-        batch: rows in a unit of pipelines.
+        batch: maximum number of rows in a unit of a pipeline.
 
     Raises:
         UnsupportedError: the core refuses the query, or its number of streams.
@@ -96,7 +96,7 @@ def _operator_box(operator: Operator, workers: int, *, fused: bool) -> tuple[str
 
 
 def _share(buckets: int, instances: int) -> str:
-    """Return the number of buckets of an instance as text."""
+    """Return the number of buckets per instance as text."""
     minimum, remainder = divmod(buckets, instances)
     return (
         f"{minimum:,} or {minimum + 1:,} per instance" if remainder else f"{minimum:,} per instance"

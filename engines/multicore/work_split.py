@@ -1,7 +1,7 @@
 """Splits programs into shares for the tasks of another engine; each task runs the core with one worker.
 
-A program whose events are independent by key has a share for each task. A typed dataflow graph distributes partial
-aggregates. Any other program, such as a pipeline with one sequence as answer, has a single share.
+A program whose events are independent by key has one share per task. The shares of a typed dataflow graph read partial
+aggregates instead of events. Any other program, such as a pipeline whose answer is one sequence, has a single share.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ _RUNS: Mapping[type[Program], tuple[Any, Any]] = {
     Pipeline: (OrderedRun, OrderedOptions),
     Dataflow: (DataflowRun, DataflowOptions),
 }
-"""The run of each model, with its options."""
+"""The run class and the options class of each model."""
 
 
 def split_work(program: Program, dataset: Dataset, *, shares: int, partials: bool) -> WorkSplit:
@@ -119,7 +119,10 @@ class _SingleShare(WorkSplit):
     def resume_keys(
         self, keys: IntArray, streams: Sequence[Stream], state: Any, until_ts: int
     ) -> tuple[Columns, Any]:
-        """Resume from the state of a share; a DGS program has events of `keys` only."""
+        """Process a part of the input from the state after the preceding part.
+
+        For a DGS program, only `keys` have events.
+        """
         program, data = self.program, self._input(streams, until_ts)
         if isinstance(program, Query):
             return open_windows.resume(program, data, state, self._run)
@@ -139,7 +142,10 @@ class _SingleShare(WorkSplit):
     def resume_flow(
         self, data: Input, state: FlowStates | None, deployed: Deployment | None
     ) -> tuple[Columns, FlowStates | None]:
-        """Resume a typed dataflow graph; parts of its input end at markers."""
+        """Process a part of a typed dataflow graph's input from the state after the preceding part.
+
+        Each part ends at a marker.
+        """
         flow = self.program
         assert isinstance(flow, Dataflow)
         assert data.until_ts is not None
@@ -165,7 +171,7 @@ class _SingleShare(WorkSplit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shares(WorkSplit):
-    """A program split into shares; `single` answers each share from the share's rows."""
+    """A program split into shares; `single` computes the answer of a share from the share's rows."""
 
     shares: int
     single: _SingleShare
@@ -176,7 +182,7 @@ class _Shares(WorkSplit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ByTag(_Shares):
-    """A DGS program in shares of independent tags; `parts` has the part of each tag."""
+    """A DGS program split by tag. `parts` has a number for each tag; tags with different numbers are independent."""
 
     form = "events by key"
 
@@ -200,7 +206,7 @@ class _ByTag(_Shares):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ByKey(_Shares):
-    """A query of one operator O+ in shares of keys, which read a tuple for each key of each tuple."""
+    """A query of one operator O+ split by key. A share reads one mapped tuple for each of its keys in each tuple."""
 
     form = "tuples by key"
 
@@ -220,7 +226,7 @@ class _ByKey(_Shares):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ByAggregate(WorkSplit):
-    """A typed dataflow graph in shares of keys, which read the partial aggregates of blocks.
+    """A typed dataflow graph split by key. A share reads the partial aggregates of its keys in each block.
 
     Attributes:
         shares: number of shares.
@@ -284,7 +290,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def _answer(run: CoreRun) -> Columns:
-    """Run a program as one share."""
+    """Process the input of a run, close the run, and return its answer."""
     with closing(run):
         run.run()
         return run.answer()
@@ -295,7 +301,7 @@ def _share_of(keys: Any, shares: int) -> npt.NDArray[np.unsignedinteger[Any]]:
 
 
 def _narrow(shares: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Return the numbers of shares in the smallest dtype, because each pass over them then costs less."""
+    """Return share numbers in the smallest possible dtype, which makes each pass over them cheaper."""
     return shares.astype(np.min_scalar_type(shares.max(initial=0)))
 
 

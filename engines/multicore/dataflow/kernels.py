@@ -35,7 +35,7 @@ _Marker = namedtuple("_Marker", ("ts",))
 
 
 class UnitKernels(KernelSet):
-    """Compiles the functions of one unit. Methods raise EngineError if a function does not compile."""
+    """Compiles the functions of one unit of a deployment. Methods raise EngineError if a function does not compile."""
 
     def __init__(self, unit: Unit, *, bounds: bool = False) -> None:
         super().__init__(f"operator {unit.name}", bounds=bounds)
@@ -187,7 +187,7 @@ class UnitKernels(KernelSet):
     def _compile(
         self, role: str, function_names: Sequence[str], source: str, signature: Any
     ) -> int:
-        """Return the address of a kernel that calls the operator's functions `called`."""
+        """Return the address of a kernel that calls the operator's functions `function_names`."""
         functions = {
             name: (name, function)
             for name in function_names

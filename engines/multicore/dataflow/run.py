@@ -63,7 +63,7 @@ class FlowStates:
 
     Attributes:
         next_marker: time of the next marker.
-        units: for each unit, the initial state of a new key, and the entries of its keys, all of one size.
+        units: for each unit, the initial state of a new key, and the table entries of all keys.
     """
 
     next_marker: int

@@ -37,7 +37,7 @@ _Spec = tuple[int, list[tuple[int, int]], list[tuple[int, list[int], int]]]
 
 @dataclass(frozen=True, slots=True)
 class _Tag:
-    """A tag of an actor: its kind, its flow, and the parent that sends its events."""
+    """A tag of an actor: its kind, its flow (core/dgs/node_actor.h), and the parent that sends its events."""
 
     kind: int
     flow: int
@@ -144,6 +144,7 @@ class ActorWiring:
         return shape
 
     def _updates(self, node: PlanNode) -> dict[ImplTag, int]:
+        """Return the address of the update kernel for each tag of a node."""
         state = self._program.state(node.state)
         return {
             tag: self._kernels.run(
@@ -153,6 +154,7 @@ class ActorWiring:
         }
 
     def _place_states(self, shape: Shape, leaf: int) -> None:
+        """Allocate the states of one leaf in all trees of a shape."""
         state = self._program.state(shape.nodes[leaf].state)
         stride = round_up(state.dtype.itemsize, UNIT)
         leaves = np.full(len(shape.keys), leaf, dtype=np.int32)
@@ -168,7 +170,7 @@ class ActorWiring:
         )
 
     def _from_crossings(self) -> _Mailbox:
-        """Return the part of a root's mailbox that crossings fill; each `across` is a parent."""
+        """Return the part of a root's mailbox that crossings fill; each `across` is a parent of the root."""
         mailbox = _Mailbox()
         for parent, across in enumerate(self._program.across):
             mailbox.add(self._tags_across(across), parent)

@@ -125,6 +125,7 @@ def _plans(program: DGSProgram, sample: Input) -> dict[str, Plan]:
 
 
 def _on_one(node: PlanNode) -> PlanNode:
+    """Return the tree below a node with all leaves on worker 0."""
     if not node.children:
         return replace(node, worker=0)
     return replace(node, children=tuple(_on_one(child) for child in node.children))
@@ -136,7 +137,7 @@ def _solve(ns: dict[str, float], steps: dict[str, tuple[Steps, ...]], cores: int
     costs = replace(_FREE, start_ns=start_ns, cores=cores)
 
     def cost_of(name: str, step: str) -> float:
-        """Return the cost of a step: the case's duration minus the costs found so far, divided by its occurrences."""
+        """Return a step's cost: the case's duration minus the costs found so far, divided by the step's occurrences."""
         start = ns["start 2" if name in _TWO_WORKER_CASES else "start 1"]
         explained_ns = max((worker.time_ns(costs) for worker in steps[name]), default=0.0)
         times = max((getattr(worker, step) for worker in steps[name]), default=0)

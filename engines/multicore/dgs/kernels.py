@@ -1,8 +1,8 @@
 """Compiles the functions of a DGS program to kernels: updates, forks, joins and updates across keys.
 
-A run kernel is a loop over a run of events that calls `update`. It depends on the stream: its columns, whether its
-kind is constant, and whether all events update one state. These facts become constants, which LLVM folds after it
-has inlined the user's function.
+A run kernel calls `update` for each event of a run. The kernel depends on the stream: its columns, whether its kind is
+constant, and whether all events update one state. These facts become constants, which LLVM folds after it has inlined
+the user's function.
 
 A kernel returns 0 if it raises, and another value otherwise.
 """

@@ -1,12 +1,12 @@
-"""Splits DGS programs into partial states; a task makes partial states from its part of the bulk events.
+"""Splits the work of DGS programs: tasks make partial states from parts of the input, and shares join them.
 
 Events of *bulk* kinds do not depend on each other; events of all other kinds are *separators*. For each key and each
-span between two separators, a task forks a state for bulk events only. The state becomes a partial state when the task
-adds its bulk events. In the total order, a share then joins each partial state into the state of its key, and processes
-the separators.
+span between two separators, a task forks a state that gets only bulk events, and updates this state with its part of
+the bulk events. The result is a *partial state*. A share later joins each partial state into the state of its key and
+processes the separators, all in the total order.
 
-By the model's consistency conditions the result equals the sequential run, if `fork` gives the part for bulk events the
-same state at any time as at the start. A share checks the condition for each partial state.
+By the model's consistency conditions the result equals the sequential run, if the state that `fork` makes for bulk
+events is the same at any time as at the start. A share checks this condition for each partial state.
 """
 
 import ctypes
@@ -52,7 +52,7 @@ class Separation:
     pair: ForkJoin
 
     def streams(self, dataset: Dataset) -> tuple[int, ...]:
-        """Return the streams of separators."""
+        """Return the indices of the streams with separators."""
         streams = enumerate(dataset.streams)
         return tuple(src for src, stream in streams if self.separators.issuperset(stream.kinds))
 
@@ -88,6 +88,7 @@ def separation_of(program: DGSProgram, dataset: Dataset) -> Separation | None:
 
 
 def _suits(program: DGSProgram, pair: ForkJoin, bulk: set[int]) -> bool:
+    """Return whether a fork and join suit partial states of bulk kinds."""
     first, second = program.state(pair.first), program.state(pair.second)
     return (
         pair.parent == program.states[0].name
@@ -97,7 +98,7 @@ def _suits(program: DGSProgram, pair: ForkJoin, bulk: set[int]) -> bool:
 
 
 class PartialStates(WorkSplit):
-    """A DGS program in shares of keys, which read partial states and separators.
+    """A DGS program split by key; shares read partial states and separators.
 
     Raises:
         EngineError: a function does not compile, or `init` raises.
@@ -184,7 +185,7 @@ class PartialStates(WorkSplit):
         return out.columns(), of_key[share :: self.shares]
 
     def _add(self, state: int, leaf: int) -> None:
-        """Join the partial state at an address into the state at another."""
+        """Join the partial state at address `leaf` into the state at address `state`."""
         if self._fork_leaf(state) != self._seed:
             raise NoPartialsError(
                 f"program {self._program.name}: the state that fork gives a part for bulk events depends on "
@@ -203,6 +204,7 @@ class PartialStates(WorkSplit):
         return _Separators.merge(streams, self.shared, len(self._program.kinds))
 
     def _run(self, state: StateType, stream: Stream, *, keyed: bool) -> "_Step":
+        """Return the step that updates states with events of a stream."""
         kernel = self._kernels.run(state, layout_of(self._program, stream), keyed=keyed)
         return _Step(_RUN(kernel), [stream.ts, stream.tag, *payload_of(stream, self._program)])
 

@@ -1,4 +1,4 @@
-"""Runs a DGS program on consecutive parts of its input, with the state of each key as a record between them."""
+"""Runs a DGS program on consecutive parts of its input. Between two parts, the state of each key is one record."""
 
 from collections.abc import Mapping
 from contextlib import closing

@@ -47,7 +47,7 @@ class Layout:
 
 
 class SnapshotThread:
-    """Runs a function in parallel to a run. Its exception stops the run, and `end` raises it.
+    """Runs a function in parallel to a run. If the function raises, the run stops, and `end` raises the exception.
 
     The function `body` gets an event that is set at the end of the run, and must return when the core
     has no further snapshot.

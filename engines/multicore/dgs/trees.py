@@ -27,7 +27,7 @@ class Shape:
         nodes: all nodes, in preorder.
         parent: index of each node's parent; -1 for the root.
         keys: the keys of the tree.
-        first_tree: number of the first of the core's trees; each key has one.
+        first_tree: number of the first of the core's trees of this shape; the core has one tree per key.
     """
 
     nodes: tuple[PlanNode, ...]

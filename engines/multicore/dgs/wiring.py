@@ -189,7 +189,7 @@ class Wiring:
         return crossings
 
     def _add_lanes(self, group: "_Group", mailbox: "_Mailbox", crossings: "_Crossings") -> None:
-        """Add a lane for each stream with events of a mailbox's leaves, their ancestors or across keys."""
+        """Add a lane for each stream with events of the group's leaves or their ancestors, or across their keys."""
         parts = {
             group_of_keys: part
             for group_of_keys, crossing in crossings.items()
@@ -286,7 +286,7 @@ _Crossings = dict[tuple[str, int], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mailbox:
-    """A mailbox of the core: its index, and its leaf states' type, address and distance in units."""
+    """A mailbox of the core: its index, and the type, first address and distance (in units) of its leaves' states."""
 
     index: int
     state: StateType
@@ -311,7 +311,7 @@ class _Group:
         return streams
 
     def trees(self) -> tuple[Int32Array, Int32Array]:
-        """Return all trees (one per key) and the leaf of each, in slot order."""
+        """Return all trees (one per key) and the leaf of each, in the order in which the mailbox stores the states."""
         trees = [
             np.arange(shape.first_tree, shape.first_tree + len(shape.keys), dtype=np.int32)
             for shape, _ in self.leaves
@@ -329,7 +329,7 @@ def groups_of(across: Across, keys: int) -> Iterator[tuple[int, Int32Array]]:
 
 
 def record_widths(data: Input, program: DGSProgram) -> npt.NDArray[np.int64]:
-    """Return the bytes of an event of each stream, as far as the program reads them."""
+    """Return the number of bytes that the program reads of an event, by stream."""
     return np.array(
         [
             sum(
@@ -359,7 +359,7 @@ def payload_of(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.g
 
 
 def _groups(shapes: list[Shape], worker: int) -> Iterator[_Group]:
-    """Group a worker's leaves that share a stream, with at most one leaf of a shape per group."""
+    """Yield a worker's leaves in groups that share streams; a group has at most one leaf of a shape."""
     parts: list[tuple[set[int], list[tuple[Shape, int]]]] = []
     for shape in shapes:
         for leaf, node in enumerate(shape.nodes):
@@ -378,6 +378,7 @@ def _groups(shapes: list[Shape], worker: int) -> Iterator[_Group]:
 
 
 def _tags_of(stream: Stream, n_kinds: int, keys: int) -> npt.NDArray[np.int64]:
+    """Return the tags that a stream's events may have."""
     if stream.tag is None:
         return np.array([stream.kinds[0]], dtype=np.int64)
     every_key = np.arange(keys, dtype=np.int64) * n_kinds

@@ -37,7 +37,8 @@ class OutOfBoundsError(IndexError):
 def check_index(typingctx: Any, array: Any, index: Any, label: Any, place: Any) -> Any:
     """Raise `OutOfBoundsError` if an index, or an index of a tuple, is outside an array.
 
-    Other values pass, because tuples check themselves. Slices pass, because they stop at the array's end.
+    Values other than arrays are not checked, because tuples check themselves. Slices are not checked, because they stop
+    at the array's end.
     """
     if not isinstance(label, types.StringLiteral):
         return None  # Numba tries again without literals if the code below raises.

@@ -93,7 +93,7 @@ def compile_kernel(
     bounds: bool,
     width: bool = False,
 ) -> Any:
-    """Compile the function that `source` decorates with `@kernel` to a C callback.
+    """Compile to a C callback the function that `source` decorates with `@kernel`.
 
     Args:
         where: owner of the users' functions, for error messages.
@@ -168,7 +168,10 @@ def _plain_function(function: object, *, bounds: bool) -> FunctionType | None:
 def _compile_function(
     function: FunctionType, options: dict[str, object], compiled: dict[int, Any]
 ) -> Any:
-    """Compile a function; `compiled` maps ids to compiled functions, and to None during compilation."""
+    """Compile a function, and add it to `compiled`.
+
+    `compiled` maps the ids of functions to compiled functions, or to None while they are being compiled.
+    """
     compiled[id(function)] = None
     module_globals = function.__globals__
     names = names_of(function.__code__)
@@ -212,6 +215,7 @@ def _compile_helper(value: object, options: dict[str, object], compiled: dict[in
 
 
 def _explain(where: str, functions: Functions, error: Exception) -> str:
+    """Return the message of the error that one of the functions does not compile."""
     labels = []
     for role, function in functions.values():
         code = getattr(function, "py_func", function).__code__
@@ -229,6 +233,7 @@ def _explain(where: str, functions: Functions, error: Exception) -> str:
 
 @memoize
 def _sources_fingerprint() -> str:
+    """Return a digest of the engine's sources, the core's structs and the compiler's version."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parents[1].rglob("[!.]*.py")):
         if path.is_file():

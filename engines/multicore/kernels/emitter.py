@@ -98,6 +98,7 @@ def _append_signature(out: Any, values: Any) -> Any:
 
 @intrinsic(_append_signature)
 def _append(code: Code, out: Any, values: Any) -> None:
+    """Append a record, or count it as refused if there is no room."""
     builder, (emitter, kinds) = code.builder, code.kinds
     first = int(emitter.stamped)
     count = builder.load(out.count)

@@ -16,7 +16,8 @@ _NUMBA_OBJECT = repr(cpu_target.target_context)
 
 _LOCK = threading.Lock()
 _ACTIVE_LISTS: list[list[BaseException]] = []
-"""One list per active block. Each list gets every exception, because the hook cannot tell which kernel raised it."""
+"""One list per active `collect_exceptions` block.
+Each list gets every exception, because the hook cannot tell which kernel raised it."""
 
 
 @contextmanager

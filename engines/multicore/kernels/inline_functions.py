@@ -1,4 +1,4 @@
-"""Compiles functions that only kernels call to LLVM IR, without machine code.
+"""Compiles functions to LLVM IR, but not to machine code. Only kernels can call these functions.
 
 Numba optimizes each function together with its callees, and generates machine code, before a caller inlines it.
 With calls nested five deep, Numba does this five times for one function.
@@ -104,7 +104,7 @@ def overload_method_part(kind: Any, name: str) -> Callable[[_Function], _Functio
 
 
 def implement(function: Any, *kinds: Any) -> Callable[[_Function], _Function]:
-    """Return a decorator of an implementation of `function` in compiled code.
+    """Return a decorator for a function that implements `function` in compiled code.
 
     `function` is a function or the name of a method. The implementation applies if the first argument has a Numba type
     in `kinds`.

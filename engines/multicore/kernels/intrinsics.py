@@ -1,4 +1,4 @@
-"""Defines functions of kernels that build the LLVM code of their calls, and types whose values are structs."""
+"""Helps to define functions that build the LLVM code of their calls in kernels, and types whose values are structs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

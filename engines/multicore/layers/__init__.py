@@ -1,1 +1,1 @@
-"""Runs query graphs with a thread per instance; channels or operators order the tuples, or none do."""
+"""Runs query graphs with a thread per instance. Tuples are ordered by channels, by operators, or not at all."""

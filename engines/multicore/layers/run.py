@@ -71,7 +71,7 @@ class LayersRun(CoreRun):
 
     Each stream has an injector. A stateful operator of a pipeline has one instance. Each instance of an
     operator O+ has the windows of its own keys.
-    The answer is ordered by time and sink; a late output of a sink keeps its place.
+    The answer is ordered by time and sink. Outputs of one sink keep their order, even if one of them is late.
     The setting `ring_blocks` has an effect only under a load.
     """
 

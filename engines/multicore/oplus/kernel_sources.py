@@ -1,14 +1,14 @@
 """Defines the source templates of an operator O+'s kernels, which `kernels` fills.
 
-Each template is one function of core/oplus/kernel.h.
+Each template with `@kernel` is one function of core/oplus/kernel.h; the other templates are parts of these.
 Counters start with `int64(0)`. A plain 0 has a literal type, and Numba repeats type inference when a loop widens it.
 """
 
 # The kernel makes three passes over the tuples: it finds all keys, prefetches their cache lines, and updates windows.
 # The last pass visits only tuples with keys of this instance, because a check in this pass would be an unpredictable
-# branch. Lone keys are first found by stream, in a loop over adjacent rows that LLVM turns into vectors. They are
-# prefetched in this order only if all of them belong to this instance, because an instance may not read another
-# instance's tables.
+# branch. Lone keys (the only keys of their tuples) are first found by stream, in a loop over adjacent rows that LLVM
+# turns into vectors. They are prefetched in this order only if all of them belong to this instance, because an instance
+# may not read another instance's tables.
 PROCESS = """\
 @kernel
 def process(view, begin, end, out_address):

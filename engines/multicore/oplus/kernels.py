@@ -180,7 +180,7 @@ class OperatorKernels(KernelSet):
         return self._address_of((role, layout), functions, source, signature)
 
     def expire(self) -> int:
-        """Return the address of the kernel for expiring windows; 0 if they expire without a trace."""
+        """Return the address of the kernel for expiring windows; 0 if they expire without a call of f_O or f_S."""
         operator = self._operator
         if _expires_without_call(operator):
             return 0
@@ -294,6 +294,8 @@ class OperatorKernels(KernelSet):
         return column_pointers(indices, columns, prefix)
 
     def _tuple_source(self, row: str, prefix: str, layout: TupleLayout) -> str:
+        """Return the expression that builds the tuple of a row."""
+
         def load(index: int, dtype: str = "int64") -> str:
             return f"load({prefix}column_{index}, {row}, {dtype})"
 
@@ -392,7 +394,7 @@ class OperatorKernels(KernelSet):
 
 
 def _is_lazy(operator: Operator) -> bool:
-    """Return whether windows are single and traceless, so that updates can move them."""
+    """Return whether windows are single and expire without a call, so that updates can move them."""
     return _expires_without_call(operator) and operator.window.type == SINGLE
 
 

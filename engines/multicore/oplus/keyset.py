@@ -2,7 +2,7 @@
 
 `KeySetType` collects the keys of tuples whose buckets belong to this instance; its C struct is `KeySet`
 (core/oplus/kernel.h). During a kernel call its counters are on the stack.
-`LoneKeyType` collects the keys of tuples that have exactly one key, of any instance.
+`LoneKeyType` collects the keys of tuples that have exactly one key, whichever instance owns the key.
 `OwnersType` collects as a bit mask which of 64 instances own a tuple's keys.
 """
 
@@ -115,6 +115,7 @@ hash_at = _reader("hashes", types.uint64, types.uint64)
 
 
 def _append_to(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
+    """Add a key if this instance owns its bucket; if there is no room, count the key as refused."""
     builder = code.builder
     owner = builder.sext(builder.load(builder.gep(keys.owner, [bucket])), WORD)
     is_owned = builder.icmp_signed("==", owner, keys.me)
@@ -196,6 +197,7 @@ def expect_key(code: Code, keys: Any, place: Any) -> None:
 
 @intrinsic(lambda keys, *values: types.void(keys, types.int64, types.int64, types.uint64))
 def _put(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
+    """Write a key to the expected place, and count it."""
     builder = code.builder
     place = builder.load(keys.place)
     builder.store(key, builder.gep(keys.keys, [place]))

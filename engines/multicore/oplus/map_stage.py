@@ -97,7 +97,7 @@ def check_maps(maps: int, data: Input | Dataset) -> str | None:
 
 
 def _fields_of_update(operator: Operator) -> set[str]:
-    """Return the fields that f_U may read: f_U, or a function that it calls, uses their names as attributes.
+    """Return the fields that f_U may read: those whose names f_U, or a function that it calls, uses as attributes.
 
     Returns all fields if tuples are stored.
     """

@@ -50,8 +50,8 @@ _LANES = 16
 def stored_dtype(operator: Operator) -> np.dtype[np.void]:
     """Return the dtype of a stored tuple: time, scalar fields, input.
 
-    With room for n tuples, a field's column begins n * offset bytes into the memory. Wide fields come first, so that
-    each column is aligned.
+    With room for n tuples, the column of a field begins n * o bytes into the memory, where o is the field's offset in
+    this dtype. Wide fields come first, so that each column is aligned.
     """
     fields = [(name, operator.fields[name]) for name in operator.fields.names or ()]
     fields.sort(key=lambda field: -field[1].itemsize)
@@ -148,7 +148,7 @@ class _TuplesOfRecord(AttributeTemplate):
 
 
 def _deque_in(builder: ir.IRBuilder, window: ir.Value) -> ir.Value:
-    """Return the address of the deque of the window instance at an address."""
+    """Return the address of a window instance's deque; `window` is the address of the instance."""
     deque = builder.gep(builder.bitcast(window, BYTES), [WORD(_core.STORED_TUPLES_AT)])
     return builder.bitcast(deque, WORD.as_pointer())
 
@@ -292,7 +292,7 @@ def _any_matches(code: Code, deque: ir.Value, matches: ir.Value, t: ir.Value) ->
 
 
 def _vector_hints(module: ir.Module) -> ir.values.MDValue:
-    """Return the metadata of a loop over so few items that a scalar remainder would take longer than the vectors.
+    """Return metadata that makes LLVM mask the last vector of a loop, because a scalar remainder would take longer.
 
     Processors before AVX2 get no hints: without masked loads, LLVM would test each lane of the last vector.
     """

@@ -71,7 +71,7 @@ def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> A
 
 @part
 def make_windows(address: Any, key: Any, left: Any, count: Any, nbytes: Any) -> None:
-    """Write the heads of a new entry's windows of all inputs: `count` windows of `nbytes` bytes, from `address` on."""
+    """Write the heads of all windows of a new entry: `count` windows of `nbytes` bytes each, from `address` on."""
     for index in range(count):
         window = offset(address, index * nbytes)
         store_word(window, 0, key)
@@ -80,7 +80,7 @@ def make_windows(address: Any, key: Any, left: Any, count: Any, nbytes: Any) -> 
 
 @part
 def free_windows(address: Any, left: Any, inputs: Any, nbytes: Any) -> None:
-    """Reset expired windows, one for each input from `address` on, for a new left boundary."""
+    """Reset the expired windows of all inputs, from `address` on, and set their left boundary."""
     for index in range(inputs):
         window = offset(address, index * nbytes)
         store_word(window, LEFT, left)

@@ -40,7 +40,7 @@ PROCESSING = (
 HOMED, HYBRID = _core.WORKLISTS[:2]
 BY_SOURCE, BY_OPERATOR = _core.SERIALS
 UNIT_WINDOWS: int = _core.UNIT_WINDOWS
-"""Maximum number of an operator's units in windows, if operators assign serials."""
+"""Maximum number of units of an operator, as a multiple of the window, if operators assign serials."""
 
 RECORDS_UNDER_WAY = 8192
 """Records in the default window: enough work for every worker, and small enough for a cache."""

@@ -38,7 +38,7 @@ def refusal(task: Task) -> str | None:
 
 
 class BrokerRun:
-    """A run whose input is on a broker when the clock starts."""
+    """A run that reads its input from a broker."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class BrokerRun:
             self._run.close()
 
     def _begin(self) -> None:
-        """Start the load when the clock of the run starts, from which due times count."""
+        """Wait until the run's clock starts, then start the load. Due times count from the start of the clock."""
         if self._generator is None:
             return
         assert self._run is not None

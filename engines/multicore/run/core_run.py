@@ -38,7 +38,7 @@ class CoreRun:
     HAS_SERVICE_LATENCY: ClassVar[bool] = True
     """Whether the core records when a worker took an output's input (service latency)."""
     FULL_SPEED: ClassVar[tuple[str, str] | None] = None
-    """The core's histogram of latencies without a load, and its definition; None if the core measures none."""
+    """Name and definition of the core's histogram of latencies without a load; None if the core measures none."""
 
     def __init__(self, output: np.dtype[np.void], settings: RunSettings) -> None:
         self._output = output
@@ -88,7 +88,10 @@ class CoreRun:
         *arguments: object,
         add: Callable[..., object] | None = None,
     ) -> None:
-        """Add a stream to the core, which borrows its arrays; `arguments` follow the heartbeats."""
+        """Add a stream to the core, which borrows its arrays.
+
+        `add` replaces the core's `add_stream`. It gets `arguments` after the heartbeats.
+        """
         if self._settings.received:
             _check_borrowed(stream, columns)
         heartbeats, *due = stream_times(index, stream, self._settings.load)
@@ -153,7 +156,7 @@ class CoreRun:
 
 
 def _check_borrowed(stream: Stream, columns: Any) -> None:
-    """Raise UnsupportedError if the core would copy a column: rows from outside would not reach the copy."""
+    """Raise UnsupportedError if the core would copy a column, because rows from outside would not reach the copy."""
     arrays = [column for column in stream.payload.values() if isinstance(column, np.ndarray)]
     for column in columns:
         if column is None or any(np.may_share_memory(column, array) for array in arrays):

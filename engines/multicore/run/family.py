@@ -67,5 +67,5 @@ class Family:
 
 
 def properties(*reasons: str, holds: bool = True) -> Mapping[str, Property]:
-    """Return PIP1, PIP2 and PIP3, each with the reason why it holds or does not."""
+    """Return the platform-independence properties PIP1 to PIP3, each with the reason why it holds or does not."""
     return {f"PIP{i}": Property(holds=holds, why=reason) for i, reason in enumerate(reasons, 1)}

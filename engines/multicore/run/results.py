@@ -26,7 +26,7 @@ def histogram(sparse: tuple[bytes, bytes], definition: str) -> Histogram:
 
 
 def quantile(latencies: Histogram, share: float) -> float:
-    """Return the quantile of a histogram with at least one latency, in ns."""
+    """Return a quantile of latencies in ns; the histogram must have at least one latency."""
     total = np.cumsum(latencies.counts)
     return float(latencies.values_ns[np.searchsorted(total, share * total[-1])])
 

@@ -41,7 +41,7 @@ class RunSettings:
             their memory in advance, up to a quarter of the available memory. The run allocates memory for
             further records when it needs it (counter `outputs_grown`).
         bounds: whether users' functions check array indices; docs/performance.md states the cost.
-        received: whether events arrive from outside during the run. Such a run needs a load, whose due times then only
+        received: whether events arrive from outside during the run. Such a run needs a load; the load's due times only
             stamp outputs.
         arrival_tick_ns: see `Query`.
         link_rows: capacity of a link between operators in rows; None for the variant's capacity. Tests lower it.
@@ -68,9 +68,9 @@ class RunSettings:
     ) -> _core.RunSettings:
         """Return the settings for the core.
 
-        Two new threads often start on one core and share it for longer than a run takes. Each of several threads
-        therefore starts on the next core, and stays there if each has its own core. `threads` is the number of threads;
-        None means `workers`, and 0 means more threads than cores.
+        Two new threads often start on one core and share it for longer than a run takes. Therefore several threads
+        start on successive cores, and stay there if there is a core for each. `threads` is the number of threads; None
+        means `workers`, and 0 means more threads than cores.
         """
         available = sorted(os.sched_getaffinity(0))
         count = self.workers if threads is None else threads
@@ -96,7 +96,7 @@ class RunSettings:
     def reserved_rows(self, output: np.dtype[np.void], max_rows: int = UNKNOWN_ROWS) -> int:
         """Return the number of output rows to reserve, limited by the available memory.
 
-        Under a load it is `max_rows` if `expected_outputs` is None.
+        If `expected_outputs` is None, it is `max_rows` under a load, and 0 at full speed.
         """
         rows = self.expected_outputs
         if rows is None:

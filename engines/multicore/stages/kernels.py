@@ -48,7 +48,7 @@ def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any
 def partitions_of(stage: Stage, hashed: int | None = None) -> int:
     """Return the number of partitions of an operator.
 
-    `hashed` is the number if keys are partitioned by hash; None for the operator's own number.
+    `hashed` is the number to use if keys are partitioned by hash; None for the operator's own number.
     """
     if stage.kind != PARTITIONED:
         return 1

@@ -1,3 +1,4 @@
+// Implements the list of benchmarks (bench/bench.h). To add a benchmark, declare it in registry.h and list it here.
 #include "registry.h"
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// The declarations of all benchmarks. A benchmark's file has the stem of the structure that the benchmark measures.
+// The declarations of all benchmarks. Each benchmark's file is named after the structure that it measures.
 #pragma once
 #include "bench.h"
 

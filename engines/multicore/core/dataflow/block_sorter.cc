@@ -1,3 +1,4 @@
+// Implements the sorting of blocks that dataflow/block_sorter.h explains.
 #include "dataflow/block_sorter.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kInitialRows = 512;  // initial capacity
-// Minimum numbers of rows with which a radix sort, by the bits of keys or by all bits, is faster than comparing words.
+// Minimum numbers of rows for which a radix sort is faster than comparing words: by the bits of keys, and by all bits.
 constexpr std::size_t kMinKeyRadixRows = 16;
 constexpr std::size_t kMinRadixRows = 64;
 constexpr int kDigitsAtOnce = 4;  // the counters of this many digits stay in the first-level cache
@@ -91,6 +92,7 @@ void BlockSorter::choose_parts() {
   place_parts(parts_, row_bits_);
 }
 
+// Makes `words_` from the stored rows.
 void BlockSorter::make_words() {
   words_.resize(static_cast<std::size_t>(rows_));
   pack(spec_, parts_, {buffer_.columns(), 0, rows_, nullptr}, words_.data());
@@ -115,6 +117,7 @@ void BlockSorter::sort_by_bits(int from, int bits) {
   cost_8 <= cost_11 ? sort_by.template operator()<8>() : sort_by.template operator()<11>();
 }
 
+// Sorts by `digits` digits of kBits bits each, from bit `from` of the words on.
 template <int kBits>
 void BlockSorter::sort_by_digits(int from, int digits) {
   constexpr std::size_t kValues = std::size_t{1} << kBits;
@@ -170,7 +173,7 @@ void BlockSorter::sort_words() {
   if (words_.size() < kMinKeyRadixRows || parts_.empty()) return compare();
   const WordPart& first = parts_.front();
   const int bits = first.shift + first.bits - row_bits_;
-  // Rows of a key mostly come in order of time, so sorting by keys suffices.
+  // Rows of a key mostly come in order of time. So sort only by keys; insertion then moves few words.
   if (first.bits < bits && backoff_left_ == 0) {
     sort_by_bits(first.shift, first.bits);
     if (insert_words()) return;
@@ -182,6 +185,7 @@ void BlockSorter::sort_words() {
   words_.size() < kMinRadixRows ? compare() : sort_by_bits(row_bits_, bits);
 }
 
+// Compares rows `a` and `b` by one column. The result is below 0 if row `a` comes first.
 int BlockSorter::compare_rows(std::size_t column, std::int32_t a, std::int32_t b) const noexcept {
   return with_type(spec_.fields[column], spec_.itemsizes[column], [&]<typename T>() {
     const T x = static_cast<const T*>(buffer_.columns()[column])[a];
@@ -195,6 +199,7 @@ int BlockSorter::compare_rows(std::size_t column, std::int32_t a, std::int32_t b
   });
 }
 
+// Returns whether row `a` comes before row `b` by the columns that are not wholly in words.
 bool BlockSorter::is_before(std::int32_t a, std::int32_t b) const noexcept {
   for (std::size_t place = word_columns_; place < columns_.size(); ++place) {
     const int order = compare_rows(columns_[place], a, b);
@@ -203,6 +208,7 @@ bool BlockSorter::is_before(std::int32_t a, std::int32_t b) const noexcept {
   return false;
 }
 
+// Sorts the words that differ only in the number of the row.
 void BlockSorter::sort_ties() {
   for (auto begin = words_.begin(); begin != words_.end();) {
     auto end = std::next(begin);

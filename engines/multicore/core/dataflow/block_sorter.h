@@ -1,9 +1,11 @@
-// BlockSorter: stores and sorts the rows of a block for the vertex SORT: by key, then by fields in the vertex's order.
+// BlockSorter: stores the rows of a block (dataflow/markers.h) for a SORT vertex, and sorts them by key, then by the
+// other fields in the vertex's order.
 //
-// The rows are represented by words (row_words.h), which are sorted by their digits. If all rows of a block arrived as
-// words, or all columns fit into words, the words are the rows, and no row is fetched. Otherwise a word ends with the
-// number of its row, and rows with equal words are compared. A column of floats or a descending column does not fit
-// into words, so it and the columns after it are always compared.
+// The rows are represented by words (dataflow/row_words.h), which are sorted by their digits. If all rows of a block
+// arrived as words, or all columns fit into words, each word holds its whole row, and no row is fetched. Otherwise a
+// word holds the first columns and ends with the number of its row; rows whose words differ only in this number are
+// compared by their other columns. A column of floats or a descending column does not fit into words, so it and the
+// columns after it are always compared.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -30,7 +32,8 @@ class BlockSorter {
     packs_ = packs;
   }
 
-  // Store rows of a block, or words. Both throw std::runtime_error if the block is too large to be sorted.
+  // Both functions store rows of a block: from columns, or as words. They throw std::runtime_error if the block is too
+  // large to be sorted.
   void store(const FlowPiece& piece, std::int64_t block);
   void store(std::span<const std::uint64_t> words);
 

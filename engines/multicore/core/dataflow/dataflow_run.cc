@@ -1,3 +1,4 @@
+// Implements the run of a dataflow graph; see dataflow/dataflow_run.h.
 #include "dataflow/dataflow_run.h"
 
 #include <algorithm>

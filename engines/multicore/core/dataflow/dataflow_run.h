@@ -1,9 +1,8 @@
-// DataflowRun: runs a typed dataflow graph; after Mamouras et al., "Data-Trace Types for Distributed Stream Processing
-// Systems" (2019). docs/decisions/0020-dataflow.md.
+// DataflowRun: runs a typed dataflow graph, as in Mamouras et al., "Data-Trace Types for Distributed Stream Processing
+// Systems" (2019). docs/decisions/0020-dataflow.md explains the design.
 //
-// Each worker has an instance of each vertex whose degree is above the worker's number. In a turn a worker takes the
-// available rows for all its instances: first from links, beginning with the vertices furthest from the streams, then
-// from its streams.
+// A vertex of degree d has one instance on each of the workers 0 to d - 1. In a turn a worker takes the available rows
+// for its instances: first from links, beginning with the vertices furthest from the streams, then from its streams.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -25,7 +24,7 @@ struct DataflowOptions : RunSettings {
   static constexpr std::int64_t kMaxLinkRows = std::int64_t{1} << 24;
 
   Markers markers;
-  bool aligned = true;             // whether links are aligned on markers; false gives wrong results on purpose
+  bool aligned = true;             // see FlowLinkReader; false gives wrong results on purpose
   std::int64_t link_rows = 16384;  // number of unread rows at which a link is full and its producer stops reading
 };
 
@@ -72,7 +71,7 @@ class DataflowRun final : public Run {
   DataflowOptions options_;
   std::deque<FlowSpec> specs_;
   std::vector<std::int32_t> vertex_of_;  // by stream
-  // By set of streams: the times at which their reader knows each marker.
+  // By set of streams: the times at which an instance downstream of these streams knows each marker.
   std::map<std::set<std::int32_t>, std::vector<std::int64_t>> known_times_;
   std::vector<Worker> workers_;
   std::shared_ptr<OutputPool> pool_;

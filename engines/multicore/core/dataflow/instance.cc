@@ -1,3 +1,4 @@
+// Implements one vertex on one worker; see dataflow/instance.h.
 #include "dataflow/instance.h"
 
 #include <algorithm>
@@ -114,6 +115,7 @@ std::int64_t FlowInstance::marker_due() const noexcept {
   return meter_.recorder.start() + (*known_times_)[static_cast<std::size_t>(block_)];
 }
 
+// Throws an error if a kernel call at `position`, which returned `next`, has failed.
 void FlowInstance::check(std::int64_t next, std::int64_t position, const Emit& emit) const {
   if (next < position) throw std::runtime_error(spec_.called() + "one of its functions raised an exception");
   if (emit.refused != 0) {
@@ -129,6 +131,7 @@ void FlowInstance::check(std::int64_t next, std::int64_t position, const Emit& e
       table_.bytes() >> 20, table_.growth_bytes() >> 20);
 }
 
+// Throws std::runtime_error if an output from row `first` on does not have the key of its item or entry.
 void FlowInstance::check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const {
   const auto* emitted_keys = static_cast<const std::int64_t*>(emit.columns[0]);
   const auto* input_keys = from == nullptr ? nullptr : static_cast<const std::int64_t*>(from->columns[1]) + from->base;
@@ -142,6 +145,8 @@ void FlowInstance::check_keys(const FlowPiece* from, const Emit& emit, std::int6
   }
 }
 
+// Returns the due times of the last `rows` outputs, valid until the next call, or null if rows carry none. `from`: see
+// `process`.
 const std::int64_t* FlowInstance::due_of(std::int64_t rows, const FlowPiece* from) {
   if (!has_due_) return nullptr;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -260,6 +265,7 @@ void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::s
   for (std::size_t to = 0; to < degree; ++to) append(to, words_by_instance_.data() + to * words.size(), counts_[to]);
 }
 
+// Appends rows to the answer.
 void FlowInstance::collect(const FlowPiece& piece) {
   for (std::int64_t copied = 0; copied < piece.rows;) {
     Emit* emit = outputs_->open(1);

@@ -1,4 +1,4 @@
-// FlowInstance: one vertex on one worker. It takes rows and markers, and passes on its outputs.
+// FlowInstance: one vertex of a DataflowRun on one worker. It takes rows and markers, and passes on its outputs.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,8 +23,8 @@ using FlowLinks = std::vector<std::unique_ptr<FlowLink>>;
 
 class FlowInstance {
  public:
-  static constexpr std::int64_t kRows = 512;       // rows made at once, so that they stay in the first-level cache
-  static constexpr std::int64_t kRowsInTurn = 64;  // with kDeal: rows sent to an instance in its turn
+  static constexpr std::int64_t kRows = 512;       // outputs made at once, so that they stay in the first-level cache
+  static constexpr std::int64_t kRowsInTurn = 64;  // with Route::kDeal: rows sent to an instance in its turn
 
   // `stop`: see run/errors.h. `worker`: the worker's index; worker 0 has the first instance of the vertex. `has_due`:
   // whether rows carry due times.
@@ -35,7 +35,7 @@ class FlowInstance {
 
   // The functions from here to `set_known_times` are for the set-up.
 
-  // Adds an instance that takes the outputs by calls.
+  // Adds an instance of the same worker that takes the outputs. This instance calls it directly.
   void add_reader(FlowInstance& reader) { readers_.push_back(&reader); }
   // The links to the instances of one vertex.
   struct Exchange {
@@ -61,13 +61,13 @@ class FlowInstance {
   // outlive the instance.
   void set_known_times(const std::vector<std::int64_t>& times_ns) { known_times_ = &times_ns; }
 
-  void take(const FlowPiece& piece);
+  void take(const FlowPiece& piece);        // processes rows of the current block
   void take_words(const FlowPiece& piece);  // for a SORT: takes the words of rows from a sender that packs
-  // The four functions below also call the instances that take outputs by calls.
-  void end_block();      // passes a marker
+  // The four functions below also call the same functions of the instances that `add_reader` added.
+  void end_block();      // processes the marker that ends the current block
   void end();            // notes that no rows follow
   void flush();          // publishes the rows sent over links
-  bool full() noexcept;  // returns whether a link is full
+  bool full() noexcept;  // returns whether a link that this instance fills is full
 
   std::int64_t block() const noexcept { return block_; }
   const FlowSpec& spec() const noexcept { return spec_; }

@@ -31,8 +31,8 @@ static_assert(offsetof(FlowCall, make) == 32 && offsetof(FlowCall, sources) == 4
 // for a key, is missing.
 using FlowKernel = std::int64_t (*)(const FlowCall* call, std::int64_t begin, std::int64_t end, Emit* out);
 
-// Makes the initial state of a new key if `passed` is 0, before the first marker. With `passed` 1, at each marker,
-// updates this state. Returns kDone.
+// Before the first marker, with `passed` 0, makes the initial state of a new key. At each marker, with `passed` 1,
+// updates this initial state. Returns kDone.
 using StartKernel = std::int64_t (*)(void* start, std::int64_t passed);
 
 }  // namespace lab

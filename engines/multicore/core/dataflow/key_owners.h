@@ -1,4 +1,5 @@
-// KeyOwners: HASH of Data-Trace Types. Maps each key to an instance of a vertex; all senders to the vertex share a map.
+// KeyOwners: maps each key to an instance of a vertex, as HASH of Data-Trace Types does. All senders to the vertex
+// share one map.
 //
 // Keys that are small whole numbers are assigned to instances in turn, in the order of their first appearance, so each
 // instance gets the same number of keys. A hash gave eleven of sixteen device types to one of two instances, and that
@@ -21,7 +22,7 @@ class KeyOwners {
   KeyOwners(const KeyOwners&) = delete;
   KeyOwners& operator=(const KeyOwners&) = delete;
 
-  // Returns the number of the instance that owns a key; always the same for a key. Any thread.
+  // Returns the number of the instance that owns a key; always the same for a key. Any thread may call it.
   std::int32_t owner_of(std::int64_t key) noexcept {
     if (static_cast<std::uint64_t>(key) >= kAssignedInTurn) {
       // The low half of the hash, scaled to the degree. Tables use the high bits (run/key_table.h).

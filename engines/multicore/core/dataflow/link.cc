@@ -1,3 +1,4 @@
+// Implements the links that dataflow/link.h explains.
 #include "dataflow/link.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ FlowLink::FlowLink(std::span<const std::int32_t> itemsizes, std::int64_t rows, b
   chunk_ = &add_chunk();
 }
 
+// Appends an empty chunk: the oldest one if the consumer has left it, otherwise a new one.
 FlowLink::Chunk& FlowLink::add_chunk() {
   std::unique_ptr<Chunk> chunk;
   if (chunks_.size() > 1) {

@@ -1,12 +1,13 @@
-// FlowLink: carries rows from an instance on one worker to an instance on another, or on the same.
+// FlowLink: carries rows from one instance (dataflow/instance.h) to another, on the same or another worker.
 //
 // A link is a queue of chunks of columns with one writer and one reader. The queue is unbounded, so a sender never
 // waits in the middle of its work. Instead, the reader that feeds an instance takes nothing while a link that the
 // instance fills is *full*. Other readers of that worker continue. docs/decisions/0020-dataflow.md proves that no
 // thread waits forever.
 //
-// Rows carry the number of their block, which never decreases. A *promise* p states that later rows are of block p or
-// of later blocks, so markers before p have been passed. The promise kEndOfTime states that no rows follow.
+// Rows carry the number of their block (dataflow/markers.h), which never decreases. A *promise* p states that later
+// rows are of block p or of later blocks, so markers before p have been passed. The promise kEndOfTime states that no
+// rows follow.
 //
 // Layout of a chunk: the column of blocks, with a load the column of due times, then the columns of the rows.
 #pragma once
@@ -46,7 +47,7 @@ class FlowLink {
 
   // The producer's part. --------------------------------------------------------------------------------------------
 
-  // Appends all rows of a piece, or those in `list`, as rows of block `block`.
+  // Both append rows to block `block`: all rows of a piece, or the `rows` rows whose numbers are in `list`.
   void append(const FlowPiece& piece, std::int64_t block) { append(piece, nullptr, piece.rows, block); }
   void append(const FlowPiece& piece, const std::int32_t* list, std::int64_t rows, std::int64_t block);
 

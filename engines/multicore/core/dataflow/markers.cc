@@ -1,3 +1,4 @@
+// Implements dataflow/markers.h.
 #include "dataflow/markers.h"
 
 #include <algorithm>

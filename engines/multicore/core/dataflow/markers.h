@@ -10,7 +10,7 @@
 
 namespace lab {
 
-// Block b of an input ends with marker b; no marker ends the last block.
+// A *block* has the events between two markers. Block b ends with marker b; no marker ends the last block.
 struct Markers {
   std::int64_t first = 0;  // time of marker 0
   std::int64_t period = 1;

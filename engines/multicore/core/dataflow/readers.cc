@@ -1,3 +1,4 @@
+// Implements the readers that dataflow/readers.h explains.
 #include "dataflow/readers.h"
 
 #include <algorithm>
@@ -57,6 +58,7 @@ void FlowStreamReader::add(const StreamView& view, std::int64_t batch, Feed* fee
   lanes_.push_back({&view, Replay(view, batch, feed)});
 }
 
+// Passes the next `rows` rows of the lane's block to the instance.
 void FlowStreamReader::take(Lane& lane, std::int64_t rows) {
   FlowPiece piece;
   piece.columns = lane.view->columns.data();
@@ -76,8 +78,7 @@ void FlowStreamReader::take(Lane& lane, std::int64_t rows) {
   meter_.recorder.consumed(static_cast<double>(rows));
 }
 
-// Takes the rows of the lane's block with a time below `end_ts`. Returns whether it took rows, or the lane has passed
-// `end_ts`.
+// Takes the rows of the lane's block with a time below `end_ts`. Returns whether it took rows or finished the block.
 bool FlowStreamReader::read(Lane& lane, std::int64_t end_ts) {
   if (!lane.has_block) {
     if (lane.ended || !lane.replay.next(lane.block)) return false;

@@ -1,5 +1,5 @@
-// FlowReader: feeds an instance with the rows of streams or links. It takes rows block by block, and passes a marker
-// once all its inputs have passed the marker. This is MRG of Data-Trace Types, section 4.
+// FlowReader: feeds an instance (dataflow/instance.h) with the rows of streams or links. It takes rows block by block,
+// and passes a marker once all its inputs have passed the marker. This is MRG of Data-Trace Types, section 4.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,3 +1,4 @@
+// Implements the packing of rows into words; see dataflow/row_words.h.
 #include "dataflow/row_words.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 constexpr std::uint64_t kSign = std::uint64_t{1} << (kWordBits - 1);
 constexpr std::int64_t kMaxSpanBlocks = 64;  // maximum length of a span
 
-// Converts a value of a column to a number that compares unsigned, or back.
+// Converts a value of a column to an unsigned number in the same order, or back.
 std::uint64_t to_unsigned_order(const FlowSpec& sort, std::size_t column, std::uint64_t value) noexcept {
   return sort.fields[column] == FlowSpec::Field::kSigned ? value ^ kSign : value;
 }
@@ -147,8 +148,8 @@ WordLayouts::Span WordLayouts::span_of(std::int64_t block) {
   if (layout == layouts_.rend()) return span;
   for (std::size_t c = 0; c < layout->ranges.size(); ++c) {
     ValueRange range = layout->ranges[c];
-    // The layout has room for `room` values above the lowest. All of them must be valid values of the column; otherwise
-    // other values would seem to fit.
+    // The layout has room for `room` values above the lowest. If some of them were beyond the range of numbers, values
+    // that do not fit would seem to fit. So the lowest value moves down if necessary.
     const std::uint64_t room = (std::uint64_t{1} << range.bits()) - 1;
     range.lowest = std::min(range.lowest, ~std::uint64_t{0} - room);
     range.highest = range.lowest + room;

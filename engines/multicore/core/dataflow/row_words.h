@@ -3,9 +3,9 @@
 //
 // If a whole row fits into a word, the word is sent in place of the row. The word has a fifth of the bytes, and is
 // packed only once, while the row is in the first-level cache. All senders to one SORT must pack the rows of a block
-// alike, so `WordLayouts` fixes the layout of each block. The layout fits the earlier rows, with times relative to the
-// block's end. Rows that do not fit are sent as rows, and later blocks get more bits. A layout holds for a span of
-// blocks: at first for single blocks, later for ever longer spans.
+// alike, so `WordLayouts` fixes the layout of each block. The layout has room for rows like the earlier rows; times are
+// relative to the block's end. Rows that do not fit are sent as rows, and later blocks get more bits. A layout holds
+// for a span of blocks. The first spans are single blocks, later spans are longer.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -34,14 +34,14 @@ struct WordPart {
 // Sets the shifts of the parts. The first part gets the highest bits; the lowest `free_bits` bits of a word stay free.
 void place_parts(std::span<WordPart> parts, int free_bits) noexcept;
 
-// Writes a word for each row. Returns false if some rows do not fit; the words are then meaningless.
+// Writes a word for each row. Returns false if some rows do not fit; in that case the words are meaningless.
 bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece& piece, std::uint64_t* words) noexcept;
 
 // Writes the rows of words to `columns`, from row `begin` on. The parts must have all columns, with no bits dropped.
 void unpack(const FlowSpec& sort, std::span<const WordPart> parts, std::span<const std::uint64_t> words,
             void* const* columns, std::int64_t begin) noexcept;
 
-// The lowest and the highest value of an integer column, as numbers that compare unsigned.
+// The lowest and the highest value of an integer column, mapped to unsigned numbers in the same order.
 struct ValueRange {
   std::uint64_t lowest;
   std::uint64_t highest;
@@ -57,7 +57,7 @@ WordPart part_of(const FlowSpec& sort, std::size_t column, const ValueRange& ran
 // and descending columns do not.
 bool compares_as_word(const FlowSpec& sort, std::size_t column) noexcept;
 
-// The layouts of the blocks of one SORT, shared by all its instances and senders. Any thread.
+// The layouts of the blocks of one SORT, shared by all its instances and senders. Any thread may use it.
 class WordLayouts {
  public:
   WordLayouts(const FlowSpec& sort, const Markers& markers) : sort_(sort), markers_(markers) {}
@@ -77,8 +77,8 @@ class WordLayouts {
   // span, because with small blocks one call per block would make threads wait for one another.
   Span span_of(std::int64_t block);
 
-  // Makes the times in the parts of a span relative to the end of a block of the span. Returns false if the rows of the
-  // block must be sent as rows.
+  // Adapts the parts of a span to one of its blocks: adds the block's end to the lowest time. Returns false if the rows
+  // of the block must be sent as rows.
   bool shift_times(std::int64_t block, std::span<WordPart> parts) const noexcept;
 
   // Reports rows of a block that did not fit, so that blocks whose span is not yet requested get room for such rows.
@@ -100,7 +100,7 @@ class WordLayouts {
   bool closed_ = false;          // whether rows have too many bits, so that rows of later blocks are sent as rows
 };
 
-// Packs rows by the layouts of their blocks, for one thread.
+// Packs rows by the layouts of their blocks. Only one thread uses it.
 class RowPacker {
  public:
   RowPacker(const FlowSpec& sort, std::shared_ptr<WordLayouts> layouts) : sort_(sort), layouts_(std::move(layouts)) {}

@@ -21,7 +21,7 @@ struct FlowSpec {
     kStateless,
     kKeyed,    // has one state per key
     kPartial,  // has one sum per key and block, emitted at the block's marker and then dropped
-    kSort,     // sorts the rows of a block by key, then by their fields, in the order `order`
+    kSort,     // sorts the rows of a block by the columns in `order`
   };
   static constexpr Names<5> kKinds = {"source", "stateless", "keyed", "partial", "sort"};  // in this order
 
@@ -49,7 +49,7 @@ struct FlowSpec {
   std::int64_t entry_bytes = 0;          // size of the stored state of a key
   std::int64_t max_outputs = 1;          // maximum number of outputs of one call of a function
   bool keeps_key = false;                // whether outputs must have the key of the item or entry
-  bool is_answer = false;                // whether outputs belong to the answer; such vertices have the same columns
+  bool is_answer = false;                // whether outputs belong to the answer; all such vertices have equal columns
   bool keyed = false;                    // whether outputs have keys, in their second column
   std::vector<std::int32_t> itemsizes;   // item sizes of the outputs; the first column is the int64 timestamp
   std::vector<Field> fields;             // kSort only: kinds of these columns
@@ -66,7 +66,7 @@ struct FlowSpec {
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 };
 
-// The keys of an instance: a table, and the size of the table's entries. Kernels read the table's head
+// The keys of an instance: a table, and the size of the table's entries. Kernels read the table's first fields
 // (oplus/window_tables.py).
 class FlowTable {
  public:
@@ -87,7 +87,7 @@ class FlowTable {
   std::int64_t keys() const noexcept { return static_cast<std::int64_t>(table_.count()); }
   void clear() noexcept { table_.clear(); }
   std::span<const std::byte> entries() const noexcept { return table_.bytes(stride_); }
-  // Throws std::bad_alloc, and std::invalid_argument if the size is not that of entries.
+  // Throws std::bad_alloc, and std::invalid_argument if the size is not a multiple of the entry size.
   void assign(std::span<const std::byte> entries) {
     if (entries.size() % stride_ != 0)
       throw std::invalid_argument("stored entries of " + std::to_string(entries.size()) +

@@ -1,3 +1,4 @@
+// Implements the snapshots that dgs/checkpoints.h explains.
 #include "dgs/checkpoints.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace lab {
 namespace {
 
 constexpr std::uint64_t kTakenMask = 0xFFFF'FFFF;  // the taken cut and kStops
-constexpr std::uint64_t kCutMask = 0x7FFF'FFFF;
+constexpr std::uint64_t kCutMask = 0x7FFF'FFFF;    // the taken cut; both masks select bits of the word
 
 constexpr std::uint64_t word_of(std::uint64_t decided, std::uint64_t taken) noexcept { return decided << 32 | taken; }
 
@@ -87,7 +88,7 @@ bool Checkpoints::is_taken(const Cut& cut) noexcept {
   return (word & kCutMask) == index + 1;
 }
 
-// Returns the number of decided cuts once cut `index` is skipped because `current_snapshot` is under way.
+// Returns how many cuts are decided if cut `index` is skipped, since `current_snapshot` is under way.
 std::uint64_t Checkpoints::skipped_with(std::uint64_t index, std::uint64_t current_snapshot) const noexcept {
   if (may_stop_) return index + 1;
   const std::uint64_t skipped = index + 1 - (current_snapshot & kCutMask);

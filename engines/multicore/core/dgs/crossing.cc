@@ -1,3 +1,4 @@
+// Implements events across trees, which dgs/crossing.h explains.
 #include "dgs/crossing.h"
 
 #include <algorithm>

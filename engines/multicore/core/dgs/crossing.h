@@ -1,10 +1,12 @@
-// Crossing: events across trees, which update the states of many trees at once, in place. Mailboxes take part in them.
+// Crossing: synchronizes mailboxes (dgs/mailbox.h) for *events across trees*. Such an event updates the states of many
+// trees at once, in place.
 //
-// Source: DGS paper, Definition 2.1: a tag may depend on the tags of many keys. The fork by key is a projection of the
-// map from keys to states. So the node above the trees has only the group state, and its join and fork do nothing.
-// Every mailbox with leaves in the trees is a participant. It climbs from each leaf to the root, as for an event of the
-// root (dgs/forest.h), and arrives. The last participant to arrive holds all root states, updates them, and releases
-// the other participants. Then the winner of each root forks that tree, and the leaves parked in the tree resume.
+// Source: DGS paper, Definition 2.1: a tag may depend on the tags of many keys. Each key has a tree, and the crossing
+// is the node above these trees. A fork by key only splits a map from keys to states. So the crossing's join and fork
+// do nothing, and its own state, the *group state*, is not forked. Every mailbox with leaves in the trees is a
+// participant. It climbs from each leaf towards the root, as for an event of the root (dgs/forest.h), and arrives at
+// the crossing. The last participant to arrive holds all root states, updates them, and releases the other
+// participants. Then the winner of each root forks that tree, and the leaves parked in the tree resume.
 //
 // Laws, for each event of a crossing:
 //  - each participant arrives exactly once, after all its leaves have arrived in their trees; it then holds the roots
@@ -40,8 +42,8 @@ class Crossing {
   std::int64_t max_outputs() const noexcept { return max_outputs_; }
 
   // Returns whether the caller is the last participant to arrive; it then holds all states and must call `release`.
-  // `latest_stamp`: the latest stamp of the earlier events that the participant knows. `brought_bytes`: size of the
-  // root states that the participant holds.
+  // `latest_stamp`: the latest stamp (due time; at full speed, time of publication) of the events that the participant
+  // has processed. `brought_bytes`: size of the root states that the participant holds.
   bool arrive(std::int32_t participant, std::int64_t latest_stamp, std::int64_t brought_bytes) noexcept;
 
   // Returns the number of bytes of root states that move from other workers and back. Only for the last to arrive.
@@ -50,7 +52,7 @@ class Crossing {
   // Returns the latest stamp of all participants. Only for the last to arrive.
   std::int64_t latest_stamp() const noexcept;
 
-  // Calls the update. Returns whether the update ran to its end. Only for the last to arrive.
+  // Updates the states with an event. Returns false if the kernel raised an exception. Only for the last to arrive.
   bool update(AcrossKernel kernel, const void* const* columns, std::int64_t event, Emit* out) const {
     return kernel(group_state_, states_.data(), keys_.data(), static_cast<std::int64_t>(keys_.size()), columns, event,
                   out) == kDone;
@@ -85,7 +87,7 @@ class Crossing {
   alignas(kCacheLine) std::atomic<std::uint32_t> epoch_{0};
 };
 
-// The part of one participant in a crossing: its leaves in the trees, and its progress.
+// One participant's part in a crossing: its leaves in the trees, and its progress.
 class CrossingPart {
  public:
   // A leaf of the participant in a tree of several nodes.
@@ -104,12 +106,13 @@ class CrossingPart {
 
   Crossing& crossing() const noexcept { return *crossing_; }
 
-  // Climbs from all leaves towards their roots, does its share of the joins, and arrives. Never waits. Returns whether
-  // the participant is the last to arrive. Adds the bytes that move between workers to `moved_bytes`. Throws as
-  // Forest::arrive.
+  // Climbs from all leaves towards their roots, with the joins on the way, and arrives at the crossing. Never waits.
+  // Returns whether the participant is the last to arrive. Adds to `moved_bytes` the number of bytes that move between
+  // workers. Throws as Forest::arrive.
   bool arrive(Forest& forest, std::int64_t latest_stamp, std::int64_t& moved_bytes);
 
-  // Resumes after the event as far as possible. Returns false while other participants still have to act. Never waits.
+  // Resumes after the event as far as possible. Returns false as long as other participants still have to act. Never
+  // waits.
   bool resume(Forest& forest, std::span<Parker> parkers);
 
  private:
@@ -124,7 +127,7 @@ class CrossingPart {
   std::int64_t single_node_bytes_;
   std::vector<Leaf> leaves_;
   std::vector<Leaf> won_;       // leaves whose climb won the root
-  std::vector<Parked> parked_;  // leaves parked on their way
+  std::vector<Parked> parked_;  // leaves whose climb was parked below the root
   std::uint32_t epoch_ = 0;
 };
 

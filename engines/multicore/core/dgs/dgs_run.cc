@@ -1,3 +1,4 @@
+// Implements dgs/dgs_run.h, except changes of the plan (plan_change.cc).
 #include "dgs/dgs_run.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace lab {
 namespace {
 
-// Number of blocks per turn that a worker publishes of a source that other workers read. It is more than one, so that
+// Number of blocks that a worker publishes per turn if other workers read the source. It is more than one, so that
 // these workers rarely wait for the next turn.
 constexpr int kEagerBlocks = 8;
 
@@ -131,6 +132,7 @@ Checkpoints& DgsRun::checkpoints() {
   return *checkpoints_;
 }
 
+// Adds each mailbox's part to the snapshots: the states of its leaves, and the group states that it copies.
 void DgsRun::add_parts() {
   for (std::size_t m = 0; m < mailboxes_.size(); ++m) {
     Mailbox& mailbox = *mailboxes_[m].mailbox;
@@ -192,10 +194,11 @@ bool DgsRun::is_direct(const Lane& lane, std::int32_t worker) const noexcept {
   return options_.direct && lane.owner_worker == worker && lane.source->ring.readers() == 1;
 }
 
+// Reserves memory for the outputs and their segments.
 void DgsRun::reserve() {
   const std::int64_t room = Mailbox::max_room(options_.max_outputs_per_event, options_.batch, *pool_);
   pool_->reserve(options_.reserved_rows, std::max(room, options_.max_outputs_across));
-  std::int64_t segments = 0;  // at most the number of rows, and of kernel calls
+  std::int64_t segments = 0;  // at most one per row, and at most one per kernel call
   for (const Entry& entry : mailboxes_) segments += entry.mailbox->max_segments(options_.batch);
   if (options_.load || segments > options_.reserved_rows) segments = options_.reserved_rows;
   if (segments <= OutputBuffer::kFirstSegments) return;
@@ -233,6 +236,7 @@ void DgsRun::work(std::int32_t index) {
   if (places_ && index != 0) places_->leave(index);
 }
 
+// Takes one turn of worker `index`. Returns whether there was any work.
 bool DgsRun::step(std::int32_t index) {
   if (phases_ && !phases_->open(index)) return false;
   if (!places_) return take_turn(index, threads().parkers());
@@ -246,6 +250,7 @@ bool DgsRun::step(std::int32_t index) {
   return progress;
 }
 
+// Takes one turn of the first worker at every place that it may serve. Returns whether there was any work.
 bool DgsRun::work_for_all() {
   bool progress = take_turn(0, unused_parkers_);
   for (std::int32_t i = 1; i < options_.workers; ++i) {
@@ -261,7 +266,7 @@ bool DgsRun::ended(std::int32_t index) {
   if (index != 0) return places_->serves(index) && is_done(workers_[static_cast<std::size_t>(index)]);
   if (!places_->gathered()) return is_done(workers_.front());
   bool all_done = true;
-  // No early exit, since any place may declare this phase the last.
+  // No early exit, since `is_done` of any place may declare this phase the last.
   for (std::int32_t i = 0; i < options_.workers; ++i) {
     all_done &= (i == 0 || places_->is_free(i)) && is_done(workers_[static_cast<std::size_t>(i)]);
   }
@@ -290,7 +295,7 @@ void DgsRun::decide() {
   }
 }
 
-// Takes one turn at a place. `parkers`: parkers of the workers to notify.
+// Takes one turn at a place. Returns whether there was any work. `parkers`: parkers of the workers to notify.
 bool DgsRun::take_turn(std::int32_t place, std::span<Parker> parkers) {
   Worker& worker = workers_[static_cast<std::size_t>(place)];
   bool progress = false;
@@ -305,6 +310,7 @@ bool DgsRun::take_turn(std::int32_t place, std::span<Parker> parkers) {
   return progress;
 }
 
+// Publishes the next blocks of a source if its readers need them. Returns whether it published any.
 bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
   if (owned.source->exhausted()) return false;
   if (owned.remote.empty()) {
@@ -322,7 +328,8 @@ bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
   return progress;
 }
 
-// Returns whether a place has no more work, in this phase and in later ones.
+// Returns whether a place has no more work, in this phase and in later ones. Declares this phase the last if the place
+// has finished its mailboxes.
 bool DgsRun::is_done(const Worker& worker) noexcept {
   const bool finished = std::all_of(worker.sources.begin(), worker.sources.end(),
                                     [](const Worker::Owned& owned) { return owned.source->exhausted(); }) &&

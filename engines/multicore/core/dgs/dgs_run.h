@@ -1,5 +1,6 @@
-// DgsRun: runs synchronization plans in the lab's own form; `MessageRun` runs the published form. A DgsRun assembles
-// streams, trees, mailboxes and workers, and drives them to the end.
+// DgsRun: runs a synchronization plan in the lab's own form, with mailboxes that process runs of events. `MessageRun`
+// (dgs/message_run.h) runs the form that the DGS paper published. A DgsRun connects streams, trees, mailboxes and
+// workers, and runs the workers until all events are processed.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -31,7 +32,7 @@ struct DgsOptions : RunSettings {
   // Whether the first worker may do the work of all workers at full speed, if that is quicker (dgs/gathering.h).
   // `kAlways` and `kInTurn` are for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
-  // Whether, at full speed, lanes of streams with one reader have no ring (dgs/mailbox.h).
+  // Whether, at full speed, a lane that is the only reader of its stream has no ring (dgs/mailbox.h).
   bool direct = true;
   std::optional<std::vector<Cut>> cuts;  // possible positions of snapshots; nullopt without snapshots
   bool adaptive = false;                 // whether the plan may change at cuts
@@ -68,7 +69,8 @@ class DgsRun final : public Run {
   // Returns the group state of a crossing, to be filled before `start`; see add_crossing.
   std::span<std::byte> own_state(std::int32_t crossing);
 
-  // Returns the snapshots, which a thread other than the caller of `run` takes. Throws std::logic_error without `cuts`.
+  // Returns the run's snapshots. The *snapshot thread*, which takes them, must not be the caller of `run`. Throws
+  // std::logic_error without `cuts`.
   Checkpoints& checkpoints();
 
   // Removes the current plan of an adaptive run. The snapshot thread calls it at a snapshot that stops. Returns false
@@ -85,7 +87,7 @@ class DgsRun final : public Run {
     wake_others();
   }
 
-  std::int64_t events() const noexcept override;  // number of events that every reader has processed
+  std::int64_t events() const noexcept override;  // number of events that all readers of their stream have processed
   // Histogram counts of the times from the arrival of the last leaf until this leaf resumes.
   std::vector<std::int64_t> sync_counts() const;
 
@@ -99,7 +101,8 @@ class DgsRun final : public Run {
     };
     std::vector<Owned> sources;
     std::vector<std::unique_ptr<OutputBuffer>> outs;  // one buffer; with checkpoints, one per mailbox of each plan
-    // The recorder belongs to the place, whichever thread serves it. The meter's counters belong to the thread.
+    // The meter's recorder belongs to the place (dgs/places.h), whichever thread serves it. The meter's counters belong
+    // to the thread.
     WorkMeter* meter = nullptr;
     Counters counters;  // counters of the place
     Histogram sync;
@@ -153,7 +156,7 @@ class DgsRun final : public Run {
   std::optional<Places> places_;        // nullopt if each worker always serves its place
   std::vector<Parker> unused_parkers_;  // no thread sleeps on them; notified while places are gathered
 
-  // Fields of the first worker.
+  // Only the first worker uses these fields.
   Gathering gathering_;
   FastClock clock_;
   std::int64_t work_since_look_ = 0;  // work since the last reading of the clock, in events

@@ -1,3 +1,4 @@
+// Implements the trees that dgs/forest.h explains.
 #include "dgs/forest.h"
 
 #include <algorithm>

@@ -1,9 +1,11 @@
-// Forest: the trees of a running synchronization plan. Mailboxes join and fork their states as in a combining tree.
+// Forest: the trees of a running synchronization plan. Mailboxes (dgs/mailbox.h) join and fork the states of the trees,
+// as in a combining tree.
 //
-// Source: DGS paper, section 3.4, without threads at inner nodes. The first child to arrive at a node is parked there.
-// The last child does the work of the node and continues towards the node that owns the event. The child that reaches
-// that node, the winner, applies the update and walks back down its path. At each node the winner forks and releases
-// the parked child, which does the same below. A join passes pointers: states never move.
+// Source: DGS paper, section 3.4, without threads at inner nodes. An inner node has two children. The first child to
+// arrive at the node is parked there. The second joins the states of both and climbs on, towards the node that owns the
+// event. The child that reaches that node, the *winner*, applies the update and walks back down its path. At each node
+// on the path the winner forks the state and releases the parked child, which does the same below. A join passes
+// pointers: states never move.
 //
 // Laws of a cell, for each synchronization that passes through its node:
 //  - both children arrive exactly once; a child writes its state and the fields of its side before it arrives;
@@ -38,7 +40,7 @@ struct TreeTemplate {
     std::int64_t round_trip_bytes[2] = {0, 0};
     ForkKernel fork = nullptr;
     JoinKernel join = nullptr;
-    std::vector<std::uint8_t> pred1, pred2;  // by event kind: whether the wire to the child may carry this kind
+    std::vector<std::uint8_t> pred1, pred2;  // by event kind: whether the first, second child may get this kind
 
     bool leaf() const noexcept { return first < 0; }
   };
@@ -122,7 +124,7 @@ class Forest {
       kernel_failed("join");
   }
 
-  // Returns whether the winner has released a parked caller. The state of the caller's child node is then filled.
+  // Returns whether the winner has released a parked caller. If so, the state of the caller's child node is filled.
   static bool released(const Tree& tree, const Arrival& parked) noexcept {
     const TreeTemplate::Node& node = tree.shape->nodes[static_cast<std::size_t>(parked.node)];
     // acquire: sees the forked state; seq_cst for a caller about to sleep. Pairs with the store in `descend`.

@@ -4,16 +4,16 @@
 // A synchronization costs two workers the transfer of a cache line between their cores. If one of the workers does not
 // run, the synchronization costs a scheduling slice. If synchronizations are frequent, one worker that does all the
 // work is quicker. The better mode depends on program, input, machine and time. So the run tries both modes briefly and
-// keeps the better mode for a while. Each try of the other mode that confirms the choice makes the run keep the chosen
+// keeps the better mode for a while. If a later try of the other mode confirms the choice, the run keeps the chosen
 // mode longer. The run also keeps a mode at least twenty times as long as the last try of the other mode. So tries take
-// at most a twentieth of the time, for any length of turns and slices.
+// at most a twentieth of the time, however long turns and scheduling slices are.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
 namespace lab {
 
-// For one thread. The caller passes all times, so the class reads no clock.
+// Only one thread uses it. The caller passes all times, so the class reads no clock.
 class Gathering {
  public:
   static constexpr std::int64_t kSettleNs = 50'000;        // unmeasured start of a mode, in which threads wake up
@@ -25,7 +25,7 @@ class Gathering {
 
   bool gathered() const noexcept { return gathered_; }
 
-  // Returns whether a decision is due; the caller then calls `decide`. Cheap.
+  // Returns whether a decision is due. If so, the caller calls `decide`. This check is cheap.
   bool due(std::int64_t now_ns) const noexcept { return now_ns >= next_ns_; }
 
   // Returns whether the mode changes now. `events`: number of events processed so far.
@@ -62,7 +62,7 @@ class Gathering {
     }
     const bool better_mode = rate_[1] > kMinGain * rate_[0];
     const bool is_same = tries_ > 2 && better_mode == chosen_;
-    // A mode that is left again at once had looked too good in its try. Leaving it confirms the other mode.
+    // If the run leaves a mode again at once, the try of that mode overrated it. Leaving it confirms the other mode.
     const bool left_at_once = tries_ > 2 && !is_same && !confirmed_;
     if (is_same || left_at_once) rest_ns_[better_mode] = std::min(2 * rest_ns_[better_mode], kLongestNs);
     if (is_same && !confirmed_) rest_ns_[!better_mode] = kShortestNs;

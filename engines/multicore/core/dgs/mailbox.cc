@@ -8,13 +8,13 @@
 namespace lab {
 namespace {
 
-// Maximum number of events of a kernel call over several blocks. The call delays the outputs of its first event by a
-// few microseconds. Under a load each sending time makes a small block, so a worker that has fallen behind finds many
-// blocks and processes them in one call.
+// Maximum number of events of one kernel call that covers several blocks. The call delays the outputs of its first
+// event by a few microseconds. Under a load each sending time makes a small block, so a worker that has fallen behind
+// finds many blocks and processes them in one call.
 constexpr std::int64_t kMaxCallEvents = 1024;
 
-// Maximum number of events that a direct lane takes at once if its calls are shorter. These events share one reading of
-// the clock. An event of another lane waits for at most this many events, a few microseconds of work.
+// Number of events that a direct lane takes at once, unless its kernel calls take more. These events share one reading
+// of the clock. An event of another lane waits for at most this many events, a few microseconds of work.
 constexpr std::int64_t kBurst = 256;
 
 // Returns the number of rows to request for the outputs of `events` events: at most a quarter of a chunk, but enough
@@ -153,12 +153,14 @@ bool Mailbox::cut_is_next(const EventKey& horizon, const Lane* first) const noex
   return cut_->key < horizon || (cut_->key == horizon && (first == nullptr || first->ordering >= cut_->position));
 }
 
+// Processes the events before the next cut. At the cut, gives the mailbox's part of the snapshot if the cut is taken.
+// Returns whether there was any work.
 bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   bool progress = false;
   bool complete = true;
   for (Lane& lane : lanes) {
     progress |= run_lane<true>(lane, cut_->key, parkers);
-    // As in `step`, except that the cut may lie between events of its stream that have the time of the cut.
+    // As in `step`, except that the cut may lie between two events of its stream with the same time.
     if (lane.index() == cut_->key.stream) {
       if (lane.next < cut_->position) complete = false;
     } else if (lane.next == lane.end && lane.bound() < cut_->key) {
@@ -207,7 +209,8 @@ bool Mailbox::look_ahead(Lane& lane) noexcept {
   lane.end = n - lane.next <= burst ? n : lane.next + burst;
   lane.bound_ts = lane.end == n ? kEndOfTime : ts[static_cast<std::size_t>(lane.end)];
   if (lane.end == n) return true;
-  // Prefetch the next reads, which often lie in two lines. Each miss costs some 3 % of a block of 4,096.
+  // Prefetch the next reads, which often lie in two lines. Each miss costs some 3 % of the time of a block of 4,096
+  // events.
   const std::int64_t next_end = std::min(n - 1, lane.end + burst);
   __builtin_prefetch(ts.data() + next_end - 1);
   __builtin_prefetch(ts.data() + next_end);
@@ -224,6 +227,7 @@ std::int64_t Mailbox::stamp(std::int64_t events) noexcept {
   return recorder_.now();
 }
 
+// Takes note of the lane's new events. Returns whether there were new events or heartbeats.
 bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
   if (lane.direct != 0) return look_ahead(lane);
   const std::uint64_t published = lane.source->ring.published();
@@ -237,6 +241,7 @@ bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
   return true;
 }
 
+// Moves `lane.ordering` to the lane's next ordering event, or to `lane.end` if none is seen.
 void Mailbox::find_ordering(Lane& lane) const noexcept {
   const StreamView& stream = lane.source->stream();
   if (lane.ordering < lane.next) lane.ordering = lane.next;
@@ -244,6 +249,7 @@ void Mailbox::find_ordering(Lane& lane) const noexcept {
   while (lane.ordering < lane.end && lane.order_tree[stream.tag[lane.ordering]] < 0) ++lane.ordering;
 }
 
+// Sets `lane.limit` to the first seen event at or after the horizon.
 void Mailbox::set_limit(Lane& lane, const EventKey& horizon) noexcept {
   if (lane.limit_at == horizon && lane.limit < lane.limit_end) return;  // already computed
   if (lane.limit_at == horizon && lane.limit_end == lane.end) return;   // no new events
@@ -265,6 +271,7 @@ std::int64_t Mailbox::first_at_or_after(const Lane& lane, std::int64_t from, std
   return search(lane.source->stream().ts, from, to, horizon.ts, lane.index() <= horizon.stream);
 }
 
+// Processes the lane's events before the horizon and before its next ordering event. Returns whether there were any.
 // `to_cut`: the horizon is the next cut.
 template <bool to_cut>
 bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
@@ -301,6 +308,7 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
   return true;
 }
 
+// Processes the lane's events before `end`. `stamp_ns`: time of their publication; unused under a load.
 void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
   const StreamView& stream = lane.source->stream();
   const bool scheduled = !stream.due.empty();
@@ -325,6 +333,7 @@ void Mailbox::process(Lane& lane, std::int64_t end, std::int64_t stamp_ns) {
   }
 }
 
+// Does the same as `process` for a direct lane.
 void Mailbox::process_directly(Lane& lane, std::int64_t end) {
   const StreamView& stream = lane.source->stream();
   const std::int64_t room = room_for(lane.direct, max_outputs_per_event, out_.chunk_rows());
@@ -347,6 +356,7 @@ void Mailbox::process_directly(Lane& lane, std::int64_t end) {
   latest_stamp_ = std::max(latest_stamp_, recorder_.now());
 }
 
+// Records the latency of the latest `outputs` rows of `emit`, which the events [begin, end) caused under a load.
 void Mailbox::record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
                           std::int64_t outputs, std::int64_t taken_ns) noexcept {
   // An output has the timestamp of the event that caused it, so a merge by timestamp finds its due time. Among events
@@ -394,8 +404,8 @@ void Mailbox::process_ordering_event(Lane& lane, std::span<Parker> parkers) {
   report_progress(lane, parkers);
 }
 
-// Processes an ordering event of the lane on a state of one tree. Returns false if the mailbox must wait for others;
-// `arrival_` then says where.
+// Processes an ordering event of the lane on a state of one tree. If the mailbox must wait for others, sets `arrival_`
+// and returns false.
 bool Mailbox::process_on_tree(Lane& lane, std::int32_t tree_index, std::int32_t owner, const OrderingEvent& event,
                               std::span<Parker> parkers) {
   const Tree& tree = forest_.tree(tree_index);
@@ -466,6 +476,7 @@ void Mailbox::record_outputs(const Lane& lane, std::int64_t max_outputs, const O
   if (!stream.due.empty()) recorder_.served(event.latest_stamp, event.taken_ns, outputs);
 }
 
+// Counts the lane's processed events, and releases finished blocks to the source.
 void Mailbox::report_progress(Lane& lane, std::span<Parker> parkers) {
   recorder_.consumed(static_cast<double>(lane.next - lane.counted) * lane.share);
   counters_.events += lane.next - lane.counted;

@@ -1,14 +1,14 @@
 // Mailbox: processes the events of trees that share input streams, on one worker. It releases runs of events in an
 // order that respects every dependence.
 //
-// Source: the selective reordering of the DGS paper, section 3.4, for runs of events. Events of other streams may
-// depend on an *ordering* event. The events of the trees' inner nodes are ordering events, as are the events of a leaf
-// that the plan marks. The mailbox repeats three steps:
+// Source: the selective reordering of the DGS paper, section 3.4, for runs of events. An *ordering* event is one on
+// which events of other streams may depend: any event of an inner node of a tree, and any event of a leaf that the plan
+// marks as ordering. A *lane* is one stream that the mailbox reads. The mailbox repeats three steps:
 //   1. Find the horizon: the earliest ordering event of all lanes. If a lane without a seen ordering event might still
 //      get an earlier one, the horizon is instead the time before which all lanes promise no ordering event.
 //   2. Process all other events before the horizon, lane by lane, in the longest possible runs.
-//   3. Process the ordering event: alone if the leaf owns the event, otherwise on the joined state of the tree.
-// Events after the horizon wait in their ring without a copy. A mailbox that waits for others in a synchronization
+//   3. Process the ordering event: on the leaf's state if the leaf owns it, otherwise on the tree's joined state.
+// Events after the horizon wait in their ring and are not copied. A mailbox that waits for others in a synchronization
 // processes nothing, so trees that must not delay each other belong in different mailboxes.
 //
 // This is the lab's own form; the published form has one buffer per tag (dgs/node_actor.h).
@@ -37,8 +37,9 @@
 
 namespace lab {
 
-// A node number kAcross - k, for k >= 0, marks an event across trees and selects kernel k of the lane's `across`. The
-// event's tree number is then the number of the mailbox's part in the crossing.
+// In `Lane::order_node`, the number kAcross - k, for k >= 0, marks an event across trees (dgs/crossing.h) and selects
+// kernel k of the lane's `across`. For such an event, `Lane::order_tree` has the number of the mailbox's part in the
+// crossing.
 inline constexpr std::int32_t kAcross = -1;
 
 // One stream in one mailbox.
@@ -98,7 +99,7 @@ class alignas(kCacheLine) Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // Returns the maximum number of rows of a chunk that a mailbox requests at once, for blocks of `batch` events.
+  // Returns the maximum number of output rows that a mailbox requests at once, for blocks of `batch` events.
   static std::int64_t max_room(std::int64_t max_outputs_per_event, std::int64_t batch, const OutputPool& pool) noexcept;
 
   // Returns the maximum number of output segments (run/sink.h) for blocks of `batch` events: one per kernel call.

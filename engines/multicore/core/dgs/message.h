@@ -24,7 +24,7 @@ struct Place {
   EventKey key;
   std::int64_t row;
 
-  // Returns the lower bound of the places of later events of the same stream.
+  // Returns a lower bound of the places of later events of the same stream.
   constexpr Place next() const noexcept { return {key, row + 1}; }
   friend constexpr auto operator<=>(const Place&, const Place&) = default;
 };
@@ -36,8 +36,8 @@ struct Message {
   enum class Kind : std::uint8_t { kEvent, kHeartbeat, kJoinRequest, kStateUp, kStateDown };
   Kind kind;
   std::int32_t to;           // the receiving actor
-  std::int32_t index = -1;   // event or join request: its tag at the receiver; heartbeat: the flow
-  Place place = kBeginning;  // heartbeat: later events of the flow are at this place or after it
+  std::int32_t index = -1;   // event or join request: its tag at the receiver; heartbeat: the flow (NodeActor::Flow)
+  Place place = kBeginning;  // event or join request: the event's place; heartbeat: no later event is before it
   // Event: its due time, or at full speed the time of publication. State up: the latest stamp of its events.
   std::int64_t stamp_ns = 0;
 };

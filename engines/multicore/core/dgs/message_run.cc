@@ -1,3 +1,4 @@
+// Implements the published form of synchronization plans; see dgs/message_run.h.
 #include "dgs/message_run.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// MessageRun: runs synchronization plans in the published form: actors that send single messages. `DgsRun` runs the
-// lab's own form.
+// MessageRun: runs a synchronization plan in the form that the DGS paper published, as actors that send single
+// messages. `DgsRun` (dgs/dgs_run.h) runs the lab's own form.
 //
 // Source: DGS paper, section 3.4. Every node of every tree, and every crossing, is an actor (dgs/node_actor.h); every
 // stream has a producer (dgs/producer.h). As in the paper's Erlang programs, few threads run all actors and producers.
@@ -45,7 +45,7 @@ class MessageRun final : public Run {
   // Returns the actor of a tree's root; the actors of the other nodes follow in the order of the nodes.
   std::int32_t first_actor(std::int32_t tree) const { return first_actor_.at(static_cast<std::size_t>(tree)); }
 
-  // Adds a crossing, as DgsRun::add_crossing does, and makes it the next parent of its trees' roots. Returns the
+  // Adds a crossing, as DgsRun::add_crossing does, and adds it to the parents of its trees' roots. Returns the
   // crossing's actor.
   std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
                             std::int64_t own_bytes, std::int64_t max_outputs, NodeActor::Node node);

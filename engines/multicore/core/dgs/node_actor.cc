@@ -1,3 +1,4 @@
+// Implements the actors that dgs/node_actor.h explains.
 #include "dgs/node_actor.h"
 
 #include <algorithm>
@@ -191,6 +192,7 @@ void NodeActor::join_states(ActorContext& context) {
   busy_ = false;
 }
 
+// Sends the node's state to the parent that requested it. The node is busy until the state returns.
 void NodeActor::hand_up(ActorContext& context) {
   busy_ = true;
   const std::int32_t parent = parents_[to_index(flow_of(tag_).parent)];
@@ -198,6 +200,7 @@ void NodeActor::hand_up(ActorContext& context) {
   context.post.send({.kind = Message::Kind::kStateUp, .to = parent, .stamp_ns = latest_ns_});
 }
 
+// Forks the node's state and sends the parts to the children.
 void NodeActor::send_down(ActorContext& context) {
   if (crossing_ == nullptr) Forest::fork(tree_, tree_.shape->nodes[to_index(index_)], index_);
   for (const std::int32_t child : children_) context.post.send({.kind = Message::Kind::kStateDown, .to = child});

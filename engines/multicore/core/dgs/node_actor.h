@@ -1,5 +1,6 @@
-// NodeActor: a node of a synchronization plan as an actor. It has a mailbox that reorders by implementation tag, and a
-// worker that processes one message at a time. A crossing, the node above the trees of many keys, is also an actor.
+// NodeActor: a node of a synchronization plan as an actor. In the paper's terms it has a mailbox, which reorders
+// messages by tag, and a worker, which processes one message at a time. A crossing, the node above the trees of many
+// keys (dgs/crossing.h), is also an actor.
 //
 // Source: DGS paper, section 3.4. The mailbox has one buffer per tag of this node and of the nodes above; events of the
 // nodes above arrive as join requests. The mailbox also has one timer per *flow*: the tags of one stream that one node
@@ -13,9 +14,9 @@
 //    except those of the same parent, whose events already come in order.
 //  - A node sends its children a heartbeat of a flow only after it has released all earlier events of the flow. So no
 //    heartbeat overtakes a join request.
-//  - A node owns its state from the moment at which its children's states arrive, or its parent's message with the
-//    state, until it sends the state up or forks it. A message carries the ownership.
-// docs/decisions/0029-messages.md proves that every run ends. An actor belongs to one worker; no other thread uses it.
+//  - A node owns its state from the arrival of its children's states, or of the state from its parent, until it sends
+//    the state up or forks it. A message carries the ownership.
+// docs/decisions/0029-messages.md proves that every run ends. An actor belongs to one thread; no other thread uses it.
 #pragma once
 #include <cstdint>
 #include <deque>

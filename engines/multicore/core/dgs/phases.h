@@ -8,7 +8,7 @@
 // two turns, by storing the odd epoch. Once all workers hold, the changer owns the data of the plan until the next
 // epoch. A stored epoch counts only while it is the current epoch, so a worker that slept through a phase must store
 // again. Each of these steps is a sequentially consistent store, followed by a notify. Threads load these values
-// between Parker::prepare and commit, so no thread sleeps forever for a phase (run/parker.h).
+// between Parker::prepare and commit, so no thread misses a step and sleeps forever (run/parker.h).
 //
 // A worker without a mailbox may have one in the next phase, so it ends only in the last phase. When a worker has
 // finished all of its mailboxes, the phase is the last, since these mailboxes have passed all cuts and cannot stop

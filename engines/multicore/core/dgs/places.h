@@ -6,9 +6,9 @@
 // worker serves its place; in odd epochs the places are gathered. In an odd epoch a worker hands over its place after
 // its last turn, by storing the epoch. From then on the first worker serves the place until the next epoch. So a worker
 // that slept through an even epoch hands over its place again. Each of these steps is a sequentially consistent store,
-// followed by a notify. Threads load these values between Parker::prepare and commit, so no thread sleeps forever for a
-// place (run/parker.h). A worker that has ended has handed over its place permanently. Where another header says that a
-// worker owns data of a place, the owner is the thread that serves the place at that time.
+// followed by a notify. Threads load these values between Parker::prepare and commit, so no thread misses a step and
+// sleeps forever (run/parker.h). A worker that has ended has handed over its place permanently. Where another header
+// says that a worker owns data of a place, the owner is the thread that serves the place at that time.
 #pragma once
 #include <atomic>
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The change of the plan of a running DgsRun (dgs/phases.h). The snapshot thread calls these functions.
+// Implements the change of the plan of a running DgsRun; see dgs/dgs_run.h and dgs/phases.h. The snapshot thread calls
+// these functions.
 #include <algorithm>
 #include <stdexcept>
 

@@ -1,3 +1,4 @@
+// Implements the producers that dgs/producer.h explains.
 #include "dgs/producer.h"
 
 #include <algorithm>

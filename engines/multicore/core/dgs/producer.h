@@ -3,8 +3,8 @@
 // stream.
 //
 // Source: DGS paper, section 3.4. A producer reads blocks from the stream's ring. At full speed the producer itself
-// fills the ring; under a load the generator does. At most a window of its events are unprocessed. If the window is
-// full and the worker has no other work, the producer sends a heartbeat with the place of its next event.
+// fills the ring; under a load the generator does. At most `window` of its events are unprocessed at any time. If the
+// window is full and the worker has no other work, the producer sends a heartbeat with the place of its next event.
 // docs/decisions/0029-messages.md explains why.
 //
 // Each actor gets its own heartbeat message, although the actors of a worker could share one. In the paper every actor

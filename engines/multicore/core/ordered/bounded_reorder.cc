@@ -1,3 +1,4 @@
+// Implements the buffers that ordered/bounded_reorder.h explains.
 #include "ordered/bounded_reorder.h"
 
 #include "ordered/reorder.h"
@@ -82,6 +83,7 @@ std::int64_t BoundedLocked::send_pending(OrderedWorker& worker) {
   return send_next(worker);
 }
 
+// Sends the next units and returns their number. The caller holds the lock.
 std::int64_t BoundedLocked::send_next(OrderedWorker& worker) {
   std::int64_t sent = 0;
   for (;;) {

@@ -1,8 +1,10 @@
-// BoundedReordering: the bounded reordering buffer of one operator that numbers its own inputs (OperatorSerials).
+// BoundedReordering: the buffer after one operator, which sends finished units (ordered/unit.h) on in the order of
+// their serial numbers. Unlike the buffers of ordered/reorder.h, it may have no slot for a unit. OperatorSerials
+// (ordered/operator_serials.h) uses it.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 3, figures 2 (with a lock) and 4.
 //
-// The exit may have no room for the next unit. The unit then stays in the buffer, and any worker that looks for work
-// may resume.
+// The *exit* is the receiver behind the buffer. If it has no room for the next unit, the unit stays in the buffer, and
+// any worker that looks for work may resume sending.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -26,7 +28,7 @@ class BoundedExit {
   // Sends a unit downstream. Returns false if there was no room for the whole unit; the caller must then call again for
   // the same unit.
   virtual bool send(Unit& unit, OrderedWorker& worker) = 0;
-  // Returns whether there may be room, by a sequentially consistent load of the state that makes room. Any thread may
+  // Returns whether there may be room. It must load the state that decides with sequential consistency. Any thread may
   // call it.
   virtual bool has_room() const = 0;
 };
@@ -36,12 +38,12 @@ class BoundedExit {
 // thread sees the offer.
 class BoundedReordering {
  public:
-  // `slots`: number of serial numbers that are accepted, from the next number on; rounded up to a power of two.
+  // `slots`: number of serial numbers that are accepted, from the next one to send on; rounded up to a power of two.
   BoundedReordering(std::int64_t slots, BoundedExit& exit) : mask_(slots_for(slots) - 1), exit_(exit) {}
   virtual ~BoundedReordering() = default;
 
-  // Adds a finished unit unless its serial number is too far ahead, then sends the next units unless another thread
-  // does. Returns whether the unit was added; if not, the caller must try again. Any thread may call it.
+  // Adds a finished unit unless its serial number is too far ahead, then sends the next units unless another thread is
+  // sending. Returns whether the unit was added; if not, the caller must try again. Any thread may call it.
   virtual bool send(Unit& unit, OrderedWorker& worker) = 0;
 
   // Resumes after the exit had no room. Returns whether it sent a unit. Any thread may call it.
@@ -65,6 +67,7 @@ class BoundedReordering {
   void advance() noexcept {
     next_.store(next_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);  // relaxed: one writer at a time
   }
+  // Sends the next units unless another thread is sending. Returns their number.
   virtual std::int64_t send_pending(OrderedWorker& worker) = 0;
   // Records that the exit had no room. Returns whether the caller must continue, because there is room by now and no
   // other thread took the offer.

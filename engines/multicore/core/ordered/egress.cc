@@ -1,3 +1,4 @@
+// Implements the end of the pipeline; see ordered/egress.h.
 #include "ordered/egress.h"
 
 #include <algorithm>

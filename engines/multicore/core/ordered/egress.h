@@ -1,4 +1,5 @@
-// OrderedEgress: receives the last operator's units, appends their outputs in order and counts them.
+// OrderedEgress: the end of an OrderedRun's pipeline. It receives the last operator's units (ordered/unit.h), appends
+// their outputs in order and counts them.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,11 +24,11 @@ class OrderedEgress {
   // Takes the next units in order. Only the thread at the last operator's exit may call it.
   void take(Units units, OrderedWorker& worker);
 
-  // Counts the input records of a unit that has no records left before the last operator. Any thread may call it.
+  // Counts the input records of a unit whose records were all dropped before the last operator. Any thread may call it.
   void discard_empty(const Unit& unit, OrderedWorker& worker) const;
 
-  // Returns the serial number before which all units are out. Readers load it seq_cst; pairs with the store in `take`.
-  // The load is also an acquire: the memory of those units is free for reuse.
+  // Returns the serial number before which all units are out of the pipeline. Readers load it seq_cst; pairs with the
+  // store in `take`. The load is also an acquire: the memory of those units is free for reuse.
   const std::atomic<std::int64_t>& done() const noexcept { return done_; }
 
   const OutputBuffer& outputs() const noexcept { return out_; }

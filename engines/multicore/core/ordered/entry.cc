@@ -1,3 +1,4 @@
+// Implements the start of the pipeline; see ordered/entry.h.
 #include "ordered/entry.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ OrderedEntry::OrderedEntry(Options options, std::span<Unit> units, std::deque<Fe
 
 bool OrderedEntry::admit(const std::atomic<std::int64_t>& done, std::int64_t max_units, OrderedExit* exit,
                          OrderedWorker& worker) {
-  // Law: as in run/merge_flag.h. A thread that makes room, finds the flag taken and then sleeps has left a note before.
+  // Law: as in run/merge_flag.h. A thread that makes room and finds the flag taken leaves a note before it sleeps.
   for (int i = 0; flag_.enter(); ++i) {
     flag_.begin_pass();
     const bool has_units = pass(done, max_units, exit, worker) != 0;
@@ -37,6 +38,8 @@ bool OrderedEntry::admit(const std::atomic<std::int64_t>& done, std::int64_t max
   return false;
 }
 
+// Admits up to `max_units` units while there is room and rows are ready, and returns their number. The caller holds the
+// flag.
 std::int64_t OrderedEntry::pass(const std::atomic<std::int64_t>& done, std::int64_t max_units, OrderedExit* exit,
                                 OrderedWorker& worker) {
   // relaxed: written by holders of the flag.
@@ -118,6 +121,7 @@ const LogRun* OrderedEntry::next_run(OrderedWorker& worker) {
   }
 }
 
+// Moves past `rows` rows of the next run.
 void OrderedEntry::pass_rows(std::int64_t rows) noexcept {
   run_offset_ += rows;
   if (runs_[passed_runs_].begin + run_offset_ < runs_[passed_runs_].end) return;

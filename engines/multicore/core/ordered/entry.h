@@ -1,4 +1,5 @@
-// OrderedEntry: makes units from the rows that the sources have delivered, in total order, while there is room.
+// OrderedEntry: the start of an OrderedRun's pipeline. While there is room, it makes units (ordered/unit.h) from the
+// rows that the sources have delivered, in total order.
 //
 // With one stream, a unit is a block: a view of the stream's columns. With several streams, the ordered log
 // (log/tuple_buffer.h) orders their records. Long runs of one stream become views. Short runs are copied into a unit

@@ -1,3 +1,4 @@
+// Implements the division of units into groups; see ordered/groups.h.
 #include "ordered/groups.h"
 
 #include <algorithm>

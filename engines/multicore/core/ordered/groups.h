@@ -1,7 +1,8 @@
-// Divides a unit into groups by the partitions of the next operator, and joins the outputs of the groups.
+// Divides a unit (ordered/unit.h) into groups by the partitions of the next operator, and joins the outputs of the
+// groups.
 //
-// The worker that owns the unit does both, so that several workers can do it at once. At the exit, only one thread
-// works at a time.
+// Normally the worker that owns the unit does both, since several workers can do so at once. At an exit, only one
+// thread works at a time.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -22,11 +23,13 @@ struct GroupShape {
 // Makes one group of the whole unit.
 void make_one_group(Unit& unit);
 
-// Divides the unit's records into groups, in order within each group. Returns false if the kernel raised an error.
+// Divides the unit's records into groups; each group keeps its records in order. Returns false if the kernel raised an
+// error.
 bool make_groups(Unit& unit, const GroupShape& shape, OrderedWorker& worker);
 
-// Fills `buffers[out]` with the outputs of all groups, in the order of their source records, and returns their number.
-// The buffer's `sources` then refer to records of the unit. `itemsizes`: item sizes of the outputs.
+// Fills the unit's `buffers[out]` with the outputs of all groups, in the order of the records that caused them, and
+// returns the number of outputs. The buffer's `sources` refer to records of the unit. `itemsizes`: item sizes of the
+// outputs.
 std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, OrderedWorker& worker);
 
 }  // namespace lab

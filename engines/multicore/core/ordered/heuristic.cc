@@ -1,3 +1,4 @@
+// Implements the scheduling policies of ordered/heuristic.h. Numbers of formulas are those of the paper's section 6.
 #include "ordered/heuristic.h"
 
 #include <algorithm>

@@ -27,8 +27,7 @@ struct HeuristicOptions {
   double capacity = 8192;     // C of QST, in records
 };
 
-// Returns the index of the selected operator, which is schedulable, or -1 to select none. Operators are in pipeline
-// order.
+// Returns the index of a schedulable operator, or -1 to select none. `operators` are in pipeline order.
 using Heuristic = std::int32_t (*)(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept;
 
 // Last in pipeline: selects the last schedulable operator.

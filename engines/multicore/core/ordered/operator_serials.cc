@@ -1,3 +1,4 @@
+// Implements the serial numbers that ordered/operator_serials.h explains.
 #include "ordered/operator_serials.h"
 
 #include <algorithm>
@@ -82,6 +83,8 @@ void OperatorSerials::Entrance::send(Units units, OrderedWorker& worker) {
   owner.wake_for(first, worker);
 }
 
+// Sends a unit from an operator's exit to the next operator, or out of the pipeline. Returns false if there was no room
+// for the whole unit.
 bool OperatorSerials::send(Line& line, Unit& unit, OrderedWorker& worker) {
   if (line.index + 1 == lines_.size()) {
     Unit* units[] = {&unit};
@@ -95,6 +98,7 @@ bool OperatorSerials::send(Line& line, Unit& unit, OrderedWorker& worker) {
   return send_pieces(line, unit, worker);
 }
 
+// Does the same as `send`, between two operators: divides the outputs of the unit into units of the next operator.
 bool OperatorSerials::send_pieces(Line& line, Unit& unit, OrderedWorker& worker) {
   Line& next = lines_[line.index + 1];
   const auto room = static_cast<std::int64_t>(next.units.size());

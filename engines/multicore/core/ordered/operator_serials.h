@@ -8,10 +8,11 @@
 // become units of the next operator, of up to a batch each. A unit without outputs ends.
 //
 // Bounded memory and no deadlock. At most `kWindows` windows of an operator's units are numbered and not yet sent on,
-// so its worklist and its units have room. An exit that needs more room stops, and makes an offer. A reordering buffer
-// accepts units one window ahead. If the buffer refuses a unit, the worker retries for some microseconds, then puts the
-// unit aside and turns to other work. In the paper the worker retries forever. But all workers may wait for a unit in a
-// partition without a worker, or for a unit whose worker needs this worker's core.
+// so its worklist and its units have room. An exit that needs more room stops, and makes an offer
+// (ordered/bounded_reorder.h). A reordering buffer accepts units one window ahead. If the buffer refuses a unit, the
+// worker retries for some microseconds, then puts the unit aside and turns to other work. In the paper the worker
+// retries forever. That could deadlock: all workers might wait for a unit in a partition without a worker, or for a
+// unit whose worker needs this worker's core.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -41,7 +42,7 @@ class OperatorSerials {
   struct Options {
     std::int64_t batch = 1;   // maximum number of records of a unit
     std::int64_t window = 1;  // slots of a reordering buffer; a power of two
-    bool may_wait = false;    // whether a refused worker may wait for others, because each has a core
+    bool may_wait = false;    // whether a worker may retry a refused unit for a while, because each worker has a core
     std::string reordering;   // one of kReorderings
   };
 
@@ -94,8 +95,8 @@ class OperatorSerials {
     std::vector<Unit> units;  // the unit of serial number t is units[t mod size]
     std::unique_ptr<BoundedReordering> order;
     std::int64_t sent_records = 0;  // records already sent of the current unit; written by the thread at this exit
-    // Number of serial numbers issued. Written at the preceding exit. A reader that sees the preceding exit's `next`
-    // reach the end also sees the last value.
+    // Number of serial numbers issued. Written at the preceding exit. A reader that sees the preceding operator's
+    // `order->next()` reach the end also sees the last value.
     alignas(kCacheLine) std::atomic<std::int64_t> issued{0};
   };
   struct Entrance final : OrderedExit {

@@ -1,3 +1,4 @@
+// Implements ordered/ordered_run.h, except the workers' loop (work.cc).
 #include "ordered/ordered_run.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ OrderedOptions checked(OrderedOptions options) {
   return options;
 }
 
-// The counters of a run.
+// Names and fields of the counters that `count` reports.
 constexpr std::pair<const char*, std::int64_t OrderedCounts::*> kCounts[] = {
     {"kernel_calls", &OrderedCounts::kernel_calls},
     {"scheduler_decisions", &OrderedCounts::decisions},

@@ -2,13 +2,15 @@
 // docs/decisions/0010-ordered-pipelines.md explains the design.
 //
 // Roles. The only threads are the workers and, with a load, the generator's. A worker gets an operator from the
-// scheduler and works on the operator's waiting items for about a time slice. It adds the finished units to the
-// operator's reordering buffer. A thread that finds the exit behind the buffer free sends units on: to the next
-// operator's worklist, or out of the pipeline. Workers that look for work also admit units.
+// scheduler and works for about a time slice on the items in the operator's worklist. Items are units (ordered/unit.h)
+// or groups of their records. The worker adds the finished units to the operator's reordering buffer. A thread that
+// finds the exit behind the buffer free sends units on: to the next operator's worklist, or out of the pipeline.
+// Workers that look for work also admit units from the sources.
 //
-// Bounded memory and no deadlock. At most `window` units are admitted and not yet out. Every worklist and reordering
-// buffer has room for all of these units, so no thread ever waits for room. The oldest unit that is not out is always
-// with a worker, in a worklist, or next at an exit, so some thread can always proceed.
+// Bounded memory and no deadlock, with serials of the source. At most `window` units are admitted and not yet out of
+// the pipeline. Every worklist and reordering buffer has room for all of these units, so no thread ever waits for room.
+// The oldest of these units is always with a worker, in a worklist, or next at an exit, so some thread can always
+// proceed.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -63,7 +65,7 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   // Adds a stream whose columns have the input's item sizes; see Run::add_view. Returns its index.
   std::int32_t add_stream(StreamView stream);
 
-  // Only before and after the run.
+  // Returns an operator. Call it only before or after the run.
   OrderedStage& stage(std::size_t index) { return *stages_.at(index); }
 
   // Returns the number of input records whose outputs are out.

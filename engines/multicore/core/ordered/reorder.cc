@@ -1,3 +1,4 @@
+// Implements the buffers that ordered/reorder.h explains.
 #include "ordered/reorder.h"
 
 #include "ordered/worker.h"

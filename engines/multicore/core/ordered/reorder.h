@@ -24,7 +24,7 @@ class OrderedExit {
  public:
   virtual ~OrderedExit() = default;
   virtual void send(Units units, OrderedWorker& worker) = 0;
-  // Called when a turn has ended with units left to send; some thread must then call `resume`.
+  // Called when a thread has ended its turn at the exit with units left to send. Some thread must then call `resume`.
   virtual void offer(OrderedWorker& worker) = 0;
 };
 
@@ -32,11 +32,12 @@ class Reordering {
  public:
   virtual ~Reordering() = default;
 
-  // Adds finished units in any order, and sends the next units unless another thread does. Any thread may call it.
+  // Adds finished units in any order, and sends the next units unless another thread is sending. Any thread may call
+  // it.
   virtual void add(Units units, OrderedWorker& worker) = 0;
 
-  // Takes a turn at the exit if a turn has ended with units left. Returns whether it took a turn. Any thread may call
-  // it.
+  // Takes a turn at the exit if the last turn ended with units left to send. Returns whether it took a turn. Any thread
+  // may call it.
   virtual bool resume(OrderedWorker& worker) = 0;
 };
 

@@ -1,3 +1,4 @@
+// Implements the scheduler; see ordered/scheduler.h.
 #include "ordered/scheduler.h"
 
 #include <algorithm>
@@ -94,8 +95,8 @@ void OrderedScheduler::leave(std::int32_t stage, std::int64_t busy_ns, std::int6
   load.workers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
+// Sets the operator's cost and selectivity to their averages over the current and the preceding window.
 void OrderedScheduler::estimate(Load& load) noexcept {
-  // Average over the current window and the preceding window.
   const std::int64_t rows = load.rows.load(kRelaxed) - load.preceding_rows.load(kRelaxed);
   if (rows <= 0) return;
   const auto count = static_cast<double>(rows);
@@ -105,6 +106,7 @@ void OrderedScheduler::estimate(Load& load) noexcept {
   load.selectivity.store(std::max(0.0, outputs / count), kRelaxed);
 }
 
+// Starts the next window if the current one has ended.
 void OrderedScheduler::change_window(std::int64_t now_ns) noexcept {
   std::int64_t end_ns = window_end_ns_.load(kRelaxed);
   // relaxed: the exchange decides only which thread changes the window; all written values are statistics.

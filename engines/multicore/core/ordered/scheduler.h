@@ -1,4 +1,4 @@
-// OrderedScheduler: assigns workers an operator and a number of records, and measures the cost of operators.
+// OrderedScheduler: assigns each worker an operator and a number of records, and measures the cost of operators.
 //
 // Decisions use values that are slightly out of date. Only one fact must hold: an operator never has more workers than
 // its limit. An atomic exchange ensures this.
@@ -46,7 +46,8 @@ class OrderedScheduler {
   void add(const Worklist& list, std::int32_t limit);
 
   // Chooses an operator and makes the caller one of its workers, until `leave`. `skip`: bit mask of the operators at
-  // which this worker has just found no work. `any`: choose some work even if the heuristic selects none.
+  // which this worker has just found no work. `any`: choose some work even if the heuristic selects none. `table`:
+  // scratch memory, which is overwritten.
   Assignment choose(std::int64_t now_ns, std::uint64_t skip, bool any, std::vector<OperatorLoad>& table);
 
   // Records that a worker has left the operator after `busy_ns`, in which it read `rows` and emitted `outputs` records.
@@ -68,7 +69,8 @@ class OrderedScheduler {
 
   // Returns the number of completed windows.
   std::int64_t windows() const noexcept { return windows_.load(std::memory_order_relaxed); }  // relaxed: statistics
-  // Time that workers spent at one operator, and at all operators, in the last window; as multiples of the window.
+  // Time that workers spent in the last window at one operator and at all operators, as multiples of the window's
+  // length.
   struct Busy {
     double at_stage = 0;
     double total = 0;

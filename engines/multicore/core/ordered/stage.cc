@@ -1,3 +1,4 @@
+// Implements the operators of an ordered pipeline; see ordered/stage.h.
 #include "ordered/stage.h"
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace lab {
 namespace {
 
-// Maximum number of outputs per record with which a group writes outputs in place. With more, it writes them into the
-// worker's scratch memory first.
+// If a record may have at most this many outputs, a group's outputs are written directly to their place in
+// `buffers[parts]`. Otherwise they are written to the worker's scratch memory first.
 constexpr std::int64_t kDirectOutputs = 4;
 
 // Notes the time at which the first operator took a unit, or the first of its groups.
@@ -129,6 +130,7 @@ void OrderedStage::operate_group(Group& group, OrderedWorker& worker) {
   complete(unit, call_named([&] { return join_groups(unit, spec_.itemsizes, worker); }), worker);
 }
 
+// Processes all records of a unit, and passes the unit on.
 void OrderedStage::process_unit(Unit& unit, StageCall& call, OrderedWorker& worker) {
   note_taken(unit, index_, worker);
   RecordBuffer& out = unit.buffers[unit.out];
@@ -142,6 +144,7 @@ void OrderedStage::process_unit(Unit& unit, StageCall& call, OrderedWorker& work
   complete(unit, outputs, worker);
 }
 
+// Processes one group of a unit. Its outputs go to the group's part of `buffers[parts]`, or to `overflow`.
 void OrderedStage::process_part(Group& group, StageCall& call, OrderedWorker& worker) {
   Unit& unit = *group.unit;
   note_taken(unit, index_, worker);
@@ -181,6 +184,7 @@ void OrderedStage::process_part(Group& group, StageCall& call, OrderedWorker& wo
   worker.outputs[index_] += group.outputs;
 }
 
+// Makes the `outputs` output records the unit's records, and passes the unit on.
 void OrderedStage::complete(Unit& unit, std::int64_t outputs, OrderedWorker& worker) {
   RecordBuffer& out = unit.buffers[unit.out];
   if (tracks_origins_ && unit.origins != nullptr) {

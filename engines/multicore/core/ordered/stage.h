@@ -1,4 +1,5 @@
-// OrderedStage: one operator of an OrderedRun: its function, its states, and its work on a unit or a group.
+// OrderedStage: one operator of an OrderedRun, with its function and states. It processes units and groups
+// (ordered/unit.h).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -40,8 +41,8 @@ class OrderedStage final : public UnitProcessor {
   void restore(std::span<const std::span<const std::byte>> states);
   bool partitioned() const noexcept { return spec_.kind == StageSpec::Kind::kPartitioned; }
 
-  // For a partitioned operator: divides the unit's records into groups by bundle of partitions; there are `bundles`
-  // bundles. Any thread may call it.
+  // For a partitioned operator: divides the unit's records into groups, at most one per bundle of partitions
+  // (ordered/worklist.h). `bundles`: number of bundles. Any thread may call it.
   void group(Unit& unit, std::int32_t bundles, OrderedWorker& worker) const;
 
   void operate(Unit& unit, OrderedWorker& worker) override;

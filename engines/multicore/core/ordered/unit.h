@@ -1,9 +1,9 @@
 // Unit: up to a batch of consecutive input records, later their outputs, which cross an ordered pipeline together under
 // one serial number.
 //
-// There are as many units as the window has; serial number s uses unit s mod window. A unit belongs to one thread at a
-// time, with one exception: the workers at the groups of a partitioned operator read the records together. Each of
-// these workers writes only its group and its part of `buffers[parts]`.
+// Units are reused: with n units, serial number s uses unit s mod n. A unit belongs to one thread at a time, with one
+// exception: the workers at the groups of a partitioned operator read the records together. Each of these workers
+// writes only its group and its part of `buffers[parts]`.
 #pragma once
 #include <array>
 #include <atomic>
@@ -35,7 +35,7 @@ struct alignas(kCacheLine) Group {
   std::int32_t end = 0;
   std::int64_t ticket = 0;                 // the group's turn within the partition; used by SharedGroups
   std::int64_t outputs = 0;                // number of outputs
-  std::unique_ptr<RecordBuffer> overflow;  // the outputs if they exceed the group's part of `parts`, else null
+  std::unique_ptr<RecordBuffer> overflow;  // the outputs if they exceed the group's part of `buffers[parts]`, else null
 };
 
 struct alignas(kCacheLine) Unit {
@@ -45,7 +45,7 @@ struct alignas(kCacheLine) Unit {
   const void* const* columns = nullptr;
   std::int64_t base = 0;
   std::int64_t records = 0;
-  const std::int32_t* origins = nullptr;  // the input record of each record; null if record k is input record k
+  const std::int32_t* origins = nullptr;  // by record: the input record that caused it; null if k caused record k
 
   std::int64_t input_records = 0;     // number of input records to count when this unit is out
   const std::int64_t* due = nullptr;  // due time of each input record, with a load
@@ -58,7 +58,7 @@ struct alignas(kCacheLine) Unit {
   std::array<RecordBuffer, 3> buffers;
   std::size_t in = 0;                      // index of the buffer with the records
   std::size_t out = 1;                     // index of the next operator's output buffer
-  static constexpr std::size_t parts = 2;  // index of the groups' output buffer, whose rows are then joined in `out`
+  static constexpr std::size_t parts = 2;  // index of the groups' output buffer, from which rows are joined into `out`
 
   // For a partitioned operator: the partition of each record, the records ordered by group, and the groups.
   std::vector<std::int32_t> partition_of;
@@ -66,7 +66,7 @@ struct alignas(kCacheLine) Unit {
   std::vector<Group> groups;
   std::int32_t group_count = 0;
   std::int32_t bundles = 0;    // number of bundles when the unit was grouped
-  std::int64_t part_room = 0;  // number of records of `parts` per entry of `order`
+  std::int64_t part_room = 0;  // number of output records for which `buffers[parts]` has room, per entry of `order`
   // Number of groups not done. acq_rel: the worker of the last group sees all writes of the others. On a separate cache
   // line, since some workers count it down while others read the fields above.
   alignas(kCacheLine) std::atomic<std::int32_t> groups_left{0};

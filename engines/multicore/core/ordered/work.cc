@@ -1,4 +1,5 @@
-// The workers' loop of OrderedRun: resume exits, admit units, work at the scheduled operator.
+// Implements the workers' loop of OrderedRun (ordered/ordered_run.h): resume exits, admit units, work at the scheduled
+// operator.
 #include <algorithm>
 #include <array>
 #include <thread>
@@ -48,6 +49,8 @@ void OrderedRun::work(std::int32_t index) {
   if (announced) idle_.withdraw(index);
 }
 
+// Takes one turn of a worker. Returns whether there was any work. `any`: see OrderedScheduler::choose; true in the last
+// turn before sleep.
 bool OrderedRun::take_turn(Slot& slot, bool any) {
   OrderedWorker& worker = *slot.worker;
   bool progress = resume(worker);
@@ -73,6 +76,7 @@ bool OrderedRun::resume(OrderedWorker& worker) {
   return progress;
 }
 
+// Admits units from the sources. Returns whether the worker must take another turn before it sleeps.
 bool OrderedRun::admit(OrderedWorker& worker) {
   const std::int64_t max_units = std::clamp<std::int64_t>(kAdmitRecords / options_.batch, 1, kAdmitUnits);
   if (operator_serials_ != nullptr)
@@ -90,6 +94,8 @@ bool OrderedRun::admit(OrderedWorker& worker) {
   return must_return;
 }
 
+// Works for about a slice at the operator that the scheduler chooses. Returns whether there was any work. `any`: see
+// OrderedScheduler::choose.
 bool OrderedRun::schedule(Slot& slot, bool any) {
   OrderedWorker& worker = *slot.worker;
   std::uint64_t skip = 0;
@@ -112,9 +118,10 @@ bool OrderedRun::schedule(Slot& slot, bool any) {
       return true;
     }
     if (any && !lines_[index].list->empty()) {
-      // An item was pushed while this worker was at the operator, so no sleeper was woken (`deliver`). Law: the pusher
-      // makes the list non-empty, then looks for room; the leaver makes room, then looks at the list. All four steps
-      // are sequentially consistent. Otherwise other workers have locked the items: yield the core to them.
+      // One of two cases. Either an item was pushed while this worker was at the operator, so no sleeper was woken
+      // (`deliver`). Law: the pusher makes the list non-empty, then looks for room; the leaver makes room, then looks
+      // at the list. All four steps are sequentially consistent. Or other workers have locked the items: yield the core
+      // to them.
       std::this_thread::yield();
       return true;
     }
@@ -164,6 +171,7 @@ void OrderedRun::rebundle(std::size_t stage, Units units, OrderedWorker& worker)
   }
 }
 
+// Sends units to operator `stage`, or out of the pipeline if `stage` is one past the last operator.
 void OrderedRun::deliver(std::size_t stage, Units units, OrderedWorker& worker) {
   if (stage == stages_.size()) {
     egress_->take(units, worker);

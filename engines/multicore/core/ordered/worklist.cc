@@ -1,3 +1,4 @@
+// Implements the worklists that ordered/worklist.h explains.
 #include "ordered/worklist.h"
 
 #include <array>
@@ -12,24 +13,25 @@
 namespace lab {
 namespace {
 
-// Maximum number of light units, or tokens, that a worker takes at once. It is above 1 because all workers share the
-// queue's head.
+// Maximum number of light units, or tokens, that a worker takes at once. It is above 1 because workers compete for the
+// queue's head at each take.
 constexpr std::int64_t kMaxItems = 16;
 
 // Light items are handed over at least this many times per slice of work.
 constexpr std::int64_t kHandOversPerSlice = 8;
 
-// Maximum number of queues: one bit of a word each. With more workers, several workers share a queue.
+// Maximum number of queues of a worklist, since a 64-bit word has one bit per queue. With more workers, several workers
+// share a queue.
 constexpr std::int32_t kMaxQueues = 64;
 
-// Spins of a worker that waits for its turn before it yields the core.
+// Number of spins of a worker that waits for its turn, before it yields the core.
 constexpr int kTurnSpins = 100;
 
 std::uint64_t all_groups(std::int64_t window, std::int32_t partitions) {
   return slots_for(window) * static_cast<std::uint64_t>(partitions);
 }
 
-// Returns the number of items of `size` records each to take for `left` records.
+// Returns how many items of `size` records each to take next, when `left` records of a slice are left.
 std::int64_t items_to_take(std::int64_t left, std::int64_t size) {
   return std::clamp<std::int64_t>(left / std::max<std::int64_t>(1, size), 1, kMaxItems);
 }
@@ -63,6 +65,7 @@ void UnitList::put(Units units) {
   publish(queues_, touched);
 }
 
+// Takes units from one queue and processes them, about `records` records in all. Returns the number of records.
 std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool is_home, UnitProcessor& processor,
                             OrderedWorker& worker) {
   std::array<Unit*, kMaxItems> units{};
@@ -230,6 +233,7 @@ HybridGroups::HybridGroups(std::int64_t window, Shape shape)
   }
 }
 
+// Appends a group to its bundle's queue, and its token to the bundle's master queue. `publish` must follow.
 void HybridGroups::push(std::int32_t bundle, Group& group) {
   slot(bundle, tails_[static_cast<std::size_t>(bundle)]++) = &group;
   const std::size_t master = master_of(bundle);
@@ -322,6 +326,8 @@ void HybridGroups::hand_over(Turn& turn) {
   turn.unpublished_groups = 0;
 }
 
+// Takes tokens from one master queue. Works on the bundles that no worker is at, and leaves the other tokens' groups to
+// the workers that are at their bundles.
 void HybridGroups::take(ItemRing<std::int32_t>& master, bool is_home, Turn& turn) {
   std::array<std::int32_t, kMaxItems> tokens{};
   // From another worker's master, take fewer tokens if records are heavy and the target thus is small.

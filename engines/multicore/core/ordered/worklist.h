@@ -1,9 +1,9 @@
-// Worklist: the items that wait for one operator of an OrderedRun.
+// Worklist: the items that wait for one operator of an OrderedRun. The items are units (ordered/unit.h), or for a
+// partitioned operator the groups into which a unit is divided (ordered/groups.h).
 //
 // One thread at a time pushes units, in the order of their serial numbers: the thread at the preceding operator's exit.
-// For a partitioned operator, a unit is divided into groups (ordered/groups.h).
 // Law: the groups of one partition are processed one at a time, in the order in which they were pushed.
-// A worklist may schedule partitions in bundles. Then a group has the records of a bundle, and `Group::partition` is
+// Some worklists schedule partitions in bundles. There a group has the records of a bundle, and `Group::partition` is
 // the bundle's number.
 // Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, section 4.
 #pragma once
@@ -29,7 +29,7 @@ struct OrderedWorker;
 class UnitProcessor {
  public:
   virtual ~UnitProcessor() = default;
-  // Process a whole unit, or one group. The item then belongs to the callee.
+  // `operate` processes a whole unit, `operate_group` one group. The item then belongs to the callee.
   virtual void operate(Unit& unit, OrderedWorker& worker) = 0;
   virtual void operate_group(Group& group, OrderedWorker& worker) = 0;
   // Hands over the items finished since the last call. Call it soon after the functions above.
@@ -50,8 +50,8 @@ class Worklist {
     put(units);
   }
 
-  // Takes and processes at least one item, and items of about `records` records in all. Returns the number of records,
-  // or 0 if no item could be taken. Any thread may call it.
+  // Takes and processes one item or more, with about `records` records in all. Returns the number of records, or 0 if
+  // no item could be taken. Any thread may call it.
   virtual std::int64_t work(std::int64_t records, UnitProcessor& processor, OrderedWorker& worker) = 0;
 
   // Returns whether no item can be taken. Its loads are seq_cst, for the last look before sleep; pairs with the pushes.

@@ -1,3 +1,4 @@
+// Implements stages/records.h.
 #include "stages/records.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// RecordBuffer: a buffer of records in columns. Ordered pipelines reuse its memory, which grows on demand.
+// RecordBuffer: a buffer of records in columns. Pipelines reuse its memory for many units; it grows on demand.
 #pragma once
 #include <cstddef>
 #include <cstdint>

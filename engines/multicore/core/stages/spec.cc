@@ -1,3 +1,4 @@
+// Implements stages/spec.h.
 #include "stages/spec.h"
 
 #include <cinttypes>

@@ -1,4 +1,4 @@
-// StageSpec: the specification of an operator of a pipeline: its functions, states and errors.
+// StageSpec, KeyStates: the specification of an operator of a pipeline, and the states of its keys.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ class alignas(kCacheLine) KeyStates {
   }
 
   std::span<const std::byte> entries() const noexcept { return table_.bytes(stride_); }
-  // Throws std::bad_alloc, and std::invalid_argument if the size is not that of entries.
+  // Throws std::bad_alloc, and std::invalid_argument if the size is not a multiple of the entry size.
   void assign(std::span<const std::byte> entries) {
     if (entries.size() % stride_ != 0)
       throw std::invalid_argument("stored entries of " + std::to_string(entries.size()) +

@@ -110,7 +110,7 @@ class PlanChanger:
     def change(self) -> Layout | None:
         """Replace the plan at a snapshot that has stopped the workers; return the new layout.
 
-        Returns None if the run was aborted; no further snapshot follows then.
+        Returns None if the run was aborted; in that case no further snapshot follows.
         """
         assert self._proposal is not None, "only this object requests stops"
         proposal, begun_s, cut = self._proposal, time.monotonic(), self._core.snapshot_cut()

@@ -51,7 +51,7 @@ def propose_change(
     margin: float,
     period_ns: float,
 ) -> PlanProposal | None:
-    """Return a change of the running plan to the optimizer's plan if the prediction for it is faster, else None.
+    """Propose the optimizer's plan if it is predicted to be faster than the running plan; otherwise return None.
 
     `rates` and `period_ns` are those of the latest period; `margin` is the required gain as a share, e.g. 0.1.
     """
@@ -176,6 +176,7 @@ class RateDecider:
     def _propose(
         self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float
     ) -> PlanProposal | None:
+        """Return the proposal for the latest rates; None if no better plan exists or planning is skipped."""
         # If no tag's share differs by more than the tolerance, no ratio of durations differs by the margin.
         tolerance = 1 - (1 + self._margin) ** -0.5
         settled_rates = self._settled_rates if self._skipped < MAX_SKIPPED else None

@@ -21,7 +21,8 @@ def measure_rates(
 ) -> tuple[StreamProfile, ...]:
     """Return each tag's number of events between two positions of every stream.
 
-    In long parts every n-th event counts n times, so the rates of an input with period n are wrong.
+    In long parts, only every n-th event is counted, and counts n times. So the rates are wrong if an input repeats with
+    period n.
     Each tag of the complete input (`input_profile`) counts at least once, because a plan without the tag would lose its
     events.
     """

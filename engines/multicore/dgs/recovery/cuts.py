@@ -17,7 +17,7 @@ MAX_CUTS = 1 << 16
 
 
 CUT = np.dtype([("ts", np.int64), ("stream", np.int32), ("position", np.int64)])
-"""A cut: time, stream, and position in its stream, of the first event after the cut."""
+"""A cut, given by the first event after it: the event's time, its stream, and its position in the stream."""
 Cuts = npt.NDArray[np.void]
 """Cuts in the order of events, as records of `CUT`."""
 
@@ -31,7 +31,7 @@ def columns_of(
 
 
 def cuts_after(cuts: Cuts, positions: Sequence[int]) -> Cuts:
-    """Return the cuts after the given stream positions; their positions count from there."""
+    """Return the cuts after the given stream positions; the positions of the returned cuts count from there."""
     offset = np.asarray(positions, dtype=np.int64)[cuts["stream"]]
     later = cuts["position"] > offset
     rest: Cuts = cuts[later]

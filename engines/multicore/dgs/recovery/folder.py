@@ -2,7 +2,7 @@
 
     lock                  held by the running process
     checkpoint-00000012   the last two checkpoints, see format.py
-    unfinished-...        a checkpoint during its writing
+    unfinished-...        a checkpoint that is being written
     outputs.rows          records of the program's output, one after the other
 
 The newest checkpoint whose rename reached the disk survives a crash at any time, with all outputs before it.
@@ -80,6 +80,7 @@ class CheckpointFolder:
             self._files = stack.pop_all()
 
     def _recover(self) -> None:
+        """Find the usable checkpoints; set `checkpoint` to the newest one, and `refused`."""
         foreign = False
         self._checkpoint_paths: list[Path] = []
         with self._io_errors("read"):

@@ -25,7 +25,7 @@ class RefusedError(Exception):
     """A checkpoint is unusable; the message says why.
 
     Attributes:
-        foreign: whether the file is intact, but has another run or format version.
+        foreign: whether the file is intact, but belongs to another run or has another format version.
     """
 
     def __init__(self, why: str, *, foreign: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Asks a program with the joined state at a cut whether to write a checkpoint.
+"""Asks a program whether to write a checkpoint at a cut, and passes it the joined state at the cut.
 
 Source: DGS paper, appendix D.2, "depending on an arbitrary user defined predicate".
 """

@@ -118,7 +118,7 @@ class CheckpointWriter(SnapshotThread):
         self._changer = changer
 
     def end(self, *, complete: bool) -> None:
-        """Stop the thread, and make the last outputs durable if the run is complete.
+        """Stop the thread. If the run is complete, write the last outputs and a last checkpoint.
 
         Raises:
             EngineError: a checkpoint could not be written.
@@ -130,6 +130,7 @@ class CheckpointWriter(SnapshotThread):
             self._write(ends, None)
 
     def _write_snapshots(self, ending: threading.Event) -> None:
+        """Handle snapshots until the last: write a checkpoint unless the program declines, and change the plan."""
         while self._core.wait_snapshot():
             ts, stream, position = self._recovery.cuts[self._core.snapshot_cut()].item()
             joined = self._layout.joined_states(self._core)

@@ -32,7 +32,7 @@ class Settings:
         max: maximum number of instances; None means the engine's maximum.
         period_ms: time between two observations. An observation costs some tens of us, so a thousand per second cost a
             few percent of a core.
-        from_s: time after the start of the run before which nothing changes.
+        from_s: time after the start of the run until which the loop changes nothing.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Defines controllers, which decide which instances an elastic operator has, and their decisions.
+"""Defines controllers and their decisions. A controller decides which instances an elastic operator has.
 
 STRETCH leaves the policy to external modules (section 2.5); this is their interface.
 """

@@ -38,7 +38,7 @@ class ElasticOperator(Protocol):
         """Return the counters (takes some us); None once the input has ended."""
 
     def reconfigure(self, instances: tuple[int, ...], mapping: IntArray) -> Switch | None:
-        """Change instances and mapping, and return when all of them have switched.
+        """Change instances and mapping, and return when all instances have switched.
 
         `instances` are the indices of the active instances, ascending. `mapping`, int64[buckets], is
         the instance of each bucket. Returns None if the input ended before, so that no change happened.

@@ -1,4 +1,4 @@
-"""Names sets of instances, and maps buckets of keys to them: O* and f_mu of STRETCH, section 4, as tables."""
+"""Defines sets of instances, and mappings of key buckets to instances: O* and f_mu of STRETCH, section 4, as tables."""
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise

@@ -33,7 +33,7 @@ class Arrivals:
             del self._times_s[:expired_count], self._counts[:expired_count]
 
     def rates(self, begin_s: float, end_s: float) -> tuple[float, ...] | None:
-        """Return t/s by input between two times; None before the second observation."""
+        """Return the arrival rate of each input between two times, in tuples/s; None before the second observation."""
         begin_s = max(begin_s, self._times_s[0])
         if begin_s >= end_s:
             return None
@@ -47,6 +47,7 @@ class Arrivals:
         return tuple(b - a for a, b in zip(self._until(begin_s), self._until(end_s), strict=True))
 
     def _until(self, time_s: float) -> tuple[float, ...]:
+        """Return the number of tuples that arrived until a time, by input."""
         after = bisect_right(self._times_s, time_s)
         if after == 0:
             return tuple(map(float, self._counts[0]))
@@ -173,7 +174,10 @@ class Model:
     def _decide_for(
         self, observation: Observation, shared: float, per_instance: float
     ) -> Decision | None:
-        """Return the decision for a load in busy instances: instances divide `shared`, and each has `per_instance`."""
+        """Return the decision for a load, measured in busy instances.
+
+        All instances share the load `shared`; in addition, each instance has the load `per_instance`.
+        """
         n = observation.instances
         load = shared / n + per_instance
         why = f"pending and predicted load {load:.1%} of {n} instances, "

@@ -112,7 +112,7 @@ def _total(measured: Sequence[Observation], rate: Callable[[Observation], float]
 
 
 def _busy(measured: Sequence[Observation]) -> float:
-    """Return the mean sum of the busy shares of all instances, in instances."""
+    """Return the sum of the busy shares of all instances, averaged over time."""
     return _total(measured, lambda observation: sum(observation.busy)) / _total(
         measured, lambda observation: 1
     )

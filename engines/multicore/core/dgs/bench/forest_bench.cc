@@ -1,4 +1,5 @@
-// Synchronizes the two leaves of a tree; they alternate as the last to arrive. One thread does the work of both.
+// Benchmark of dgs/forest.h: synchronizes the two leaves of a tree, which alternate as the last to arrive. One thread
+// does the work of both.
 #include <vector>
 
 #include "registry.h"

@@ -1,4 +1,4 @@
-// Mailboxes on columns, at full speed: a sum of values that readings emit and reset.
+// Benchmarks of mailboxes at full speed. The program sums values; a reading emits the sum and resets it.
 //
 // One thread pumps the sources and steps the mailboxes in turn. The recorder is on, but its grid begins in the far
 // future, so the passage of time has no effect.
@@ -56,7 +56,7 @@ constexpr std::int64_t kLater = std::int64_t{1} << 62;  // ns; 146 years after t
 
 std::int64_t value_of(std::int64_t i) { return i % 7; }
 
-// Returns the values of stream `s` of `streams`; the values are dealt to the streams in turn.
+// Returns the values of stream `s`. The `n` values are distributed to the `streams` streams in turn.
 Events values(std::int64_t n, std::int64_t s, std::int64_t streams) {
   Events events;
   for (std::int64_t i = s; i < n; i += streams) {
@@ -67,7 +67,7 @@ Events values(std::int64_t n, std::int64_t s, std::int64_t streams) {
   return events;
 }
 
-// Returns the readings: one per `kEvery` values, right after the value at the same time.
+// Returns the readings: one per `kEvery` values, each right after the value with the same timestamp.
 Events readings(std::int64_t n) {
   Events events;
   for (std::int64_t i = kEvery - 1; i < n; i += kEvery) {
@@ -139,8 +139,8 @@ TreeTemplate shape(std::int32_t leaves) {
   return result;
 }
 
-// With one leaf, readings belong to the leaf. With two, the leaves synchronize at each reading. `direct`: read without
-// rings; needs one leaf.
+// Runs `n` values and returns a checksum of the outputs. With one leaf, readings belong to the leaf. With two, the
+// leaves synchronize at each reading. `direct`: read without rings; needs one leaf.
 std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves, bool direct = false) {
   std::vector<Events> events;
   for (std::int32_t s = 0; s < leaves; ++s) events.push_back(values(n, s, leaves));

@@ -1,4 +1,4 @@
-// Forks and joins of a state that is one sum, for tests and benchmarks.
+// Fork and join kernels for a state that is a single sum. Tests and benchmarks use them.
 #pragma once
 #include <cstdint>
 

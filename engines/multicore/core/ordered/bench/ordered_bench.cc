@@ -1,4 +1,5 @@
-// ordered_bench KINDS WORKERS BATCH RECORDS: one run of an ordered pipeline with native operators.
+// ordered_bench KINDS WORKERS BATCH RECORDS: measures one run of an ordered pipeline (ordered/ordered_run.h) with
+// operators in C++.
 //
 // KINDS has one letter per operator: l stateless, p partitioned, f stateful. Operators do as little as possible, so
 // that the bench shows the cost of the runtime: they forward each record, and add to a state if they have one.

@@ -1,9 +1,10 @@
-// reordering_bench SCHEME WORKERS UNITS SPINS [HOLD]: the cost of putting units back into order.
+// reordering_bench SCHEME WORKERS UNITS SPINS [HOLD]: measures the cost of putting units back into order
+// (ordered/reorder.h).
 //
-// WORKERS threads take units in turn. For each unit a thread spins SPINS times, in place of an operator, and adds the
-// unit to a reordering buffer. The buffer's exit spins HOLD times (default 0) per unit, in place of sending many
-// outputs. SCHEME is nonblocking, lock, or none. With none, units go unordered to an exit private to the thread, as a
-// baseline for the other schemes. As in a pipeline, a unit is admitted once the unit one window before it is out.
+// WORKERS threads take units in turn. For each unit a thread spins SPINS times, to imitate an operator, and adds the
+// unit to a reordering buffer. The buffer's exit spins HOLD times (default 0) per unit, to imitate the sending of
+// outputs. SCHEME is nonblocking, lock, or none. With none, each thread only counts its units, as a baseline for the
+// other schemes. As in a pipeline, a unit is admitted once the unit one window before it is out.
 //
 // Prints the wall time and the CPU time of all threads per unit in ns. Fails if the exit does not see all units in
 // order.
