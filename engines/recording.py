@@ -19,7 +19,7 @@ SERVICE = (
     "in it"
 )
 PUNCTUAL_NS = 1_000_000
-"""The last event may be due at the end of the load. A source that lags less than this has then sent all events."""
+"""Events sent up to this long after the end of a load count as sent, because the last may be due at the end."""
 STEP_NS = 100_000_000
 """Width of a row of progress."""
 MAX_STEPS = 36_000

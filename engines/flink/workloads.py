@@ -17,7 +17,7 @@ from streamlab.workloads.model import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlinkShape(Shape):
-    """Maps the events and answers of a workload to their Java classes.
+    """Adds to `Shape` what only Flink's programs need.
 
     Attributes:
         keyed_state: whether the program of variant `automatic` stores its state in Flink's keyed state.
