@@ -161,7 +161,7 @@ class LoadGenerator:
             raise self._ended()
 
     def sent(self) -> Sent:
-        """Wait for the last row; return the report of sent events. The folder then has the send times of each stream."""
+        """Wait for the last row and return the report of sent events; the folder then has each stream's send times."""
         self._expect("done")
         sent_ns = self._sent_ns()
         lags = sent_ns - np.concatenate(self._load.due_ns)
