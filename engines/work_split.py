@@ -75,9 +75,9 @@ class SplitsWork(Protocol):
     ) -> WorkSplit:
         """Split a program's work on an input, of which `until_ts` is set, into at most `shares` shares.
 
-        With `partials`, `distribute` gives partial states or aggregates where the program has them and they are few
-        enough, else events.
+        With `partials`, `distribute` returns partial states or aggregates instead of events, if the program has them
+        and they are few enough.
         """
 
     def unresumable(self, program: Program) -> str | None:
-        """Return the reason why a program cannot process its input in parts, or None."""
+        """Return why a program cannot process its input in parts, or None."""

@@ -295,7 +295,7 @@ class _Step:
         end, rows = self._end("window_end"), self._filtered_source(table)
         conditions = _conditions(step)
         if conditions or _needs_row_copies(self.declaration, step):
-            # Because expressions use the row's window, Flink adds the rows of each window one by one.
+            # `end_` depends on the row's window, which makes Flink add the rows of each window one by one.
             windows = f"SELECT *, {self._end('window_end', -extra)} AS end_\nFROM {rows}"
             end, rows = "MAX(end_)", f"(\n{_indent(windows)}\n)"
             rows += f"\nWHERE {' AND '.join(conditions)}" if conditions else ""

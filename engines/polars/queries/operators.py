@@ -42,9 +42,9 @@ def nyse_hedge(tables: Tables) -> pl.DataFrame:
     """Return (ts, l_id, l_price, r_id, r_price), by time.
 
     With d = (price - average) / average, a pair matches if the right trade's d is between `lower` and `upper` times the
-    left trade's d. For each span of one window length, an inequality join on d compares its left trades with the right trades
-    near in time. The quotients are rounded, so the range of d is widened a little, and the exact condition is tested on
-    the result.
+    left trade's d. Left trades are taken in spans of one window length. An inequality join on d compares each span
+    with the right trades near in time. The quotients are rounded, so the range of d is widened a little, and the exact
+    condition is tested on the result.
     """
     window = tables.number("ws_ms")
     left, right = (

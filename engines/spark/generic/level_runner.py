@@ -80,7 +80,7 @@ class FlowLevel:
             self._runs[index].restore(state)
 
     def _take_of(self, vertex: int) -> Take:
-        """Return the function that takes a vertex's pairs: the vertex's own if it runs here, else the next level's."""
+        """Return the function that takes pairs for a vertex: processes them here, or stores them for the next level."""
         run = self._runs.get(vertex)
         if run is not None:
             return run.item

@@ -64,7 +64,7 @@ class GroupProgress:
         self.streams = [StreamProgress(ts=END)]
 
     def release(self, tables: list[pa.Table], places: int) -> pa.Table | None:
-        """Return the complete prefix of buffered and new events, in order; buffer the rest."""
+        """Return the complete prefix of the buffered events and of `tables`, in order; buffer the rest."""
         tables = [*map(unpack, self.waiting), *tables]
         self.waiting = []
         if not tables:

@@ -1,4 +1,4 @@
-"""Buffers the events of a micro-batch per stream, and takes the prefix that is complete over all streams.
+"""Buffers the events of each stream, and takes the prefix of the total order that is complete in all streams.
 
 Each stream arrives in order, so its last event time promises that no earlier event follows. The smallest promise of all
 streams limits the complete prefix of the total order (event time, stream, position); the rest waits in state. No event
@@ -101,6 +101,7 @@ def _concatenate(runs: list[Run]) -> Run:
 
 
 def _cut(runs: list[Run], limit: int, side: Any) -> tuple[list[Run], list[Run]]:
+    """Split runs at an event time, before (`left`) or after (`right`) events of that time."""
     complete_runs: list[Run] = []
     waiting_runs: list[Run] = []
     for run in runs:
@@ -164,6 +165,7 @@ def separate(
 
 
 def _windows_of(src: int, run: Run, separators: Run) -> npt.NDArray[np.int64]:
+    """Return the number of separators before each event of a run."""
     after_ties = np.searchsorted(run["ts"], separators["ts"], side="right")
     before_ties = np.searchsorted(run["ts"], separators["ts"], side="left")
     cut = np.where(separators["src"] > src, after_ties, before_ties)

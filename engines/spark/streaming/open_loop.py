@@ -245,6 +245,7 @@ class OpenLoop:
 
 
 def _acknowledgements(table: pa.Table) -> dict[int, int]:
+    """Return, by stream, the number of processed events that the operator acknowledges (see operator.py)."""
     source = table["src"].to_numpy()
     rows = np.flatnonzero(source < 0)
     processed = table["ts"].to_numpy()[rows]
