@@ -244,7 +244,7 @@ def task_of(workload: Workload, dataset: Dataset, setting: Setting, folder: Path
 def differences(
     workload: Workload, expected: Columns, answer: Columns, prefix: str = ""
 ) -> list[str]:
-    """Return a text on the first difference of an answer, as a data trace, from the expected one; empty if equal."""
+    """Return how an answer differs, as a data trace, from the expected one: one text, or none if they are equal."""
     difference = compare(expected, answer, workload.output)
     return [] if difference.equal else [prefix + difference.render()]
 

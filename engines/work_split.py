@@ -60,7 +60,7 @@ class WorkSplit(ABC):
         """Return the outputs of a share for the next part of the input, and the state that the following part needs.
 
         `state` is the state returned for the preceding part; None for the first part. The state can be pickled.
-        `streams` has the rows before `until_ts` that no earlier part had, of the share and of shared streams.
+        `streams` has the new rows before `until_ts`, of the share and of shared streams.
         Parts of a typed dataflow graph begin at multiples of its markers' period.
         Call `resume` only for programs whose `SplitsWork.unresumable` is None. It raises the errors of `answer`.
         """

@@ -205,7 +205,7 @@ class _Step:
         return f"{total} / count(*)" if function is Function.MEAN else total
 
     def _percentile(self, aggregate: Aggregate, value: Translated) -> str:
-        """Return the SQL of a percentile: the middle of the bin of the value that has the percentile's rank."""
+        """Return the SQL of a percentile: take the value at the percentile's rank, and return the middle of its bin."""
         bins = Bins.from_aggregate(aggregate)
         rank = f"ceil(count(*) * {_number(float(aggregate.percent))} / 100)::BIGINT"
         percentile = f"list({value.text}::DOUBLE ORDER BY {value.bare})[{rank}]"

@@ -55,7 +55,7 @@ def time_span(dataset: Dataset) -> tuple[int, int] | None:
 
 
 def tie_classes(dataset: Dataset) -> tuple[tuple[int, ...], ...]:
-    """Group the bulk streams, by index, that precede the same separator streams at equal event times."""
+    """Group the bulk streams (by index) whose events precede those of the same separator streams at equal times."""
     classes: dict[tuple[int, ...], list[int]] = {}
     for src, stream in enumerate(dataset.streams):
         if stream.kinds == BULK:

@@ -264,7 +264,7 @@ def _count_so_far(name: str, condition: pl.Expr, *groups: str) -> pl.Expr:
 
 
 def _statistics(tables: Tables, *groups: str) -> pl.LazyFrame:
-    """Return, for each bid, the counts of bids, bidders and auctions so far, of its day and its `groups`."""
+    """Return, for each bid, how many bids, bidders and auctions its day and `groups` have so far."""
     day = (pl.col("ts") // tables.number("day_ms")).alias("day")
     bids = _bids(tables, "auction", "person", "price", "channel").with_columns(day)
     for suffix, condition in _RANGES.items():

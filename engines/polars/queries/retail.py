@@ -148,7 +148,7 @@ def _closed_sessions(clicks: pl.LazyFrame, gap_ms: int) -> pl.LazyFrame:
     """Return the clicks of ended sessions, by session.
 
     A session ends with the user's next click that comes more than the gap after the one before. A user's last session
-    does not end. Adds `row`, `session`, `end` and `end_row`; the last two are time and row of the click that ends it.
+    does not end. Adds `row`, `session`, and the time and row (`end`, `end_row`) of the click that ends the session.
     `clicks` must be in total order.
     """
     user, ts = pl.col("user"), pl.col("ts")

@@ -1,4 +1,4 @@
-"""Computes the four DGS workloads in batch: joins bulk events with broadcast buckets of the separators' windows."""
+"""Computes the four DGS workloads in batch: joins bulk events with the windows between separators (see windows.py)."""
 
 from collections.abc import Callable, Sequence
 from functools import reduce

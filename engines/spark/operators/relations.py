@@ -68,7 +68,7 @@ necessary are compared."""
 
 
 def near_join(inputs: Inputs, match: str, output: list[str]) -> DataFrame:
-    """Return the pairs of kinds `left` and `right` that are at most `ws_ms` apart and match; compares all near pairs.
+    """Return the matching pairs of a left and a right tuple at most `ws_ms` apart; compares all pairs near in time.
 
     `match` is the SQL condition of a pair, with prefixes `l_` and `r_`; `output` is the SQL of the output without `ts`.
     """

@@ -86,7 +86,7 @@ def _sessions(records: DataFrame, params: Params) -> DataFrame:
 
 
 def _statistics(records: DataFrame, params: Params, *groups: str) -> DataFrame:
-    """Return, for each bid, the counts of bids, bidders and auctions so far, of its day and its `groups`."""
+    """Return, for each bid, how many bids, bidders and auctions its day and `groups` have so far."""
     group = ", ".join((*groups, "day"))
     day = f"ts div {params['day_ms']}L as day"
     bids = records.where(f"type = {BID}").selectExpr(

@@ -1,4 +1,4 @@
-"""Defines how Spark runs an ordered pipeline: as a relation of records with places, and as steps with a state.
+"""Defines how Spark runs an ordered pipeline: as a relation of records with places, or in steps with a state.
 
 A relation has no order, so each record has its place in the total order of the input: `ts`, `src` (the stream) and
 `row` (its row in the stream). Sequential steps are windows over (ts, src, row), or aggregates of `place`, the struct of

@@ -1,4 +1,4 @@
-"""Implements the steps of the retail queries.
+"""Implements the steps (`Step` in relation.py) of the retail queries.
 
 The state of a key is its open part: the clicks of its session, the items of its ticket, or the days of its year. A step
 processes this part again, together with the new records. Top lists and the running mean have a single state.

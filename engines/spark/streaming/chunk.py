@@ -43,7 +43,7 @@ class Pending:
     def add(self, src: int, runs: list[Run], *, promised: bool = False) -> None:
         """Add the runs of one stream in one micro-batch, in any order.
 
-        With `promised`, beats are the promises, and a run may be unsorted. Otherwise the last event is a promise.
+        With `promised`, only beats are promises, and a run may be unsorted. Otherwise the last event is a promise.
         """
         order = "pos" if "pos" in runs[0] else "ts"
         runs = [*self.runs.get(src, []), *runs]
@@ -101,7 +101,7 @@ def _concatenate(runs: list[Run]) -> Run:
 
 
 def _cut(runs: list[Run], limit: int, side: Any) -> tuple[list[Run], list[Run]]:
-    """Split runs at an event time, before (`left`) or after (`right`) events of that time."""
+    """Split runs at event time `limit` into complete and waiting runs; events at `limit` wait if `side` is `left`."""
     complete_runs: list[Run] = []
     waiting_runs: list[Run] = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""Runs the streaming query under an offered load: files arrive on schedule, independent of Spark."""
+"""Runs the streaming query under an offered load: files arrive in drops (see load_files.py), independent of Spark."""
 
 import threading
 import time
