@@ -40,7 +40,7 @@ from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
 
 CHUNK_UNDER_LOAD = 256
-"""Number of events converted from columns together. It is small because due events wait for the conversion."""
+"""Number of events that are converted from columns at once; small, because due events wait for the conversion."""
 
 
 class BaseEngine(ABC):
@@ -77,9 +77,9 @@ class BaseEngine(ABC):
         return environment.versions(self.name, self.packages) or "not stated"
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `known_variants`.
+        """Return `known_variants`, with `queries` as the workloads of each variant that does not state its own.
 
-        A variant that neither generates queries nor names workloads runs the workloads in `queries`.
+        Variants that generate queries state no workloads and stay unchanged.
         """
         if self.queries is None:
             return self.known_variants
@@ -133,7 +133,7 @@ class BaseEngine(ABC):
         return ()
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
-        """Return PIP1 to PIP3 as not declared."""
+        """Return that the engine does not declare the platform-independence properties PIP1 to PIP3."""
         undeclared = Property(holds=False, why=f"engine {self.name} declares no properties")
         return {"PIP1": undeclared, "PIP2": undeclared, "PIP3": undeclared}
 
@@ -142,7 +142,7 @@ class BaseEngine(ABC):
         return None
 
     def generated_plan(self, declaration: Declaration) -> str:
-        """Return a note for users: the query is generated, and these parts are slow for that reason."""
+        """Return a note for users that the query is generated, and which of its parts are slow for that reason."""
         return generated_plan(declaration)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
@@ -159,7 +159,7 @@ class BaseEngine(ABC):
 
 @contextmanager
 def _crash_errors(subject: str, remedy: str = "") -> Iterator[None]:
-    """Turn errors in the engine's or the program's code into EngineCrashError, except lack of memory."""
+    """Turn exceptions of the engine's or the program's code into EngineCrashError, but let MemoryError pass."""
     try:
         yield
     except MemoryError:
@@ -245,7 +245,7 @@ class PreparedBatch:
         return {name: self._exact(name, columns, output[name]) for name in output.names or ()}
 
     def _exact(self, name: str, columns: Mapping[str, object], dtype: np.dtype[Any]) -> Any:
-        """Return a column in the dtype of the output, without loss."""
+        """Convert a column to the output's dtype; raise EngineCrashError if that would change a value."""
         try:
             values = np.asanyarray(columns[name])
         except Exception as error:  # Table libraries raise exceptions of their own.

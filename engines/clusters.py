@@ -32,7 +32,7 @@ class Daemon:
     """A process of a cluster.
 
     Attributes:
-        name: unique in the cluster, for its log.
+        name: a name that is unique in the cluster; the log has it too.
         host: the address at which it runs.
         command: the program and its arguments.
         environment: environment variables in addition to the lab's own.

@@ -1,7 +1,7 @@
 """Tests any adapter with small inputs at the edges of the contract.
 
 Each case derives an input from a workload's generator. An adapter passes when its answer equals the oracle's as a
-data trace, every event is counted, and no process or thread that it started is left.
+data trace (independent rows may be swapped), every event is counted, and no process or thread that it started is left.
 Crashes and time limits need a separate process; the lab's tests cover them.
 Cases under an offered load are in `conformance_load`.
 """
@@ -34,7 +34,7 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.answers.trace import compare
 
 EVENTS = 3_000
-"""Enough for many synchronizations, few enough for plain Python."""
+"""Number of events of an input: enough for many synchronizations, few enough for plain Python."""
 EVENTS_PER_SYNC = 50
 WINDOWS = 6
 """The small input lasts this many times a query's longest window, so that windows open, slide and close often.
@@ -89,7 +89,7 @@ def ordinary_input(workload: Workload) -> Input:
 
 
 def _beginning(workload: Workload) -> Input:
-    """Return the first events of a workload's own source, which are added to the catalogue."""
+    """Return the first events of a workload's own source; adds the dataset to the catalogue."""
     data = ensure(workload, {}, EVENTS, SEED).load()
     ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
     last_ts = ts[min(EVENTS, len(ts)) - 1] if len(ts) else 0
@@ -244,7 +244,7 @@ def task_of(workload: Workload, dataset: Dataset, setting: Setting, folder: Path
 def differences(
     workload: Workload, expected: Columns, answer: Columns, prefix: str = ""
 ) -> list[str]:
-    """Return how an answer differs, as a data trace, from the expected one: at most one text."""
+    """Return how an answer differs, as a data trace, from the expected one: one text, or none if they are equal."""
     difference = compare(expected, answer, workload.output)
     return [] if difference.equal else [prefix + difference.render()]
 
@@ -293,6 +293,7 @@ def execute(engine: Engine, task: Task, *, shared: bool = False) -> Execution:
 def _left_behind(
     threads_before: set[threading.Thread], children_before: set[psutil.Process]
 ) -> list[str]:
+    """Wait up to CLOSE_GRACE_S for new processes and threads to end; return a problem for each that has not."""
     deadline = time.monotonic() + CLOSE_GRACE_S
     while True:
         children = set(psutil.Process().children(recursive=True)) - children_before

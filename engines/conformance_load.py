@@ -38,7 +38,7 @@ from streamlab.workloads.model import Columns, Input, Workload
 MS = 1_000_000
 HEARTBEAT_NS = MS
 SPAN_NS = 300 * MS
-"""Length of a load: three rows of progress, and short enough for a suite."""
+"""Length of a load: three rows of `Progress`, and short enough for a test suite."""
 WARM_UP_NS = 100 * MS
 BUCKET = 1.002
 """Tolerance of a latency as a factor: twice the 0.1 % by which the upper end of a bucket may exceed its values."""
@@ -71,7 +71,7 @@ class LoadCase:
         batch: replaces the setting's batch; None keeps it.
         batching: see `OfferedLoad`.
         cut: whether the dataset is truncated in the middle.
-        twice: whether a catch-up run must give the same answer.
+        twice: whether to run also without a load, which must give the same answer.
     """
 
     name: str
@@ -194,7 +194,7 @@ def run_load_case(
 def _implausible_figures(
     execution: Execution, load: OfferedLoad, times: tuple[IntArray, ...], delay: int
 ) -> list[str]:
-    """Return the implausible figures in an engine's measurements of a run."""
+    """Return a problem for each implausible figure that an engine measured; `delay` is `OutputType.delay`."""
     measured, events = execution.measured, sum(map(len, times))
     outputs = len(execution.answer["ts"])
     problems = []

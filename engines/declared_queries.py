@@ -81,7 +81,7 @@ def generated_variant(language: str, *, label: str) -> Variant:
 
 
 def untranslatable(workload: Workload) -> str | None:
-    """Return why a workload has no generated query, as a predicate to the variant's name; None if it has one."""
+    """Return why a workload has no generated query, worded to follow the variant's name; None if it has one."""
     declaration = workload.declaration
     if not isinstance(declaration, Declaration):
         return (
@@ -123,8 +123,8 @@ def generated_plan(
 ) -> str:
     """Return a note that a query is generated, with the steps that a hand-written query may do faster.
 
-    `slow_parts` yields the slow parts of a step, as predicates to its name; None stands for the slow parts of queries
-    on tables in memory.
+    `slow_parts` yields the slow parts of a step, worded to follow the step's name; None stands for the slow parts of
+    queries on tables in memory.
     """
     find_slow_parts = slow_parts or _slow_parts
     slow_steps = [
@@ -162,7 +162,7 @@ def is_float(aggregate: Aggregate, part: Declaration) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """Writes the parts of an expression in a language.
+    """Describes how a language writes the parts of an expression.
 
     Attributes:
         column: returns the text of a column.
@@ -200,7 +200,7 @@ _ANY = Dialect(
     unequal="!=",
     is_nan="isnan({})",
 )
-"""A dialect to find the types of expressions; its texts are not used."""
+"""A dialect that serves only to find the types of expressions; its texts are not used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +233,7 @@ class Translated:
 
 
 def order_of_windows(declaration: Declaration) -> tuple[str, ...]:
-    """Return the columns that order the outputs of a step on windows of time."""
+    """Return the columns by which a step on time windows sorts its outputs."""
     return ("ts", *declaration.keys, *(("rank",) if isinstance(declaration.step, TopStep) else ()))
 
 
@@ -255,15 +255,15 @@ def select_pairs(
 ) -> str:
     """Return the SQL SELECT of a join's pairs of rows.
 
-    The SELECT has the columns that the output needs (`left.price`) and `at_`. Outer and as-of joins also have
-    `matched`. `at_` is the output's time; for an outer join, the output's time is the end of the step that contains
+    The SELECT has the columns that the output needs (`left.price`) and the time `at_`. Outer and as-of joins also have
+    `matched`. An inner or as-of join emits an output at `at_`, an outer join at the end of the step that contains
     `at_`.
 
     Args:
         step: the join.
         dialect: the engine's dialect of SQL.
         tables: the FROM clause, in which the rows are `l` and `r`.
-        bounds: the condition on the times of two rows.
+        bounds: the condition on the times of two rows; empty for none.
         extra_columns: further columns.
     """
     matched = "r.ts IS NOT NULL"
@@ -305,13 +305,15 @@ def nan_columns(part: Declaration) -> frozenset[str]:
 
 
 class _Translator:
+    """Translates the syntax tree of an expression, node by node."""
+
     def __init__(
         self, columns: Mapping[str, Column], with_nan: frozenset[str], dialect: Dialect
     ) -> None:
         self._columns, self._with_nan, self._dialect = columns, with_nan, dialect
 
     def translate(self, node: ast.expr) -> Translated:
-        """Translate a part. A part without columns becomes its value, so that constants keep Python's types."""
+        """Translate a node. A node without columns becomes its value, so that constants keep Python's types."""
         dialect = self._dialect
         constant = constant_of(node)
         if constant is not None:
@@ -400,6 +402,6 @@ def value_of_aggregate(
         return None
     if (
         aggregate.function is Function.DISTINCT
-    ):  # It also counts ids of texts, which no expression reads.
+    ):  # DISTINCT also counts ids of texts, which expressions cannot read.
         return Translated(text=dialect.column(aggregate.of), dtype=INT)
     return as_number(translate_expression(aggregate.of, part, dialect), dialect)

@@ -1,4 +1,4 @@
-"""Exchanges files with an engine's own process: columns of events, and rows with the events that made them."""
+"""Exchanges files with an engine's own process: columns of events, and output rows with the events that made them."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ FileColumns = dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Maps the events and answers of a workload to the rows of the process.
+    """Maps a workload's columns to the columns of the process's files.
 
     Attributes:
         values: for each kind, the column with an event's `value`; None if the kind has no value.
@@ -133,7 +133,7 @@ def measure_ceiling(
     settings: Mapping[str, object],
     start: Callable[[Path], CommandProcess],
 ) -> float:
-    """Return the events/s from one source, whose events are all due, to a task that drops them.
+    """Return how many events/s one source, whose events are all due, sends to a task that drops them.
 
     This is a lower bound, because a job with more workers has more sources. `settings` are the engine's own.
 
@@ -166,7 +166,7 @@ def measure_ceiling(
 
 
 def last_window_end(data: Input) -> int:
-    """Return the last event time at which windows may end: the last event's, or the one before the cut."""
+    """Return the latest time at which windows may end: that of the last event, or the time just before the cut."""
     if data.until_ts is not None:
         return data.until_ts - 1
     return max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=-1)
@@ -267,7 +267,7 @@ def due_of_times(load: OfferedLoad, data: Input, times: IntArray) -> IntArray:
 
 
 def count_from(start_ns: int, rows: Rows, folder: Path, streams: int) -> None:
-    """Make times relative to the start of a load, in `rows` and in the event files of all streams."""
+    """Subtract the start of a load from the times in `rows` (in place) and in the event files of all streams."""
     rows["emit_ns"] -= start_ns
     for index in range(streams):
         path = folder / f"{index}.done_ns"

@@ -85,7 +85,7 @@ def options_of(task: Task, variant_options: Callable[..., Options]) -> Options:
 
 
 def _in_words(type_: Any) -> str:
-    """Return the values of a type in words, without None: a matrix cannot write it."""
+    """Return the values of a type in words, without None, which a matrix file cannot contain."""
     match type_:
         case UnionType():
             return " or ".join(

@@ -113,7 +113,7 @@ class Task:
     topics: str = field(default_factory=new_topics)
 
     def __post_init__(self) -> None:
-        # Engines, also of other packages, thus use the same code for a flushed input and a cut input.
+        # Set here, `until_ts` lets all engines, also of other packages, treat a flushed input as they treat a cut one.
         object.__setattr__(self, "dataset", self.dataset.flushed(self.workload.program))
 
     @property
@@ -152,8 +152,8 @@ class Variant:
         lacking: workloads of these models that the variant cannot run on any input, with the reason.
         written_for: names of the only workloads that the variant runs, each by hand-written code; None if it runs any
             program of its models.
-        generates: set if the variant generates its queries; such a variant has no `written_for`. Returns why a workload
-            has no query, as a predicate to the variant's name, or None.
+        generates: set if the variant generates its queries; it then has no `written_for`. The function returns why a
+            workload has no query, worded to follow the variant's name; None if it has one.
         source: name of a load generator that several variants of the engine share; None if not shared.
         conditions: what the variant's rates include at full speed; None if not declared, so that its rates have no
             ratio to others.
@@ -182,7 +182,7 @@ class Variant:
     colour: int | None = None
 
     def lacks(self, workload: Workload) -> str | None:
-        """Return why the variant cannot run a workload on any input, as a predicate to its name; or None."""
+        """Return why the variant cannot run a workload on any input, worded to follow the variant's name; or None."""
         name, model = workload.name, type(workload.program)
         if name in self.lacking:
             return f"does not run {name}: {self.lacking[name]}"

@@ -19,7 +19,7 @@ SERVICE = (
     "in it"
 )
 PUNCTUAL_NS = 1_000_000
-"""The last event may be due at the end of the load. A source that lags less than this has then sent all events."""
+"""Events sent up to this long after the end of a load count as sent, because the last may be due then."""
 STEP_NS = 100_000_000
 """Width of a row of progress."""
 MAX_STEPS = 36_000
@@ -119,7 +119,7 @@ def histogram_of(counts: IntArray, definition: str) -> Histogram:
 
 
 def _highest_in(bucket: IntArray) -> IntArray:
-    """Return the highest value of each bucket: bucket = shift * _HALF + (value >> shift)."""
+    """Return the highest value of each bucket; the bucket of a value is `shift * _HALF + (value >> shift)`."""
     shift = np.maximum(bucket // _HALF - 1, 0)
     highest: IntArray = ((bucket - shift * _HALF + 1) << shift) - 1
     return highest

@@ -15,7 +15,7 @@ from streamlab.workloads.model import Block, Input, type_of
 
 SEED = 7
 _ROWS_PER_FILE = 500
-"""Few, so that engines read streams of several files."""
+"""Small, so that engines read streams of several files."""
 
 
 def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:

@@ -60,7 +60,7 @@ class WorkSplit(ABC):
         """Return the outputs of a share for the next part of the input, and the state that the following part needs.
 
         `state` is the state returned for the preceding part; None for the first part. The state can be pickled.
-        `streams` has the rows before `until_ts` that no earlier part had, of the share and of shared streams.
+        `streams` has the new rows before `until_ts`, of the share and of shared streams.
         Parts of a typed dataflow graph begin at multiples of its markers' period.
         Call `resume` only for programs whose `SplitsWork.unresumable` is None. It raises the errors of `answer`.
         """
@@ -75,9 +75,9 @@ class SplitsWork(Protocol):
     ) -> WorkSplit:
         """Split a program's work on an input, of which `until_ts` is set, into at most `shares` shares.
 
-        With `partials`, `distribute` gives partial states or aggregates where the program has them and they are few
-        enough, else events.
+        With `partials`, `distribute` returns partial states or aggregates instead of events, if the program has them
+        and they are few enough.
         """
 
     def unresumable(self, program: Program) -> str | None:
-        """Return the reason why a program cannot process its input in parts, or None."""
+        """Return why a program cannot process its input in parts, or None."""

@@ -20,7 +20,7 @@ RECORDS = tuple(sorted((HERE / "java").rglob("[!.]*.java")))
 ANSWER_TIMEOUT_S = 2.0
 """A broker counts as not answering if it takes longer to accept a connection or to reply."""
 _API_VERSIONS = 18
-"""Number of the request ApiVersions, which brokers of all versions answer (Kafka protocol guide)."""
+"""Kafka's number for the request ApiVersions, which brokers of all versions answer (Kafka protocol guide)."""
 _CLUSTER_ID = "c3RyZWFtLWxhYi1rYWZrYQ"
 """Base64 of `stream-lab-kafka`: Kafka expects an id of 16 bytes."""
 
@@ -110,9 +110,9 @@ def _properties(plan: ClusterPlan) -> str:
         "group.initial.rebalance.delay.ms": 0,
         # A dataset's topics stay until the broker is stopped.
         "log.retention.ms": -1,
-        # No other broker can take over its partitions.
+        # A controlled shutdown would look for another broker to take over the partitions.
         "controlled.shutdown.enable": "false",
-        # This buffer is for compacted topics; the default takes a quarter of a small heap.
+        # Only compacted topics use this buffer; its default size is a quarter of a small heap.
         "log.cleaner.dedupe.buffer.size": 8 << 20,
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())

@@ -21,8 +21,8 @@ ROWS = 2_000_000
 TIMEOUT_S = 60.0
 """Limit of a warm-up or measurement."""
 WARM_UP_S = 6
-"""A new broker delays a load while its JVM compiles: by up to 0.6 s in the first second, by 50 ms in the fourth and by
-15 ms from the sixth on. A load at full speed does not warm it up, because it has few records.
+"""Length of the warm-up. While its JVM compiles, a new broker delays a load: by up to 0.6 s in the first second, by
+50 ms in the fourth and by 15 ms from the sixth on. A load at full speed has too few records to warm the broker up.
 """
 WARM_UP_EPS = 100_000
 WARM_UP_BYTES = 36
@@ -48,9 +48,9 @@ def prepare_broker(address: str, topics: str = "") -> None:
 def broker_ceiling_eps(
     address: str, row_bytes: int, topics: str = "", *, rows: int = ROWS
 ) -> float:
-    """Return the rows/s from a load generator through a broker to a reader that only counts them.
+    """Return how many rows/s pass from a load generator through a broker to a reader that only counts them.
 
-    Rows have `row_bytes` bytes, at least the 28 of a keyed row. `topics` is the same as for `prepare_broker`.
+    A row has `row_bytes` bytes, at least the 28 of a keyed row. For `topics` see `prepare_broker`.
 
     Raises:
         EngineError: the broker does not answer, reports an error, or takes more than TIMEOUT_S.
@@ -59,7 +59,7 @@ def broker_ceiling_eps(
 
 
 def _pass_rows(address: str, row_bytes: int, due_ns: IntArray, topics: str) -> float:
-    """Send rows through a broker when they are due, and return the seconds until a reader has all rows."""
+    """Send rows through a broker when they are due; return how many seconds pass until a reader has all rows."""
     rows = len(due_ns)
     words, remainder = divmod(max(row_bytes - np.dtype(_KEYED_COLUMNS).itemsize, 0), 8)
     padding = [

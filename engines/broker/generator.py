@@ -63,7 +63,7 @@ def load_at_once(streams: Sequence[Stream]) -> OfferedLoad:
 
 
 class LoadGenerator:
-    """Controls the process of a load, and the load's topics, which exist until `close`."""
+    """Creates a load's topics and controls the process that fills them; `close` ends the process and deletes them."""
 
     def __init__(
         self,
@@ -129,14 +129,14 @@ class LoadGenerator:
     def drive(
         self, reader: CommandProcess, *, with_start: bool = False
     ) -> tuple[int, tuple[int, ...], Sent]:
-        """Start the load, and send `go` to a process that reads it.
+        """Start the load, send `go` to a process that reads it, and wait until both are done.
 
         Args:
             reader: the process.
-            with_start: whether to send the start with `go`.
+            with_start: whether to send the start time with `go`.
 
         Returns:
-            The start in ns of the monotonic clock, the process's reply, and the report of sent events.
+            The start time in ns of the monotonic clock, the reader's reply, and the report of sent events.
 
         Raises:
             EngineCrashError: one of the two processes failed.
@@ -151,7 +151,7 @@ class LoadGenerator:
         return start_ns, reply, self.sent()
 
     def is_sending(self) -> bool:
-        """Return whether the process has not ended."""
+        """Return whether the process still runs."""
         process = self._process
         return process is not None and process.poll() is None
 
@@ -161,7 +161,7 @@ class LoadGenerator:
             raise self._ended()
 
     def sent(self) -> Sent:
-        """Wait for the last row and return the report of sent events; the folder then has each stream's times."""
+        """Wait for the last row and return the report of sent events; the folder then has each stream's send times."""
         self._expect("done")
         sent_ns = self._sent_ns()
         lags = sent_ns - np.concatenate(self._load.due_ns)
@@ -227,7 +227,10 @@ class _Part:
         return int(self._due[self._next])
 
     def due(self, now_ns: int, promise: int) -> list[tuple[bytes, Rows]]:
-        """Return the due records, each with its rows. Without due rows, a new promise makes a record without rows."""
+        """Take the rows that are due, and return them as records, each with its rows.
+
+        If no row is due but the promise is new (see `HEADER` in records.py), return one record without rows.
+        """
         end = int(np.searchsorted(self._due, now_ns, side="right"))
         records = []
         while self._next < end:
@@ -276,6 +279,7 @@ class _Offer:
         return rows
 
     def run(self, start_ns: int) -> None:
+        """Send everything when it is due, end the partitions, and write the send times of each stream to a file."""
         load = self._job.load
         while True:
             now_ns = time.monotonic_ns() - start_ns

@@ -35,7 +35,7 @@ _WAIT_S = 0.1
 """Maximum wait for a record, after which the thread checks whether the reader is closed."""
 
 Receive = Callable[[int, int, int], object]
-"""A callback that takes a stream's index and the numbers of its rows and heartbeats that have arrived."""
+"""A callback that takes a stream's index, and how many of its rows and of its heartbeats have arrived."""
 
 
 def clear(streams: Sequence[Stream]) -> None:
@@ -64,7 +64,7 @@ class TopicReader:
         Args:
             address: the broker's `HOST:PORT`.
             topics: the topic of each stream.
-            streams: the columns to fill, which `clear` has emptied.
+            streams: the streams whose columns to fill; `clear` has overwritten them.
             receive: called after rows or heartbeats of a stream have arrived.
             heartbeats: the heartbeats of each stream.
             is_sending: returns whether a load still sends rows. After the load, a broker that owes rows and sends none
@@ -169,7 +169,7 @@ class TopicReader:
 
 
 class _StreamState:
-    """Stores a stream's rows as they arrive, and the promises of its partitions."""
+    """Stores a stream's rows as they arrive, and the promises of its partitions (see `HEADER` in records.py)."""
 
     def __init__(self, topic: Topic, stream: Stream, heartbeats: IntArray) -> None:
         self.topic = topic
@@ -229,7 +229,7 @@ class _StreamState:
                 )
 
     def advance(self) -> tuple[int, int]:
-        """Return how many rows before the first missing row, and how many heartbeats, have arrived."""
+        """Return how many rows have arrived without a gap, and how many heartbeats have arrived."""
         end = max(self._last) + 1
         missing = np.flatnonzero(self.stream.ts[self._rows : end] == ABSENT)
         self._rows = self._rows + int(missing[0]) if len(missing) else max(end, self._rows)

@@ -112,7 +112,7 @@ def topics_of(dataset: Dataset) -> tuple[Topic, ...]:
 
 
 def row_bytes(dataset: Dataset) -> int:
-    """Return the size of a row in the topic of a dataset's longest stream."""
+    """Return the size of a row of the stream that has the most rows."""
     rows = [stream.rows for stream in dataset.streams]
     return topic_of(dataset, rows.index(max(rows))).row.itemsize
 
@@ -184,7 +184,7 @@ def topic_settings(
 
 
 def partition_of(keys: IntArray, partitions: int) -> IntArray:
-    """Return the partition of each key: Kafka's murmur2 of the key as a big-endian int64, modulo the partitions.
+    """Return the partition of each key: Kafka's murmur2 of the key as a big-endian int64, modulo `partitions`.
 
     Kafka's own clients choose the same partition.
     """

@@ -125,7 +125,7 @@ def write_topics(address: str, dataset: Dataset, data: Input) -> tuple[Topic, ..
 
 @contextmanager
 def _turn(dataset: Dataset) -> Iterator[None]:
-    """Hold the lock of a dataset's folder; the lock ends with the process.
+    """Hold the lock of a dataset's folder during the block; the lock also ends with the process.
 
     Raises:
         OSError: the file system has no locks.
@@ -334,7 +334,7 @@ def split(topic: Topic, rows: Rows) -> list[Rows]:
 
 
 def _promise(heartbeats: IntArray, next_times: IntArray) -> int:
-    """Return the latest heartbeat before the time of the following row."""
+    """Return the latest heartbeat before the first of `next_times`; NO_PROMISE if there is none."""
     count = int(np.searchsorted(heartbeats, next_times[0]))
     return int(heartbeats[count - 1]) if count else NO_PROMISE
 

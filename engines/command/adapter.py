@@ -1,5 +1,7 @@
 """Adapts a command: a program in any language that reads a file of events and writes a file of outputs.
 
+The lab replaces these placeholders in the command:
+
     {input}     file of the events in total order, as CSV: ts, stream, kind, key, and the columns of the program
     {output}    file for the answer, as CSV with the columns of the program's output
     {workers}   number of workers
@@ -210,6 +212,7 @@ def read_answer(path: Path, output: np.dtype[Any]) -> Columns:
 
 
 def _fill(word: str, values: Mapping[str, str]) -> str:
+    """Replace the placeholders in a word of the command."""
     for name, value in values.items():
         word = word.replace(name, value)
     return word

@@ -11,7 +11,7 @@ from streamlab.engines.errors import UnsupportedError
 IntArray = npt.NDArray[np.int64]
 
 LONGEST_NS = 9 * 10**18
-"""csp's times are nanoseconds since 1970 in an int64 (9.22 x 10^18). A run ends a little after its last event."""
+"""Longest run. csp's times are ns since 1970 in an int64 (9.22 x 10^18); a run ends a little after its last event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

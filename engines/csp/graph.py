@@ -15,7 +15,7 @@ START = datetime(1970, 1, 1)
 """The beginning of csp's clock; csp's times have no zone."""
 
 Part = Mapping[str, object]
-"""A part of an answer by column: edges that tick together, or a constant integer."""
+"""A part of an answer: an edge or a constant integer for each column. All edges of a part tick together."""
 
 
 class Events:

@@ -57,7 +57,7 @@ class DataframeEngine(TableEngine):
 
 
 def _temporary_bytes(task: Task, streams: Streams) -> int:
-    """Return about how many bytes NumPy needs for a task's temporaries."""
+    """Estimate how many bytes NumPy needs for a task's temporaries."""
     input_bytes = sum(
         column.nbytes
         for _, stream in (*streams.bulk, *streams.separators)

@@ -58,7 +58,7 @@ def keyed_counter(streams: Streams) -> list[Part]:
         last = resets.ts - (resets.src < src)
         first = min(int(last[0]), int(stream.ts[0]))
         span = max(int(last[-1]), int(stream.ts[-1])) - first + 1
-        # Sorted by key, then time, the next reset of an increment's key comes directly after it.
+        # In an order by key, then time, the next reset of an increment's key comes directly after the increment.
         place = resets.key * span + (last - first)
         order = np.argsort(place, kind="stable")
         key = streams.keys_of(stream).astype(np.int64)

@@ -89,7 +89,7 @@ class Streams:
             )
             for src, stream in self.separators
         ]
-        parts.append((np.empty(0, np.int64),) * 4)  # type: ignore[arg-type]  # It has no rows, so the types are free.
+        parts.append((np.empty(0, np.int64),) * 4)  # type: ignore[arg-type]  # Without rows, any type will do.
         ts, src, key, value = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.lexsort((src, ts))
         return Separators(

@@ -15,7 +15,7 @@ from streamlab.workloads.model import Workload
 
 HERE = Path(__file__).parent
 QUERIES = {path.stem: path for path in sorted((HERE / "queries").glob("*.sql"))}
-"""SQL file by workload."""
+"""The SQL file of each workload."""
 
 RUNNING_LISTS = ("items_viewed_together", "last_views_before_purchase")
 """Workloads whose query defines the view `partners`; `lists_so_far.sql` computes the lists from it."""
@@ -28,6 +28,7 @@ STATISTICS = ("nexmark_q15", "nexmark_q16")
 
 
 def _files(name: str) -> list[Path]:
+    """Return the SQL files of a workload's query, in the order in which they run."""
     definitions = [HERE / "winning_bids.sql"] if name in WINNERS else []
     definitions += [HERE / "bidding_statistics.sql"] if name in STATISTICS else []
     lists = [HERE / "lists_so_far.sql"] if name in RUNNING_LISTS else []

@@ -1,7 +1,7 @@
 """Generates the SQL of a declared workload: a common table expression for each step.
 
 The text needs only the table `row_events` (see `tables`), so users can copy and change it.
-Floats are added in the order that the model fixes; this sorts the rows of each window.
+The query adds floats in the order that the model fixes, so it must sort the rows of each window.
 Running counts use CASE, because with FILTER they take quadratic time.
 """
 
@@ -118,7 +118,7 @@ class _Step:
         declaration: the step.
         source: the table that it reads.
         name: the table that it makes.
-        numbers: whether windows need the columns that order rows of equal time, for a later step on rows.
+        numbers: whether outputs of windows need the columns that order rows of equal time, for a later step on rows.
         flushes: whether the end of the input closes windows.
     """
 
@@ -205,7 +205,7 @@ class _Step:
         return f"{total} / count(*)" if function is Function.MEAN else total
 
     def _percentile(self, aggregate: Aggregate, value: Translated) -> str:
-        """Return the middle of the bin that holds the value of a rank."""
+        """Return the SQL of a percentile: take the value at the percentile's rank, and return the middle of its bin."""
         bins = Bins.from_aggregate(aggregate)
         rank = f"ceil(count(*) * {_number(float(aggregate.percent))} / 100)::BIGINT"
         percentile = f"list({value.text}::DOUBLE ORDER BY {value.bare})[{rank}]"
@@ -213,7 +213,7 @@ class _Step:
         return f"middle_of_bin({percentile}, {limits}, {bins.steps})"
 
     def _has_closed(self, end: str = "end_") -> str:
-        """Return the condition that a time has passed."""
+        """Return the SQL condition that the time `end` has passed."""
         if self.flushes:
             return "TRUE"
         first = self.declaration.steps()[0]
@@ -225,18 +225,18 @@ class _Step:
         return f"{end} <= greatest({latest})"
 
     def _boundary(self, size: int, advance: int) -> str:
-        """Return the right boundaries of the windows of a row."""
+        """Return the SQL of the right boundaries of a row's windows."""
         begin = f"ts - (ts % {advance} + {advance}) % {advance}"
         if size == advance:
             return f"{begin} + {size}"
         return f"unnest(range({begin}, ts - {size}, -{advance})) + {size}"
 
     def _end(self, row: str = "0") -> str:
-        """Return the time of windows; with `numbers`, also their order among windows of equal time."""
+        """Return the columns with a window's time and, if `numbers`, its order among windows of equal time."""
         return f"end_ AS ts, 0 AS src, {row} AS row" if self.numbers else "end_ AS ts"
 
     def _join(self, step: JoinStep) -> str:
-        """Return the pairs, then their times and values; an outer join also has rows without a partner."""
+        """Return the table of joined rows; an outer join also has rows without a partner."""
         kind = {INNER: "JOIN", OUTER: "LEFT JOIN", ASOF: "ASOF LEFT JOIN"}[step.how]
         right, bounds = SIDES[1], f"r.ts BETWEEN l.ts - {step.before} AND l.ts + {step.after}"
         if step.how == ASOF:

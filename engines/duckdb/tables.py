@@ -45,7 +45,7 @@ def open_database(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
 def _rows(
     src: int, stream: DatasetStream, kind: int, kinds: int, columns_read: Sequence[str]
 ) -> list[str]:
-    """Return the query for the events of one kind in each file of a stream, with the columns that the program reads."""
+    """Return a query for each file of a stream: its events of one kind, with the columns that the program reads."""
     names = [name for name, _ in stream.columns]
     key = f"tag // {kinds}" if "tag" in names else "0"
     columns = "".join(f', "{name}"' for name in names if name in columns_read)

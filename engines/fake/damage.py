@@ -12,7 +12,7 @@ Damage = Callable[[Columns, OutputType], Columns]
 MAX_SEARCHED_RECORDS = 100_000
 """Number of leading records in which `reorder` looks for a pair."""
 MAX_DISTANCE = 50
-"""The records of a pair are less than this number of records apart."""
+"""The two records are fewer than this many records apart."""
 
 
 def lose(answer: Columns, output: OutputType) -> Columns:

@@ -113,7 +113,7 @@ def _round(times: npt.NDArray[np.float64]) -> IntArray:
 
 
 def scaled_at(at_ns: int, progress: Progress) -> Elasticity:
-    """Return the report of an operator that went from one instance to two, in a millisecond.
+    """Return the report of an operator that grows from one instance to two, which takes a millisecond.
 
     While the operator is busy, its instances share the load evenly. The operator compares each event with one other
     event.

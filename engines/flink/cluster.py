@@ -43,7 +43,7 @@ def check(jobmanager: str, workers: int) -> None:
 
 
 def lacking(slots: int, free: int, nodes: int, workers: int, jobs: list[str]) -> str | None:
-    """Return why a cluster cannot run a task, as a predicate with a remedy; None if it can."""
+    """Return why a cluster cannot run a task, worded to follow the cluster's name, with a remedy; None if it can."""
     if slots < workers:
         return (
             f"has {slots} slots on {nodes} task managers, and the task needs {workers}; "

@@ -76,7 +76,7 @@ def _heartbeats(task: Task, data: Input, index: int) -> IntArray:
     """Return the event times of a stream's heartbeats.
 
     Flink closes a window as soon as a watermark allows, but the model waits for the first event after the window. If
-    windows make the rows, heartbeats are therefore limited to the times of the events that are due.
+    windows make the rows, a heartbeat is therefore limited to a time before the latest event that is due.
     """
     assert task.load is not None
     beats = task.load.heartbeat_ts[index]
@@ -117,14 +117,14 @@ def _time_per_event(data: Input) -> float:
 
 
 def _type(column: Column) -> tuple[str, np.dtype[Any]]:
-    """Return the type of a column in the table of a query, and in its file (see Sql.java)."""
+    """Return the type of a column in a query's table, and its type in the column's file (see Sql.java)."""
     if column.dtype.kind == "f":
         return "double", DOUBLE
     return ("boolean", INT) if column.dtype.kind == "b" else ("long", LONG)
 
 
 def _columns_read(task: Task) -> tuple[Column, ...]:
-    """Return the columns of the table of a query. A join's table has the columns of both sides and KIND."""
+    """Return the columns of a query's table. A join's table has the columns of both sides and KIND."""
     if task.variant == SQL:
         fields = task.workload.program.event
         return tuple(Column(name=name, dtype=fields[name]) for name in fields.names or ())
@@ -150,7 +150,7 @@ def _query_columns(stream: Stream, read: Sequence[Column], kinds: int) -> FileCo
 
 
 def query_answer(task: Task, data: Input, folder: Path, parts: int) -> Columns:
-    """Return the columns of the answer of a query, in order (see Sql.java)."""
+    """Return a query's answer as columns, with the rows in order (see Sql.java)."""
     program, declaration = task.workload.program, task.workload.declaration
     names = program.output.names or ()
     output = [Column(name=name, dtype=program.output[name]) for name in names]
@@ -177,7 +177,7 @@ def query_answer(task: Task, data: Input, folder: Path, parts: int) -> Columns:
 
 
 def _is_in_model(declaration: Declaration, rows: Rows, last_end: int) -> npt.NDArray[np.bool_]:
-    """Return which rows the model has too. At the end of the input Flink also closes windows that are still open."""
+    """Return which rows the answer keeps: at the end of the input, Flink also closes windows that are still open."""
     if declaration.on_rows:
         return np.ones(len(rows), dtype=np.bool_)
     closed = rows["ts"] <= last_end

@@ -138,7 +138,7 @@ def _extra_size(step: WindowStep) -> int:
 
 
 def _conditions(step: WindowStep) -> list[str]:
-    """Return the conditions on the rows of Flink's windows."""
+    """Return the SQL conditions under which a row of Flink's window also belongs to the step's window."""
     conditions = ["ts < end_"] if _extra_size(step) else []
     if step.closes_after is not None:
         conditions.append(f"ts + {LATE_BY} < end_ + {step.closes_after}")
@@ -146,7 +146,7 @@ def _conditions(step: WindowStep) -> list[str]:
 
 
 def _is_reordered(part: Declaration) -> bool:
-    """Return whether a step depends on the order of its input and gets the rows from several tasks."""
+    """Return whether a step depends on the order of its input but gets its input from several tasks."""
     if not part.on_rows or isinstance(part.step, SelectStep):
         return False
     return any(not isinstance(before.step, SelectStep) for before in part.steps()[:-1])
@@ -275,14 +275,14 @@ class _Step:
         return f"{total if value.dtype == FLOAT else SQL.dividend.format(total)} / COUNT(*){over}"
 
     def _end(self, text: str, extra_ms: int = 0) -> str:
-        """Return the event time of a window's end plus `extra_ms`."""
+        """Return the SQL of the event time of `text`, the end of a Flink window, plus `extra_ms`."""
         offset = self.offset_ms + extra_ms
         return f"millis({text})" + (
             f" {'-' if offset < 0 else '+'} {abs(offset)}" if offset else ""
         )
 
     def _windows(self, function: str, advance: int, *sizes: int) -> str:
-        """Return a table of windows, shifted by the difference between event times and `time_`."""
+        """Return the SQL of a table of windows, shifted by the difference between event times and `time_`."""
         offset = self.offset_ms % advance
         arguments = [*map(interval, sizes), *([interval(-offset)] if offset else [])]
         return f"TABLE({function}(TABLE {self.source}, DESCRIPTOR(time_), {', '.join(arguments)}))"
@@ -295,7 +295,7 @@ class _Step:
         end, rows = self._end("window_end"), self._filtered_source(table)
         conditions = _conditions(step)
         if conditions or _needs_row_copies(self.declaration, step):
-            # If an expression uses the row's window, Flink adds the rows of each window one by one.
+            # `end_` depends on the row's window, which makes Flink add the rows of each window one by one.
             windows = f"SELECT *, {self._end('window_end', -extra)} AS end_\nFROM {rows}"
             end, rows = "MAX(end_)", f"(\n{_indent(windows)}\n)"
             rows += f"\nWHERE {' AND '.join(conditions)}" if conditions else ""

@@ -17,7 +17,7 @@ from streamlab.workloads.model import Workload
 
 
 def refuse(workload: Workload) -> str | None:
-    """Return why a workload has no query in Flink's SQL, as a predicate to the variant's name; None if it has one."""
+    """Return why a workload has no query in Flink's SQL, worded to follow the variant's name; None if it has one."""
     reason = untranslatable(workload)
     if reason is not None:
         return reason
@@ -50,7 +50,7 @@ def refuse(workload: Workload) -> str | None:
 
 
 def _nan_column(part: Declaration) -> str | None:
-    """Return a column whose values the step orders and may be NaN, or None."""
+    """Return a column for which the step orders values that may be NaN; None if there is no such column."""
     if isinstance(part.step, TopStep):
         return part.step.by if part.step.by in nan_columns(part) else None
     results = (part.step.result or {}) if isinstance(part.step, WindowStep) else {}

@@ -17,7 +17,7 @@ from streamlab.workloads.model import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlinkShape(Shape):
-    """Maps the events and answers of a workload to their Java classes.
+    """Adds to `Shape` what only Flink's programs need.
 
     Attributes:
         keyed_state: whether the program of variant `automatic` stores its state in Flink's keyed state.
@@ -66,13 +66,13 @@ SQL_QUERIES = {
 }
 """The file of each workload's query in Flink's SQL. Queries of pipelines select the place of a row last."""
 UPDATED = frozenset({"nexmark_q19"})
-"""Workloads whose query updates its rows; the answer has the first version of each row."""
+"""Workloads whose query emits new versions of earlier rows; the answer has the first version of each row."""
 SQL_PARTS = tuple(sorted(Path(__file__).parent.glob("*.sql")))
 """Statements that several queries contain; a query refers to a file by its name in braces."""
 
 
 def written_query(workload: Workload) -> str:
-    """Return a workload's query with the values of query parameters and their intervals (`size` for `size_ms`)."""
+    """Return a workload's query with its parameters filled in: `{size_ms}` as a number, `{size}` as an interval."""
     text = SQL_QUERIES[workload.name].read_text(encoding="utf-8")
     for part in SQL_PARTS:
         text = text.replace(f"{{{part.stem}}}", part.read_text(encoding="utf-8").rstrip())
@@ -126,7 +126,7 @@ def properties(workload: str, variant: str) -> Mapping[str, Property]:
 
 
 LOAD_BUFFER_TIMEOUT_MS = 1
-"""Flink's default of 100 ms would become the latency of a load that does not fill buffers."""
+"""Under a load that does not fill buffers, Flink's default of 100 ms would become the latency."""
 
 MANAGED_MEMORY_MB = 128
 

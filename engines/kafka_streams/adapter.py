@@ -119,7 +119,7 @@ class KafkaStreamsEngine(BaseEngine):
         )
 
     def refused(self, task: Task) -> str | None:
-        """Refuse tasks without a broker."""
+        """Refuse tasks without a broker or without the broker's environment."""
         if not options_of(task, KafkaStreamsOptions).broker:
             return (
                 "kafka-streams reads from a broker; start a broker with `lab broker up`, and set its "
@@ -243,7 +243,7 @@ class KafkaStreamsPrepared:
 
 
 def _require_natural_numbers(data: Input) -> None:
-    """Check that times are above 0 and numbers are not negative, because State.java orders only these.
+    """Check that times are above 0 and numbers are not negative: State.java can order only such values.
 
     Raises:
         UnsupportedError: an event has such a time or number.

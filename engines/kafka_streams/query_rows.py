@@ -18,7 +18,7 @@ _BOUND = np.dtype([("bound", LONG), ("at_ns", LONG)])
 
 
 def read_rows(task: Task, data: Input, folder: Path, parts: int) -> Rows:
-    """Return the rows of all tasks in the order of the answer. Rows of a pipeline have the order of its events.
+    """Return the rows of all tasks: a pipeline's by the events that made them, others' by all columns of the output.
 
     Rows of windows that are open when the input ends are omitted.
     """
@@ -46,11 +46,10 @@ def answer(task: Task, rows: Rows) -> Columns:
 
 
 def write_done(task: Task, data: Input, folder: Path, parts: int, start_ns: int) -> None:
-    """Write, for each event, when the last step had passed its time.
+    """Write, for each event, when the last step had passed the event's time.
 
-    This replaces the time at which the first step took the event.
-
-    Events between the steps of a query thus count as backlog. All times count from the start of the load.
+    This replaces the time at which the first step took the event, so that events between two steps count as backlog.
+    All times count from the start of the load.
     """
     tasks = [np.fromfile(folder / f"{part}.bounds", dtype=_BOUND) for part in range(parts)]
     tick_ns = arrival_tick_ns(task.workload.program)

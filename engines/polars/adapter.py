@@ -41,7 +41,7 @@ _QUERIES = {
         "last_views_before_purchase",
     ),
 }
-"""Workloads by module of `queries`; each has a function of the workload's name."""
+"""The workloads of each module in `queries`; the module has a function with the workload's name."""
 
 
 class PolarsEngine(TableEngine):

@@ -172,7 +172,7 @@ class _Step:
         return self._select(step)
 
     def _chain(self, calls: Sequence[str], *, end: str = "", name: str | None = None) -> list[str]:
-        """Return the assignment of a chain of calls on the source, after the filter."""
+        """Return code that applies the step's filter, then a chain of calls, to the source and assigns the result."""
         where = self.declaration.where
         first = [] if where is None else [f".filter({self._condition(where)})"]
         lines = "\n".join([*first, *calls]).split("\n")
@@ -359,9 +359,9 @@ class _Step:
         return ['.filter(pl.col("end_") <= watermark)'] if self.closes else []
 
     def _join(self, step: JoinStep) -> list[str]:
-        """Return the frame of pairs, then the frame of their times and values.
+        """Return the code of the frame of pairs, then of the frame with their times and values.
 
-        The values of the right row are missing values if the left row has no partner.
+        If a left row has no partner, the columns of the right row get their missing values.
         """
         keys = [[f'"{side}.{key.name}"' for key in step.keys] for side in (LEFT, RIGHT)]
         on = [f"[{', '.join(names)}]" for names in keys]
@@ -444,7 +444,7 @@ def _has_end(part: Declaration) -> bool:
 
 
 def _fill_missing(column: Column, step: JoinStep) -> str | None:
-    """Return a column of the right row, with the missing value if the row is absent; None for a column of the left."""
+    """Return the code that fills a column of the right row if the row is absent; None for a column of the left row."""
     side, _, name = column.name.partition(".")
     if side == LEFT:
         return None
@@ -463,7 +463,7 @@ def _side(step: JoinStep, side: str) -> str:
 
 
 def _as_column(value: Translated) -> str:
-    """Return a value as an expression with a value for each row, also for a literal."""
+    """Return an expression that has a value for each row, even if `value` is a constant."""
     if value.constant is None:
         return value.text
     if value.dtype == BOOL:

@@ -29,9 +29,9 @@ from streamlab.workloads.references import file_of
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 10
 EXECUTORS_TIMEOUT_S = 60.0
-"""Limit of the start of executors. A loaded machine takes long; `master_check` has already found lacking resources."""
+"""Time limit for executors to start; long for loaded machines. `master_check` has already found lacking resources."""
 PROBE_TIMEOUT_S = 60.0
-"""Limit of the task that inspects the nodes."""
+"""Time limit of the task that inspects the nodes."""
 _POLL_S = 0.1
 _SCHEME = "spark://"
 _KINDS = dict(zip(MASTERS, ("spark standalone", "yarn", "kubernetes"), strict=True))
@@ -60,6 +60,7 @@ def settings_of(options: SparkOptions, master: str, workers: int) -> dict[str, s
 
 
 def _connect(master: str) -> str:
+    """Connect to the first master that answers, and return this machine's address in the connection."""
     reasons = []
     for host, port in _addresses(master):
         try:
@@ -86,7 +87,7 @@ def _addresses(master: str) -> list[tuple[str, int]]:
 def master_check(options: SparkOptions, master: str, workers: int) -> Callable[[Any], None]:
     """Return a function that checks the resources of a standalone cluster.
 
-    The function takes the view of a Java gateway, and raises EngineError if resources are lacking.
+    The function takes `SparkContext._jvm` (access to Java classes), and raises EngineError if resources are lacking.
     """
 
     def check(jvm: Any) -> None:
@@ -108,7 +109,7 @@ Node = tuple[str, int, int, int, int]
 def lacking(
     nodes: Sequence[Node], workers: int, memory_mb: int, applications: Sequence[str]
 ) -> str | None:
-    """Return why a cluster cannot run a task, as a predicate with a remedy; None if it can."""
+    """Return why a cluster cannot run a task, worded to follow the cluster's name, with a remedy; None if it can."""
     total = sum(cores for _, cores, _, _, _ in nodes)
     if total < workers:
         return (
@@ -253,7 +254,7 @@ def _reports(
     master: str,
     packages: Sequence[str],
 ) -> list[NodeReport]:
-    """Return a report from each core. The tasks run at the same time, so that each node has at least one."""
+    """Return a report from each core. All tasks run at the same time, so each node runs at least one."""
     probe = node_probe.inspect_node
 
     def inspect(rows: object) -> list[Mapping[str, Any]]:

@@ -70,7 +70,7 @@ class DgsQuery(SparkQuery):
     def streaming(
         self, session: SparkSession, dataset: Dataset, folder: Path, checkpoint: Path
     ) -> QueryResult:
-        """Run the query. The counter of state rows is dropped, because it only counts groups."""
+        """Run the query. The result lacks the counter of state rows, which would only count groups."""
         result = SparkQuery.streaming(self, session, dataset, folder, checkpoint)
         return replace(result, counters={"micro_batches": result.counters["micro_batches"]})
 
@@ -103,7 +103,7 @@ class DgsQuery(SparkQuery):
 
 
 def packed_source(query: StatefulQuery, src: int, frame: DataFrame) -> DataFrame:
-    """Return a stream with its runs of events packed for the groups that need them."""
+    """Return a stream's events, packed into a row for each run and each group that needs it (streaming/operator.py)."""
     return frame.mapInArrow(packer(query, src, query.groups_of(src)), PACKED)
 
 

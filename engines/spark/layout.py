@@ -42,7 +42,7 @@ def _sql_type(name: str) -> str:
 def time_span(dataset: Dataset) -> tuple[int, int] | None:
     """Return the time of the first event, and the last time at which windows may close; None without events.
 
-    The latter is the time of the last event, or the time before the cut.
+    The latter is the time of the last event, or the time just before the cut.
     """
     nonempty = [stream for stream in dataset.streams if stream.rows]
     if not nonempty:
@@ -55,7 +55,7 @@ def time_span(dataset: Dataset) -> tuple[int, int] | None:
 
 
 def tie_classes(dataset: Dataset) -> tuple[tuple[int, ...], ...]:
-    """Group the bulk streams, by index, that have the same order as every separator stream in ties."""
+    """Group the bulk streams (by index) whose events precede those of the same separator streams at equal times."""
     classes: dict[tuple[int, ...], list[int]] = {}
     for src, stream in enumerate(dataset.streams):
         if stream.kinds == BULK:

@@ -35,7 +35,7 @@ ROCKS_DB = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     )
 }
-"""The only state store that `transformWithStateInPandas` supports. Other queries of the session do not use it."""
+"""Selects the only state store that `transformWithStateInPandas` supports; other queries keep the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ class SparkQuery(ABC):
         return QueryResult(columns=columns, events=dataset.events)
 
     def scan(self, session: SparkSession, dataset: Dataset, part: Part) -> DataFrame:
-        """Return the rows of the stream of a part."""
+        """Return the rows of a part's stream."""
         return scan(session, dataset, part.src, self.row)
 
     def arriving(self, session: SparkSession, part: Part, folder: Path) -> DataFrame:

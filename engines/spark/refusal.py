@@ -36,8 +36,8 @@ from streamlab.workloads.model.dataflow.reference import first_marker
 TIMELESS = frozenset({"forward"})
 """Workloads whose relation uses no timestamps, so that event times are not restricted."""
 MAX_OVERLAPS = 1000
-"""Spark's `window` adds an expression per overlap to the plan. Answers were right with this many overlaps; higher
-numbers were not tried."""
+"""Maximum number of windows that overlap at a time. Spark's `window` adds an expression for each to the plan. Answers
+were right with this many; higher numbers were not tried."""
 
 MAX_MARKERS = 1 << 24
 """Maximum number of markers of a typed dataflow graph. Each costs a Python call in every group of every level, and

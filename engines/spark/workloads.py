@@ -35,7 +35,7 @@ OPERATORS = {
     "scale_join": "pairs",
     "wordcount": "window",
 }
-"""The form of each query of operators, as users see it, by workload."""
+"""The form of each query of operators: how it runs, in a word for users."""
 PIPELINES = dict.fromkeys(
     (
         "cart_abandonment",
@@ -49,7 +49,7 @@ PIPELINES = dict.fromkeys(
     ),
     "sql",
 )
-"""The form, by workload, of pipelines and of operator queries whose relation needs the positions of records."""
+"""The form of pipelines, and of operator queries whose relation needs the positions of records."""
 BATCH_ONLY = tuple(f"nexmark_q{number}" for number in (*range(3, 10), 11, *range(15, 21)))
 """Workloads with a batch query only."""
 LACKING: Mapping[str, str] = {

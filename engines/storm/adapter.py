@@ -20,8 +20,8 @@ from streamlab.engines.storm.progress import read_progress
 from streamlab.workloads.model import Columns, Dataflow, Input, Pipeline
 
 LONGEST = 1 << 61
-"""Maximum ms between the first and the last event. The run continues the times of the warm-up, and the times of both
-must fit a long."""
+"""Maximum ms between the first and the last event. The run's times follow those of the warm-up, and all must fit a
+long."""
 LATENCY_AT_FULL_SPEED = (
     "from when an injector emitted the record until it was at its sink; at full speed, so it is the "
     "time spent in queues"

@@ -106,7 +106,7 @@ def extent(data: Input) -> tuple[int, int]:
 
 
 def span(data: Input) -> int:
-    """Return the length of a phase in event time; one more millisecond is for its end."""
+    """Return the length of a phase (warm-up or run) in event time, including one millisecond for its end."""
     first, last = extent(data)
     return last - first + 2
 

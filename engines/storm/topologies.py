@@ -103,7 +103,7 @@ def _units(deployment: Deployment) -> Mapping[str, object]:
 
 
 def fuse_sorts(deployment: Deployment) -> list[Unit]:
-    """Return the units of a deployment, each SORT as a part of the unit that reads it (section 5)."""
+    """Return the units of a deployment without SORTs: each runs inside the unit that reads it (section 5)."""
     bolts = []
     for unit in deployment.units:
         predecessors = [deployment.units[i] for i in unit.inputs]

@@ -1,1 +1,1 @@
-"""Provides a function per workload; it returns the outputs of tables, in order or by partition."""
+"""Provides a function per workload, which computes the outputs from tables, in order or by partition."""

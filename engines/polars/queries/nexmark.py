@@ -22,7 +22,7 @@ def _bids(tables: Tables, *fields: str) -> pl.LazyFrame:
 
 
 def _auctions(tables: Tables) -> pl.LazyFrame:
-    """Return the auctions, with the columns of outputs."""
+    """Return the auctions, with columns named as in the outputs."""
     fields = ("type", "auction", "name", "price", "reserve", "expires", "person", "category")
     return (
         tables.events(0, *fields)
@@ -118,7 +118,7 @@ def nexmark_q4(tables: Tables) -> pl.LazyFrame:
 
 
 def nexmark_q5(tables: Tables) -> pl.LazyFrame:
-    """Return (ts, auction, bids) of the auctions with the most bids in each window, a slide after the window's end."""
+    """Return (ts, auction, bids) of the auctions with the most bids in each window; `ts` is a slide after its end."""
     slide = tables.number("slide_ms")
     later = pl.LazyFrame({"later": range(tables.number("slides"))}, schema={"later": pl.Int64})
     windows = (
@@ -156,7 +156,7 @@ def nexmark_q6(tables: Tables) -> pl.LazyFrame:
 
 
 def nexmark_q7(tables: Tables) -> pl.LazyFrame:
-    """Return the bids with the highest price in each window, a window's size after the window's end."""
+    """Return the bids with the highest price in each window; `ts` is the window's size after its end."""
     size = tables.number("size_ms")
     bids = _bids(tables, "auction", "person", "price", "extra").with_columns(
         _end_of_step("ts", size) + size, pl.col("ts").alias("bid_ts")
@@ -256,7 +256,7 @@ _RANGES = {
     "_middle": pl.col("price").is_between(10_000, 999_999),
     "_high": pl.col("price") >= 1_000_000,
 }
-"""Conditions on prices by the suffix of a column."""
+"""The condition on prices for each suffix of an output column's name."""
 
 
 def _count_so_far(name: str, condition: pl.Expr, *groups: str) -> pl.Expr:
@@ -264,7 +264,7 @@ def _count_so_far(name: str, condition: pl.Expr, *groups: str) -> pl.Expr:
 
 
 def _statistics(tables: Tables, *groups: str) -> pl.LazyFrame:
-    """Return bids, bidders and auctions of a day and `groups` so far, after each bid."""
+    """Return, for each bid, how many bids, bidders and auctions its day and `groups` have so far."""
     day = (pl.col("ts") // tables.number("day_ms")).alias("day")
     bids = _bids(tables, "auction", "person", "price", "channel").with_columns(day)
     for suffix, condition in _RANGES.items():

@@ -27,7 +27,7 @@ def forward(tables: Tables) -> pl.LazyFrame:
 
 
 _MARGIN = 1e-9
-"""Relative margin of the range; the rounding error of quotients is below 1e-15."""
+"""Relative margin by which `nyse_hedge` widens the range of d; the rounding error of quotients is below 1e-15."""
 
 _OUTPUT = {
     "ts": pl.Int64,
@@ -42,8 +42,9 @@ def nyse_hedge(tables: Tables) -> pl.DataFrame:
     """Return (ts, l_id, l_price, r_id, r_price), by time.
 
     With d = (price - average) / average, a pair matches if the right trade's d is between `lower` and `upper` times the
-    left trade's d. An inequality join on d pairs the left trades of a window's length with the right trades near them.
-    The quotients are rounded, so the range of d is widened a little, and the exact condition is tested on the result.
+    left trade's d. Left trades are taken in spans of one window length. An inequality join on d compares each span
+    with the right trades near in time. The quotients are rounded, so the range of d is widened a little, and the exact
+    condition is tested on the result.
     """
     window = tables.number("ws_ms")
     left, right = (

@@ -147,8 +147,8 @@ def last_views_before_purchase(tables: Tables) -> pl.LazyFrame:
 def _closed_sessions(clicks: pl.LazyFrame, gap_ms: int) -> pl.LazyFrame:
     """Return the clicks of ended sessions, by session.
 
-    A session ends with the user's first click more than the gap after the click before. A user's last session does not
-    end. Adds `row`, `session`, and `end` and `end_row`, the time and row of the click that ends the session.
+    A session ends with the user's next click that comes more than the gap after the one before. A user's last session
+    does not end. Adds `row`, `session`, and the time and row (`end`, `end_row`) of the click that ends the session.
     `clicks` must be in total order.
     """
     user, ts = pl.col("user"), pl.col("ts")
@@ -173,8 +173,8 @@ def _closed_sessions(clicks: pl.LazyFrame, gap_ms: int) -> pl.LazyFrame:
 def items_sold_together(tables: Tables) -> pl.LazyFrame:
     """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
 
-    A ticket ends when another ticket takes its place, which is the ticket's number modulo `open_tickets`. Tickets are
-    therefore runs of equal numbers among the lines of a place.
+    A ticket's place is its number modulo `open_tickets`, and a ticket ends when another one takes its place. Tickets
+    are therefore runs of equal numbers among the lines of a place.
     """
     hour_ms = tables.number("hour_ms")
     pairs = _pairs(tables).with_columns((pl.col("ts") // hour_ms).alias("hour"))

@@ -1,4 +1,4 @@
-"""Computes the four DGS workloads in batch: joins bulk events with broadcast buckets of the separators' windows."""
+"""Computes the four DGS workloads in batch: joins bulk events with the windows between separators (see windows.py)."""
 
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -43,7 +43,7 @@ def fraud_detection(session: SparkSession, dataset: Dataset) -> Columns:
     sums = _totals(session, dataset, rules, F.sum("value"), ["value"])
     frauds = []
     for joined in _with_current(session, dataset, rules, (sums + rules.value) % MODULUS, "value"):
-        # Before the first rule the model is 0. There is no window, so the outer join returns null.
+        # Before the first rule the model is 0. No window has these transactions, so the outer join returns null.
         fraud = joined.where(f"pmod(value, {MODULUS}) = coalesce(carried, 0)")
         frauds.append(fraud.selectExpr("ts", f"{FRAUD}Y as kind", "value", "src"))
     aggregates: Columns = {
@@ -96,7 +96,7 @@ def _totals(
     amount: Column,
     fields: list[str],
 ) -> IntArray:
-    """Return, for each separator, the aggregate `amount` of the bulk events since the key's previous separator."""
+    """Return, for each separator, `amount` aggregated over the bulk events since the key's previous separator."""
     total = np.zeros(len(separators), dtype=np.int64)
     parts: list[DataFrame] = []
     for members in tie_classes(dataset):
@@ -159,6 +159,7 @@ def _append(columns: Columns, parts: Sequence[DataFrame]) -> Columns:
 
 
 def _replaced_values(updates: Separators) -> IntArray:
+    """Return the value that each update replaces: that of the key's previous update, or 0."""
     order = np.argsort(updates.key, kind="stable")
     key, value = updates.key[order], updates.value[order]
     previous = np.zeros(len(key), dtype=np.int64)

@@ -24,7 +24,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 MAX_ROWS = 4_000_000
 """Maximum rows of the table of buckets, which takes about 250 MB when broadcast."""
 MAX_PER_BUCKET = 32
-"""If more windows of one key overlap a bucket, narrower buckets are tried."""
+"""If more windows of one key overlap a bucket, `build` tries narrower buckets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class Windows:
 def between(
     separators: Separators, src: int, begin: int, end: int, value: IntArray
 ) -> tuple[Windows, Windows]:
-    """Return the windows before and the windows after the separators, in the event times of bulk stream `src`.
+    """Return, in event times of bulk stream `src`, the window that ends at each separator and the one that follows it.
 
     `begin` and `end` bound the stream's event times. `value`, int64[m], is the value after each separator.
     """
@@ -122,6 +122,7 @@ def between(
 
 
 def _clip(windows: Windows, begin: int, end: int) -> Windows:
+    """Limit windows to the times from `begin` to `end`; leave out windows that become empty."""
     first, last = np.maximum(windows.first, begin), np.minimum(windows.last, end)
     overlaps = first <= last
     return Windows(

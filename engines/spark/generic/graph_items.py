@@ -21,7 +21,7 @@ from streamlab.workloads.model.streams.stream import IntArray
 
 VERTEX = "pair vertex"
 KEY = "pair key"
-"""The column of keys; for a marker, of its time."""
+"""The column with a pair's key, or with a marker's time."""
 
 OUT = -1
 """The destination of pairs that belong to the answer."""

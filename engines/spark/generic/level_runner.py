@@ -1,4 +1,4 @@
-"""Runs a level of a typed dataflow graph in one group, with the model's reference interpreter."""
+"""Runs a level (see levels.py) of a typed dataflow graph in one group, with the model's reference interpreter."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,8 +22,8 @@ BEHIND_ALL = 1 << 62
 class FlowLevel:
     """Runs the vertices of one group at one level.
 
-    A marker is a row of the table, after all results of earlier events. The marker's own results come after it, and
-    before the same marker at the next level.
+    In a level's input, a marker is a row that comes after all results of earlier events. The marker's own results come
+    before the same marker in the input of the next level.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class FlowLevel:
             self._runs[index].restore(state)
 
     def _take_of(self, vertex: int) -> Take:
-        """Return the function that takes a vertex's pairs: the vertex's own if it runs here, else the next level's."""
+        """Return the function that takes pairs for a vertex: processes them here, or stores them for the next level."""
         run = self._runs.get(vertex)
         if run is not None:
             return run.item

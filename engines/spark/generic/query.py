@@ -47,7 +47,7 @@ class GenericQuery(SparkQuery):
     def relation(
         self, frames: Sequence[tuple[Part, DataFrame]], dataset: Dataset, *, streaming: bool
     ) -> DataFrame:
-        """Return the parcels of the last segment."""
+        """Return the parcels of the last segment (see steps.py)."""
         reference = describe_task(self.workload, dataset, workers=self.workers)
         packed = []
         for part, frame in frames:

@@ -1,8 +1,9 @@
 """Buffers events until no earlier event can arrive.
 
-The header of each piece of a stream states its rows and its last event time. The headers alone show the progress of
-each stream, in whatever order Spark reads files. Events that all streams have passed are complete in total order (event
-time, stream, row). All groups get all headers, so all release the same prefix in a micro-batch.
+The header of each piece of a stream (see the parcels in steps.py) states its rows and its last event time. The headers
+alone show the progress of each stream, in whatever order Spark reads files. Events that all streams have passed are
+complete in total order (event time, stream, row). All groups get all headers, so all release the same prefix in a
+micro-batch.
 """
 
 from dataclasses import dataclass, field
@@ -64,7 +65,7 @@ class GroupProgress:
         self.streams = [StreamProgress(ts=END)]
 
     def release(self, tables: list[pa.Table], places: int) -> pa.Table | None:
-        """Return the complete prefix of buffered and new events, in order; buffer the rest."""
+        """Return the complete prefix of the buffered events and of `tables`, in order; buffer the rest."""
         tables = [*map(unpack, self.waiting), *tables]
         self.waiting = []
         if not tables:

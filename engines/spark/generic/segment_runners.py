@@ -1,4 +1,4 @@
-"""Runs a segment in one group: the program's functions on the group's records, in order.
+"""Runs a segment (see segments.py) in one group: the program's functions on the group's records, in order.
 
 A runner has three methods. `run(table, watermark)` processes records in order, closes the windows that end at or before
 the watermark, and returns the outputs or None. `state()` returns a state that can be pickled, and `restore(saved)`

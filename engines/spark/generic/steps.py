@@ -78,7 +78,7 @@ def initial_state(reference: TaskReference) -> GroupProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Runs the groups of segment `index` of the program `cut`."""
+    """Runs the groups of one segment, `cut.segments[index]`."""
 
     reference: TaskReference
     cut: Segments
@@ -108,7 +108,7 @@ class Step:
     def _complete_records(
         self, state: GroupProgress, parcels: Iterable[Parcel], ended: bool
     ) -> tuple[pa.Table | None, int]:
-        """Return the records that are complete, in order, and the watermark after them."""
+        """Return the complete records, in order, and the watermark after them; buffer all other records in `state`."""
         places = self.cut.segments[self.index].places
         tables, watermark = [], BEGIN
         for parcel in parcels:
@@ -128,6 +128,7 @@ class Step:
         return table, self.reference.closing if limit == END else limit
 
     def _next_parcels(self, output: pa.Table | None, watermark: int) -> list[Parcel]:
+        """Return the output as parcels for the next segment; after the last segment, as one parcel if not empty."""
         later_segments = self.cut.segments[self.index + 1 :]
         group_records: Sequence[bytes | None]
         if output is None or not len(output):

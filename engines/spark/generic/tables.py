@@ -86,7 +86,7 @@ def output_table(columns: Columns, places: Sequence[IntArray]) -> pa.Table:
 
 
 class Counter:
-    """Counts the outputs of each record."""
+    """Counts the outputs of each record, which the program appends to `rows`."""
 
     def __init__(self, rows: list[Any]) -> None:
         self._rows = rows

@@ -1,7 +1,7 @@
 """Describes a task to Spark's Python workers, which load its program by reference.
 
-Functions of a user's file cannot be pickled, because its module has no importable name. Code sent by value would be
-pickled for every Spark task.
+Functions of a user's file cannot be pickled by name, because the file's module has no importable name. Pickled by
+value, their code would be sent with every Spark task.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Wraps the steps of a generic query as functions that Spark's Python workers run."""
+"""Wraps the steps of a generic query (see steps.py) as functions that Spark's Python workers run."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any

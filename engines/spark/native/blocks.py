@@ -1,6 +1,7 @@
 """Packs columns into few bytes, because Spark copies and compresses a block several times.
 
-Integers become differences from the least value in the smallest type, and event times differences from the time before.
+Integers become differences from the least value, in the smallest type. Event times become differences from the
+preceding row's time.
 """
 
 from collections.abc import Mapping, Sequence

@@ -24,7 +24,7 @@ def split_work(program: Program, dataset: Dataset, *, workers: int, partials: bo
     compiler = engine(COMPILER)
     assert isinstance(compiler, SplitsWork)
     span = time_span(dataset)
-    if span is not None:  # No share sees the last event of the whole input.
+    if span is not None:  # A share does not see the input's last event, so state its time.
         dataset = replace(dataset, until_ts=span[1] + 1)
     return compiler.split_work(program, dataset, shares=workers, partials=partials)
 

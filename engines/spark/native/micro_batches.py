@@ -35,7 +35,7 @@ from streamlab.workloads.model import Stream
 FILES = "path string, modificationTime timestamp, length long, content binary"
 """Spark's schema of binary files; Spark reads only the columns that a query uses."""
 TIME = -1
-"""`src` of a share's row of time. `part` is the number of the micro-batch, and `begin` its last event time."""
+"""`src` of the row that tells a share the time: `part` is the micro-batch's number, `begin` its last event time."""
 NO_TIME = -(1 << 63)
 """The last event time of a micro-batch without events."""
 

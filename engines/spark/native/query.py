@@ -32,7 +32,7 @@ TASKS_A_WORKER = 2
 """Tasks that read files, per worker; two balance the load."""
 
 CHECKED_ROWS = 1 << 14
-"""Rows of each stream that the driver processes before the clock starts. They have many separators, but little work."""
+"""Rows of each stream that `check` processes: enough for many separators, but little work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Builds and runs a native query in micro-batches: one stateful operator over shares of the program's work."""
+"""Builds and runs a native query in micro-batches: a stateful operator over shares of the work (see work_split.py)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

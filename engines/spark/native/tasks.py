@@ -1,4 +1,4 @@
-"""Builds the functions of tasks in Spark's Python workers: they distribute rows of files to shares, and answer a share.
+"""Builds the functions of tasks in Spark's Python workers: distribute rows of files to shares, and answer a share.
 
 Rows travel as blocks. A block is one row of Spark, with the columns of several rows as bytes.
 """

@@ -68,7 +68,7 @@ necessary are compared."""
 
 
 def near_join(inputs: Inputs, match: str, output: list[str]) -> DataFrame:
-    """Return the join of the kinds `left` and `right` within `ws_ms`, which compares all pairs near in time.
+    """Return the matching pairs of a left and a right tuple at most `ws_ms` apart; compares all pairs near in time.
 
     `match` is the SQL condition of a pair, with prefixes `l_` and `r_`; `output` is the SQL of the output without `ts`.
     """
@@ -83,7 +83,7 @@ def near_join(inputs: Inputs, match: str, output: list[str]) -> DataFrame:
     copies = f"sequence({bucket} - {reach}, {bucket} + {reach})"
     right = right.select("*", F.explode(F.expr(copies)).alias("r_bucket"))
     if inputs.streaming:
-        # Spark derives from conditions on timestamps when a tuple can leave the state.
+        # Conditions on timestamps tell Spark when a tuple can leave the state.
         is_near = (
             f"r_time >= l_time - interval {size} milliseconds"
             f" and r_time <= l_time + interval {size} milliseconds"

@@ -35,7 +35,7 @@ def hourly_lists(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
 
 
 def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
-    """Return, for every hour with pairs except the last, the top list of all counts until its end.
+    """Return, for every hour with pairs except the last, the top list of all counts up to the hour's end.
 
     An item with count n leaves the list at the latest when `top` items have count n + 1. An item therefore needs rows
     only for some hours, not for every hour.

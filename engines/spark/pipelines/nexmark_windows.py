@@ -17,7 +17,7 @@ _RANGES = {
     "_middle": "price between 10000 and 999999",
     "_high": "price >= 1000000",
 }
-"""Conditions on prices by the suffix of a column."""
+"""The condition on prices for each suffix of an output column's name."""
 
 
 def _select_closed(rows: DataFrame, records: DataFrame) -> DataFrame:
@@ -86,7 +86,7 @@ def _sessions(records: DataFrame, params: Params) -> DataFrame:
 
 
 def _statistics(records: DataFrame, params: Params, *groups: str) -> DataFrame:
-    """Return bids, bidders and auctions of a day and `groups` so far, after each bid."""
+    """Return, for each bid, how many bids, bidders and auctions its day and `groups` have so far."""
     group = ", ".join((*groups, "day"))
     day = f"ts div {params['day_ms']}L as day"
     bids = records.where(f"type = {BID}").selectExpr(

@@ -1,4 +1,4 @@
-"""Defines how an ordered pipeline becomes a Spark relation of records with places, and its operators with a state.
+"""Defines how Spark runs an ordered pipeline: as a relation of records with places, or in steps with a state.
 
 A relation has no order, so each record has its place in the total order of the input: `ts`, `src` (the stream) and
 `row` (its row in the stream). Sequential steps are windows over (ts, src, row), or aggregates of `place`, the struct of
@@ -36,7 +36,7 @@ class Relation:
         fields: the columns that the query reads, other than the place.
         batch: returns the output, with the columns of `order`, from all records and the query parameters.
         order: columns by which the output is sorted; they are unique per output.
-        streaming: the same on Structured Streaming; its third argument is the number of groups of keys. Each
+        streaming: like `batch`, on Structured Streaming; its third argument is the number of groups of keys. Each
             micro-batch has all records of a span of event time, and the spans follow each other. None if the query runs
             only in batch (`BATCH_ONLY`).
     """

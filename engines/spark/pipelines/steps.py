@@ -1,4 +1,4 @@
-"""Implements the steps of the retail queries.
+"""Implements the steps (`Step` in relation.py) of the retail queries.
 
 The state of a key is its open part: the clicks of its session, the items of its ticket, or the days of its year. A step
 processes this part again, together with the new records. Top lists and the running mean have a single state.
@@ -64,7 +64,7 @@ def abandoned_carts(gap_ms: int) -> Step:
 def _sessions(
     state: pd.DataFrame | None, new: pd.DataFrame, gap_ms: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the clicks of ended sessions, with the places of the sessions' ends, and the clicks of open sessions."""
+    """Return two tables: clicks of ended sessions with the place where their session ended, and clicks of open ones."""
     all_clicks, _ = append_rows(state, new)
     clicks = all_clicks.sort_values("user", kind="stable", ignore_index=True)
     is_first = run_starts(clicks["user"])
@@ -80,6 +80,7 @@ def _sessions(
 
 
 def _at_end(rows: pd.DataFrame, fields: list[str]) -> pd.DataFrame:
+    """Return some fields of rows, with the place at which each row's session ended."""
     columns = rows[[f"end_{name}" for name in PLACE] + fields]
     return columns.set_axis([*PLACE, *fields], axis=1)
 

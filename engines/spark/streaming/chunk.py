@@ -1,4 +1,4 @@
-"""Buffers the events of a micro-batch per stream, and takes the prefix that is complete over all streams.
+"""Buffers the events of each stream, and takes the prefix of the total order that is complete in all streams.
 
 Each stream arrives in order, so its last event time promises that no earlier event follows. The smallest promise of all
 streams limits the complete prefix of the total order (event time, stream, position); the rest waits in state. No event
@@ -43,7 +43,7 @@ class Pending:
     def add(self, src: int, runs: list[Run], *, promised: bool = False) -> None:
         """Add the runs of one stream in one micro-batch, in any order.
 
-        With `promised`, beats are the promises, and a run may be unsorted. Otherwise the last event is a promise.
+        With `promised`, only beats are promises, and a run may be unsorted. Otherwise the last event is a promise.
         """
         order = "pos" if "pos" in runs[0] else "ts"
         runs = [*self.runs.get(src, []), *runs]
@@ -101,6 +101,7 @@ def _concatenate(runs: list[Run]) -> Run:
 
 
 def _cut(runs: list[Run], limit: int, side: Any) -> tuple[list[Run], list[Run]]:
+    """Split runs at event time `limit` into complete and waiting runs; events at `limit` wait if `side` is `left`."""
     complete_runs: list[Run] = []
     waiting_runs: list[Run] = []
     for run in runs:
@@ -164,6 +165,7 @@ def separate(
 
 
 def _windows_of(src: int, run: Run, separators: Run) -> npt.NDArray[np.int64]:
+    """Return the number of separators before each event of a run."""
     after_ties = np.searchsorted(run["ts"], separators["ts"], side="right")
     before_ties = np.searchsorted(run["ts"], separators["ts"], side="left")
     cut = np.where(separators["src"] > src, after_ties, before_ties)

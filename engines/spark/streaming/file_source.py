@@ -2,9 +2,10 @@
 
 `python -I -S file_source.py PLAN` runs in a separate process, so that Spark and the driver cannot delay it. Python is
 isolated, because this folder's `operator.py` would hide the standard module.
-PLAN is JSON with `planned_ns`, and `moves`, the [from, to] pairs of each drop. The process reads the start time, in ns
-of the monotonic clock, from standard input. It prints the times of the drops, in ns after the start, as JSON. It never
-waits for a reader of the files, and ends when its parent ends.
+PLAN is JSON with two lists: `planned_ns`, the time of each drop (files that are moved together, see load_files.py), and
+`moves`, its [from, to] pairs. The process reads the start time, in ns of the monotonic clock, from standard input. It
+prints the times of the drops, in ns after the start, as JSON. It never waits for a reader of the files, and ends when
+its parent ends.
 """
 
 import json
@@ -18,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SPIN_NS = 200_000
-"""A sleep may end late by this much, so the last part of each wait, of this length, is a busy loop."""
+"""Length of the busy loop that ends each wait, because a sleep may end late by this much."""
 LOWEST_PRIORITY = 1
 """The lowest real-time priority, already above every ordinary process."""
 LONGEST_SLEEP_S = 1.0
-"""Longest time that a dropper may outlive its parent."""
+"""The process checks after each sleep whether its parent lives, so it outlives its parent by at most this time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Computes the outputs of a complete prefix of the input, with one function per workload.
+"""Computes the outputs of a complete prefix of the input (`Prefix` in chunk.py), with one function per workload.
 
 Each function takes the state (plain values by name, empty at first), the prefix and the program's number of keys. It
 updates the state and returns the output columns with `src`, the stream of the event that caused each output.

@@ -58,7 +58,7 @@ class Drops:
 
 
 def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_ns: int) -> Drops:
-    """Split streams, with event times `ts`, by due time, which is not after `end_ns`."""
+    """Split streams into drops by due time; `ts` and `due_ns` are per stream, and no event is due after `end_ns`."""
     periods = np.unique(np.concatenate([due // period_ns for due in due_ns]))
     planned = np.minimum((periods + 1) * period_ns, end_ns)
     rows = tuple(
@@ -73,7 +73,7 @@ def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_
             last_ts = np.where(rows[src][1:] > 0, times[rows[src][1:] - 1], begin)
             last_src = np.where((last_ts >= latest) & (last_ts > begin), src, last_src)
             latest = np.maximum(latest, last_ts)
-    # Earlier streams have no further events at this time.
+    # Streams before that of the last event have no further events at its time.
     beats = tuple(latest + (src < last_src) for src in range(len(ts)))
     return Drops(planned_ns=planned, rows=rows, beats=beats)
 

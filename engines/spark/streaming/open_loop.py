@@ -1,4 +1,4 @@
-"""Runs the streaming query under an offered load: files arrive on schedule, independent of Spark."""
+"""Runs the streaming query under an offered load: files arrive in drops (see load_files.py), independent of Spark."""
 
 import threading
 import time
@@ -245,6 +245,7 @@ class OpenLoop:
 
 
 def _acknowledgements(table: pa.Table) -> dict[int, int]:
+    """Return, by stream, the number of processed events that the operator acknowledges (see operator.py)."""
     source = table["src"].to_numpy()
     rows = np.flatnonzero(source < 0)
     processed = table["ts"].to_numpy()[rows]

@@ -36,7 +36,7 @@ BEAT_SRC = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatefulQuery:
-    """The description of the query, which is sent to Python workers with it.
+    """Describes the query to Python workers.
 
     Attributes:
         workload: name of the workload.
@@ -154,6 +154,7 @@ def _pack_output(query: StatefulQuery, output: Output) -> list[bytes]:
 
 
 def _acknowledgement(query: StatefulQuery, group: int, pending: Pending) -> Output:
+    """Return a row for each stream of a group, with the number of its processed events."""
     sources = (group,) if query.per_stream else tuple(range(len(query.kinds)))
     rows = {name: np.zeros(len(sources)) for name, _ in query.output}
     rows["ts"] = np.array([pending.released.get(src, 0) for src in sources])
