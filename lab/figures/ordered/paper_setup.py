@@ -65,7 +65,7 @@ def worker_counts(options: Options) -> tuple[int, ...]:
 
 
 def shares() -> int:
-    """Return the paper's number of the hybrid queue's partitions."""
+    """Return the number of partitions of the paper's hybrid queue."""
     return int(PAPER.fact("9", series="hybrid", quantity="partitions").low)
 
 

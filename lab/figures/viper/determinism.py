@@ -122,7 +122,7 @@ Quantity = Mapping[tuple[str, int], Series]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """The differences between figures 4a and 4b."""
+    """The values in which figures 4a and 4b differ; each figure is one `Question`."""
 
     number: str
     workload: str
