@@ -28,7 +28,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """How often the gate reported a regression: without a change, and by the planted change."""
+    """How often the gate reported a regression: without a change, and with each planted change."""
 
     rounds: int
     alarms: int

@@ -83,7 +83,7 @@ def outputs_needed(quantile: float) -> int:
 
 
 def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield a sentence per quantile and loaded cell: outputs that the quantile needs, and outputs of a trial."""
+    """Yield a sentence per quantile and loaded cell: how many outputs the quantile needs, and how many a trial has."""
     quantiles = [(m.name, m.quantile) for m in metrics if m.quantile is not None]
     for cell, pair in first.items():
         trials = [*pair.old, *pair.new]

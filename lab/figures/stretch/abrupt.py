@@ -262,7 +262,7 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
     trials = timelines(runs, [f"phases{seed}"]).get(f"phases{seed}", [])
     planned_phases = phases(seed, share, top)
     needed_counts = instances_needed(options, runs, seed)
-    # The phase change with the largest rise in needed instances; among equal rises, in rate.
+    # Find the phase change with the largest rise in needed instances; among equal ones, with the largest rise in rate.
     rises = [
         (
             needed_counts[i] - needed_counts[i - 1],

@@ -314,8 +314,8 @@ def expected_after(direction: str, start: int) -> int:
     """Return the number of instances after the step by table IV's rule.
 
     Provisioning gives the smallest n for which 70 % of n instances' capacity reaches 120 % of the capacity
-    of `start` instances. Decommissioning gives the largest n, at least one, that 30 % of the capacity of
-    `start` instances still loads to 70 %.
+    of `start` instances. Decommissioning gives the largest n, at least one, for which 70 % of n instances'
+    capacity is at most 30 % of the capacity of `start` instances.
     """
     ratio = start * (UP if direction == PROVISION else DOWN) / START
     rounded = math.ceil(ratio - 1e-9) if direction == PROVISION else math.floor(ratio + 1e-9)

@@ -1,9 +1,9 @@
-"""Reproduces figures 4a and 4b of Viper: determinism by operators (OL) against channels (CL).
+"""Reproduces figures 4a and 4b of Viper: determinism in the operator layer (OL) or in the communication layer (CL).
 
 Both layers run in Storm, as in the paper; the claims judge these runs. This lab's native engine runs the layers as
-published and in its own forms, which are only drawn. The runs combine every number of injectors with every number of
-operator instances, at full speed. With one injector and one instance nothing is merged, and both layers are the same
-graph.
+published and in its own forms; these runs are only drawn. The runs combine every number of injectors with every
+number of operator instances, at full speed. With one injector and one instance nothing is merged, and both layers are
+the same graph.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -438,7 +438,7 @@ def _make_row(
 
 
 def _span(variant: str, measured: Quantity, marks: Mapping[str, Sequence[Mark]]) -> Sequence[float]:
-    """Return the values that set the scale of a variant's panels, as Storm's rates are a tenth of the others'."""
+    """Return the values that set the scale of a variant's panels; Storm's rates are a tenth of the native engine's."""
     layers = [layer for layer, form in FORMS.items() if form.variant == variant]
     span = [
         value
