@@ -65,8 +65,7 @@ def run_contained(
 ) -> Outcome:
     """Run a command in a container, append its output to `log`, and remove the container.
 
-    Like `streamlab.lab.isolate.process.run_isolated`, this also cleans up after an exception, or if this process is
-    killed.
+    Also cleans up after an exception, or if this process is killed; see `streamlab.lab.isolate.process.run_isolated`.
     Processes that outlive the command end with the container; `Outcome.leftovers` omits these processes.
     If a signal killed the command, the return code is negative.
     `keeps_cache` keeps compiled code between trials. Folders in `hidden` look empty.

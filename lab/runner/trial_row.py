@@ -129,10 +129,10 @@ def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
 def _observe_trial(
     run_attempt: Callable[[], TrialResult], settings: Settings
 ) -> tuple[MachineState, TrialResult, MachineState, list[str]]:
-    """Inspect the machine, run a trial, inspect again; return state, result, state and warnings.
+    """Inspect the machine, run a trial, inspect again; return first state, result, second state and warnings.
 
-    If the cores must be near each other but are not, the trial runs again, at most MAX_ATTEMPTS times. After the last
-    attempt, the result stands with a warning.
+    If the cores must be near each other but move apart, the trial runs again, at most MAX_ATTEMPTS times in all. After
+    the last attempt, the result stands with a warning.
     """
     within_ns = settings.cores_within_ns
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"
