@@ -139,7 +139,7 @@ def _mapped_code() -> Sequence[Path]:
 
 def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
     """Yield the description and the module or file of each part of a cell."""
-    # All entry points with the name, because arms may find them in different orders.
+    # Yield all entry points with the name, because arms may find them in different orders.
     for point in find_entry_points(GROUP):
         if point.name == engine:
             yield f"engine {engine!r}", point.module

@@ -78,7 +78,7 @@ def outputs_needed(quantile: float) -> int:
     (binomial), or 1 / sqrt(k) relative to k. For a relative error of a tenth, the 99th percentile
     needs 10,000 outputs and the median 200.
     """
-    # Rounded, because 1 - 0.99 is not exact in binary.
+    # Round the quotient, because 1 - 0.99 is not exact in binary.
     return ceil(round(1 / (TAIL_ERROR**2 * (1 - quantile)), 6))
 
 

@@ -45,7 +45,7 @@ Result = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A trial to judge, whose run ended normally.
+    """A trial to judge; its run ended normally.
 
     Attributes:
         workload: the workload.

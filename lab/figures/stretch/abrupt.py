@@ -53,7 +53,7 @@ from streamlab.results.stats.estimates import Level, Middle, cell_median
 SPIKE_FACTOR = 3.0
 """A spike is a latency above the published mean times this factor."""
 _ROWS_PER_S = 10
-"""Rows of a timeline per second: one each 100 ms."""
+"""Rows of a timeline per second: one row per 100 ms."""
 _LEAST_SPIKE_S = 1.0
 """Ten periods of the controller: at any scale, a spike cannot end sooner."""
 

@@ -49,7 +49,7 @@ COUNTS: tuple[tuple[str, str, dict[str, JsonValue]], ...] = (
     ("paircount M", "paircount@M", {"distance": 10}),
     ("paircount H", "paircount@H", {"distance": 0}),
 )
-"""Panel, key of the workload in the matrix, query."""
+"""Panels of the figure: name, key of the workload in the matrix, query parameters."""
 
 MAX_MAPS = 36
 """Most map instances of the figure."""
@@ -80,7 +80,7 @@ LINES: Mapping[str, _Line] = {
 }
 
 WARM_UP_TWEETS = 20_000
-"""Tweets per warm-up of Flink, which has two; a tweet has up to hundreds of pairs."""
+"""Tweets in each of Flink's two warm-ups; a tweet has up to hundreds of pairs."""
 
 INPUT_FACTORS = {"wordcount": 10, "paircount@L": 3}
 """Factors on the number of tweets, by panel: a cheap query would otherwise end before it is steady."""

@@ -162,7 +162,7 @@ class Energy:
 
 
 TUPLE_ENERGY = column("energy_j_per_1000")
-"""Joules per 1,000 tuples, which are millijoules per tuple."""
+"""Millijoules per tuple: the column has joules per 1,000 tuples."""
 POWER = Energy(measured=True, name="power", y_label="power (RAPL), W", value=column("power_w"))
 CPU_TIME = Energy(
     measured=False,
