@@ -197,7 +197,7 @@ class Judge:
                 [self._python, "-P", "-m", "streamlab.lab.judge"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # In the lab's session, a signal to the lab's process group would kill the server.
+                # Use a new session, so that a signal to the lab's process group does not kill the server.
                 start_new_session=True,
                 # BLAS starts threads when loaded, and a process with threads must not fork.
                 env={**os.environ, **self._env, "OPENBLAS_NUM_THREADS": "1"},

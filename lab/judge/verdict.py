@@ -285,7 +285,7 @@ def early_outputs(
     times, dues = np.concatenate(ts), np.concatenate(due_ns)
     order = np.argsort(dues, kind="stable")
     dues, reached_ts = dues[order], np.maximum.accumulate(times[order])
-    # For each output, the index of the first due time that reaches the time of the output's cause.
+    # Find, for each output, the index of the first due time that reaches the time of the output's cause.
     first_due = np.searchsorted(
         reached_ts, np.sort(output_ts.astype(np.int64)) - delay, side="left"
     )

@@ -1,4 +1,4 @@
-"""Compares an engine's answer with the oracle's, as a data trace."""
+"""Compares an engine's answer with the oracle's as data traces (`streamlab.workloads.model.answers.trace`)."""
 
 import traceback
 from dataclasses import dataclass

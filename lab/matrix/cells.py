@@ -36,7 +36,7 @@ LONGEST_SLUG_BYTES = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One point of the matrix.
+    """One point of the matrix: a workload on an engine's variant, with workers, batch, options and load.
 
     Attributes:
         id: unique name in the matrix.
