@@ -117,8 +117,8 @@ def check_out(repository: Path, commit: str, folder: Path) -> None:
     """Check out a commit into a new repository, which reads the objects of `repository`.
 
     Unlike a worktree, the new repository keeps its own commits, branches and settings. It starts with
-    the references and settings (remotes, submodules, filters) of `repository`, and has all files,
-    even if `repository` is a sparse checkout.
+    the references and settings (remotes, submodules, filters) of `repository`. It has all files, even if
+    `repository` is a sparse checkout.
 
     Raises:
         GitError: git failed.

@@ -105,8 +105,8 @@ def remove(client: "docker.DockerClient", name: str) -> None:
 def sweep(client: "docker.DockerClient") -> list[str]:
     """Remove containers whose lab has ended; return their names.
 
-    Keeps containers from other machines and process namespaces (for example of a lab inside a container), because the
-    labs there may be alive.
+    Keeps containers whose lab is on another machine or in another process namespace, because that lab may be alive.
+    A lab inside a container, for example, has its own process namespace.
     """
     names = []
     for container in client.containers.list(

@@ -117,7 +117,7 @@ def measure_trial(
 def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     """Return the folder of earlier trials, which a trial must not see.
 
-    The result is the folder of all runs if that folder contains this run and no input of the trial, else the run's
+    This is the folder of all runs, if it contains this run but no input of the trial. Otherwise it is the run's
     directory.
     """
     run, root = run_dir.absolute(), runs().path.absolute()

@@ -1,8 +1,8 @@
-"""Reproduces figure 6 of STRETCH: wordcount and paircount, on virtual shared-nothing (VSN) and shared-nothing (SN).
+"""Reproduces figure 6 of STRETCH: wordcount and paircount, virtual shared-nothing (VSN) against shared-nothing (SN).
 
-The paper's SN is Flink: a map stage in front of aggregates (Corollary 1). The stage has from one instance to
-as many as cores. The figure also draws three C++ systems of this lab under their own names: VSN on the lab's
-log, the same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
+The paper's SN is Flink: a map stage in front of aggregates (Corollary 1). The stage has one to as many
+instances as there are cores. The figure also draws three C++ systems of this lab under their own names: VSN
+on the lab's log, the same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
 All systems count words and pairs as a bag (with repetitions), as the paper's map does.
 """
 

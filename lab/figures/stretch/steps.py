@@ -1,7 +1,7 @@
 """Plans and reads the experiment of table IV and figures 9 and 10: a step of the rate.
 
 The first stage measures each number of instances at full speed. The second stage offers each number
-70 % of its rate, then steps to 120 % or 30 %, under the threshold controller of section 8.4.
+70 % of its rate, then 120 % or 30 %. The threshold controller of section 8.4 responds to this step.
 """
 
 import math
