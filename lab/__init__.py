@@ -1,1 +1,1 @@
-"""The lab: runs workloads on engines, verifies every answer, measures, stores and shows."""
+"""Runs workloads on engines, verifies every answer, and measures, stores and shows the results."""

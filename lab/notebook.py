@@ -66,7 +66,7 @@ class MeasuredRun:
     def summary(self) -> pd.DataFrame:
         """Return one row per cell: medians over the fresh processes, and the range of the rates.
 
-        The columns are `workload`, `label` (of its input), `engine` (a reader's name), `workers`, `unit` (of
+        The columns are `workload`, `label` (of its input), `engine` (as shown in reports), `workers`, `unit` (of
         hand-over), `status`, `n` (processes), `throughput_eps` (events/s) with `lowest_eps` and `highest_eps`,
         `latency_p99_ns`, `cpu_s_per_million` (events) and `peak_rss_bytes`. Only verified cells have numbers.
         """

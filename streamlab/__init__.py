@@ -1,6 +1,6 @@
-"""Runs stream-processing workloads on engines, verifies every answer and measures.
+"""Runs stream-processing workloads on engines, verifies every answer and measures each run.
 
-The package has what you need to define a workload (`csv`, `workload`; see docs/extending.md) and to run it from a
+This package has all you need to define a workload (`csv`, `workload`; see docs/extending.md) and to run it from a
 notebook (`run`; see docs/running.md).
 Authors of engines import `streamlab.engine`; authors of figures import `streamlab.figure`.
 """

@@ -1,7 +1,7 @@
 """Collects the public API for authors of figures: see docs/extending.md.
 
-A module lists its figures in the tuple FIGURES and the paper's facts in `facts()`.
-The entry-point group `lab.figures` registers it under the name of the paper.
+Write a module for each paper: the tuple FIGURES lists its figures, and `facts()` returns the published numbers.
+Register the module in the entry-point group `lab.figures`, under the name of the paper.
 """
 
 from streamlab.lab.errors import FigureError

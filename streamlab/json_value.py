@@ -1,4 +1,4 @@
-"""Types of values from or for a JSON file, and functions that narrow them."""
+"""Defines types of JSON values, and functions that check a value and narrow its type."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

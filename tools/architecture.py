@@ -2,7 +2,7 @@
 
 A unit is a folder, or the modules directly in a package. Arrows show dependencies. Python units depend on
 each other by imports, folders of the C++ core by `lab_family(NAME NEEDS ...)` in CMakeLists.txt, and the
-bindings by includes. Arrows that others imply are left out; an arrow that closes a circle is dashed.
+bindings by includes. Arrows that others imply are left out; an arrow that closes a cycle is dashed.
 `tests/house/test_architecture.py` compares the picture with the code.
 """
 
@@ -55,7 +55,7 @@ class Content:
 
 
 def needs(root: Path) -> Counter[Arrow]:
-    """Return, for each pair of units, how many files of the first name the second: by import, NEEDS or include."""
+    """Count, for each pair of units, the files of the first that depend on the second, by import, NEEDS or include."""
     arrows: Counter[Arrow] = Counter()
     for package in PACKAGES:
         for file in sorted((root / package).rglob("[!_]*.py")):
@@ -118,9 +118,9 @@ def box_of(unit: str) -> str:
 
 
 def layered(arrows: Counter[Arrow]) -> tuple[set[Arrow], set[Arrow]]:
-    """Return the arrows of a graph without circles and implied arrows, and the arrows that closed circles.
+    """Return the arrows of a graph without cycles and implied arrows, and the arrows that closed cycles.
 
-    In each circle, the arrow with the fewest files closes the circle.
+    In each cycle, the arrow with the fewest files counts as the one that closes it.
     """
     acyclic, closing = dict(arrows), set()
     while circular := [arrow for arrow in acyclic if arrow[0] in _below(arrow[1], acyclic)]:
@@ -128,7 +128,7 @@ def layered(arrows: Counter[Arrow]) -> tuple[set[Arrow], set[Arrow]]:
         closing.add(weakest)
         del acyclic[weakest]
     for a, b in sorted(closing, key=lambda arrow: (-arrows[arrow], arrow)):
-        if a not in _below(b, acyclic):  # another removed arrow has opened the circle
+        if a not in _below(b, acyclic):  # another removed arrow has opened the cycle
             closing.remove((a, b))
             acyclic[a, b] = arrows[a, b]
     reduced = {
@@ -140,6 +140,7 @@ def layered(arrows: Counter[Arrow]) -> tuple[set[Arrow], set[Arrow]]:
 
 
 def _below(unit: str, arrows: Iterable[Arrow]) -> set[str]:
+    """Return the units that arrows reach from `unit`, directly or through other units."""
     reachable, queue = set(), [unit]
     pairs = list(arrows)
     while queue:
@@ -169,7 +170,7 @@ def _is_empty(root: Path, unit: str) -> bool:
 
 
 def _all_arrows(arrows: Counter[Arrow], units: set[str]) -> Iterator[tuple[str, Arrow]]:
-    """Yield each arrow to draw with its kind: `box`, `unit` or `against`."""
+    """Yield each arrow to draw, with its kind: `box`, `unit` (both inside one box), or `against` (closes a cycle)."""
     box_arrows: Counter[Arrow] = Counter()
     for (a, b), file_count in arrows.items():
         if box_of(a) != box_of(b):

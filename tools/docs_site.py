@@ -28,7 +28,7 @@ from streamlab.workloads.registry import workload
 
 ROOT = Path(__file__).parents[1]
 COPIES = Path("repository")
-"""Folder of the site with files from outside docs/."""
+"""Folder of the site with copies of files from outside docs/."""
 
 _LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
 
@@ -77,6 +77,7 @@ def _linked_file(folder: Path, target: str) -> Path | None:
 
 
 def _in_site(path: Path) -> Path:
+    """Return the place in the site for a file of the repository."""
     if path.is_relative_to("docs"):
         return path.relative_to("docs")
     # Browsers show the text of other files only with a known suffix.

@@ -95,6 +95,7 @@ def stored_baseline() -> Iterator[str]:
 def _steady(
     rng: np.random.Generator, sd: float, slower: Mapping[Key, float] | None = None
 ) -> Measure:
+    """Return a measurement in which each process has noise of `sd`; `slower` has the slow-down by cell."""
     effects = slower or {}
 
     def measure(keys: Sequence[Key], stage: int) -> Mapping[Key, Arms]:
@@ -122,6 +123,7 @@ def _jobs(rng: np.random.Generator, sd: float, job_sd: float) -> Measure:
 
 
 def _twice(keys: Sequence[Key], measure: Measure, rng: np.random.Generator) -> tuple[Decision, ...]:
+    """Decide in two stages, as the gate does: screen all cells, then measure suspects again."""
     findings = screen(measure(keys, 0), _quick(), rng)
     return confirm(findings, measure(suspects(findings), 1), _quick(), rng)
 

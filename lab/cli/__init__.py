@@ -112,7 +112,7 @@ def main() -> None:
 def call(arguments: list[str]) -> int:
     """Run the command line in this process and return its exit code.
 
-    Relative paths, also in environment variables, start at the current folder.
+    Relative paths, in arguments and in environment variables, start at the current folder.
     Characters that the output's encoding lacks are escaped.
     """
     for stream in (sys.stdout, sys.stderr):

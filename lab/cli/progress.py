@@ -33,13 +33,13 @@ from streamlab.workloads.datasets import progress as datasets
 from streamlab.workloads.datasets.dataset import Dataset
 
 LINES_SHOWN = 4
-"""Maximum number of lines of a reason to show; a difference has up to twenty rows."""
+"""A failure's reason is cut after this many lines; the difference of a wrong answer has up to twenty."""
 
 # The rate is low, because drawing takes CPU time from the measurement.
 REFRESHES_PER_S = 2
 
 LINE_EVERY_S = 5
-"""If standard error is not a terminal, a step prints a line in this interval, in seconds."""
+"""Seconds between two lines of a step, if standard error is not a terminal."""
 
 
 class Verbosity(Enum):
@@ -98,7 +98,7 @@ def time_text(seconds: float) -> str:
 
 
 def _left_text(left_s: float) -> str:
-    """Return the time left as the end of a text; empty if the time is short or unknown."""
+    """Return a suffix with the time left, such as `, about 5 min left`; empty if the time is short or unknown."""
     return f", about {time_text(left_s)} left" if left_s >= LINE_EVERY_S else ""
 
 

@@ -55,7 +55,7 @@ Line = Mapping[str, str]
 """The texts of a row by column."""
 
 Groups = Sequence[tuple[str, Sequence[Line]]]
-"""Rows below their headings."""
+"""Pairs of a heading and the rows below it."""
 
 
 def print_results(
@@ -323,7 +323,8 @@ def print_fitting(
     """Print a table with as many columns as fit on the terminal.
 
     Without a terminal, all columns are printed, and the console becomes as wide as the table.
-    `build` returns the table with some columns; those in `dropped` may be left out, in this order.
+    `build` returns the table with the given columns. On a terminal, the columns in `dropped` are left out one by one,
+    in this order, until the table fits.
     """
     shown_columns = tuple(columns)
     table = build(shown_columns)

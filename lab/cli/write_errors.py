@@ -1,4 +1,4 @@
-"""Reports files that cannot be written, and where, before work starts."""
+"""Reports files and folders that cannot be written; the checks find them before work starts."""
 
 import tempfile
 from collections.abc import Iterator

@@ -40,7 +40,7 @@ from streamlab.lab.isolate.process import last_lines
 START_TIMEOUT_S = 180.0
 """Time limit for the start of all daemons, in seconds."""
 MAX_STARTS = 3
-"""Limit of attempts to start a daemon, which may fail to start on a loaded machine."""
+"""Limit of attempts to start a daemon; on a loaded machine, the first attempts may fail."""
 STOP_TIMEOUT_S = 10.0
 """Seconds that processes have to end after SIGTERM, and again after SIGKILL."""
 LOOPBACK, NAMESPACES = "loopback", "namespaces"
@@ -80,7 +80,7 @@ def start_cluster(
         network: LOOPBACK or NAMESPACES.
 
     Raises:
-        ClusterError: the engine already has a cluster, or a daemon does not start, which leaves no process behind.
+        ClusterError: the engine already has a cluster, or a daemon does not start; then no process stays behind.
         EngineError: the engine cannot start here.
     """
     engine = cluster_engine(name)
@@ -118,6 +118,7 @@ def start_cluster(
 
 
 def _start(engine: ClusterEngine, record: ClusterRecord, network: Network) -> ClusterRecord:
+    """Start the coordinator, then the workers; restart daemons that die, until all workers have joined."""
     coordinator, *workers = engine.cluster_daemons(record.plan)
     deadline = time.monotonic() + START_TIMEOUT_S
     starts: dict[str, int] = {}
@@ -189,7 +190,7 @@ def is_alive(daemon: StartedDaemon) -> bool:
 
 
 def _is_running(process: psutil.Process) -> bool:
-    """Return whether a process has not ended; an ended process may still wait to be reaped."""
+    """Return whether a process runs; a process that has ended but waits to be reaped does not run."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

@@ -18,13 +18,13 @@ from streamlab.lab.cluster.record import ClusterRecord, read_record
 from streamlab.lab.errors import ClusterError, LabError
 
 WHOLE_TIMEOUT_S = 60.0
-"""Time in which a cluster must get all of its workers back after a trial."""
+"""Seconds after a trial within which a cluster must have all of its workers again."""
 _LOOK_S = 0.1
 """Seconds between two looks at the cluster's state."""
 
 
 def refusal(fault: Fault, engine: str, options: Mapping[str, object]) -> str | None:
-    """Return why a fault cannot be caused in a task with these options; None if it can be caused."""
+    """Return why the lab cannot cause a fault in a task with these options; None if it can."""
     try:
         option = cluster_engine(engine).cluster_option
         address, record = options.get(option), read_record(engine)
@@ -50,7 +50,7 @@ class FaultInjector:
     """
 
     def __init__(self, fault: Fault, engine: str) -> None:
-        """Prepare a fault of an engine's cluster, which `refusal` accepts."""
+        """Prepare a fault of an engine's cluster; call `refusal` first, which must return None."""
         record = read_record(engine)
         assert record is not None, "callers call refusal"
         self._fault = fault

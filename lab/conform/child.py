@@ -51,6 +51,7 @@ def _run_group(
     folder: Path,
     report_line: Callable[..., None],
 ) -> None:
+    """Run the cases of a group, and report each case's start and result with `report_line`."""
     takes_load = any(v.name == variant and v.takes_load for v in engine.variants())
     cases: list[Case | LoadCase] = [
         case for case in CASES if (case.extra_workers is not None) == (group == MORE_WORKERS)

@@ -1,4 +1,4 @@
-"""Probes the energy counters of this machine, by the providers that measurements use."""
+"""Probes the energy counters of this machine, through the providers that measurements use."""
 
 from streamlab.lab.doctor.finding import Finding, ok, warn
 from streamlab.lab.host.machine import Machine

@@ -16,7 +16,7 @@ from streamlab.lab.runner.session import SAFE_SHARE, measure_ceiling
 from streamlab.lab.trial.spec import CeilingJob
 
 BATCHES = (1, 64, 4096)
-"""Batch sizes, from one event to a size whose cost of hand-over is negligible."""
+"""Batch sizes, from one event to a size at which an event's share of the hand-over cost is negligible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ def compiler(machine: Machine) -> Finding:
 
 
 def container_engine(machine: Machine) -> Finding:
-    """Report a container engine: a socket that answers, or only a binary."""
+    """Report a container engine: whether its socket answers, or only its program is installed."""
     for socket in sockets(machine.environ):
         if machine.path(socket).exists() and machine.connects(machine.path(socket)):
             return ok(f"answers on {socket}")

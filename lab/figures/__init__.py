@@ -1,1 +1,1 @@
-"""Reproduces figures of papers: experiments, claims and a verdict; one subpackage a paper."""
+"""Reproduces figures of papers: experiments, claims and a verdict; one subpackage per paper."""

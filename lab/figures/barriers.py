@@ -1,7 +1,7 @@
-"""Draws the rate against values per barrier: the cost of synchronization, and when more workers lower the rate.
+"""Draws the rate against the ratio of values to barriers: the cost of synchronization.
 
-The figure shows the lab's own targets, not a paper's.
-All ratios have the same number of values. `benchmarks/barriers.toml` has the same cells and more.
+At low ratios, more workers may lower the rate. The figure shows the lab's own targets, not a paper's.
+Inputs of all ratios have the same number of values. `benchmarks/barriers.toml` has the same cells and more.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ Rates = Mapping[tuple[int, str, int], Series]
 
 
 def degrees(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers: one and two, or one and the chosen ones."""
+    """Return the numbers of workers: one and the chosen ones; two is the default choice."""
     return tuple(sorted({1, *(options.workers or (2,))}))
 
 

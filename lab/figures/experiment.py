@@ -85,7 +85,7 @@ def points(measured: Series, options: Options, factor: float = 1.0) -> tuple[Poi
 
 
 def spot(x: float, spread: Spread | None, *, is_open: bool = False) -> tuple[Point, ...]:
-    """Return a tuple with the point of a cell, or an empty tuple without a value."""
+    """Return a tuple with the point of a cell; empty if the cell has no value."""
     if spread is None:
         return ()
     return (Point(x, spread.median, spread.low, spread.high, is_open),)

@@ -76,7 +76,8 @@ class Figure:
         needs: required workloads, and engines as `engine/variant`.
         stages: the figure's runs.
         outcome: judges the runs and prepares the drawing.
-        scale: returns a run's share of the paper's lengths; None if the figure has its own lengths.
+        scale: returns a run's lengths (inputs, phases, windows) as a share of the paper's; None if the figure has
+            its own lengths.
     """
 
     id: str
@@ -93,7 +94,7 @@ class Figure:
         return self.id.replace(":", "-")
 
     def lengths(self, options: Options) -> str:
-        """Return the length of a run's inputs in words."""
+        """Return the scale of a run's inputs in words."""
         share = options.scale if self.scale is None else self.scale(options)
         if share is None:
             return "quick lengths" if options.quick else "usual lengths"

@@ -1,4 +1,4 @@
-"""Judges claims by intervals, so that noise alone never decides one.
+"""Judges claims by intervals, so that noise alone never decides a claim.
 
 A claim is met when its whole measured interval lies within its bounds, missed when the whole interval
 lies outside, else inconclusive.

@@ -121,7 +121,7 @@ def comparison_rate(row: TrialRow) -> float | None:
 
 
 def per_row(cell: CellSummary, value: Callable[[TrialRow], float | None]) -> Spread | None:
-    """Return the spread of a value that `value` computes from each repetition's row."""
+    """Return the spread of `value` over the rows of a cell's repetitions."""
     return spread(map(value, cell.rows)) if cell.status in VERIFIED else None
 
 

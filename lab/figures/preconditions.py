@@ -88,7 +88,7 @@ def counted_synchronizations(rows: Sequence[TrialRow]) -> Need:
 
 
 def sustained_loads(rows: Sequence[TrialRow]) -> Need:
-    """Return the need for sustained loads; without it, latency grows with the length of the load."""
+    """Return the need for sustained loads: under other loads, latency grows with the length of the load."""
     return every("trials that sustained their load", rows, lambda row: row.status != UNSUSTAINED)
 
 

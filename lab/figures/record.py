@@ -121,7 +121,7 @@ def write(judged_figure: JudgedFigure, folder: Path, formats: Sequence[str]) -> 
         files.append(page)
     trials, record = stem.with_suffix(".csv"), stem.with_suffix(".json")
     trials.write_bytes(csv_of(judged_figure.rows, without=_NOT_IN_TRIALS))
-    # Last, because a stored record marks a finished figure.
+    # Write the record last, because a stored record marks a finished figure.
     content = json.dumps(as_json(judged_figure), indent=1, allow_nan=False) + "\n"
     record.write_text(content, encoding="utf-8")
     return (*files, trials, record)

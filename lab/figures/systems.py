@@ -4,7 +4,7 @@ A claim that compares two systems names both: `claim.between(CL, OL)`. A claim o
 its latency, with and without an option) names that system: `claim.of(CL)`.
 If this lab lacks a system as the paper defines it, the system states why it is absent. Claims on an
 absent system are not comparable, because another algorithm says nothing about the system.
-Two sides with the same algorithm, under any names, compare nothing; tests/lab/figures/claims.py checks every claim.
+A claim whose two sides have the same algorithm compares nothing; tests/lab/figures/claims.py refuses such claims.
 
 A system that a paper runs on an engine (`engine`) runs on the same engine here, or is absent. A measured
 substitute for an absent system is drawn under its own name (`stand_in`).

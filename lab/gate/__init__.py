@@ -1,1 +1,1 @@
-"""Gates on regressions: builds two arms alike, measures them in turn, and decides in two stages."""
+"""Detects regressions: builds an old and a new copy (arm) of the code alike, measures them in turn, and decides."""

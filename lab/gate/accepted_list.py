@@ -87,6 +87,7 @@ def apply_accepted(report: GateReport, accepted: Sequence[Acceptance], today: da
 def _apply_to_line(
     line: Line, accepted: Iterable[Acceptance], today: date, notes: list[str]
 ) -> Line:
+    """Return the line, marked if an entry accepts its regression; add a note to `notes` for each matching entry."""
     if line.word is not Verdict.REGRESSION or line.ratio is None:
         return line
     for entry in accepted:

@@ -3,7 +3,7 @@
 An editable install adds an import hook through a .pth file, and the hook wins over PYTHONPATH.
 Arms therefore run on the base interpreter, which reads no .pth file of the environment.
 PYTHONPATH has the arm's copy, then the environment's packages; the current folder is not searched.
-Child processes of a trial inherit this.
+Child processes of a trial inherit this PYTHONPATH.
 """
 
 import json

@@ -65,7 +65,7 @@ def lock_revision(repository: Path, revision: Revision) -> Iterator[None]:
 
 
 def source_tree(repository: Path, revision: Revision) -> Path:
-    """Return the checkout of a revision, which is made again if files are missing."""
+    """Return the checkout of a revision; check it out again if files are missing."""
     tree = repository / "build" / "gate" / revision.commit / "tree"
     if not _is_complete(tree):
         if tree.parent.exists():
@@ -127,6 +127,7 @@ def run_build(command: Sequence[str], *, log: Path, timeout_s: float) -> Outcome
 
 
 def _build(revision: Revision, root: Path) -> None:
+    """Install a revision's checkout into its `site` folder; raise a GateError if the build fails."""
     for part in ("site", "cmake", "cache"):
         if (root / part).exists():
             shutil.rmtree(root / part)

@@ -1,7 +1,7 @@
 """Gates cells on the instructions of their timed part, counted by valgrind.
 
 Counts repeat better than times, so a shared machine can detect a change of 5 %.
-Counts are not times: cache misses, stalls and waits count nothing.
+Counts are not times: cache misses, stalls and waits add nothing to a count.
 """
 
 import platform

@@ -63,8 +63,8 @@ def find_places(engine: str, workload: str) -> tuple[Place, ...]:
 def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     """Return the repository's modules and libraries that this process loaded from outside its arm.
 
-    Such a file comes from the user's checkout, through an editable install, or from an installed
-    package that was built from the checkout.
+    Such a file belongs to the user's checkout (in an editable install), or to an installed package that
+    was built from the checkout.
     """
     install_folders = (Path(sys.prefix).resolve(), *LAB_FOLDERS)
     copies = installed_files(projects, checkout)
@@ -139,7 +139,7 @@ def _mapped_code() -> Sequence[Path]:
 
 def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:
     """Yield the description and the module or file of each part of a cell."""
-    # All entry points with the name, because arms may find them in different orders.
+    # Yield all entry points with the name, because arms may find them in different orders.
     for point in find_entry_points(GROUP):
         if point.name == engine:
             yield f"engine {engine!r}", point.module

@@ -1,7 +1,7 @@
 """Gates the core's micro-benchmarks on instruction counts.
 
 A count depends only on source, compiler, flags and libraries, so one run per arm is enough.
-Changes below the floor are ignored. Counts miss caches, stalls and contention (docs/gates.md).
+Changes below the floor are ignored. Counts do not show cache misses, stalls and contention (docs/gates.md).
 """
 
 import sys

@@ -24,6 +24,7 @@ def find_gaps(tree: Path, checkout: Path | None) -> tuple[str, ...]:
 
 
 def _find_missing_submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]:
+    """Yield a sentence for each submodule or nested clone in `tree` without files; searches submodules, too."""
     entries = git(tree, "ls-files", "--stage", "-z").split("\0")
     links = [entry.partition("\t")[2] for entry in entries if entry.startswith(f"{_GITLINK_MODE} ")]
     if not links:

@@ -28,7 +28,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """How often the gate reported a regression: without a change, and by the planted change."""
+    """How often the gate reported a regression: without a change, and with each planted change."""
 
     rounds: int
     alarms: int
@@ -53,7 +53,7 @@ def cost_gate(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT
 
 
 def status_gate(rule: Rule) -> GateTest:
-    """Return a gate on statuses, whose values are the levels of the statuses."""
+    """Return a gate on statuses; it takes the levels of the trials' statuses as values."""
 
     def gate(old: Values, new: Values) -> bool:
         parts = slice(0, rule.n), slice(rule.n, 2 * rule.n)

@@ -1,4 +1,4 @@
-"""Finds installed packages that come from a repository, of which both arms of a gate would load one copy."""
+"""Finds installed packages that come from the gated repository: both arms would load the same copy of them."""
 
 import configparser
 import json

@@ -78,12 +78,12 @@ def outputs_needed(quantile: float) -> int:
     (binomial), or 1 / sqrt(k) relative to k. For a relative error of a tenth, the 99th percentile
     needs 10,000 outputs and the median 200.
     """
-    # Rounded, because 1 - 0.99 is not exact in binary.
+    # Round the quotient, because 1 - 0.99 is not exact in binary.
     return ceil(round(1 / (TAIL_ERROR**2 * (1 - quantile)), 6))
 
 
 def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield a sentence per quantile and loaded cell: outputs that the quantile needs, and outputs of a trial."""
+    """Yield a sentence per quantile and loaded cell: how many outputs the quantile needs, and how many a trial has."""
     quantiles = [(m.name, m.quantile) for m in metrics if m.quantile is not None]
     for cell, pair in first.items():
         trials = [*pair.old, *pair.new]

@@ -105,6 +105,7 @@ def _build_arm(
 def _run_command(
     root: Path, revision: Revision, recipe: Recipe, *, source: Path, site: Path, log: Path
 ) -> None:
+    """Run the build command of a recipe; raise a GateError with the end of its output if it fails."""
     assert recipe.command is not None
     command = recipe.command.replace(SITE, shlex.quote(str(site)))
     command = command.replace(FOLDER, shlex.quote(str(source)))

@@ -3,7 +3,7 @@
 A round runs a cell in several arms of this lab: two unchanged arms, and arms with a planted change.
 Arms take turns, in reverse order in every second repetition, for two stages of n repetitions.
 The gate then compares the first arm with every other arm.
-The first cell runs in catch-up, with planted work or memory.
+The first cell runs in catch-up (at full speed), with planted work or memory.
 The second cell runs under an offered load, with planted latency or with a server that is too slow.
 The self-test gates instruction counts of the core's micro-benchmarks in the same way.
 """
@@ -206,6 +206,7 @@ def _run_rounds(
 
 
 def _make_bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[Arm, ...]]:
+    """Return a bench and arms of this lab for an experiment, after computing its oracle and a warm-up trial."""
     cells = expand(parse_matrix(experiment.matrix, "the self-test's matrix"))
     bench = Bench(
         works=make_works(cells, find_inputs(cells, master=master, say=say)),
@@ -224,11 +225,12 @@ def _make_bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, t
     )
     bench.make_oracles(arms[0], say)
     for cell in bench.works:
-        _check_result(bench.run(arms[0], cell))  # A warm-up, which compiles.
+        _check_result(bench.run(arms[0], cell))  # A warm-up trial, which compiles the kernels.
     return bench, arms
 
 
 def _run_round(bench: Bench, arms: Sequence[Arm], rule: Rule) -> dict[str, list[TrialResult]]:
+    """Run one round: `2 * rule.n` repetitions in all arms; return the results by arm."""
     results: dict[str, list[TrialResult]] = {arm.name: [] for arm in arms}
     (cell,) = bench.works
     for repetition in range(2 * rule.n):

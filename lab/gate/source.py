@@ -97,7 +97,7 @@ def commit_working_tree(repository: Path) -> Revision:
         env = {"GIT_INDEX_FILE": str(index), **_IDENTITY}
         words = ["add", "--all"]
         if _is_sparse(repository):
-            # The index marks the files that a sparse checkout lacks; they stay as in HEAD.
+            # The index marks the files that a sparse checkout lacks; the commit has these files as in HEAD.
             shutil.copyfile(repository / git(repository, "rev-parse", "--git-path", "index"), index)
             words.append("--sparse")
         else:
@@ -117,8 +117,8 @@ def check_out(repository: Path, commit: str, folder: Path) -> None:
     """Check out a commit into a new repository, which reads the objects of `repository`.
 
     Unlike a worktree, the new repository keeps its own commits, branches and settings. It starts with
-    the references and settings (remotes, submodules, filters) of `repository`, and has all files,
-    even if `repository` is a sparse checkout.
+    the references and settings (remotes, submodules, filters) of `repository`. It has all files, even if
+    `repository` is a sparse checkout.
 
     Raises:
         GitError: git failed.
@@ -166,7 +166,7 @@ def _changed_submodules(repository: Path) -> Sequence[str]:
     """Return the submodules whose working trees have changes or untracked files."""
     words = ("status", "--porcelain=v2", "-z", "--ignore-submodules=none", "--untracked-files=no")
     submodules = []
-    # Without optional locks, so that git does not write the index.
+    # Run git without optional locks, so that it does not write the index.
     for entry in git(repository, *words, env={"GIT_OPTIONAL_LOCKS": "0"}).split("\0"):
         fields = entry.split(" ", 8)
         # "1 XY SCMU ...": C another commit, M changes, U untracked files.

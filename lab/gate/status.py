@@ -18,7 +18,7 @@ trials, and four unverified trials of four are enough for a regression of the st
 
 
 def is_fault(result: TrialResult) -> bool:
-    """Return whether a trial shows a fault of the program, which chance does not explain."""
+    """Return whether a trial shows a fault of the program that chance does not explain."""
     return result.status in FAULTS
 
 

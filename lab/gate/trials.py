@@ -121,7 +121,7 @@ def check_cells(cells: Sequence[Cell]) -> None:
 
 
 def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
-    """Run one warm-up trial per arm and cell, which the comparison ignores.
+    """Run one warm-up trial per arm and cell; the comparison ignores these trials.
 
     The trials compile kernels into the cache, and reveal cells with a wrong answer early.
     """

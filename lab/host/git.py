@@ -35,7 +35,7 @@ def environment() -> dict[str, str]:
 
 @cache
 def _local_variables() -> frozenset[str]:
-    """Return the variables that git calls local to a repository, and the variable of a push not yet accepted."""
+    """Return the variables that git calls local to a repository, and the one it sets while it receives a push."""
     command = ("git", "rev-parse", "--local-env-vars")
     names = subprocess.check_output(command, encoding="ascii", timeout=TIMEOUT_S).split()
     return frozenset({*names, "GIT_QUARANTINE_PATH"})

@@ -72,7 +72,7 @@ def _core_to_core() -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """Access to a machine; the default is this one.
+    """Access to a machine, by default to this machine.
 
     Attributes:
         root: folder with `/proc`, `/sys`, `/run` and so on.

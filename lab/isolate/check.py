@@ -99,6 +99,7 @@ def build_command(image: str) -> str:
 
 
 def _image(client: "docker.DockerClient", isolation: Isolation) -> "docker.models.images.Image":
+    """Return the image of trials; refuse a missing image, or one with another source than this lab's."""
     remedy = f"build it with `{build_command(isolation.image)}`"
     try:
         image = client.images.get(isolation.image)

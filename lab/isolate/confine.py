@@ -1,4 +1,4 @@
-"""Runs a command that can write only to some folders, and sees hidden folders as empty.
+"""Runs a command so that it can write only to some folders, and sees hidden folders as empty.
 
     python -I -S confine.py '{"writable": [...], "hidden": [...]}' COMMAND...
     python -I -S confine.py --probe

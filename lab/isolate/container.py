@@ -65,8 +65,7 @@ def run_contained(
 ) -> Outcome:
     """Run a command in a container, append its output to `log`, and remove the container.
 
-    Like `streamlab.lab.isolate.process.run_isolated`, this also cleans up after an exception, or if this process is
-    killed.
+    Also cleans up after an exception, or if this process is killed; see `streamlab.lab.isolate.process.run_isolated`.
     Processes that outlive the command end with the container; `Outcome.leftovers` omits these processes.
     If a signal killed the command, the return code is negative.
     `keeps_cache` keeps compiled code between trials. Folders in `hidden` look empty.
@@ -78,7 +77,7 @@ def run_contained(
     log.touch()
     mounts = [*mounts, Mount(host=log, target=LOG, writable=True)]
     if keeps_cache:
-        # Separate from the lab's own cache, because the image has other compilers.
+        # This cache is separate from the lab's own, because the image has other compilers.
         cache = cache_folder() / "container"
         cache.mkdir(parents=True, exist_ok=True)
         mounts.append(Mount(host=cache, target=CACHE, writable=True))
@@ -192,7 +191,7 @@ def _run(
             f"the container engine could not run image {isolation.image!r}: {error}"
         ) from error
     finally:
-        # By name: an interrupt may come before `create` returns the container.
+        # Remove by name: an interrupt may come before `create` returns the container.
         remove(client, name)
     return code, timed_out, output
 

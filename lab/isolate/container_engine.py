@@ -1,4 +1,4 @@
-"""Connects to the container engine, and removes containers of labs."""
+"""Connects to the container engine, and removes the containers of trials."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ from streamlab.lab.isolate import docker, requests
 from streamlab.workloads.optional_packages import missing_package
 
 LABEL_OWNER = "lab.owner"
-"""Label of a container with the text of `owner`."""
+"""Label of a container; its value is the text that `owner` returns."""
 
 # API version by address. Without this cache, each request costs Podman half a second of CPU time, because Podman asks
 # the machine's package manager for Podman's version.
@@ -105,8 +105,8 @@ def remove(client: "docker.DockerClient", name: str) -> None:
 def sweep(client: "docker.DockerClient") -> list[str]:
     """Remove containers whose lab has ended; return their names.
 
-    Keeps containers from other machines and process namespaces (for example of a lab inside a container), because the
-    labs there may be alive.
+    Keeps containers whose lab is on another machine or in another process namespace, because that lab may be alive.
+    A lab inside a container, for example, has its own process namespace.
     """
     names = []
     for container in client.containers.list(

@@ -168,7 +168,7 @@ def supervise(
                 stdin=command_end,
                 stdout=report_end,
                 stderr=subprocess.DEVNULL if log is None else log,
-                # In the lab's session, a signal to the lab's process group would kill the supervisor.
+                # Use a new session, so that a signal to the lab's process group does not kill the supervisor.
                 start_new_session=True,
                 env=environment() | dict(env or {}),
                 cwd=start_folder(),

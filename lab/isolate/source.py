@@ -50,6 +50,7 @@ def source_bytes(path: Path) -> bytes:
 
 
 def _files(root: Path) -> list[tuple[str, Path]]:
+    """Return the name relative to `root`, and the path, of each source file."""
     files = [(part, root / part) for part in PARTS if (root / part).is_file()]
     # In an installed package, the package's own modules are in the root itself.
     if not (root / "streamlab").is_dir():

@@ -33,7 +33,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 SETTLE_S = 1.0
-"""After the command, other processes have this time to end: enough for a process that is ending, short for a trial."""
+"""Seconds that other processes have to end after the command: enough for a process that has begun to end."""
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 1.0
 """Pause between two rounds of killing; the end of a process shortens the pause."""
 _MAX_REPORTED = 100

@@ -23,7 +23,7 @@ from streamlab.results import schema
 from streamlab.workloads.default_folders import start_folder
 
 LACKED_SPACE = "lab_lacked_space"
-"""Key of `Judgement.lacked_space` between the processes."""
+"""JSON key of `Judgement.lacked_space` in the judge's reply."""
 TIMEOUT_S = 3600.0
 """Time limit for a judgement; classifying the rows of a wrong answer is slow."""
 
@@ -75,7 +75,7 @@ def write_request(request: SizeRequest) -> bytes:
 
 
 def read_request(line: bytes) -> SizeRequest:
-    """Return the request of a line by `write_request`."""
+    """Return the request that `write_request` wrote as a line."""
     fields = json.loads(line)
     kind = SizeRequest if fields["folder"] is None else JudgementRequest
     request: SizeRequest = msgspec.convert(fields, type=kind)
@@ -88,7 +88,7 @@ def write_judgement(judgement: Judgement) -> dict[str, object]:
 
 
 def read_judgement(content: dict[str, object]) -> Judgement:
-    """Return the judgement of an object by `write_judgement`."""
+    """Return the judgement from the object that `write_judgement` returned; takes a key out of `content`."""
     lacked_space = bool(content.pop(LACKED_SPACE, False))
     return Judgement(columns=content, lacked_space=lacked_space)
 
@@ -197,7 +197,7 @@ class Judge:
                 [self._python, "-P", "-m", "streamlab.lab.judge"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # In the lab's session, a signal to the lab's process group would kill the server.
+                # Use a new session, so that a signal to the lab's process group does not kill the server.
                 start_new_session=True,
                 # BLAS starts threads when loaded, and a process with threads must not fork.
                 env={**os.environ, **self._env, "OPENBLAS_NUM_THREADS": "1"},

@@ -91,7 +91,7 @@ def violated_invariant(
     problem = _find_wrong_time(step, ends, rows.window_rows, arrivals)
     if problem is not None:
         return problem
-    for name in (count, *step.result):  # first that each key has windows
+    for name in (count, *step.result):  # the count first: it checks that each key has windows
         function = step.result[name].function
         wrong = _find_wrong_keys(function, answer[name], totals[name], rows, overlaps)
         if wrong.any():
@@ -121,7 +121,7 @@ def _match_keys(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntA
     for name in keys:
         values = np.concatenate([totals[name], answer[name]])
         column = np.unique(values, return_inverse=True)[1].astype(np.int64)
-        # Numbered anew for each column, so that the product fits.
+        # Number the combinations anew for each column, so that the product fits in 64 bits.
         numbers = np.unique(numbers * len(values) + column, return_inverse=True)[1].astype(np.int64)
     row = np.full(len(numbers), -1, dtype=np.int64)
     row[numbers[:totals_rows]] = np.arange(totals_rows)

@@ -74,7 +74,7 @@ def _judge_trial(
     phase_reports: tuple[PhaseReport, ...] | None,
     result: Result,
 ) -> bool:
-    """Add the columns of a trial; return whether the lab lacked disk space."""
+    """Add the columns of a trial to `result`; return whether the lab lacked disk space."""
     timed = evidence.timed
     if timed is None:
         result |= {"status": schema.INVALID, "reason": "the evidence has no timed part"}
@@ -129,7 +129,7 @@ def _read_answer(timed: TimedPart, folder: Path) -> Columns | str:
 def _compare_readings(
     phase_reports: tuple[PhaseReport, ...] | None, timed: TimedPart, result: Result
 ) -> list[str]:
-    """Add the lab's readings to the columns; return texts about the trial's contradictory readings."""
+    """Add the lab's readings to `result`; return texts about readings of the trial that contradict them."""
     if not timed.start_ns <= timed.ran_ns <= timed.end_ns:
         return ["the trial's clock went backwards"]
     if phase_reports is None:
@@ -152,7 +152,7 @@ def _compare_readings(
 
 
 def _write_measurements(case: Case, job: EngineTrial, result: Result) -> None:
-    """Add the measured columns, and write series and histograms."""
+    """Add the measured columns to `result`, and warnings to the case; write series and histograms."""
     measured, timed = case.timed.measured, case.timed
     result |= record.engine_columns(measured)
     case.warnings.extend(record.counter_warnings(measured))

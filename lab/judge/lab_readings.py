@@ -9,7 +9,7 @@ import msgspec
 from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END
 
 CLOCK_SLACK_S, CLOCK_SLACK_SHARE = 1e-3, 1e-3
-"""Tolerance between the trial's clock and the clock of the stamps, which may be adjusted meanwhile."""
+"""Tolerance between the trial's clock and the clock of the stamps; the latter may be adjusted meanwhile."""
 LEAST_CPU_GAP_S, CPU_GAP_SHARE = 0.05, 0.1
 """Tolerance of CPU time: the kernel counts other processes in ticks of 10 ms, and includes the lab's own work."""
 OWN_CPU_SHARE = 0.01

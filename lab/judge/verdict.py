@@ -45,7 +45,7 @@ Result = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A trial to judge, whose run ended normally.
+    """A trial to judge; its run ended normally.
 
     Attributes:
         workload: the workload.
@@ -137,7 +137,7 @@ def _late_rows(workload: Workload, dataset: Dataset) -> int | None:
 def conclude(
     case: Case, answer: Columns | str, result: Result, contradictions: Sequence[str]
 ) -> None:
-    """Set status, rates and reason; rates require a correct answer and plausible readings.
+    """Set status, rates and reason in `result`; rates require a correct answer and plausible readings.
 
     `contradictions` has texts about the trial's readings that contradict the lab's readings.
     """
@@ -210,7 +210,7 @@ def _explain_nothing_compared(case: Case) -> str:
 
 
 def _judge_load(case: Case, load: OfferedLoad, spec: LoadSpec, result: Result) -> tuple[str, ...]:
-    """Set the status by the criteria of a sustained rate; return failed criteria and limits."""
+    """Set the status in `result` by the criteria of a sustained rate; return failed criteria and limits."""
     measured = case.timed.measured
     judgement = judge_load(
         measured.progress,
@@ -244,7 +244,7 @@ def steadiness(progress: Progress | None, duration_ns: int) -> Result:
 
 
 def set_rates(result: Result, *, offered: bool) -> list[str]:
-    """Set the rates, without throughput under an offered load; return warnings about them."""
+    """Set the rates in `result`, without throughput under an offered load; return warnings about them."""
     duration_s = json_number(result["duration_s"])
     if duration_s > 0:
         result["outputs_eps"] = json_number(result["outputs"]) / duration_s
@@ -285,7 +285,7 @@ def early_outputs(
     times, dues = np.concatenate(ts), np.concatenate(due_ns)
     order = np.argsort(dues, kind="stable")
     dues, reached_ts = dues[order], np.maximum.accumulate(times[order])
-    # For each output, the index of the first due time that reaches the time of the output's cause.
+    # Find, for each output, the index of the first due time that reaches the time of the output's cause.
     first_due = np.searchsorted(
         reached_ts, np.sort(output_ts.astype(np.int64)) - delay, side="left"
     )

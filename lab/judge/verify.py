@@ -1,4 +1,4 @@
-"""Compares an engine's answer with the oracle's, as a data trace."""
+"""Compares an engine's answer with the oracle's as data traces (`streamlab.workloads.model.answers.trace`)."""
 
 import traceback
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ def verify_arrivals(
     except (LookupError, TypeError, ValueError) as error:
         traceback.print_exc()
         problem = f"the answer cannot be checked: {error!r}"
-    # The number of windows depends on the arrivals.
+    # The number of windows depends on the arrivals, so it is unknown unless the input has no row.
     return Verification(
         expected_outputs=None if len(totals["ts"]) else 0,
         difference=problem,

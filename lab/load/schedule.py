@@ -97,7 +97,7 @@ def _schedule_at_rate(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     """Return the schedule of a load with a rate."""
     events = sum(len(ts) for ts in times)
     end_ns = load_end_ns(spec)
-    # The mean, five standard deviations of a Poisson count, and a margin for small counts.
+    # Sum the mean, five standard deviations of a Poisson count, and a margin for small counts.
     likely_count = int(expected_events(spec) + 5 * expected_events(spec) ** 0.5 + 16)
     count = min(likely_count, events + 1)
     due = due_times(spec, count)
@@ -173,7 +173,7 @@ def _too_short(spec: LoadSpec, events: int) -> LoadError:
 def _time_of(times: Sequence[IntArray], rank: int) -> int:
     """Return the event time of the event with this rank in the total order, from 0."""
     low, high = _bounds(times)
-    while low < high:  # the first time with more than `rank` events at or before it
+    while low < high:  # find the first time with more than `rank` events at or before it
         middle = (low + high) // 2
         if sum(int(np.searchsorted(ts, middle, side="right")) for ts in times) > rank:
             high = middle

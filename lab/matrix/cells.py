@@ -36,7 +36,7 @@ LONGEST_SLUG_BYTES = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One point of the matrix.
+    """One point of the matrix: a workload on an engine's variant, with workers, batch, options and load.
 
     Attributes:
         id: unique name in the matrix.
@@ -294,6 +294,7 @@ def _part(matrix: Matrix, entry: WorkloadEntry, engine: EngineEntry) -> int:
 def _cells(
     entry: WorkloadEntry, engine: EngineEntry, variant: Variant, load: LoadEntry, part: int
 ) -> Iterator[Cell]:
+    """Yield the cells of one variant on one workload: one for each load, number of workers and batch."""
     batches: tuple[int | None, ...] = engine.batch if variant.uses_batch else (None,)
     for label, spec in load.offers:
         refusal = None

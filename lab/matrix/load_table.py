@@ -27,7 +27,7 @@ SUSTAINABLE = "sustainable"
 MAX_VOTES = 999
 """Limit for votes, confirmations and repetitions; no search needs more."""
 MAX_VALUE = 1e15
-"""Limit for rates, factors and ticks; a thousand times this still fits in 64 bits."""
+"""Limit for rates, factors and ticks; a thousand times the limit still fits in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ def percentile(histogram: Histogram, permille: int) -> int | None:
 
 
 def nearest_rank(histogram: Histogram, permille: int) -> int | None:
-    """Return the value of the smallest rank with at least this share of the samples at or below it.
+    """Return the smallest value with at least `permille` thousandths of the samples at or below it.
 
     None without samples. With few samples the value is only a bound.
     """

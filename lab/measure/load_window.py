@@ -21,7 +21,7 @@ class Window:
 
     Attributes:
         kept_up: float64[n], 1 + (events done - events due) / mean events due. The value is 1 if the
-            engine processes all due events, for any arrivals, and C / R if it processes C of R.
+            engine completes all due events, however they arrive, and C / R if it completes C of R.
         noise_sd: standard deviation of `kept_up` from counting alone: random arrivals and units.
         backlog: float64[n], mean of emitted - consumed over the point.
         backlog_max: largest backlog on the grid.

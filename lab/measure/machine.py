@@ -19,7 +19,7 @@ _MAX_LOAD_PER_CORE = 0.5
 _MAX_BUSY_CORES = 0.25
 # Gates detect effects of one per cent; a hypervisor's housekeeping takes far less.
 _MAX_STOLEN = 0.01
-# On an idle machine two measurements differ by a tenth. Times within and between clusters differ several times.
+# On an idle machine two measurements differ by a tenth. Times within and between clusters of cores differ severalfold.
 _MAX_MOVED = 2.0
 _WAIT_S, _MAX_WAITS = 0.5, 120  # a minute in total
 _MIB = 1 << 20
@@ -109,6 +109,7 @@ def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
 
 
 def _state_warnings(machine: Machine, usable: int, load: float | None) -> Iterator[str]:
+    """Yield warnings about the present state: frequency, SMT, number of cores, other load, swap."""
     governors = processor.read_governors(machine)
     if governors and governors != ("performance",):
         yield f"governor is {', '.join(governors)}, not performance: the frequency follows the load"
@@ -149,6 +150,7 @@ def _busy_cores(machine: Machine, usable: int, load: float) -> float | None:
 def _change_warnings(
     since: MachineState, ticks: Ticks | None, throttled: int | None
 ) -> Iterator[str]:
+    """Yield warnings about what happened since an earlier state: stolen time and throttling."""
     if since.ticks is not None and ticks is not None and ticks.total > since.ticks.total:
         share = (ticks.stolen - since.ticks.stolen) / (ticks.total - since.ticks.total)
         if share > _MAX_STOLEN:

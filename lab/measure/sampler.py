@@ -19,7 +19,7 @@ SAMPLES_PER_SCAN = 2
 class ResourceSampler:
     """A thread that samples every 100 ms; use as a context manager.
 
-    Samples lie on a grid: a late sample does not delay the next one, and a sample a period late is skipped.
+    Samples lie on a grid: a late sample does not delay the next one, and a sample that is a period late is skipped.
     `peak_rss_bytes` is the largest sampled sum, or this process's own peak in the kernel's record if larger.
     If another process peaks for less than the period, the peak is lost.
     """

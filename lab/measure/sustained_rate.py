@@ -158,6 +158,7 @@ def _generator_failures(sent: Sent | None, offered: int, rules: Criteria) -> lis
 def _backlog_failures(
     points: Window, rate_eps: float, window_s: float, rules: Criteria, columns: dict[str, object]
 ) -> list[str]:
+    """Return a failure if the backlog grows too fast; add the backlog's columns to `columns`."""
     columns["backlog_max"] = points.backlog_max
     if len(points.backlog) < 2:
         return []
@@ -177,7 +178,7 @@ def _backlog_failures(
 def _latency_failures(
     points: Window, window_s: float, rules: Criteria, columns: dict[str, object]
 ) -> list[str]:
-    """Return a failure if the latency is proven to grow; needs at least 20 points."""
+    """Return a failure if the latency is proven to grow, from at least 20 points; add its slope to `columns`."""
     if len(points.latency_ns) < rules.steady.fewest_points:
         return []
     growth: Trend = trend(

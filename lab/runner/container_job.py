@@ -1,4 +1,4 @@
-"""Translates the paths of a job to its container.
+"""Replaces the paths of a job by the paths of the same files in the trial's container.
 
 /data/0, /data/1, ...   folders with the input; read-only
 /workload               folder of the workload's file, if a path names the workload; read-only

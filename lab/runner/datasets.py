@@ -133,6 +133,7 @@ def _generate(
     progress: Progress | None,
     say: Callable[[str], None],
 ) -> Dataset:
+    """Return the generated dataset of an entry: from the catalogue, or generated now if missing or damaged."""
     if workload.source is not None:
         return verify(ensure(workload, entry.params, entry.events, entry.seed, progress=progress))
     catalog = Catalog.default()

@@ -111,6 +111,7 @@ def _run_attempt(
     hidden: Sequence[Path],
     fault: Fault | None,
 ) -> TrialResult:
+    """Run, judge and count one attempt; if a disk that the lab needs is full, raise a DiskFullError."""
     try:
         attempt = _count_attempt(log)
         with log.open("a", encoding="utf-8") as file:
@@ -243,6 +244,7 @@ def _run_process(
     log: Path,
     timeout_s: float,
 ) -> Outcome:
+    """Run a job in a process, confined to its own folders and those that the engine keeps."""
     cache, variables = cache_folder(), make_temporary_folders(folder)
     access: FileAccess | None = None
     if not isinstance(job, OracleJob):  # an oracle's job writes the stored answers
@@ -307,6 +309,7 @@ def _run_contained(
     timeout_s: float,
     isolate: Isolation,
 ) -> Outcome:
+    """Run a job in a container, with the paths of the container."""
     container_job = translate(job, folder)
     write_job(_spawned_now(container_job.job), folder / SPEC)
     return run_contained(
@@ -322,6 +325,7 @@ def _run_contained(
 
 
 def _spawned_now(job: Job) -> Job:
+    """Return the job with the present time as the start of its process, if it is a trial."""
     if isinstance(job, EngineTrial):
         return msgspec.structs.replace(job, spawned_ns=time.monotonic_ns())
     return job

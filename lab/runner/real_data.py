@@ -41,7 +41,7 @@ REAL_INPUTS = (
         workload="page_view_join",
         label="nasa",
     ),
-    # Needs sorting: the first two lines have times in another hour than the following lines.
+    # This file needs sorting: its first two lines have times in another hour than the following lines.
     RealInput(
         file="pageviews/wikiticker-2015-09-12-sampled.json.gz",
         kind="wikipedia-edits",

@@ -161,6 +161,7 @@ class Runner:
                 )
 
     def _measure_all(self, session: Session) -> None:
+        """Measure all missing trials: planned cells part by part, then the searches."""
         planned_cells = [
             cell for cell in self._cells if cell.search is None or cell.refusal is not None
         ]

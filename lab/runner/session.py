@@ -1,4 +1,4 @@
-"""Opens and closes a session of a run, and holds the state that the session's trials share.
+"""Opens and closes a session (an uninterrupted part of a run), and holds the state that its trials share.
 
 Opening chooses the energy provider and measures the idle machine.
 Closing measures the idle machine again and fills in the net energy of the session's rows.

@@ -94,5 +94,5 @@ def _verified_trial(rows: list[TrialRow], run_dir: Path, pattern: str | None) ->
 
 
 def _key(row: TrialRow) -> tuple[str | None, ...]:
-    """Return a trial's workload, query parameters and input, which determine the answer."""
+    """Return what determines a trial's answer: its workload, query parameters and input."""
     return row.workload, row.workload_query, row.dataset

@@ -117,7 +117,7 @@ def measure_trial(
 def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     """Return the folder of earlier trials, which a trial must not see.
 
-    The result is the folder of all runs if that folder contains this run and no input of the trial, else the run's
+    This is the folder of all runs, if it contains this run but no input of the trial. Otherwise it is the run's
     directory.
     """
     run, root = run_dir.absolute(), runs().path.absolute()
@@ -129,10 +129,10 @@ def _hidden_folders(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
 def _observe_trial(
     run_attempt: Callable[[], TrialResult], settings: Settings
 ) -> tuple[MachineState, TrialResult, MachineState, list[str]]:
-    """Inspect the machine, run a trial, inspect again; return state, result, state and warnings.
+    """Inspect the machine, run a trial, inspect again; return first state, result, second state and warnings.
 
-    If the cores must be near each other but are not, the trial runs again, at most MAX_ATTEMPTS times. After the last
-    attempt, the result stands with a warning.
+    If the cores must be near each other but move apart, the trial runs again, at most MAX_ATTEMPTS times in all. After
+    the last attempt, the result stands with a warning.
     """
     within_ns = settings.cores_within_ns
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"

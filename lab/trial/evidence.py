@@ -108,7 +108,7 @@ READINGS = frozenset(
         "node_cores",
     }
 )
-"""Columns that a trial reads itself; the judge and the lab set all others."""
+"""Columns that the trial's process fills with its own readings; the judge and the lab set all others."""
 
 
 def write_evidence(evidence: Evidence, folder: Path) -> None:
@@ -186,7 +186,7 @@ def _map_array(path: Path) -> npt.NDArray[Any]:
 
 
 def _to_builtin(value: object) -> object:
-    """Convert a value of an engine's report to JSON."""
+    """Convert a value of an engine's report to a value that JSON can hold."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):

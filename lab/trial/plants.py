@@ -10,7 +10,7 @@ from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.measure.tree import rss_bytes
 
 TAIL = 100
-"""One output in this many is delayed, which is the share beyond the 99th percentile."""
+"""One output in this many is delayed: the share of outputs beyond the 99th percentile."""
 
 
 def burn(duration_ns: float) -> None:

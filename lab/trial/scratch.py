@@ -49,7 +49,7 @@ def trial_folder() -> Iterator[Path]:
 
 
 def remove_orphaned_folders() -> None:
-    """Remove the folders of killed labs, which have no lock."""
+    """Remove the folders of trials without a lock: their labs were killed."""
     for path in _parent_folder().glob(f"{PREFIX}*"):
         with suppress(OSError):  # the folder is another user's, or was just removed
             if time.time() - path.stat().st_mtime < _YOUNGEST_S:

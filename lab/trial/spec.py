@@ -1,4 +1,4 @@
-"""Defines jobs for the measured process, as JSON: a trial, an oracle's answer, a ceiling or a broker."""
+"""Defines jobs for the measured process, as JSON: a trial, an oracle's answer, a ceiling or a broker's check."""
 
 import json
 from collections.abc import Mapping

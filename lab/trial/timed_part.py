@@ -59,7 +59,7 @@ def drive(
         prepared = engine.prepare(task)
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            # Keep this slow work of the lab out of the timed part, where it took a tenth of a run of 5 ms.
+            # Keep this slow work of the lab out of the timed part: it would take a tenth of a run of 5 ms.
             prepared_usage = usage_of(sampler.other_processes()) + own_usage()
             placement = prepared.placement() if isinstance(prepared, ClusterPrepared) else None
             if placement is not None:

@@ -1,4 +1,4 @@
-"""Reads the arguments of `lab run WORKLOAD`, and texts K=V of any command."""
+"""Parses the arguments of `lab run WORKLOAD`, and options of the form K=V of any command."""
 
 import shlex
 import shutil
@@ -46,7 +46,7 @@ def is_workload(argument: str, options: WorkloadOptions) -> bool:
 
 
 def refuse_options(options: WorkloadOptions) -> None:
-    """Raise a usage error if an option that requires a workload is set; call it for a matrix."""
+    """For a run of a matrix, raise a usage error if an option that requires a workload is set."""
     for parameter in click.get_current_context().command.params:
         if getattr(options, parameter.name or "", None) not in (None, ()):
             raise click.UsageError(

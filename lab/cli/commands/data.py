@@ -24,7 +24,7 @@ _COLUMNS = ("id", "workload", "events", "streams", "keys", "origin")
 _DROPPED = ("keys", "streams")
 """Columns to leave out on a narrow terminal, in this order."""
 _MAX_FILES = 5
-"""Maximum number of files of an import to name; `show --json` lists all."""
+"""An import's origin names at most this many files; `lab data show --json` lists all."""
 
 
 def data_build(

@@ -153,6 +153,7 @@ def _run_gate(options: GateOptions, accepted: Sequence[Acceptance]) -> GateRepor
 def _criteria(
     options: GateOptions, *, one_stage: bool = False, default: Sequence[str] = DEFAULT_METRICS
 ) -> GateCriteria:
+    """Return the metrics and the rule that the options select; refuse options that cannot give a verdict."""
     fewest = values_needed(1, TWO_STAGE)
     if not one_stage and options.repetitions < fewest:
         raise click.UsageError(
@@ -176,6 +177,7 @@ def _criteria(
 
 
 def _gate_against(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport:
+    """Compare the working tree with a revision, in this lab's checkout or in another repository."""
     if options.repo is not None:
         return _gate_repository(options)
     assert options.against is not None, "`_run_gate` calls this for --against only"
@@ -226,6 +228,7 @@ def _new_logs() -> Path:
 
 
 def _gate_stored_run(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport:
+    """Compare a stored run, or a new run of the matrix, with a stored baseline."""
     if len(options.baseline) > 1:
         raise click.UsageError("give one --baseline RUN only")
     old = read_run(find_run(options.baseline[0], BASELINES, options.out))

@@ -35,7 +35,7 @@ from streamlab.workloads.optimizers import DEFAULT, Choice, PlanRequest, choose
 from streamlab.workloads.registry import workload
 
 MAX_SAMPLED = 2_000_000
-"""Maximum number of events to generate for the measurement of costs."""
+"""Maximum number of generated events from which the optimizer measures costs."""
 
 
 def plan(
@@ -168,7 +168,7 @@ def plan_for_parameters(
     optimizer: str | None = None,
     nodes: tuple[int, ...] = (),
 ) -> Choice:
-    """Return the choice for generated input, based on the sizes of the streams.
+    """Choose a synchronization plan for generated input, based on the sizes of the streams.
 
     A program with events across keys needs a sample of the input, because the sizes do not show the
     keys of a stream.
@@ -194,7 +194,7 @@ def plan_for_dataset(
     optimizer: str | None = None,
     nodes: tuple[int, ...] = (),
 ) -> Choice:
-    """Return the choice for a dataset, based on the counts of the dataset's tags."""
+    """Choose a synchronization plan for a dataset, based on the counts of the dataset's tags."""
     data = dataset.load()
     program = dgs_program(workload)
     return _choose(program, data.alphabet, profile(data), lambda: data, workers, optimizer, nodes)

@@ -1,8 +1,8 @@
-"""Reproduces figures 4 and 6 of Data-Trace Types: queries in two forms.
+"""Reproduces figures 4 and 6 of Data-Trace Types: the throughput of queries in two forms.
 
 Figure 4 shows Yahoo queries. Figure 6 shows how the prediction of power usage scales. Both figures run
-each program in two forms, typed and by hand. The claims judge Storm, the paper's engine. Rates of this lab's
-native engine are only drawn.
+each program in two forms, typed and handcrafted. The claims judge Storm, the paper's engine. Rates of this lab's
+native engine are drawn, but not judged.
 """
 
 from collections.abc import Iterable
@@ -63,7 +63,7 @@ QUERIES = {
     "V": "campaign_views_tumbling",
     "VI": "user_clusters",
 }
-"""Workload by the paper's number of the query."""
+"""Workload by the query's number in the paper."""
 _TITLES = {
     "I": "I: enrichment",
     "II": "II: a state for each user",
@@ -83,7 +83,7 @@ facts = PAPER.facts
 
 
 def _storm_tree(workloads: Iterable[str], options: Options) -> dict[str, JsonValue]:
-    """Return the matrix of Storm, whose two variants compute the result of the typed form."""
+    """Return the matrix of Storm: a variant for each form; both variants compute the typed form's result."""
     engine: JsonObject = {"name": STORM, "variants": [*FORMS], "workers": list(options.instances)}
     return {
         "run": run_table(options, timeout_s=300),

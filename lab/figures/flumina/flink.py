@@ -46,7 +46,7 @@ from streamlab.results.query import CellSummary
 _PROGRAMS = (JOIN, FRAUD)
 _FORMS = ("F", "FM")
 _BY_ITSELF = ("F", "TD", "TDM")
-"""Timely's manual form belongs to figure 4, too."""
+"""The forms of figure 4, explained in `forms`; the paper shows Timely's manual form `TDM` there, too."""
 
 
 def _tree_4(options: Options) -> Tree:

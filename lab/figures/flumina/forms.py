@@ -34,7 +34,7 @@ from streamlab.results.schema import TrialRow
 
 _SYSTEMS = ("F", "FM", "TD", "TDM", "DGS")
 VARIANTS = {form: PAPER.systems[form].variant for form in _SYSTEMS} | {OWN: DGS}
-"""Variant that runs each form here."""
+"""This lab's engine variant for each form."""
 NAMES = {form: PAPER.systems[form].name for form in _SYSTEMS} | {OWN: f"DGS, {FORMS[OWN]}"}
 PARTS = {"DGS": f"/{PUBLISHED}", OWN: f"/{OWN}"}
 """Part of the cell ids that identifies a form, for forms that share a variant."""

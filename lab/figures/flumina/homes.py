@@ -1,6 +1,6 @@
 """Reproduces figure A2 of DGS (appendix A.2): latency, throughput and bytes between workers in smart homes.
 
-Slices end for all houses at once, as in the paper, or house by house, as in this lab's own form.
+Slices are hours of event time. They end for all houses at once, as in the paper, or house by house.
 Throughput and bytes are measured at full speed. Each plug sends a load value every two seconds of event
 time, as in the challenge. Latency is measured under an offered load with one value per minute, so that
 enough slices end for percentiles. All cells run in the published form, which the claims judge, and in
@@ -61,11 +61,11 @@ from streamlab.results.schema import TrialRow
 WORKLOAD = "smart_home"
 ALL, HOUSE = "all", "house"
 ENDS = {ALL: "slices end for all", HOUSE: "slices end house by house"}
-"""Descriptions of parameter `ends`; the first is the paper's."""
+"""Descriptions of the values of parameter `ends`; the paper uses the first."""
 FULL, OFFERED = "full", "offered"
 _FULL_BATCH = {PUBLISHED: SINGLE, OWN: BLOCK}
 LineKey = tuple[str, str]
-"""A form and a kind of ends: a line of each panel."""
+"""A line of each panel: a form, and a value of parameter `ends`."""
 LINES: dict[LineKey, str] = {
     (form, ends): f"{FORMS[form]}, {text}" for form in FORMS for ends, text in ENDS.items()
 }
@@ -100,7 +100,7 @@ def key(ends: str, mode: str) -> str:
 
 
 def tree(options: Options) -> Tree:
-    """Return the matrix: both kinds of ends, at full speed and under the load."""
+    """Return the matrix: both values of `ends`, at full speed and under the load."""
     warm_up_s, window_s = load_lengths_s(options)
     event_counts = {
         FULL: events(options, *_EVENTS),
@@ -147,7 +147,7 @@ def tree(options: Options) -> Tree:
                 "warm_up_s": warm_up_s,
                 "window_s": window_s,
                 "workloads": [f"*-{OFFERED}"],
-                # When workers take every core, the generator has none.
+                # Allow a longer lag: when workers take every core, the generator has none.
                 "send_lag_ms": SEND_LAG_MS,
             },
         ],

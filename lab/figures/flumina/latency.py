@@ -92,12 +92,12 @@ def heartbeats(options: Options) -> tuple[int, ...]:
 
 
 def streams(options: Options) -> tuple[int, ...]:
-    """Return the numbers of streams; in a plan with a leaf per stream, the levels are their binary logarithm."""
+    """Return the numbers of streams; a plan with a leaf per stream has log2(streams) levels above the leaves."""
     return QUICK_STREAMS if options.quick else STREAMS
 
 
 def max_workers(options: Options) -> int:
-    """Return the number of workers in the heartbeat and depth sweeps: the most within the cores."""
+    """Return the number of workers in the heartbeat and depth sweeps: the highest that does not exceed the cores."""
     return max(options.within, default=min(options.instances))
 
 
@@ -145,7 +145,7 @@ def _tree(options: Options) -> Tree:
             "window_s": window_s,
             "heartbeats_per_barrier": beats,
             "workloads": [key],
-            # When workers take every core, the generator has none.
+            # Allow a longer lag: when workers take every core, the generator has none.
             "send_lag_ms": SEND_LAG_MS,
         }
 
@@ -215,7 +215,7 @@ def _estimate_median(cell: Percentiles) -> Measured | None:
 
 
 def _frequent_trials(options: Options, run: Run) -> list[TrialRow]:
-    """Return the published form's verified trials at the lowest ratio with a core for each worker."""
+    """Return the published form's verified trials at the lowest ratio, with no more workers than cores."""
     return [
         row
         for n in options.within
@@ -226,7 +226,7 @@ def _frequent_trials(options: Options, run: Run) -> list[TrialRow]:
 
 
 def _most_that_keep_up(rows: Iterable[TrialRow]) -> Middle | None:
-    """Return the most workers that sustained their load, one value per repetition; 0 if none did."""
+    """Return, for each repetition, the highest number of workers that sustained their load; 0 if none did."""
     repetition = attrgetter("repetition")
     by_repetition = group_by(sorted(rows, key=repetition), repetition)
     values = tuple(

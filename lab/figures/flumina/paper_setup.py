@@ -1,8 +1,8 @@
 """Provides the paper's set-up for the figures of DGS: programs, published scaling, claims and notes.
 
 The paper hands over single events, and measures rates on 12 nodes with one core each. So the claims here
-are about single events. The published share of linear growth judges growth: with fewer nodes, the
-measured share must be at least the published share at 12 nodes.
+are about single events. Growth with workers is judged as a share of linear growth: with fewer nodes than
+the paper's 12, the measured share must be at least the published share at 12 nodes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ from streamlab.results.store import Run
 
 DGS = "multicore/dgs"
 SINGLE, BLOCK = 1, 4096
-"""Batches: the paper's event at a time, and this lab's usual block at full speed."""
+"""Batches: one event at a time, as in the paper, and this lab's usual block at full speed."""
 UNITS = {SINGLE: "event by event", BLOCK: f"in blocks of {BLOCK:,}"}
 """Units of hand-over by batch; figure 8 has a row of panels per unit, because the rates are far apart."""
 PUBLISHED, OWN = "as-published", "own"
@@ -146,7 +146,7 @@ def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Nee
 
 
 def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[MeasuredClaim]:
-    """Pose the claims on growth: on the published share of linear growth, and on the value at equal nodes."""
+    """Pose two claims on growth: its share of linear growth, and its value at the paper's number of nodes."""
     nodes = int(fact.x)
     within = rate.workers(options.within)
     fewest, most = rate.ends(options.within)

@@ -42,7 +42,7 @@ def tenth_ns(run: Run) -> Value:
 
 
 def percentiles(run: Run, key: str, workers: int, suffix: str) -> Percentiles:
-    """Return the latency of the workload's cell with this number of workers and an id that ends with `/ending`."""
+    """Return the latency of a workload's cell with this number of workers, whose id ends with `/` and `suffix`."""
     values = {
         "p10": tenth_ns(run),
         "p50": column("latency_p50_ns"),

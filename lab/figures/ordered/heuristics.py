@@ -49,7 +49,7 @@ Quantity = Mapping[tuple[int, str], Series]
 
 def _tree(options: Options) -> Tree:
     def workers(name: str) -> list[int]:
-        # Only CT has a claim on growth, so a quick run measures the others without the one-worker cells.
+        # Only heuristic CT has a claim on growth, so a quick run measures the others without the one-worker cells.
         return list(with_one(options) if name == "CT" or not options.quick else several(options))
 
     return {

@@ -26,7 +26,7 @@ REORDERING_BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
 NS_PER_ITERATION = 2.0
 """Approximate time of an iteration on a 2.6 GHz core; it converts iterations to nominal costs."""
 BY_OPERATOR = {"serials": "operator"}
-"""Options of the paper's system, which every figure judges: each operator numbers its own inputs."""
+"""Options of the paper's system, the one that claims are about: each operator numbers its own inputs."""
 SOURCE_NOTE = (
     "This lab's own form, drawn but not judged: a block of input records and all its outputs have "
     "one serial number, of the source."
@@ -65,7 +65,7 @@ def worker_counts(options: Options) -> tuple[int, ...]:
 
 
 def shares() -> int:
-    """Return the paper's number of the hybrid queue's partitions."""
+    """Return the number of partitions of the paper's hybrid queue."""
     return int(PAPER.fact("9", series="hybrid", quantity="partitions").low)
 
 
@@ -126,7 +126,7 @@ QUERIES = (
     BenchmarkQuery(number=2, workload="items_viewed_together", partitioned=2),
     BenchmarkQuery(number=3, workload="last_views_before_purchase", partitioned=2),
     BenchmarkQuery(number=4, workload="cart_abandonment", partitioned=1),
-    # The query fits a line through a year of sales, and does no work after it.
+    # The query fits a line through a year of sales, and does no work after that year.
     BenchmarkQuery(number=15, workload="declining_categories", partitioned=1, a_year=67_000),
 )
 WORKLOADS = tuple(query.workload for query in QUERIES)

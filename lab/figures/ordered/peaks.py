@@ -1,7 +1,7 @@
 """Reproduces figures 11 and 14 of the ordered pipelines: queues and buffers on the TPCx-BB queries.
 
-Both figures show each query's peak under two schemes. The peak is the worker count with the highest rate,
-at most the number of cores. Latency is measured at the peak.
+Both figures show each query's peak under two schemes (kinds of queue or of buffer). The peak is the worker
+count with the highest rate, at most the number of cores. Latency is measured at the peak.
 The claims are about the paper's system: operators assign serials, one tuple at a time. The figures also
 draw this lab's own form: the source assigns serials, to tuples or to blocks of 64.
 """

@@ -1,9 +1,9 @@
 """Reproduces figures 9 and 10 of the ordered pipelines: both kinds of queue on one partitioned operator.
 
-Figure 9 has unequal partitions. The partitioned queue has as many partitions as workers: ranges of
-equal width over keys that follow N(0, sigma). With two workers the border is in the middle of the keys,
-so both halves are equal for any sigma and show no skew. The runs therefore also measure three partitions:
-with a small sigma the middle partition has nearly all keys.
+Figure 9 has unequal partitions. The partitioned queue has as many partitions as workers. Each partition is
+a range of keys; all ranges have equal width, but the keys follow N(0, sigma). With two workers the border is
+in the middle of the keys, so both halves are equal for any sigma and show no skew. The runs therefore also
+measure three partitions: with a small sigma the middle partition has nearly all keys.
 Figure 10 shows the latency of ordered outputs against the cost per tuple, with uniform keys.
 """
 
@@ -117,7 +117,7 @@ def _workload(
 def _engines(
     options: Options, queues: Sequence[tuple[str, int, tuple[int, ...]]], **engine_options: Any
 ) -> list[dict[str, JsonValue]]:
-    """Return the `[[engine]]` tables of `queues`, which have kind, partitions and numbers of workers."""
+    """Return an `[[engine]]` table for each of `queues`: its kind, partitions and numbers of workers."""
     return [
         engine(
             ORDERED,

@@ -74,7 +74,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """The differences between figures 12 and 13.
+    """The values in which figures 12 and 13 differ; each figure is one `Question`.
 
     Attributes:
         about: a sentence on the pipelines, for the notes.

@@ -53,7 +53,7 @@ from streamlab.results.stats.estimates import Level, Middle, cell_median
 SPIKE_FACTOR = 3.0
 """A spike is a latency above the published mean times this factor."""
 _ROWS_PER_S = 10
-"""Rows of a timeline per second: one each 100 ms."""
+"""Rows of a timeline per second: one row per 100 ms."""
 _LEAST_SPIKE_S = 1.0
 """Ten periods of the controller: at any scale, a spike cannot end sooner."""
 
@@ -262,7 +262,7 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
     trials = timelines(runs, [f"phases{seed}"]).get(f"phases{seed}", [])
     planned_phases = phases(seed, share, top)
     needed_counts = instances_needed(options, runs, seed)
-    # The phase change with the largest rise in needed instances; among equal rises, in rate.
+    # Find the phase change with the largest rise in needed instances; among equal ones, with the largest rise in rate.
     rises = [
         (
             needed_counts[i] - needed_counts[i - 1],

@@ -1,9 +1,9 @@
-"""Reproduces figure 6 of STRETCH: wordcount and paircount, VSN against SN.
+"""Reproduces figure 6 of STRETCH: wordcount and paircount, virtual shared-nothing (VSN) against shared-nothing (SN).
 
-The paper's SN is Flink: a map stage, with one instance up to the number of cores, in front of aggregates
-(Corollary 1). The figure also draws three C++ systems of this lab under their own names: VSN on the lab's
-log, the same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
-All systems count words and pairs as a bag, as the paper's map does.
+The paper's SN is Flink: a map stage in front of aggregates (Corollary 1). The stage has one to as many
+instances as there are cores. The figure also draws three C++ systems of this lab under their own names: VSN
+on the lab's log, the same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
+All systems count words and pairs as a bag (with repetitions), as the paper's map does.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ COUNTS: tuple[tuple[str, str, dict[str, JsonValue]], ...] = (
     ("paircount M", "paircount@M", {"distance": 10}),
     ("paircount H", "paircount@H", {"distance": 0}),
 )
-"""Panel, key of the workload in the matrix, query."""
+"""Panels of the figure: name, key of the workload in the matrix, query parameters."""
 
 MAX_MAPS = 36
 """Most map instances of the figure."""
@@ -80,7 +80,7 @@ LINES: Mapping[str, _Line] = {
 }
 
 WARM_UP_TWEETS = 20_000
-"""Tweets per warm-up of Flink, which has two; a tweet has up to hundreds of pairs."""
+"""Tweets in each of Flink's two warm-ups; a tweet has up to hundreds of pairs."""
 
 INPUT_FACTORS = {"wordcount": 10, "paircount@L": 3}
 """Factors on the number of tweets, by panel: a cheap query would otherwise end before it is steady."""
@@ -167,7 +167,7 @@ def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Measur
     output_need = {key: outputs(rows(0, key)) for _, key, _ in COUNTS}
     gains = {key: _ratio(options, measured, "throughput", key) for _, key, _ in COUNTS}
     for panel, key, _ in COUNTS:
-        # For wordcount the paper calls both systems comparable, so sharing must only not lose.
+        # For wordcount the paper calls both systems comparable, so VSN need not be faster.
         order = "throughput comparable" if panel == "wordcount" else "throughput order"
         latency_ratio = _ratio(options, measured, "latency", key)
         load_needs = latencies(rows(1, key))

@@ -18,10 +18,10 @@ FLINK = "flink/automatic"
 ALGORITHM_1 = "lab: SN, algorithm 1"
 """Name of this lab's shared-nothing instances, to distinguish them from the paper's Flink."""
 DOWNSTREAM: JsonObject = {"downstream": 1}
-"""Engine option: instances publish into TB_out, and latency ends when a downstream reader takes their
-outputs, in order, as in the paper."""
+"""Engine option: instances publish into TB_out, the paper's buffer of outputs. Latency ends when a downstream
+reader takes their outputs, in order, as in the paper."""
 GATE, ORDER = "scalegate", "order"
-"""Labels of VSN's cells: on the paper's log, one tuple at a time, and on this lab's log, in blocks."""
+"""Labels of VSN's cells: GATE on the paper's log, one tuple at a time; ORDER on this lab's log, in blocks."""
 OWN_LOG = "lab: VSN on its own log"
 INSTANCES = "instances"
 RATE = column("throughput_eps")

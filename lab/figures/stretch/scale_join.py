@@ -101,7 +101,7 @@ def _scale(options: Options) -> float:
 
 def _tree(options: Options) -> Tree:
     ws_ms = window_ms(_scale(options))
-    windows = 4  # the first fills the join's window; the other three are compared with it full
+    windows = 4  # the first fills the join's window; the other three meet a full window
     return {
         "run": run_table(options, timeout_s=900),
         "workload": [

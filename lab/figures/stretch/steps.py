@@ -1,7 +1,7 @@
 """Plans and reads the experiment of table IV and figures 9 and 10: a step of the rate.
 
 The first stage measures each number of instances at full speed. The second stage offers each number
-70 % of its rate, then steps to 120 % or 30 %, under the threshold controller of section 8.4.
+70 % of its rate, then 120 % or 30 %. The threshold controller of section 8.4 responds to this step.
 """
 
 import math
@@ -314,8 +314,8 @@ def expected_after(direction: str, start: int) -> int:
     """Return the number of instances after the step by table IV's rule.
 
     Provisioning gives the smallest n for which 70 % of n instances' capacity reaches 120 % of the capacity
-    of `start` instances. Decommissioning gives the largest n, at least one, that 30 % of the capacity of
-    `start` instances still loads to 70 %.
+    of `start` instances. Decommissioning gives the largest n, at least one, for which 70 % of n instances'
+    capacity is at most 30 % of the capacity of `start` instances.
     """
     ratio = start * (UP if direction == PROVISION else DOWN) / START
     rounded = math.ceil(ratio - 1e-9) if direction == PROVISION else math.floor(ratio + 1e-9)

@@ -32,8 +32,8 @@ LABEL = "day"
 _ZOOM_S = 60.0
 """Width of the zoomed-in view around the peak, at full length."""
 _PEAK_MARGIN = 4
-"""The generator needs at least this many times the peak's trades per day, and a mean rate of at most the
-peak rate divided by this number."""
+"""The generator has two limits: a day has at least this many times the trades of the peak second, and the peak
+rate is at least this many times the mean rate."""
 
 
 def scale(options: Options) -> float:

@@ -1,9 +1,9 @@
-"""Reproduces figures 4a and 4b of Viper: determinism by operators (OL) against channels (CL).
+"""Reproduces figures 4a and 4b of Viper: determinism in the operator layer (OL) or in the communication layer (CL).
 
 Both layers run in Storm, as in the paper; the claims judge these runs. This lab's native engine runs the layers as
-published and in its own forms, which are only drawn. The runs combine every number of injectors with every number of
-operator instances, at full speed. With one injector and one instance nothing is merged, and both layers are the same
-graph.
+published and in its own forms; these runs are only drawn. The runs combine every number of injectors with every
+number of operator instances, at full speed. With one injector and one instance nothing is merged, and both layers are
+the same graph.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +122,7 @@ Quantity = Mapping[tuple[str, int], Series]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """The differences between figures 4a and 4b."""
+    """The values in which figures 4a and 4b differ; each figure is one `Question`."""
 
     number: str
     workload: str
@@ -162,7 +162,7 @@ class Energy:
 
 
 TUPLE_ENERGY = column("energy_j_per_1000")
-"""Joules per 1,000 tuples, which are millijoules per tuple."""
+"""Millijoules per tuple: the column has joules per 1,000 tuples."""
 POWER = Energy(measured=True, name="power", y_label="power (RAPL), W", value=column("power_w"))
 CPU_TIME = Energy(
     measured=False,
@@ -438,7 +438,7 @@ def _make_row(
 
 
 def _span(variant: str, measured: Quantity, marks: Mapping[str, Sequence[Mark]]) -> Sequence[float]:
-    """Return the values that set the scale of a variant's panels, as Storm's rates are a tenth of the others'."""
+    """Return the values that set the scale of a variant's panels; Storm's rates are a tenth of the native engine's."""
     layers = [layer for layer, form in FORMS.items() if form.variant == variant]
     span = [
         value

@@ -144,7 +144,7 @@ def joules_at(track: Track, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the joules at `times_ns`, interpolated; constant before the first and after the last reading."""
     if len(track.times_ns) == 0:
         return np.zeros(len(times_ns))
-    # Relative to the first reading, so that float64 resolves nanoseconds.
+    # Count times from the first reading, so that float64 resolves nanoseconds.
     first_ns = track.times_ns[0]
     joules: NDArray[np.float64] = np.interp(
         times_ns - first_ns, track.times_ns - first_ns, track.joules

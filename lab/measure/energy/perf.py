@@ -36,7 +36,7 @@ from streamlab.lab.measure.energy.provider import (
 
 PERIOD_MS = 100
 START_TIMEOUT_S = 2.0
-"""Twenty periods; perf prints the first interval after one."""
+"""Twenty of perf's periods; perf prints the first interval after one period."""
 EVENTS_BELOW = "sys/bus/event_source/devices/power/events"
 PARANOID = "proc/sys/kernel/perf_event_paranoid"
 # perf's event names and the powercap names; `gpu` is the second power plane, powercap's uncore.
@@ -140,7 +140,7 @@ class PerfCounters:
 
     def __init__(self, program: str, events: Sequence[str]) -> None:
         selectors = ",".join(f"power/{event}/" for event in events)
-        # A separator that no number contains; numbers in the C locale; output separate from errors.
+        # `;` is in no number, the C locale has a decimal point, and `--log-fd 1` separates output from errors.
         options = ["-a", "--per-socket", "-I", str(PERIOD_MS), "-x", ";", "--log-fd", "1"]
         self._process = subprocess.Popen(
             [program, "stat", *options, "-e", selectors],
@@ -232,6 +232,7 @@ class PerfCounters:
         return (*self.read(), self._end()) if already_ended else self.read()
 
     def _follow(self) -> None:
+        """Read perf's lines until it ends, in a thread; collect intervals and estimate perf's start."""
         assert self._process.stdout is not None
         for text in self._process.stdout:
             arrived_ns = time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""Reads energy counters through pyRAPL, and contains its faults.
+"""Reads energy counters through pyRAPL, and works around its faults.
 
 pyRAPL 0.2.3.1 reads packages and DRAM. Its faults:
 

@@ -36,10 +36,10 @@ from streamlab.lab.runner.search.state import (
 HALVINGS = 12
 """Limit of halvings; the lowest rate is 1/4096 of the first rate."""
 STEPS_DOWN = 12
-"""Limit of steps of one tolerance while confirming; with a tolerance of 2 %, down to 78 % of the rate."""
+"""Limit of steps down while confirming, each by one tolerance: at 2 %, down to 78 % of the rate."""
 STEPS_UP = 36
-"""Limit of steps of one tolerance while refuting; with a tolerance of 2 %, up to twice the rate. Most steps
-take one trial. Many steps are needed only after a low rate failed by accident."""
+"""Limit of steps up while refuting, each by one tolerance: at 2 %, up to twice the rate. Most steps take one
+trial. Many steps are needed only after a low rate failed by accident."""
 INVALID_VOTES = 4
 """This many invalid votes end a probe. A shared machine loses a few milliseconds only now and then, but a generator
 that is too slow fails every time."""
@@ -251,7 +251,7 @@ class _Search:
     def _stop_if_only_crashes(self) -> None:
         """End the search if the engine crashed in every trial of the last probe.
 
-        Otherwise, 12 halvings would mostly be 26 crashes.
+        Otherwise, the search would halve the rate 12 times, usually with 26 crashes in all.
         A user whose first rate is too high for the engine can set a lower `start_eps`.
         """
         if all(vote.verdict == CRASH for vote in self.probes[-1].votes):

@@ -120,6 +120,7 @@ class Searches:
         self._write(row.cell)
 
     def _take(self, row: TrialRow) -> None:
+        """Add a row's vote to its search."""
         id_ = row.cell
         if id_ not in self._cells:
             raise SearchError(f"a row belongs to a search of {id_}, but this cell has no search")
@@ -185,6 +186,7 @@ def vote_of(row: TrialRow) -> Vote:
 
 
 def _check(row: TrialRow, step: Step | None) -> None:
+    """Check that a row is the result of the search's next step."""
     place = f"{row.cell}, probe {row.probe}, vote {row.vote}"
     if step is None:
         raise SearchError(f"{place}: the search had ended before this trial; start a new run")

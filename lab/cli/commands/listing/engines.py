@@ -20,7 +20,7 @@ class EnvironmentRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantRecord:
-    """A variant of an engine."""
+    """A variant of an engine; docs/json.md describes the keys."""
 
     name: str
     summary: str
