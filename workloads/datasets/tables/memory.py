@@ -38,7 +38,7 @@ class InMemory:
         return ()
 
     def content(self) -> str:
-        """Return a hash of names, types and values, by block."""
+        """Return a hash of names, types and values, batch by batch."""
         digest = hashlib.sha256()
         for batch in self._read():
             digest.update(batch.schema.remove_metadata().to_string().encode())
