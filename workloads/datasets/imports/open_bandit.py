@@ -115,6 +115,7 @@ def _parent(place: str) -> str:
 
 
 def _refusal(path: Path, options: ImportOptions, places: list[str]) -> DatasetError:
+    """Return the error for an archive without the chosen folder, or without a table of items in it."""
     if any(_in_folder(place, options) for place in places):
         return _without_items(path)
     parents = dict.fromkeys(_parent(place).lstrip("/") for place in places)

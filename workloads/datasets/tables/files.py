@@ -274,7 +274,7 @@ def text_splits(path: Path, members: str = "*") -> Iterator[Split]:
 
 
 def _find_cuts(path: Path) -> list[int]:
-    """Return the byte positions at which a text is split, each the start of a line. The first split is at most a block."""
+    """Return the positions at which a text is split, each the start of a line. The first split is at most one block."""
     size = path.stat().st_size
     if size <= decoding.BLOCK_BYTES or not is_plain(path):
         return []

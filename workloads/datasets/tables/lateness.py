@@ -61,7 +61,7 @@ class Lateness:
             self.examples.append(description)
 
     def merge(self, other: "Lateness") -> None:
-        """Add `other`, the lateness of the next rows. It may start with the latest time of the rows before, or empty."""
+        """Add the lateness of the next rows, measured with or without knowing the latest time of the rows before."""
         if other.earliest is not None and other.latest is not None:
             before = other.earliest if self.latest is None else self.latest
             self.largest = max(self.largest, other.largest, before - other.earliest)
