@@ -58,7 +58,7 @@ _NOTHING: Row = {
 
 
 def _transform(options: ImportOptions) -> Transform:
-    """Return the function that computes the columns of lines. The function stores all ids and the latest time so far."""
+    """Return the function that computes the columns of lines. The function stores ids and the latest time so far."""
     lateness = Lateness(bound=None)
     parse = partial(_event, set())
 
