@@ -93,9 +93,10 @@ def load(reference: str) -> object:
 
 
 def _only_workload(module: ModuleType, shown: str) -> str:
-    """Return the name of a file's only outputs (`lab.outputs`) or workload; `WORKLOAD` if it has this name or none.
+    """Return the name of a file's only outputs (`lab.outputs`) or workload; `WORKLOAD` if the file has that name.
 
-    If the file has outputs, its workloads do not count. A workload that is the input of another one never counts.
+    If the file has outputs, its workloads do not count. A workload that is the input of another one never counts. If
+    the file has neither outputs nor workloads, return `WORKLOAD`.
 
     Raises:
         ModelError: the file defines several workloads, or only an incomplete declaration.

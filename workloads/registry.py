@@ -114,7 +114,7 @@ def _output_references(group: Outputs, reference: str) -> tuple[str, ...]:
 
 
 def _load_registered(name: str) -> Workload:
-    """Return the workload registered by this name; raises `ModelError` without a single valid one."""
+    """Return the workload registered by this name; raises `ModelError` if there is none, several, or an invalid one."""
     points = [point for point in find_entry_points(GROUP) if point.name == name]
     if not points:
         raise ModelError(f"no workload {name!r}; {_remedy(name)}")

@@ -18,7 +18,7 @@ from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER, spark
 
 Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]
-"""The work of a step for one index. Its result must be valid JSON. It may run twice for an index."""
+"""The work of a step for one index. Its result must be convertible to JSON. It may run twice for an index."""
 
 AUTO, PROCESS, SPARK = "auto", "process", "spark"
 EXECUTOR_NAMES = (AUTO, PROCESS, SPARK)

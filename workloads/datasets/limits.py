@@ -84,9 +84,9 @@ def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
 
 
 def _sums(terms: IntArray, groups: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each event the sum of its group's terms so far, as a high half and a low half of 32 bits.
+    """Return for each event the sum of its group's terms so far, split into a high and a low half.
 
-    Sums of up to 2^31 such halves cannot overflow 64 bits.
+    Sums of up to 2^31 halves of 32 bits cannot overflow 64 bits.
     """
     order = np.argsort(groups, kind="stable")
     first = np.flatnonzero(np.diff(groups[order], prepend=groups[order][:1] - 1))

@@ -4,7 +4,7 @@
 
 The hash covers the dataset's content, the query parameters, and the oracle's code with everything that it calls and
 reads (`streamlab.workloads.model.code.fingerprint`). For a workload without an oracle it covers the program and the
-sources of the models. Content is verified before it is read, so an answer belongs to the content that its name states.
+sources of the models. Content is verified before it is read, so an answer belongs to the content hashed in its name.
 
 The file's metadata has the full hash and the columns' SHA-256. A file that does not match them is replaced. If the
 folder cannot be written, answers are computed each time.

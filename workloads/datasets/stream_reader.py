@@ -95,7 +95,7 @@ def _allocate(stream: DatasetStream, name: str, dtype: ColumnType) -> Column:
 
 
 def _copy_rows(column: Column, row: int, end: int, part: Column) -> int:
-    """Copy `part` into a column, from row `row` on (list elements from index `end` on); return the elements copied."""
+    """Copy `part` into a column at row `row` (list elements at index `end`); return the number of elements copied."""
     if not isinstance(column, ListColumn):
         assert not isinstance(part, ListColumn)
         column[row : row + len(part)] = part

@@ -67,7 +67,7 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction
 def _with_dictionary(
     user: UserFunction, columns_by_code: dict[str, Column], column: Column, columns: InputColumns
 ) -> Column:
-    """Return an output column; if all its values are texts, with their dictionary, or if all are times, as a time.
+    """Return an output column. It gets the dictionary of its values if all are texts, and is a time if all are times.
 
     Raises:
         ModelError: some values are texts and some are numbers, or texts have separate dictionaries.

@@ -70,7 +70,7 @@ def _views(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def _updates(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield an update for each row that shows another size of its page than the row before it."""
+    """Yield an update for each row whose size differs from the last size of its page."""
     last = np.zeros(pages, dtype=np.int32)
     for block in blocks:
         sized = select_rows(block, np.asarray(block["size"]) != NO_SIZE)

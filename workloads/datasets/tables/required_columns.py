@@ -38,8 +38,8 @@ class RequiredColumns:
         fields: dtype of each field, of all kinds.
         lists: dtype of the elements of each field that holds lists.
         kind_fields: for each kind, the fields and lists that it must have.
-        is_exact: whether `kind_fields` are known. A DGS program with several kinds does not declare them. Its kinds
-            have the fields that have a value in some row of the kind.
+        is_exact: whether `kind_fields` are known. A DGS program with several kinds does not declare them. There, a kind
+            has the fields with a value in some of its rows.
     """
 
     program: str

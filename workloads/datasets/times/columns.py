@@ -83,7 +83,7 @@ class ColumnTimes:
         return self._scale(values, column.type.unit, _add_empty(column, bad))
 
     def _convert_to_utc(self, column: "pa.Array") -> tuple[Ints, dict[int, str], Ints]:
-        """Return timestamps as `utc_times` does."""
+        """Return the result of `utc_times` for a column of timestamps."""
         values = np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
         return utc_times(values, column.type.unit, "UTC" if column.type.tz else self.reader.zone)
 
