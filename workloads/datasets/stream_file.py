@@ -313,7 +313,7 @@ class _Digest:
 def _describe_file(
     path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
 ) -> WrittenStream:
-    """Read a file of a stream, and return its record with the hash of its content."""
+    """Read a stream file, and return its record, which has the hash of the file's content."""
     hashes = {column: _Digest(column, dtype) for column, dtype in dtypes.items()}
     rows, ts_min, ts_max = 0, 0, 0
     for group in read_groups(path):

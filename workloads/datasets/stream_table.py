@@ -30,8 +30,8 @@ class StreamTable:
         dtypes: columns to write, by name.
         blocks: yields the stream's blocks, given blocks of all rows in order of time (rows of equal time: in order of
             the files). Its blocks have the columns of `dtypes`, and may have others.
-        each_row: whether each row becomes exactly one event, independent of earlier rows. Then several tasks can write
-            the stream's files.
+        each_row: whether each row becomes exactly one event, independent of earlier rows. If so, several tasks can
+            write the stream's files.
     """
 
     name: str

@@ -113,7 +113,7 @@ class InputColumns:
         return Finder(columns=self, place=place)
 
     def number_of(self, column: Column, text: str) -> int:
-        """Return the number of a text of a column; the dictionary begins with the texts of expressions."""
+        """Return the number of a text in a column's dictionary, which begins with the texts in expressions."""
         assert column.dictionary is not None, "callers check that it holds texts"
         self._named.add(column.dictionary)
         if text not in self._texts:

@@ -244,6 +244,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _emit(self, node: ast.stmt, row: ast.expr) -> list[ast.stmt]:
+        """Return the statements that emit a row and, with `most`, count it, at the line of `node`."""
         values = self.visit(row).values
         count: list[ast.stmt] = []
         if self._most is not None:

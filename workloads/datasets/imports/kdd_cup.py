@@ -69,6 +69,7 @@ def _word(name: str, text: str) -> str:
 
 
 def _number(name: str, text: str) -> int:
+    """Return a feature as a whole number of 16 bits: rates in hundredths, and large numbers `scaled`."""
     text = text.strip()
     if name.endswith("_rate"):
         return _hundredths(name, text)

@@ -124,6 +124,7 @@ def _auction(fields: Row) -> Row:
 
 
 def _bid(fields: Row) -> Row:
+    """Return the columns of a bid; `extra` encodes the first LETTERS letters of a text as one number."""
     text = str(fields.get("extra", "")).lower()
     letters = [ord(letter) - ord("a") for letter in text if "a" <= letter <= "z"][:LETTERS]
     return {

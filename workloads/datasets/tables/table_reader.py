@@ -280,7 +280,7 @@ class ChunkReader:
         return values
 
     def _derived_column(self, name: str, dtype: np.dtype[Any]) -> "npt.NDArray[Any] | pa.Array":
-        """Return the results of a function of a column's texts, called once for each distinct text."""
+        """Return the results of a derive function for a column's texts; call it once for each distinct text."""
         role, (_, function) = f".{name}", self._table.derive[name]
         texts = self._texts(role)
         coded = texts.dictionary_encode()
